@@ -1,0 +1,104 @@
+//! Budgets in tokens. A token is four Unicode characters, everywhere.
+
+use std::fmt;
+
+/// How many characters make a token.
+const CHARACTERS_PER_TOKEN: usize = 4;
+
+/// A number of tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Tokens(pub u32);
+
+impl Tokens {
+    /// How many tokens this text takes, rounded up.
+    #[must_use]
+    pub fn of(text: &str) -> Self {
+        let tokens = text.chars().count().div_ceil(CHARACTERS_PER_TOKEN);
+        Self(u32::try_from(tokens).unwrap_or(u32::MAX))
+    }
+}
+
+impl fmt::Display for Tokens {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Room for text that is filled item by item and never exceeded.
+///
+/// It counts characters, not rounded tokens, so that many small items do not waste a fraction of a token each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    left: Option<usize>,
+}
+
+impl Budget {
+    /// Room for so many tokens; 0 is unlimited.
+    #[must_use]
+    pub fn of(tokens: Tokens) -> Self {
+        match tokens.0 {
+            0 => Self { left: None },
+            limited => Self {
+                left: Some((limited as usize).saturating_mul(CHARACTERS_PER_TOKEN)),
+            },
+        }
+    }
+
+    /// The room that is left, in characters; `None` is unlimited.
+    #[must_use]
+    pub fn left(&self) -> Option<usize> {
+        self.left
+    }
+
+    /// Takes room for so many characters if there is that much, and says whether it did.
+    #[must_use]
+    pub fn take(&mut self, characters: usize) -> bool {
+        match self.left {
+            None => true,
+            Some(left) if characters <= left => {
+                self.left = Some(left - characters);
+                true
+            }
+            Some(_) => false,
+        }
+    }
+
+    /// Gives room back that was taken and not used.
+    pub fn give_back(&mut self, characters: usize) {
+        if let Some(left) = &mut self.left {
+            *left = left.saturating_add(characters);
+        }
+    }
+
+    /// Splits an equal share for one of `parts` off a copy of what is left; taking from it takes nothing from `self`.
+    #[must_use]
+    pub fn share(&self, parts: usize) -> Self {
+        Self {
+            left: self.left.map(|left| left / parts.max(1)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_four_characters_not_bytes() {
+        assert_eq!(Tokens::of(""), Tokens(0));
+        assert_eq!(Tokens::of("abcd"), Tokens(1));
+        assert_eq!(Tokens::of("日本語で書く"), Tokens(2));
+    }
+
+    #[test]
+    fn a_budget_is_never_exceeded_and_zero_is_unlimited() {
+        let mut budget = Budget::of(Tokens(2));
+        assert!(budget.take(5));
+        assert!(!budget.take(4));
+        assert!(budget.take(3));
+        assert_eq!(budget.left(), Some(0));
+        budget.give_back(2);
+        assert!(budget.take(2));
+        assert!(Budget::of(Tokens(0)).take(usize::MAX));
+    }
+}

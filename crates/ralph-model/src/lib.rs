@@ -1,0 +1,17 @@
+//! The nouns of ralph: ids, notes, tags, budgets, time, configuration.
+//!
+//! Nothing here reads a file, the environment or the wall clock; whoever needs those hands them in.
+
+mod budget;
+mod clock;
+mod note;
+mod note_id;
+mod tags;
+mod text;
+
+pub use budget::{Budget, Tokens};
+pub use clock::{Clock, Entropy};
+pub use note::{Extra, Note, NoteKind, Shelf};
+pub use note_id::NoteId;
+pub use tags::{TagError, Tags};
+pub use text::{count, display_width, first_line, preview};

@@ -1,0 +1,127 @@
+//! The tags of a note: trimmed, without repetition, in the order given.
+
+use serde::{Serialize, Serializer};
+
+/// Tags as they stand in a note.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tags(Vec<String>);
+
+/// A tag that the tags comment could not hold.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the tag {tag:?} holds {what}, which the tags line cannot hold")]
+pub struct TagError {
+    tag: String,
+    what: &'static str,
+}
+
+impl Tags {
+    /// Reads a comma-separated list. Blank items are dropped, repeated ones kept once.
+    ///
+    /// # Errors
+    /// When a tag holds a sign that would break the comment it stands in.
+    pub fn parse(list: &str) -> Result<Self, TagError> {
+        Self::new(list.split(','))
+    }
+
+    /// Takes tags one by one, under the same rules as [`Tags::parse`].
+    ///
+    /// # Errors
+    /// When a tag holds a sign that would break the comment it stands in.
+    pub fn new<'a>(items: impl IntoIterator<Item = &'a str>) -> Result<Self, TagError> {
+        let mut seen = std::collections::HashSet::new();
+        let mut tags = Vec::new();
+        for tag in items {
+            let tag = tag.trim();
+            if tag.is_empty() {
+                continue;
+            }
+            if let Some(what) = forbidden(tag) {
+                return Err(TagError {
+                    tag: tag.to_owned(),
+                    what,
+                });
+            }
+            if seen.insert(tag) {
+                tags.push(tag.to_owned());
+            }
+        }
+        Ok(Self(tags))
+    }
+
+    /// The tags in order.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one of these tags equals one of the wanted ones, whatever the case of the letters.
+    #[must_use]
+    pub fn match_any(&self, wanted: &Self) -> bool {
+        self.iter()
+            .any(|tag| wanted.iter().any(|want| want.to_lowercase() == tag.to_lowercase()))
+    }
+}
+
+impl std::fmt::Display for Tags {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.join(", "))
+    }
+}
+
+impl Serialize for Tags {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+fn forbidden(tag: &str) -> Option<&'static str> {
+    if tag.contains(',') {
+        Some("a comma")
+    } else if tag.contains('|') {
+        Some("a vertical bar")
+    } else if tag.contains("-->") {
+        Some("`-->`")
+    } else if tag.chars().any(char::is_control) {
+        Some("a line break or control character")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_trimmed_and_kept_once_in_order() {
+        let tags = Tags::parse(" build, test ,,build, 日本 ").unwrap();
+        assert_eq!(tags.to_string(), "build, test, 日本");
+    }
+
+    #[test]
+    fn tags_that_would_break_their_comment_are_refused() {
+        for bad in ["a|b", "a-->b", "a\nb", "a\u{0}b"] {
+            let message = Tags::parse(bad).unwrap_err().to_string();
+            assert!(message.starts_with("the tag \"a"), "{message}");
+        }
+        assert!(Tags::new(["a,b"]).is_err());
+    }
+
+    #[test]
+    fn filters_match_any_tag_in_any_case() {
+        let tags = Tags::parse("Docker, build").unwrap();
+        assert!(tags.match_any(&Tags::parse("x,docker").unwrap()));
+        assert!(!tags.match_any(&Tags::parse("dock").unwrap()));
+    }
+}

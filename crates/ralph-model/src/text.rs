@@ -1,0 +1,121 @@
+//! The one place that shortens text for the eye: by display width, never inside a character.
+
+use unicode_width::UnicodeWidthStr;
+
+/// How many terminal columns a text takes. Control characters take none.
+#[must_use]
+pub fn display_width(text: &str) -> usize {
+    text.width()
+}
+
+/// The first line that is not blank, without surrounding white space.
+#[must_use]
+pub fn first_line(text: &str) -> &str {
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or_default()
+}
+
+/// The text on one line within `columns`, with an ellipsis where it was cut.
+///
+/// Control characters (a stored escape sequence, a tab) become spaces: a preview must not move the cursor. Clusters
+/// that show as one sign (an emoji with joiners, a letter with its marks) are kept whole or left out whole.
+#[must_use]
+pub fn preview(text: &str, columns: usize) -> String {
+    // More than this can never be shown, and measuring a megabyte for a table cell is wasteful.
+    let most = columns.saturating_mul(16).saturating_add(64);
+    let line: String = text
+        .chars()
+        .take(most)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let cut_already = text.chars().nth(most).is_some();
+    if !cut_already && display_width(&line) <= columns {
+        return line;
+    }
+    let room = columns.saturating_sub(1);
+    let mut end = 0;
+    for (next, _) in line.char_indices().skip(1).chain([(line.len(), ' ')]) {
+        let Some(head) = line.get(..next) else { break };
+        if starts_inside_cluster(line.get(next..).unwrap_or_default(), head) {
+            continue;
+        }
+        if display_width(head) > room {
+            break;
+        }
+        end = next;
+    }
+    let mut cut = line.get(..end).unwrap_or_default().trim_end().to_owned();
+    if columns > 0 {
+        cut.push('…');
+    }
+    cut
+}
+
+/// `one thing`, `2 things`: a count with its noun, for sentences.
+#[must_use]
+pub fn count(n: usize, one: &str, many: &str) -> String {
+    if n == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{n} {many}")
+    }
+}
+
+/// Whether `rest` begins with a sign that belongs to the character before it: a mark, a joiner, a variation selector.
+fn starts_inside_cluster(rest: &str, head: &str) -> bool {
+    const JOINER: char = '\u{200d}';
+    let Some(first) = rest.chars().next() else {
+        return false;
+    };
+    let mut buffer = [0; 4];
+    first == JOINER
+        || head.ends_with(JOINER)
+        || (display_width(first.encode_utf8(&mut buffer)) == 0 && !first.is_control())
+        || ('\u{1f3fb}'..='\u{1f3ff}').contains(&first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn previews_are_cut_by_display_width() {
+        for (text, columns, expected) in [
+            ("short", 10, "short"),
+            ("exactly ten", 11, "exactly ten"),
+            ("a longer text", 8, "a longe…"),
+            ("日本語テキスト", 7, "日本語…"),
+            ("日本語テキスト", 6, "日本…"),
+            ("two\nlines\there", 20, "two lines here"),
+            ("مرحبا بالعالم", 6, "مرحبا…"),
+            ("e\u{301}e\u{301}e\u{301}e\u{301}", 3, "e\u{301}e\u{301}…"),
+            ("", 5, ""),
+            ("anything", 1, "…"),
+            ("anything", 0, ""),
+        ] {
+            assert_eq!(preview(text, columns), expected, "{text:?} in {columns}");
+        }
+    }
+
+    #[test]
+    fn fault_3_a_family_emoji_is_kept_whole_or_left_out() {
+        let family = "👨\u{200d}👩\u{200d}👧";
+        assert_eq!(
+            preview(&format!("{family}{family}{family}"), 5),
+            format!("{family}{family}…")
+        );
+        assert_eq!(preview(&format!("a{family}b"), 2), "a…");
+    }
+
+    proptest! {
+        #[test]
+        fn fault_3_previews_never_exceed_their_width_or_split_a_character(text in "\\PC*|(\\p{Any}){0,80}", columns in 0usize..40) {
+            let shown = preview(&text, columns);
+            prop_assert!(display_width(&shown) <= columns, "{shown:?}");
+            prop_assert!(!shown.chars().any(char::is_control));
+        }
+    }
+}

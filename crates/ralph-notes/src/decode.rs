@@ -1,0 +1,221 @@
+//! From the spans of an entry to a note: its text without quote marks, its tags, its day.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use ralph_model::{Extra, Note, NoteId, Tags};
+
+use crate::lines::{is_blank, lines_in};
+use crate::{Document, Entry, Problem, ProblemKind, Span};
+
+/// What the order of entries goes by: the day, the second of the id, the position in the file.
+type OrderKey = (Date, i64, usize);
+
+impl<'a> Document<'a> {
+    /// The id of an entry.
+    #[must_use]
+    pub fn id(&self, entry: &Entry) -> &'a str {
+        // An id that parsed is ASCII.
+        std::str::from_utf8(self.id_bytes(entry)).unwrap_or_default()
+    }
+
+    /// The text of an entry, lines separated by LF.
+    #[must_use]
+    pub fn content(&self, entry: &Entry) -> String {
+        let quoted = entry.content.of(self.bytes);
+        let mut content = String::with_capacity(quoted.len());
+        for (index, line) in lines_in(self.bytes, entry.content).enumerate() {
+            if index > 0 {
+                content.push('\n');
+            }
+            content.push_str(&String::from_utf8_lossy(unquote(line.text.of(self.bytes))));
+        }
+        content
+    }
+
+    /// The tags of an entry; none where its tags line is missing or cannot be read.
+    #[must_use]
+    pub fn tags(&self, entry: &Entry) -> Tags {
+        self.tags_line(entry).map(|line| line.0).unwrap_or_default()
+    }
+
+    /// The day of an entry: that of its tags line, else the UTC day of its id.
+    #[must_use]
+    pub fn created(&self, entry: &Entry) -> Date {
+        parse_day(entry.tags.of(self.bytes)).unwrap_or_else(|| utc_day(entry.second))
+    }
+
+    /// Everything else that is recorded about an entry.
+    #[must_use]
+    pub fn extra(&self, entry: &Entry) -> Extra {
+        parse_extra(entry.extra.of(self.bytes)).unwrap_or_default()
+    }
+
+    /// The entry as a note.
+    #[must_use]
+    pub fn note(&self, entry: &Entry) -> Option<Note> {
+        Some(Note {
+            id: NoteId::parse(self.id(entry), self.shelf.id_prefixes())?,
+            kind: entry.kind,
+            content: self.content(entry),
+            tags: self.tags(entry),
+            created: self.created(entry),
+            extra: self.extra(entry),
+        })
+    }
+
+    /// All entries, oldest first: by day, then the second of the id, then position.
+    #[must_use]
+    pub fn oldest_first(&self) -> Vec<&Entry> {
+        let mut keyed = self.keyed();
+        keyed.sort_unstable_by_key(|(key, _)| *key);
+        keyed.into_iter().map(|(_, entry)| entry).collect()
+    }
+
+    /// The newest so many entries, oldest of them first, without sorting all the others.
+    #[must_use]
+    pub fn newest(&self, most: usize) -> Vec<&Entry> {
+        let mut keyed = self.keyed();
+        if most == 0 {
+            return Vec::new();
+        }
+        if let Some(first) = keyed.len().checked_sub(most).filter(|first| *first > 0) {
+            keyed.select_nth_unstable_by_key(first, |(key, _)| *key);
+            keyed.drain(..first);
+        }
+        keyed.sort_unstable_by_key(|(key, _)| *key);
+        keyed.into_iter().map(|(_, entry)| entry).collect()
+    }
+
+    /// Everything that is wrong in the file, in its order: what parsing reported, unreadable comment lines, ids that
+    /// stand twice.
+    #[must_use]
+    pub fn validate(&self) -> Vec<Problem> {
+        let mut problems = self.problems().to_vec();
+        let mut seen = HashSet::new();
+        for entry in self.entries() {
+            let id = self.id(entry);
+            let mut report = |at: Span, kind| problems.push(Problem { at, kind });
+            if !seen.insert(id) {
+                report(entry.heading, ProblemKind::DuplicateId { id: id.to_owned() });
+            }
+            if !entry.tags.is_empty() && self.tags_line(entry).is_none() {
+                report(entry.tags, ProblemKind::BadTags { id: id.to_owned() });
+            }
+            if !entry.extra.is_empty() && parse_extra(entry.extra.of(self.bytes)).is_none() {
+                report(entry.extra, ProblemKind::BadExtra { id: id.to_owned() });
+            }
+        }
+        problems.sort_by_key(|problem| problem.at.start());
+        problems
+    }
+
+    fn keyed(&self) -> Vec<(OrderKey, &Entry)> {
+        self.entries()
+            .iter()
+            .enumerate()
+            .map(|(position, entry)| ((self.created(entry), entry.second, position), entry))
+            .collect()
+    }
+
+    fn tags_line(&self, entry: &Entry) -> Option<(Tags, Date)> {
+        parse_tags(entry.tags.of(self.bytes))
+    }
+}
+
+/// Whether quoted lines hold anything but white space.
+pub(crate) fn has_text(bytes: &[u8], quoted: Span) -> bool {
+    lines_in(bytes, quoted).any(|line| !is_blank(unquote(line.text.of(bytes))))
+}
+
+/// The UTC day of a second since 1970.
+pub(crate) fn utc_day(second: i64) -> Date {
+    Timestamp::from_second(second)
+        .unwrap_or(Timestamp::MAX)
+        .to_zoned(TimeZone::UTC)
+        .date()
+}
+
+/// A line without its quote mark and the one space after it.
+fn unquote(line: &[u8]) -> &[u8] {
+    match line {
+        [b'>', b' ', rest @ ..] | [b'>', rest @ ..] => rest,
+        // A blank line between two quoted ones.
+        _ => &[],
+    }
+}
+
+/// Reads `<!-- tags: a, b | created: 2025-01-20 -->`.
+fn parse_tags(line: &[u8]) -> Option<(Tags, Date)> {
+    let day = parse_day(line)?;
+    let list = inside_comment(line, "tags:")?;
+    let (list, _) = list.rsplit_once('|')?;
+    Some((Tags::parse(list).ok()?, day))
+}
+
+/// Only the day of a tags line. Lists of thousands of notes are ordered by it, so it reads from the end and allocates
+/// nothing.
+fn parse_day(line: &[u8]) -> Option<Date> {
+    let before = line.trim_ascii_end().strip_suffix(b"-->")?.trim_ascii_end();
+    let (head, day) = before.split_at_checked(before.len().checked_sub(10)?)?;
+    let head = head.trim_ascii_end().strip_suffix(b"created:")?;
+    if !head.trim_ascii_end().ends_with(b"|") {
+        return None;
+    }
+    let number = |digits: &[u8]| {
+        digits.iter().try_fold(0i16, |number, digit| {
+            digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0'))
+        })
+    };
+    let [y @ .., b'-', m1, m2, b'-', d1, d2] = day else {
+        return None;
+    };
+    let month = i8::try_from(number(&[*m1, *m2])?).ok()?;
+    let day = i8::try_from(number(&[*d1, *d2])?).ok()?;
+    Date::new(number(y)?, month, day).ok()
+}
+
+/// Reads `<!-- ralph: key=value; other=value -->` with percent-encoded values.
+fn parse_extra(line: &[u8]) -> Option<Extra> {
+    let mut extra = Extra::default();
+    for pair in inside_comment(line, "ralph:")?.split(';') {
+        let pair = pair.trim();
+        if pair.is_empty() {
+            continue;
+        }
+        let (key, value) = pair.split_once('=')?;
+        extra.set(key.trim(), &percent_decode(value.trim())?);
+    }
+    Some(extra)
+}
+
+fn inside_comment<'a>(line: &'a [u8], word: &str) -> Option<&'a str> {
+    let inside = line
+        .trim_ascii()
+        .strip_prefix(b"<!-- ")?
+        .strip_prefix(word.as_bytes())?
+        .strip_suffix(b"-->")?;
+    std::str::from_utf8(inside).ok()
+}
+
+fn percent_decode(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        if *first == b'%' {
+            let digits = std::str::from_utf8(after.get(..2)?).ok()?;
+            decoded.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = after.get(2..)?;
+        } else {
+            decoded.push(*first);
+            rest = after;
+        }
+    }
+    String::from_utf8(decoded).ok().map(Cow::Owned)
+}

@@ -1,0 +1,30 @@
+//! Markdown that people and agents both edit: one grammar for memories and guardrails, and one way to change a file.
+//!
+//! A file is read as a list of spans over its own bytes; an edit is a list of patches to those bytes, so whatever is
+//! not part of the edited entry cannot change. Files are replaced whole, under a lock, and durably. What a note may
+//! say is decided elsewhere; nothing here knows about databases.
+
+mod decode;
+mod document;
+mod edit;
+mod file;
+mod lines;
+mod lock;
+mod patch;
+mod problem;
+mod render;
+mod replace;
+mod span;
+mod stamp;
+mod sys;
+
+pub use document::{Document, Entry};
+pub use file::{
+    FileError, FileText, LockedFile, MAX_FILE_BYTES, UpdateError, Updated, create_folder, read_file, resolve,
+};
+pub use lock::Patience;
+pub use patch::Patches;
+pub use problem::{Problem, ProblemKind};
+pub use render::{entry_text, normalise_line_breaks};
+pub use span::Span;
+pub use stamp::Stamp;

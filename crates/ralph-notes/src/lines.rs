@@ -1,0 +1,143 @@
+//! The lines of a file: where each begins and ends, and which of them stand inside a closed code fence.
+
+use memchr::memchr;
+
+use crate::Span;
+
+/// One line of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// The line without its line break.
+    pub(crate) text: Span,
+    /// Where the next line begins.
+    pub(crate) next: usize,
+}
+
+impl Line {
+    /// The line that begins at an offset; `None` at the end.
+    pub(crate) fn at(bytes: &[u8], start: usize) -> Option<Self> {
+        let rest = bytes.get(start..)?;
+        if rest.is_empty() {
+            return None;
+        }
+        let (end, next) = match memchr(b'\n', rest) {
+            Some(feed) => (start + feed, start + feed + 1),
+            None => (bytes.len(), bytes.len()),
+        };
+        let end = match bytes.get(start..end) {
+            Some([.., b'\r']) => end - 1,
+            _ => end,
+        };
+        Some(Self {
+            text: Span::new(start, end),
+            next,
+        })
+    }
+
+    /// The whole line with its line break.
+    pub(crate) fn whole(self) -> Span {
+        Span::new(self.text.start(), self.next)
+    }
+}
+
+/// The lines within a span.
+pub(crate) fn lines_in(bytes: &[u8], span: Span) -> impl Iterator<Item = Line> {
+    let bytes = bytes.get(..span.end()).unwrap_or(bytes);
+    let mut offset = span.start();
+    std::iter::from_fn(move || {
+        let line = Line::at(bytes, offset)?;
+        offset = line.next;
+        Some(line)
+    })
+}
+
+/// Whether a line holds nothing but white space.
+pub(crate) fn is_blank(text: &[u8]) -> bool {
+    text.iter().all(u8::is_ascii_whitespace)
+}
+
+/// Finds where code fences close.
+///
+/// A fence that is never closed is no fence, or one stray line of backticks would hide the rest of the file.
+#[derive(Debug, Default)]
+pub(crate) struct Fences {
+    /// For backticks and tildes: the shortest fence known to stay open until the end of the file. Every later one of
+    /// at least that length stays open too, which keeps a file full of stray fences from being searched again and again.
+    open_until_end: [Option<usize>; 2],
+}
+
+impl Fences {
+    /// Where the text after the closed fence that `line` opens goes on; `None` when it opens none.
+    pub(crate) fn end_of_fence(&mut self, bytes: &[u8], line: Line) -> Option<usize> {
+        let (sign, length, info) = fence_marks(line.text.of(bytes))?;
+        if sign == b'`' && info.contains(&b'`') {
+            return None;
+        }
+        let known = self.open_until_end.get_mut(usize::from(sign == b'~'))?;
+        if known.is_some_and(|shortest| length >= shortest) {
+            return None;
+        }
+        let mut offset = line.next;
+        while let Some(line) = Line::at(bytes, offset) {
+            offset = line.next;
+            if let Some((close, close_length, rest)) = fence_marks(line.text.of(bytes))
+                && close == sign
+                && close_length >= length
+                && is_blank(rest)
+            {
+                return Some(offset);
+            }
+        }
+        *known = Some(length);
+        None
+    }
+}
+
+/// The sign of a fence, how often it stands, and what follows it, for a line that is one.
+fn fence_marks(text: &[u8]) -> Option<(u8, usize, &[u8])> {
+    let indent = text.iter().take_while(|b| **b == b' ').count();
+    let marks = text.get(indent..)?;
+    let sign = *marks.first()?;
+    if indent > 3 || !matches!(sign, b'`' | b'~') {
+        return None;
+    }
+    let length = marks.iter().take_while(|b| **b == sign).count();
+    (length >= 3).then(|| (sign, length, marks.get(length..).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(bytes: &[u8]) -> Vec<&[u8]> {
+        lines_in(bytes, Span::new(0, bytes.len()))
+            .map(|line| line.text.of(bytes))
+            .collect()
+    }
+
+    #[test]
+    fn lines_end_at_lf_or_crlf_and_the_last_needs_none() {
+        assert_eq!(texts(b"a\nb\r\n\nc"), [&b"a"[..], b"b", b"", b"c"]);
+        assert_eq!(texts(b""), Vec::<&[u8]>::new());
+        assert_eq!(texts(b"\n"), [b""]);
+        assert_eq!(texts(b"lone\rreturn\n"), [b"lone\rreturn"]);
+    }
+
+    fn fence_end(text: &str) -> Option<usize> {
+        let bytes = text.as_bytes();
+        Fences::default().end_of_fence(bytes, Line::at(bytes, 0)?)
+    }
+
+    #[test]
+    fn only_closed_fences_count() {
+        assert_eq!(fence_end("```\n# x\n```\nafter"), Some(12));
+        assert_eq!(fence_end("```rust\nx\n````  \n"), Some(17));
+        assert_eq!(fence_end("````\n```\n````"), Some(13));
+        assert_eq!(fence_end("~~~\n```\n~~~\n"), Some(12));
+        assert_eq!(fence_end("```\nnever closed\n"), None);
+        assert_eq!(fence_end("```\n``` not a close\n"), None);
+        assert_eq!(fence_end("``` in`line\n```\n"), None);
+        assert_eq!(fence_end("    ```\n```\n"), None);
+        assert_eq!(fence_end("``\n``\n"), None);
+    }
+}

@@ -1,0 +1,142 @@
+//! The lock on a file: `flock` on `<file>.lock`, whose waiters the kernel queues in turn.
+//!
+//! The lock file also says what its holder is about to replace, so that whoever comes after a killed holder can tell
+//! what the leftovers are.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use crate::{FileError, Stamp};
+
+/// How long to wait for a lock that another process holds, and whom to tell.
+#[derive(Clone, Copy)]
+pub struct Patience<'a> {
+    /// After this long, say that we are waiting.
+    pub notice_after: Duration,
+    /// After this long, give up.
+    pub limit: Duration,
+    /// Says that we are waiting; gets the lock file's path.
+    pub notice: &'a dyn Fn(&Path),
+}
+
+/// A lock that is held until this value is dropped.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Takes the lock at this path.
+    pub(crate) fn take(path: PathBuf, patience: &Patience<'_>) -> Result<Self, FileError> {
+        loop {
+            let file = Self::take_file(&path, patience)?;
+            // Somebody may have removed the lock file while we waited; then others lock another one.
+            let same = fs::metadata(&path)
+                .and_then(|at_path| Ok(Stamp::of(&at_path).inode == Stamp::of(&file.metadata()?).inode));
+            if same.unwrap_or(false) {
+                return Ok(Self { file, path });
+            }
+        }
+    }
+
+    fn take_file(path: &Path, patience: &Patience<'_>) -> Result<File, FileError> {
+        let failed = |source| FileError::new("lock", path, source);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) => wait_for(file, path, patience),
+            Err(TryLockError::Error(source)) => Err(failed(source)),
+        }
+    }
+
+    /// Writes down which file is about to be replaced. It need not survive a power cut, only this process.
+    pub(crate) fn announce(&mut self, base: Option<&Stamp>) -> Result<(), FileError> {
+        let text = base.map_or_else(String::new, |base| {
+            format!("{} {} {}\n", base.inode, base.size, base.mtime_ns)
+        });
+        self.rewrite(&text)
+            .map_err(|source| FileError::new("write", &self.path, source))
+    }
+
+    /// What the last holder was about to replace, if it said so.
+    pub(crate) fn announced(&mut self) -> Option<Announced> {
+        let mut text = String::new();
+        self.file.seek(SeekFrom::Start(0)).ok()?;
+        (&self.file).take(100).read_to_string(&mut text).ok()?;
+        let mut numbers = text.split_ascii_whitespace();
+        Some(Announced {
+            inode: numbers.next()?.parse().ok()?,
+            size: numbers.next()?.parse().ok()?,
+            mtime_ns: numbers.next()?.parse().ok()?,
+        })
+    }
+
+    fn rewrite(&mut self, text: &str) -> io::Result<()> {
+        self.file.set_len(0)?;
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.write_all(text.as_bytes())
+    }
+}
+
+/// A file that a lock's holder was about to replace.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Announced {
+    pub(crate) inode: u64,
+    size: u64,
+    mtime_ns: i64,
+}
+
+impl Announced {
+    /// Whether a file is that one, unchanged since.
+    pub(crate) fn is(&self, stamp: &Stamp) -> bool {
+        (self.inode, self.size, self.mtime_ns) == (stamp.inode, stamp.size, stamp.mtime_ns)
+    }
+}
+
+/// Waits in the kernel's queue, which is fair, on a thread of its own, so that the wait can be announced and limited.
+fn wait_for(file: File, path: &Path, patience: &Patience<'_>) -> Result<File, FileError> {
+    let (sender, receiver) = channel();
+    let waiter = move || {
+        let locked = loop {
+            match file.lock() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other,
+            }
+        };
+        // Nobody listens any more once the limit has passed; then the lock goes with the file.
+        drop(sender.send(locked.map(|()| file)));
+    };
+    std::thread::Builder::new()
+        .name("lock".to_owned())
+        .spawn(waiter)
+        .map_err(|source| FileError::new("wait for the lock", path, source))?;
+    let first = receiver.recv_timeout(patience.notice_after);
+    let answer = match first {
+        Err(RecvTimeoutError::Timeout) => {
+            (patience.notice)(path);
+            receiver.recv_timeout(patience.limit.saturating_sub(patience.notice_after))
+        }
+        other => other,
+    };
+    match answer {
+        Ok(locked) => locked.map_err(|source| FileError::new("lock", path, source)),
+        Err(_) => Err(FileError::new(
+            "lock",
+            path,
+            io::Error::new(
+                io::ErrorKind::TimedOut,
+                format!("another process has held it for {} seconds", patience.limit.as_secs()),
+            ),
+        )),
+    }
+}

@@ -1,0 +1,78 @@
+//! From a note to the lines that stand for it in a file.
+
+use std::borrow::Cow;
+
+use jiff::civil::Date;
+use ralph_model::{Extra, Note, Tags};
+
+/// The lines of a note, with LF at their ends.
+#[must_use]
+pub fn entry_text(note: &Note) -> String {
+    let mut text = format!("### {}\n", note.id);
+    text.push_str(&quoted(&note.content));
+    text.push_str(&tags_line(&note.tags, note.created));
+    text.push_str(&extra_line(&note.extra));
+    text
+}
+
+/// Turns CRLF and lone CR into LF; borrowed when there was nothing to turn.
+#[must_use]
+pub fn normalise_line_breaks(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Every line behind a quote mark, a blank one as the bare mark: editors trim trailing spaces.
+pub(crate) fn quoted(content: &str) -> String {
+    let mut text = String::with_capacity(content.len() + 16);
+    for line in content.split('\n') {
+        text.push('>');
+        if !line.is_empty() {
+            text.push(' ');
+            text.push_str(line);
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The tags line. Without tags it has two spaces after the colon: earlier tools read it only so.
+pub(crate) fn tags_line(tags: &Tags, created: Date) -> String {
+    format!("<!-- tags: {tags} | created: {created} -->\n")
+}
+
+/// The line for everything else; empty when there is nothing.
+pub(crate) fn extra_line(extra: &Extra) -> String {
+    if extra.is_empty() {
+        return String::new();
+    }
+    let pairs: Vec<String> = extra
+        .iter()
+        .map(|(key, value)| format!("{key}={}", percent_encode(value)))
+        .collect();
+    format!("<!-- ralph: {} -->\n", pairs.join("; "))
+}
+
+/// Encodes what would end the value, the comment or the line; letters of every language stay readable.
+fn percent_encode(value: &str) -> String {
+    let last = value.len();
+    let mut encoded = String::with_capacity(value.len());
+    for (index, c) in value.char_indices() {
+        let at_edge = index == 0 || index + c.len_utf8() == last;
+        let plain = match c {
+            '%' | ';' | '<' | '>' => false,
+            ' ' => !at_edge,
+            _ => !c.is_control() && !c.is_whitespace(),
+        };
+        if plain {
+            encoded.push(c);
+        } else {
+            let mut buffer = [0; 4];
+            encoded.extend(c.encode_utf8(&mut buffer).bytes().map(|byte| format!("%{byte:02X}")));
+        }
+    }
+    encoded
+}

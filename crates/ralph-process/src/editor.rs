@@ -1,0 +1,123 @@
+//! The editor of the person at the terminal, started the way git starts it.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
+
+use crate::command;
+
+/// Why a file was not edited.
+#[derive(Debug, thiserror::Error)]
+pub enum EditorError {
+    /// No editor was named.
+    #[error("the name of the editor is blank")]
+    Blank,
+    /// The shell that runs the editor did not start.
+    #[error("the editor {editor:?} could not be started: {error}")]
+    NotStarted {
+        /// The editor as it was named.
+        editor: String,
+        /// What the system said; it stands in the message, so it is no source beside it.
+        error: io::Error,
+    },
+    /// The editor ran and said that it failed, or the shell did not find it.
+    #[error("the editor {editor:?} failed with {status}")]
+    Failed {
+        /// The editor as it was named.
+        editor: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+}
+
+/// Opens a file in an editor at the terminal of this process, and waits until the editor is closed.
+///
+/// The editor is a line of shell, because people set `code --wait` or `'/opt/my editor'`. The file is handed to it as
+/// an argument and never becomes part of that line, so its name may hold anything.
+///
+/// # Errors
+/// When no editor is named, when it cannot be started, or when it ends with anything but success.
+pub fn edit(editor: &str, file: &Path) -> Result<(), EditorError> {
+    // A blank line of shell would run the file itself.
+    if editor.trim().is_empty() {
+        return Err(EditorError::Blank);
+    }
+    let status = command("sh")
+        .arg("-c")
+        .arg(format!("{editor} \"$@\""))
+        .arg(editor)
+        .arg(file)
+        .status()
+        .map_err(|error| EditorError::NotStarted {
+            editor: editor.to_owned(),
+            error,
+        })?;
+    if status.success() {
+        Ok(())
+    } else {
+        Err(EditorError::Failed {
+            editor: editor.to_owned(),
+            status,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::fs::File;
+    use std::io::Write;
+    use std::path::PathBuf;
+
+    fn file_with(folder: &Path, name: &str, text: &str) -> PathBuf {
+        let path = folder.join(name);
+        let mut file = File::create(&path).unwrap();
+        file.write_all(text.as_bytes()).unwrap();
+        path
+    }
+
+    fn check_failure(editor: &str, expected: &str) {
+        let error = edit(editor, Path::new("/nowhere")).unwrap_err();
+        assert_eq!(error.to_string(), expected);
+    }
+
+    #[test]
+    fn an_editor_may_have_arguments_and_a_file_any_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = file_with(
+            folder.path(),
+            "my editor.sh",
+            "printf '%s\\n' \"$#\" \"$1\" \"$2\" > \"$3\"\n",
+        );
+        let name = "a \"quoted\" it's $(touch x) `name` ; *.md";
+        let file = file_with(folder.path(), name, "before");
+
+        let editor = format!("sh '{}' --wait \"two words\"", script.display());
+        edit(&editor, &file).unwrap();
+
+        assert_eq!(fs::read_to_string(&file).unwrap(), "3\n--wait\ntwo words\n");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn an_editor_that_fails_is_named_with_its_status() {
+        check_failure(
+            "sh -c 'exit 3'",
+            "the editor \"sh -c 'exit 3'\" failed with exit status: 3",
+        );
+        check_failure(
+            "kill -TERM $$;:",
+            "the editor \"kill -TERM $$;:\" failed with signal: 15 (SIGTERM)",
+        );
+    }
+
+    #[test]
+    fn a_blank_editor_does_not_run_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = file_with(folder.path(), "notes.md", "exit 0\n");
+        for blank in ["", " ", "\n"] {
+            assert!(matches!(edit(blank, &file), Err(EditorError::Blank)));
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The reference pages under docs/, which the command writes from its own flags, settings and variables.
+
+use crate::cargo::Cargo;
+
+/// Writes the pages.
+pub(crate) const WRITE: Cargo = Cargo::new("run --quiet -p ralph --example reference --");
+
+/// Fails when a page is not what the code says.
+pub(crate) const CHECK: Cargo = Cargo::new("run --quiet -p ralph --example reference -- --check");

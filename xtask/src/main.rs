@@ -1,0 +1,73 @@
+//! `cargo xtask`: the gate, the generators, and what else is work on this repository rather than work of ralph.
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "this is a tool at the terminal of a developer; it has no other output"
+)]
+
+mod cargo;
+mod check;
+mod generate;
+mod tidy;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+Usage: cargo xtask <task>
+
+  check          The whole gate, exactly what CI runs; stops at the first failure
+  tidy           What the compiler does not see: module docs, directions of crates, names, sizes
+  gen            Writes the reference pages under docs/ from the code
+  gen --check    Fails when one of those pages is not what the code says
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does one task. A new one is an arm here, a line in [`HELP`] and a module.
+fn run(words: &[&str]) -> Result<(), String> {
+    match words {
+        ["check"] => check::run(root()),
+        ["tidy"] => tidy::run(root()),
+        ["gen"] => generate::WRITE.run(root()),
+        ["gen", "--check"] => generate::CHECK.run(root()),
+        [] | ["help" | "-h" | "--help"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => Err(format!("there is no task `{}`\n\n{HELP}", other.join(" "))),
+    }
+}
+
+/// The folder of the workspace.
+fn root() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_task_gets_the_help() {
+        for words in [&["chek"][..], &["tidy", "--fast"], &["gen", "--chek"]] {
+            let message = run(words).unwrap_err();
+            let first = format!("there is no task `{}`\n", words.join(" "));
+            assert!(message.starts_with(&first), "{message}");
+            assert!(message.ends_with(HELP), "{message}");
+        }
+        assert_eq!(run(&["--help"]), Ok(()));
+    }
+}
