@@ -4,6 +4,8 @@
 
 mod budget;
 mod clock;
+pub mod config;
+mod file_stamp;
 mod note;
 mod note_id;
 mod tags;
@@ -11,6 +13,7 @@ mod text;
 
 pub use budget::{Budget, Tokens};
 pub use clock::{Clock, Entropy};
+pub use file_stamp::FileStamp;
 pub use note::{Extra, Note, NoteKind, Shelf};
 pub use note_id::NoteId;
 pub use tags::{TagError, Tags};

@@ -12,6 +12,9 @@ pub struct NoteId(String);
 const MAX_SECOND_DIGITS: usize = 11;
 
 impl NoteId {
+    /// How the ids of any shelf may begin.
+    pub const PREFIXES: [&'static str; 4] = ["mem", "fix", "decision", "pattern"];
+
     /// The id of a note made at this second, with four hex digits.
     #[must_use]
     pub fn new(prefix: &str, unix_second: i64, suffix: u16) -> Self {

@@ -74,14 +74,14 @@ impl<'a> Document<'a> {
     }
 
     /// The entries with this id: more than one only in a file that was damaged by hand or by a merge.
-    pub fn find<'s>(&'s self, id: &'s str) -> impl Iterator<Item = &'s Entry> {
+    pub fn find<'s>(&'s self, id: &str) -> impl Iterator<Item = &'s Entry> {
         self.entries
             .iter()
             .filter(move |entry| self.id_bytes(entry) == id.as_bytes())
     }
 
     /// The entries whose id begins with this text.
-    pub fn find_prefix<'s>(&'s self, prefix: &'s str) -> impl Iterator<Item = &'s Entry> {
+    pub fn find_prefix<'s>(&'s self, prefix: &str) -> impl Iterator<Item = &'s Entry> {
         self.entries
             .iter()
             .filter(move |entry| self.id_bytes(entry).starts_with(prefix.as_bytes()))
@@ -92,6 +92,12 @@ impl<'a> Document<'a> {
     pub fn line_number(&self, at: Span) -> usize {
         let before = self.bytes.get(..at.start()).unwrap_or(self.bytes);
         memchr::memchr_iter(b'\n', before).count() + 1
+    }
+
+    /// Where an entry's heading stands.
+    #[must_use]
+    pub fn place(&self, entry: &Entry) -> Span {
+        entry.heading
     }
 
     pub(crate) fn id_bytes(&self, entry: &Entry) -> &'a [u8] {

@@ -1,12 +1,13 @@
 //! Reading and changing a file that people, editors and other processes change too.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::lock::Lock;
 use crate::replace::{Names, Replaced, sync_folder, wait_for_writers};
-use crate::{Patches, Patience, Stamp};
+use crate::{Patches, Patience};
+use ralph_model::FileStamp;
 
 /// The largest file that is read as notes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -61,7 +62,7 @@ pub struct FileText {
     /// Its bytes.
     pub bytes: Vec<u8>,
     /// Its stamp at that moment.
-    pub stamp: Stamp,
+    pub stamp: FileStamp,
     /// The file itself, which stays in hand when another takes its name; none for one that is not there yet.
     pub(crate) file: Option<File>,
 }
@@ -70,7 +71,7 @@ impl FileText {
     pub(crate) fn absent() -> Self {
         Self {
             bytes: Vec::new(),
-            stamp: Stamp {
+            stamp: FileStamp {
                 inode: 0,
                 size: 0,
                 mtime_ns: 0,
@@ -87,9 +88,9 @@ pub struct Updated {
     /// The text that the edit was applied to.
     pub before: Vec<u8>,
     /// The stamp of the file that was first read; none when there was no file.
-    pub read: Option<Stamp>,
+    pub read: Option<FileStamp>,
     /// The stamp of the file that was written; none when nothing had to change.
-    pub written: Option<Stamp>,
+    pub written: Option<FileStamp>,
     /// Whether somebody else saved at the same time, so that `before` is not what was first read.
     pub overtaken: bool,
 }
@@ -120,12 +121,12 @@ pub(crate) fn read_open(mut file: File, path: &Path) -> Result<FileText, FileErr
         }
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
         file.read_to_end(&mut bytes).map_err(failed)?;
-        let before = Stamp::of(&metadata);
+        let before = FileStamp::of(&metadata);
         metadata = file.metadata().map_err(failed)?;
-        if Stamp::of(&metadata).same_content(&before) {
+        if FileStamp::of(&metadata).same_content(&before) {
             return Ok(FileText {
                 bytes,
-                stamp: Stamp::of(&metadata),
+                stamp: FileStamp::of(&metadata),
                 file: Some(file),
             });
         }
@@ -178,6 +179,23 @@ pub fn create_folder(folder: &Path) -> Result<(), FileError> {
     }
 }
 
+/// Writes a file that must not be there yet, durably.
+///
+/// # Errors
+/// `AlreadyExists` when it is there; else what the file system says.
+pub fn write_new_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(path)
+        .and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        });
+    written.map_err(|source| FileError::new("create", path, source))?;
+    sync_folder(path.parent().unwrap_or(Path::new("")))
+}
+
 /// A file whose lock is held until this value is dropped.
 #[derive(Debug)]
 pub struct LockedFile {
@@ -204,6 +222,16 @@ impl LockedFile {
             lock,
             kept: kept.into_iter().collect(),
         })
+    }
+
+    /// Lets go of the lock and removes its file: for files that ralph changes only now and then, beside which a lock file
+    /// would be a nuisance. Whoever waits for it notices and makes a new one.
+    ///
+    /// # Errors
+    /// When the lock file cannot be removed.
+    pub fn unlock_without_trace(self) -> Result<(), FileError> {
+        let path = self.names.lock_path();
+        fs::remove_file(&path).map_err(|source| FileError::new("remove", &path, source))
     }
 
     /// Copies of other people's saves that could not be merged and were kept beside the file.

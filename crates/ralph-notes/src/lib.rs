@@ -15,16 +15,15 @@ mod problem;
 mod render;
 mod replace;
 mod span;
-mod stamp;
 mod sys;
 
 pub use document::{Document, Entry};
 pub use file::{
     FileError, FileText, LockedFile, MAX_FILE_BYTES, UpdateError, Updated, create_folder, read_file, resolve,
+    write_new_file,
 };
 pub use lock::Patience;
 pub use patch::Patches;
 pub use problem::{Problem, ProblemKind};
 pub use render::{entry_text, normalise_line_breaks};
 pub use span::Span;
-pub use stamp::Stamp;

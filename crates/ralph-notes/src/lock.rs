@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use crate::{FileError, Stamp};
+use crate::FileError;
+use ralph_model::FileStamp;
 
 /// How long to wait for a lock that another process holds, and whom to tell.
 #[derive(Clone, Copy)]
@@ -20,6 +21,15 @@ pub struct Patience<'a> {
     pub limit: Duration,
     /// Says that we are waiting; gets the lock file's path.
     pub notice: &'a dyn Fn(&Path),
+}
+
+impl Patience<'_> {
+    /// Does not wait at all: a lock that is held is an error of the kind `WouldBlock`.
+    pub const NONE: Self = Self {
+        notice_after: Duration::ZERO,
+        limit: Duration::ZERO,
+        notice: &|_| {},
+    };
 }
 
 /// A lock that is held until this value is dropped.
@@ -36,7 +46,7 @@ impl Lock {
             let file = Self::take_file(&path, patience)?;
             // Somebody may have removed the lock file while we waited; then others lock another one.
             let same = fs::metadata(&path)
-                .and_then(|at_path| Ok(Stamp::of(&at_path).inode == Stamp::of(&file.metadata()?).inode));
+                .and_then(|at_path| Ok(FileStamp::of(&at_path).inode == FileStamp::of(&file.metadata()?).inode));
             if same.unwrap_or(false) {
                 return Ok(Self { file, path });
             }
@@ -54,13 +64,14 @@ impl Lock {
             .map_err(failed)?;
         match file.try_lock() {
             Ok(()) => Ok(file),
+            Err(TryLockError::WouldBlock) if patience.limit.is_zero() => Err(failed(io::ErrorKind::WouldBlock.into())),
             Err(TryLockError::WouldBlock) => wait_for(file, path, patience),
             Err(TryLockError::Error(source)) => Err(failed(source)),
         }
     }
 
     /// Writes down which file is about to be replaced. It need not survive a power cut, only this process.
-    pub(crate) fn announce(&mut self, base: Option<&Stamp>) -> Result<(), FileError> {
+    pub(crate) fn announce(&mut self, base: Option<&FileStamp>) -> Result<(), FileError> {
         let text = base.map_or_else(String::new, |base| {
             format!("{} {} {}\n", base.inode, base.size, base.mtime_ns)
         });
@@ -98,7 +109,7 @@ pub(crate) struct Announced {
 
 impl Announced {
     /// Whether a file is that one, unchanged since.
-    pub(crate) fn is(&self, stamp: &Stamp) -> bool {
+    pub(crate) fn is(&self, stamp: &FileStamp) -> bool {
         (self.inode, self.size, self.mtime_ns) == (stamp.inode, stamp.size, stamp.mtime_ns)
     }
 }

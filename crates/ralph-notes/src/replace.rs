@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 
 use crate::file::{FileText, read_file, read_open};
 use crate::lock::Lock;
-use crate::{FileError, Stamp, sys};
+use crate::{FileError, sys};
+use ralph_model::FileStamp;
 
 /// How long a program may keep the file open for writing before a change is refused.
 const WRITER_WAIT: Duration = Duration::from_secs(5);
@@ -33,7 +34,7 @@ pub(crate) struct Names {
 /// How a replacement ended.
 pub(crate) enum Replaced {
     /// The new text stands; this is its stamp.
-    Done(Stamp),
+    Done(FileStamp),
     /// Somebody saved meanwhile, and the edit has to be applied to their text. `ours` stands at the target, and theirs is
     /// kept beside it until it is merged; without `ours` nothing was written and theirs stands.
     Overtaken { theirs: FileText, ours: Option<FileText> },
@@ -67,8 +68,8 @@ impl Names {
         let Ok(left) = fs::metadata(&self.swap) else {
             return Ok(None);
         };
-        let left = Stamp::of(&left);
-        let standing = fs::metadata(&self.target).map(|metadata| Stamp::of(&metadata)).ok();
+        let left = FileStamp::of(&left);
+        let standing = fs::metadata(&self.target).map(|metadata| FileStamp::of(&metadata)).ok();
         let known = match lock.announced() {
             // Never swapped, and so never acknowledged; or swapped, and this is the old file, which the new one holds.
             Some(base) => standing.is_some_and(|stamp| stamp.inode == base.inode) || base.is(&left),
@@ -216,7 +217,7 @@ impl Names {
             .and_then(|()| self.displaced(base))
             .inspect_err(|_| self.swap_back(&written))?;
         // The swap changed the ctime; everything else must still be as written, or the next reader has to look again.
-        let stamp = Stamp {
+        let stamp = FileStamp {
             ctime_ns: stamp_of(&new, &self.target)?.ctime_ns,
             ..written
         };
@@ -259,8 +260,8 @@ impl Names {
 
     /// Puts the old file back after a failure, unless somebody has saved over the new one. Should it fail too, both texts
     /// are there, the old one as a leftover that the next writer deals with; the first failure is the one to report.
-    fn swap_back(&self, written: &Stamp) {
-        let untouched = fs::metadata(&self.target).is_ok_and(|metadata| Stamp::of(&metadata).same_content(written));
+    fn swap_back(&self, written: &FileStamp) {
+        let untouched = fs::metadata(&self.target).is_ok_and(|metadata| FileStamp::of(&metadata).same_content(written));
         if untouched && self.swap_in().is_ok() {
             self.discard_new();
         }
@@ -271,7 +272,7 @@ impl Names {
         let failed = |source| FileError::new("read", &self.swap, source);
         let file = File::open(&self.swap).map_err(failed)?;
         wait_for_writers(&file, &self.target)?;
-        let stamp = Stamp::of(&file.metadata().map_err(failed)?);
+        let stamp = FileStamp::of(&file.metadata().map_err(failed)?);
         if stamp.same_content(&base.stamp) {
             return Ok(None);
         }
@@ -310,9 +311,9 @@ pub(crate) fn sync_folder(folder: &Path) -> Result<(), FileError> {
         .map_err(|source| FileError::new("sync", folder, source))
 }
 
-fn stamp_of(file: &File, path: &Path) -> Result<Stamp, FileError> {
+fn stamp_of(file: &File, path: &Path) -> Result<FileStamp, FileError> {
     file.metadata()
-        .map(|metadata| Stamp::of(&metadata))
+        .map(|metadata| FileStamp::of(&metadata))
         .map_err(|source| FileError::new("read", path, source))
 }
 

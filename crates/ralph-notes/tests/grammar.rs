@@ -348,6 +348,7 @@ fn cases() -> ProptestConfig {
     // The soak raises the number of cases through proptest's own PROPTEST_CASES.
     ProptestConfig {
         failure_persistence: None,
+        max_global_rejects: 1_000_000,
         ..ProptestConfig::default()
     }
 }

@@ -1,1 +1,10 @@
-//! Placeholder.
+//! SQL, and no SQL elsewhere. `Store` is the database of facts, `progress.db`; its methods are whole units of work that
+//! speak in the nouns of ralph-model. What a fact means is decided elsewhere.
+
+mod error;
+mod migrate;
+mod open;
+mod progress;
+
+pub use error::StoreError;
+pub use progress::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence, Store};

@@ -1,1 +1,14 @@
-//! Placeholder.
+//! What the tests share: a project in a temporary folder, a cleared environment, a fixed clock and seeded ids.
+//! A dev-dependency only.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests stop at the first surprise"
+)]
+
+mod counts;
+mod test_env;
+
+pub use counts::{Seed, count};
+pub use test_env::{Finished, Invocation, TestEnv};

@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 
 /// The identity and times of a file at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Stamp {
+pub struct FileStamp {
     /// The inode number.
     pub inode: u64,
     /// The length in bytes.
@@ -16,7 +16,7 @@ pub struct Stamp {
     pub ctime_ns: i64,
 }
 
-impl Stamp {
+impl FileStamp {
     /// The stamp in a file's metadata.
     #[must_use]
     pub fn of(metadata: &Metadata) -> Self {

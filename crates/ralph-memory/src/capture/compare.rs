@@ -1,0 +1,49 @@
+//! What happened to a file of notes behind ralph's back: the log compared with the file.
+
+use std::collections::HashMap;
+
+use ralph_model::Note;
+use ralph_notes::Document;
+use ralph_store::{KnownNote, NoteAction, NoteChange, Presence};
+
+/// Whether the checked-out commit is the one of the last look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Head {
+    Same,
+    Moved,
+}
+
+/// The changes that lead from what is known to what stands in the file.
+pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head) -> Vec<NoteChange> {
+    let mut standing: HashMap<&str, Note> = HashMap::with_capacity(document.entries().len());
+    let mut order = Vec::with_capacity(document.entries().len());
+    for entry in document.entries() {
+        let id = document.id(entry);
+        // Of two entries with one id the first counts; `validate` reports the second.
+        if !standing.contains_key(id)
+            && let Some(note) = document.note(entry)
+        {
+            standing.insert(id, note);
+            order.push(id);
+        }
+    }
+    let mut changes = Vec::new();
+    let mut record = |action, note| changes.push(NoteChange { action, note });
+    for KnownNote { action, note, .. } in known {
+        match (standing.remove(note.id.as_str()), action.presence()) {
+            (Some(found), Presence::Gone) => record(NoteAction::Returned, found),
+            (Some(found), Presence::Present) if found != note => record(NoteAction::Changed, found),
+            (Some(_), Presence::Present) | (None, Presence::Gone) => {}
+            (None, Presence::Present) => match head {
+                Head::Same => record(NoteAction::Vanished, note),
+                Head::Moved => record(NoteAction::CheckedOut, note),
+            },
+        }
+    }
+    for id in order {
+        if let Some(note) = standing.remove(id) {
+            record(NoteAction::Adopted, note);
+        }
+    }
+    changes
+}

@@ -1,0 +1,110 @@
+//! Capture: the one gate through which everything is written.
+//!
+//! What a person or an agent hands in on purpose is accepted or refused, never changed, but for its line breaks.
+
+mod compare;
+mod notebook;
+mod restore;
+pub mod secrets;
+
+use std::borrow::Cow;
+
+use ralph_notes::normalise_line_breaks;
+
+pub use notebook::{Draft, Findings, History, LogPlace, Notebook, NotebookError, Reading, Stored};
+
+/// The largest text that one note may hold.
+pub const MAX_NOTE_BYTES: usize = 4 << 20;
+
+/// Whether a text that looks like a secret may be stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretPolicy {
+    /// It is refused.
+    Refuse,
+    /// The user said that it is none, or that it may be stored.
+    Allow,
+}
+
+/// Why a text was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There is nothing in it.
+    #[error("the text is blank, so there is nothing to store")]
+    Blank,
+    /// It holds a NUL.
+    #[error("the text holds a NUL character at byte {at}, which no note can hold")]
+    Nul {
+        /// Where.
+        at: usize,
+    },
+    /// It is too large.
+    #[error("the text has {bytes} bytes; a note holds at most {MAX_NOTE_BYTES}")]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+    },
+    /// It holds a secret.
+    #[error("line {line} of the text looks like it holds a secret ({kind}), so it was not stored")]
+    Secret {
+        /// On which line.
+        line: usize,
+        /// What it looks like.
+        kind: secrets::SecretKind,
+    },
+}
+
+/// Accepts a text as it is, with LF at the ends of its lines, or refuses it.
+///
+/// # Errors
+/// When it is blank, too large, holds a NUL, or holds what looks like a secret.
+pub fn accept(text: &str, policy: SecretPolicy) -> Result<Cow<'_, str>, Refusal> {
+    if text.trim().is_empty() {
+        return Err(Refusal::Blank);
+    }
+    if let Some(at) = text.find('\0') {
+        return Err(Refusal::Nul { at });
+    }
+    if text.len() > MAX_NOTE_BYTES {
+        return Err(Refusal::TooLarge { bytes: text.len() });
+    }
+    if policy == SecretPolicy::Refuse
+        && let Some(secret) = secrets::find(text).first()
+    {
+        let before = text.get(..secret.range.start).unwrap_or_default();
+        return Err(Refusal::Secret {
+            line: before.matches('\n').count() + 1,
+            kind: secret.kind,
+        });
+    }
+    Ok(normalise_line_breaks(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_accepted_as_they_are_or_refused() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let accept = |text: &str| accept(text, SecretPolicy::Refuse).map(Cow::into_owned);
+        assert_eq!(accept("  kept exactly \n"), Ok("  kept exactly \n".to_owned()));
+        assert_eq!(accept("a\r\nb\rc"), Ok("a\nb\nc".to_owned()));
+        assert_eq!(accept(" \n\t\u{3000}"), Err(Refusal::Blank));
+        assert_eq!(accept("a\0"), Err(Refusal::Nul { at: 1 }));
+        assert_eq!(
+            accept(&"x".repeat(MAX_NOTE_BYTES + 1)),
+            Err(Refusal::TooLarge {
+                bytes: MAX_NOTE_BYTES + 1
+            })
+        );
+        let secret = accept(&format!("the token\nis {token}"));
+        assert_eq!(
+            secret,
+            Err(Refusal::Secret {
+                line: 2,
+                kind: secrets::SecretKind::GitHub
+            })
+        );
+        assert!(super::accept(&token, SecretPolicy::Allow).is_ok());
+    }
+}

@@ -1,0 +1,62 @@
+//! Passwords in URLs: `scheme://user:password@host`.
+
+use std::ops::Range;
+
+use memchr::{memchr, memmem, memrchr};
+
+use super::placeholders::is_placeholder;
+use super::{Secret, SecretKind, run_length};
+
+/// A password of fewer bytes protects nothing and is most often an example.
+const LEAST: usize = 3;
+
+/// The passwords of the URLs in these bytes.
+pub(super) fn find(bytes: &[u8]) -> Vec<Secret> {
+    memmem::find_iter(bytes, b"://")
+        .filter(|at| bytes.get(..*at).is_some_and(ends_in_scheme))
+        .filter_map(|at| {
+            let start = at + 3;
+            let password = password(bytes.get(start..)?)?;
+            Some(Secret {
+                range: start + password.start..start + password.end,
+                kind: SecretKind::UrlCredentials,
+            })
+        })
+        .collect()
+}
+
+fn ends_in_scheme(before: &[u8]) -> bool {
+    before.last().is_some_and(u8::is_ascii_alphanumeric)
+}
+
+/// Where the password stands in bytes that begin after `://`.
+fn password(bytes: &[u8]) -> Option<Range<usize>> {
+    // A slash ends this run, so the runs of two URLs never overlap and the work stays linear.
+    let authority = bytes.get(..run_length(bytes, usize::MAX, in_authority))?;
+    // People do write `@` in passwords unescaped; like browsers, the last one counts.
+    let credentials = authority.get(..memrchr(b'@', authority)?)?;
+    let colon = memchr(b':', credentials)?;
+    let (user, password) = (credentials.get(..colon)?, credentials.get(colon + 1..)?);
+    let secret = password.len() >= LEAST
+        // `postgres:postgres`, `guest:guest`: what everybody's test database has.
+        && password != user
+        && !is_placeholder(password)
+        && !is_template(authority.get(..memchr(b'@', authority)?)?);
+    secret.then_some(colon + 1..credentials.len())
+}
+
+/// Whether a shell or a template engine still has to fill these credentials in, as in `${USER:-me}:${PASSWORD:-none}`.
+fn is_template(credentials: &[u8]) -> bool {
+    [b"${".as_slice(), b"$(", b"{{"]
+        .iter()
+        .any(|opening| memmem::find(credentials, opening).is_some())
+}
+
+/// Whether this may stand between `://` and the path. A URL is ASCII; quotes, brackets and backslashes around it end it.
+fn in_authority(byte: u8) -> bool {
+    byte.is_ascii_graphic()
+        && !matches!(
+            byte,
+            b'/' | b'?' | b'#' | b'"' | b'\'' | b'`' | b'<' | b'>' | b'\\' | b'[' | b']'
+        )
+}

@@ -1,0 +1,7 @@
+//! Inject: what of the notes stands in a prompt, whole entries within a budget.
+
+mod pack;
+mod prime;
+
+pub use pack::{Item, Packed, Sizes, pack};
+pub use prime::{PrimeFormat, Primed, prime};

@@ -1,0 +1,301 @@
+//! Every key that the configuration knows, once.
+//!
+//! This table is the only source for what is read, what is unknown, the file that `init` writes, the reference page
+//! and the names of the environment variables. A row names its field, so a key cannot be listed and not read.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::Initial::{self, Unset, Value as Is};
+use super::setting::Setting;
+use super::{
+    Bytes, Color, CommandLine, Commit, Environment, Inject, Key, Kind, Permissions, Promote, Section, StrategyName,
+};
+use crate::{NoteKind, Tags, Tokens};
+
+/// Every key of every section.
+pub fn keys() -> impl Iterator<Item = &'static Key> {
+    SECTIONS.iter().flat_map(|section| section.keys)
+}
+
+/// A row: field, type, what it is when nobody sets it, what it is for.
+macro_rules! key {
+    ($section:ident.$first:ident $(.$rest:ident)*: $type:ty, $initial:expr, $about:literal) => {
+        Key {
+            section: stringify!($section),
+            name: concat!(stringify!($first) $(, ".", stringify!($rest))*),
+            kind: <$type as Setting>::KIND,
+            initial: $initial,
+            about: $about,
+            set: |config, value| {
+                config.$section.$first$(.$rest)* = <$type as Setting>::read(value)?;
+                Some(())
+            },
+        }
+    };
+}
+
+/// Every section.
+pub const SECTIONS: &[Section] = &[
+    Section {
+        name: "memories",
+        about: "Notes that hold for the whole project.",
+        keys: MEMORIES,
+    },
+    Section {
+        name: "guardrails",
+        about: "Notes that hold for the current work.",
+        keys: GUARDRAILS,
+    },
+    Section {
+        name: "scratchpad",
+        about: "The working notes of whoever works now.",
+        keys: SCRATCHPAD,
+    },
+    Section {
+        name: "context",
+        about: "How many tokens each part of a prompt's memory may take; 0 is as many as there are.",
+        keys: CONTEXT,
+    },
+    Section {
+        name: "execution",
+        about: "How tasks are carried out.",
+        keys: EXECUTION,
+    },
+    Section {
+        name: "agent",
+        about: "The coding agent that does the work.",
+        keys: AGENT,
+    },
+    Section {
+        name: "verify",
+        about: "How work that is said to be done is checked.",
+        keys: VERIFY,
+    },
+    Section {
+        name: "limits",
+        about: "What ends an iteration or a run; 0 switches a limit off.",
+        keys: LIMITS,
+    },
+    Section {
+        name: "strategy",
+        about: "Which model an iteration gets, and when a loop counts as stuck.",
+        keys: STRATEGY,
+    },
+    Section {
+        name: "learning",
+        about: "What becomes of the lessons that iterations bring.",
+        keys: LEARNING,
+    },
+    Section {
+        name: "git",
+        about: "What ralph does in the repository.",
+        keys: GIT,
+    },
+    Section {
+        name: "runs",
+        about: "How long prompts and transcripts of past runs are kept; 0 is for ever.",
+        keys: RUNS,
+    },
+    Section {
+        name: "ui",
+        about: "What the terminal shows.",
+        keys: UI,
+    },
+];
+
+const MEMORIES: &[Key] = &[
+    key!(memories.enabled: bool, Is("true"),
+        "Whether prompts get memories and their skill; the commands work either way."),
+    key!(memories.inject: Inject, Is("\"auto\""),
+        "What prompts get: with auto memories and skill, with manual only the skill, with none neither."),
+    key!(memories.budget: Tokens, Is("2000"),
+        "The most tokens of memories in a prompt; 0 lets all of them in."),
+    key!(memories.skill_injection: bool, Is("true"),
+        "Whether prompts explain how to read and write memories."),
+    key!(memories.path: Option<PathBuf>, Unset("\"docs/memories.md\""),
+        "The file, from the project root; when it is not set, the usual places are tried."),
+    key!(memories.filter.types: Vec<NoteKind>, Is("[]"),
+        "Prompts get only memories of these kinds; an empty list means every kind."),
+    key!(memories.filter.tags: Tags, Is("[]"),
+        "Prompts get only memories with one of these tags; an empty list means any."),
+    key!(memories.filter.recent: Option<u32>, Is("0"),
+        "Prompts get only memories of the last so many days; 0 means of any age."),
+];
+
+const GUARDRAILS: &[Key] = &[
+    key!(guardrails.enabled: bool, Is("true"),
+        "Whether prompts get guardrails; the commands work either way."),
+    key!(guardrails.budget: Tokens, Is("2000"),
+        "The most tokens of guardrails in a prompt; 0 lets all of them in."),
+    key!(guardrails.path: Option<PathBuf>, Unset("\"docs/guardrails.md\""),
+        "The file, from the project root; when it is not set, the usual places are tried."),
+];
+
+const SCRATCHPAD: &[Key] = &[
+    key!(scratchpad.budget: Tokens, Is("4000"),
+        "The most tokens of the scratchpad in a prompt, its end first; 0 is all of it."),
+    key!(scratchpad.path: Option<PathBuf>, Unset("\"docs/scratchpad.md\""),
+        "The file, from the project root; when it is not set, the usual places are tried."),
+];
+
+const CONTEXT: &[Key] = &[
+    key!(context.budget: Tokens, Is("8000"),
+        "All parts together, memories, guardrails and scratchpad included."),
+    key!(context.attempts: Tokens, Is("750"),
+        "How earlier attempts at the task went."),
+    key!(context.learnings: Tokens, Is("375"),
+        "What earlier iterations learned."),
+    key!(context.status: Tokens, Is("125"),
+        "Where the loop stands."),
+    key!(context.journal: Tokens, Is("3000"),
+        "What this run did so far, and rows of other runs that fit the task."),
+    key!(context.knowledge: Tokens, Is("2000"),
+        "The long notes that fit the task."),
+    key!(context.knowledge_base: Tokens, Is("1000"),
+        "What earlier loops found that fits the task."),
+];
+
+const EXECUTION: &[Key] = &[
+    key!(execution.verify: bool, Is("true"),
+        "Whether a read-only session looks at finished work once the gates have passed."),
+    key!(execution.max_retries: u32, Is("3"),
+        "How often a task is tried again before it is left to a person."),
+    Key {
+        section: "execution",
+        name: "learn",
+        kind: Kind::Anything,
+        initial: Initial::Ignored,
+        about: "Files of earlier tools have it; it is accepted and does nothing.",
+        set: |_, _| Some(()),
+    },
+];
+
+const AGENT: &[Key] = &[
+    key!(agent.command: Option<CommandLine>, Unset("\"claude\""),
+        "How the agent is started, as one line or as a list of words."),
+    key!(agent.kind: Option<String>, Unset("\"claude\""),
+        "Which driver speaks to it, where the command does not tell."),
+    key!(agent.models: Vec<String>, Unset(r#"["haiku", "sonnet", "opus"]"#),
+        "Its models from the weakest to the strongest; without them the agent takes its own."),
+    key!(agent.permissions: Permissions, Is("\"edit\""),
+        "What it may do without asking: edit the project's files, or everything."),
+    key!(agent.env: Environment, Is("\"inherit\""),
+        "Whether it gets your environment or only what an agent needs."),
+];
+
+const VERIFY: &[Key] = &[
+    key!(verify.commands: Vec<String>, Unset(r#"["cargo test", "cargo clippy"]"#),
+        "The gates: commands that must all succeed before a task is done."),
+    key!(verify.timeout: Option<Duration>, Is("\"10m\""),
+        "How long one gate may run; 0 lets it run on."),
+    key!(verify.verifier: Option<CommandLine>, Unset("\"codex\""),
+        "Another agent for the look at finished work; when it is not set, the one that did it."),
+];
+
+const LIMITS: &[Key] = &[
+    key!(limits.iterations: Option<u32>, Unset("50"),
+        "How many iterations a run may have."),
+    key!(limits.wall_clock: Option<Duration>, Unset("\"8h\""),
+        "How long a run may last, waits for a usage limit included."),
+    key!(limits.cost_usd: Option<f64>, Unset("20.0"),
+        "How many US dollars a run may cost."),
+    key!(limits.tokens: Option<u64>, Unset("5_000_000"),
+        "How many tokens a run may use, as the agent counts them."),
+    key!(limits.iteration_time: Option<Duration>, Is("\"2h\""),
+        "How long one iteration may last."),
+    key!(limits.idle_time: Option<Duration>, Is("\"15m\""),
+        "How long the agent may be silent."),
+    key!(limits.consecutive_failures: Option<u32>, Unset("10"),
+        "How many iterations in a row may fail."),
+    key!(limits.output_bytes: Option<Bytes>, Is("\"256 MiB\""),
+        "How much one iteration may print."),
+];
+
+const STRATEGY: &[Key] = &[
+    key!(strategy.name: Option<StrategyName>, Unset("\"escalate\""),
+        "How the model of an iteration is chosen; when it is not set, always the same."),
+    key!(strategy.stuck_after: Option<u32>, Is("3"),
+        "From how many failures in a row the prompt warns of going in circles; 0 is never."),
+    key!(strategy.escalate_after: Option<u32>, Is("2"),
+        "From how many failures in a row cost-optimized takes the strongest model; 0 is never."),
+];
+
+const LEARNING: &[Key] = &[
+    key!(learning.promote: Promote, Is("\"auto\""),
+        "Whether evidence makes a learning hold, or a person in `ralph review`."),
+    key!(learning.merge_above: Option<u32>, Is("200"),
+        "Above how many active learnings those alike are merged; 0 is never."),
+];
+
+const GIT: &[Key] = &[key!(git.commit: Commit, Is("\"none\""),
+        "Whether the files of a finished task are committed.")];
+
+const RUNS: &[Key] = &[
+    key!(runs.keep_days: Option<u32>, Is("30"),
+        "For how many days the folder of a run is kept."),
+    key!(runs.max_bytes: Option<Bytes>, Is("\"2 GiB\""),
+        "How much room all of them may take; the oldest go first."),
+];
+
+const UI: &[Key] = &[key!(ui.color: Color, Is("\"auto\""),
+        "When output is coloured; auto means on a terminal.")];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use toml_edit::Value;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn every_default_and_example_is_allowed_and_every_default_is_the_default() {
+        for key in keys() {
+            let text = match key.initial {
+                Is(text) | Unset(text) => text,
+                Initial::Ignored => continue,
+            };
+            let value: Value = text.parse().unwrap();
+            let mut config = Config::default();
+            assert_eq!(key.set(&mut config, &value), Some(()), "{} = {text}", key.full_name());
+            let same = config == Config::default();
+            assert_eq!(same, key.default_text().is_some(), "{} = {text}", key.full_name());
+        }
+    }
+
+    #[test]
+    fn keys_stand_in_their_section_under_one_name() {
+        let mut names = BTreeSet::new();
+        for section in SECTIONS {
+            assert!(!section.keys.is_empty(), "{}", section.name);
+            for key in section.keys {
+                assert_eq!(key.section, section.name);
+                assert!(names.insert(key.environment_name()), "{}", key.full_name());
+            }
+        }
+        assert!(names.contains("RALPH_MEMORIES_BUDGET"));
+        assert!(names.contains("RALPH_MEMORIES_FILTER_TYPES"));
+        assert!(names.contains("RALPH_CONTEXT_KNOWLEDGE_BASE"));
+    }
+
+    #[test]
+    fn no_variable_that_agents_get_is_taken_for_a_setting() {
+        for name in ["RALPH_MODEL", "RALPH_ITERATION", "RALPH_TOTAL", "RALPH_RUN_ID"] {
+            assert!(keys().all(|key| key.environment_name() != name), "{name}");
+        }
+    }
+
+    #[test]
+    fn sentences_are_sentences_on_one_short_line() {
+        let sections = SECTIONS.iter().map(|section| section.about);
+        for about in sections.chain(keys().map(|key| key.about)) {
+            assert!(
+                about.ends_with('.') && about.len() <= 110 && !about.contains('\n'),
+                "{about}"
+            );
+            assert!(about.starts_with(char::is_uppercase), "{about}");
+        }
+    }
+}

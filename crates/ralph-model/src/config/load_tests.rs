@@ -1,0 +1,455 @@
+//! Tests of reading the configuration.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::{
+    Bytes, CommandLine, Commit, Environment, Inject, Limits, Permissions, Promote, StrategyName, Verify, template,
+};
+use crate::{NoteKind, Tags, Tokens};
+
+const PATH: &str = ".ralph.toml";
+
+fn from_file(text: &str) -> Result<Loaded, ConfigError> {
+    Config::load(Some((PATH, text)), &|_| None)
+}
+
+fn from_environment(name: &str, value: &str) -> Result<Loaded, ConfigError> {
+    Config::load(None, &|asked| (asked == name).then(|| value.to_owned()))
+}
+
+/// The configuration that differs from the default by this.
+fn changed(change: impl FnOnce(&mut Config)) -> Config {
+    let mut config = Config::default();
+    change(&mut config);
+    config
+}
+
+/// The file gives this configuration, and no warning.
+fn check_file(text: &str, expected: Config) {
+    let warnings = vec![];
+    assert_eq!(
+        from_file(text),
+        Ok(Loaded {
+            config: expected,
+            warnings
+        }),
+        "{text}"
+    );
+}
+
+/// The file is refused in one line that goes on like this after the path.
+fn check_refused(text: &str, expected: &str) {
+    let message = from_file(text).unwrap_err().to_string();
+    assert_eq!(message, format!("{PATH}:{expected}"), "{text}");
+}
+
+#[test]
+fn nothing_set_is_the_default() {
+    assert_eq!(Config::load(None, &|_| None), Ok(Loaded::default()));
+    assert_eq!(from_file(""), Ok(Loaded::default()));
+    assert_eq!(from_file("\u{feff}# only a comment\n"), Ok(Loaded::default()));
+}
+
+#[test]
+fn the_defaults_are_those_that_were_agreed() {
+    let config = Config::default();
+    assert_eq!(
+        (config.memories.budget, config.guardrails.budget),
+        (Tokens(2000), Tokens(2000))
+    );
+    assert_eq!(
+        (config.scratchpad.budget, config.context.budget),
+        (Tokens(4000), Tokens(8000))
+    );
+    assert_eq!(config.limits.iteration_time, Some(Duration::from_secs(7200)));
+    assert_eq!(config.limits.idle_time, Some(Duration::from_secs(900)));
+    assert_eq!(config.limits.output_bytes, Some(Bytes(268_435_456)));
+    assert_eq!(config.verify.timeout, Some(Duration::from_secs(600)));
+    assert_eq!(
+        (config.runs.keep_days, config.runs.max_bytes),
+        (Some(30), Some(Bytes(2_147_483_648)))
+    );
+    assert_eq!(config.strategy.name.unwrap_or_default(), StrategyName::Fixed);
+    assert_eq!(config.agent.permissions, Permissions::Edit);
+}
+
+#[test]
+fn every_form_of_a_table_and_of_a_value_is_read() {
+    for (text, expected) in [
+        ("[memories]\nbudget = 10", changed(|c| c.memories.budget = Tokens(10))),
+        ("memories.budget = 10", changed(|c| c.memories.budget = Tokens(10))),
+        (
+            "memories = { budget = 10 }",
+            changed(|c| c.memories.budget = Tokens(10)),
+        ),
+        (
+            "[memories]\nfilter.recent = 7",
+            changed(|c| c.memories.filter.recent = Some(7)),
+        ),
+        (
+            "[memories.filter]\nrecent = 7",
+            changed(|c| c.memories.filter.recent = Some(7)),
+        ),
+        (
+            "[memories]\nfilter = { recent = 7 }",
+            changed(|c| c.memories.filter.recent = Some(7)),
+        ),
+    ] {
+        check_file(text, expected);
+    }
+}
+
+#[test]
+fn every_kind_of_value_is_read() {
+    for (text, expected) in [
+        (
+            "[memories]\ninject = \"none\"\npath = \"a b.md\"\nfilter.types = [\"fix\", \"Pattern\"]\nfilter.tags = [\"x\"]",
+            changed(|c| {
+                c.memories.inject = Inject::None;
+                c.memories.path = Some(PathBuf::from("a b.md"));
+                c.memories.filter.types = vec![NoteKind::Fix, NoteKind::Pattern];
+                c.memories.filter.tags = Tags::parse("x").unwrap();
+            }),
+        ),
+        (
+            "[agent]\ncommand = \"claude -p\"\nmodels = [\"low\", \"high\"]\npermissions = \"full\"\nenv = \"clean\"",
+            changed(|c| {
+                c.agent.command = Some(CommandLine::Line("claude -p".into()));
+                c.agent.models = vec!["low".into(), "high".into()];
+                c.agent.permissions = Permissions::Full;
+                c.agent.env = Environment::Clean;
+            }),
+        ),
+        (
+            "[agent]\ncommand = [\"claude\", \"-p\", \"\"]\nkind = \"acp\"",
+            changed(|c| {
+                c.agent.command = Some(CommandLine::Words(vec!["claude".into(), "-p".into(), String::new()]));
+                c.agent.kind = Some("acp".into());
+            }),
+        ),
+        (
+            "[execution]\nlearn = { any = [1] }\nverify = false\nmax_retries = 0",
+            changed(|c| {
+                c.execution.verify = false;
+                c.execution.max_retries = 0;
+            }),
+        ),
+        (
+            "[strategy]\nname = \"plan-then-execute\"\nstuck_after = 0\n[learning]\npromote = \"review\"\n[git]\ncommit = \"task\"",
+            changed(|c| {
+                c.strategy.name = Some(StrategyName::PlanThenExecute);
+                c.strategy.stuck_after = None;
+                c.learning.promote = Promote::Review;
+                c.git.commit = Commit::Task;
+            }),
+        ),
+    ] {
+        check_file(text, expected);
+    }
+}
+
+#[test]
+fn limits_are_read_and_0_switches_them_off() {
+    let all = "[limits]\niterations = 5\nwall_clock = \"1h30m\"\ncost_usd = 2\ntokens = 5_000_000_000\n\
+               iteration_time = 90\nidle_time = \"45s\"\nconsecutive_failures = 4\noutput_bytes = \"64KiB\"\n\
+               [verify]\ntimeout = \"120\"\ncommands = [\"make test\"]\nverifier = \"codex\"";
+    let expected = changed(|c| {
+        c.limits = Limits {
+            iterations: Some(5),
+            wall_clock: Some(Duration::from_secs(5400)),
+            cost_usd: Some(2.0),
+            tokens: Some(5_000_000_000),
+            iteration_time: Some(Duration::from_secs(90)),
+            idle_time: Some(Duration::from_secs(45)),
+            consecutive_failures: Some(4),
+            output_bytes: Some(Bytes(65_536)),
+        };
+        c.verify = Verify {
+            commands: vec!["make test".into()],
+            timeout: Some(Duration::from_secs(120)),
+            verifier: Some(CommandLine::Line("codex".into())),
+        };
+    });
+    assert_eq!(from_file(all).unwrap().config, expected);
+
+    let off = "[limits]\niterations = 0\nwall_clock = 0\ncost_usd = 0.0\ntokens = 0\niteration_time = \"0s\"\n\
+               idle_time = 0\nconsecutive_failures = 0\noutput_bytes = 0\n[runs]\nkeep_days = 0\nmax_bytes = \"0 B\"";
+    let expected = changed(|c| {
+        c.limits.iteration_time = None;
+        c.limits.idle_time = None;
+        c.limits.output_bytes = None;
+        c.runs.keep_days = None;
+        c.runs.max_bytes = None;
+    });
+    assert_eq!(from_file(off).unwrap().config, expected);
+}
+
+#[test]
+fn unknown_names_are_warnings_with_line_and_nearest_key() {
+    let text = "colour = true\n\n[memories]\nbudgt = 1\nbudget = 10\nfilter.type = []\n\n[memorys]\nbudget = 2\n\
+                [[limit]]\n[ui]\n\"two\\nlines\" = 1\n[git.commit_as]\nx = 1\n";
+    let loaded = from_file(text).unwrap();
+    let shown: Vec<String> = loaded.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        shown,
+        [
+            ".ralph.toml:1: colour is not known; known: memories, guardrails, scratchpad, context, execution, agent, \
+             verify, limits, strategy, learning, git, runs, ui",
+            ".ralph.toml:4: memories.budgt is not known; did you mean memories.budget?",
+            ".ralph.toml:6: memories.filter.type is not known; did you mean memories.filter.types?",
+            ".ralph.toml:8: [memorys] is not known; did you mean [memories]?",
+            ".ralph.toml:10: [limit] is not known; did you mean [limits]?",
+            ".ralph.toml:12: ui.two lines is not known; known: color",
+            ".ralph.toml:13: git.commit_as is not known; known: commit",
+        ]
+    );
+    assert_eq!(loaded.config, changed(|c| c.memories.budget = Tokens(10)));
+}
+
+#[test]
+fn a_wrong_value_is_one_line_with_place_key_and_what_is_allowed() {
+    for (text, expected) in [
+        (
+            "# a\n[memories]\ninject = \"always\"",
+            r#"3: memories.inject is "always"; allowed is "auto", "manual" or "none""#,
+        ),
+        (
+            "[memories]\nbudget = -1",
+            "2: memories.budget is -1; allowed is a whole number from 0 to 4294967295",
+        ),
+        (
+            "[memories]\nbudget = 4294967296",
+            "2: memories.budget is 4294967296; allowed is a whole number from 0 to 4294967295",
+        ),
+        (
+            "[memories]\nenabled = \"true\"",
+            "2: memories.enabled is \"true\"; allowed is true or false",
+        ),
+        (
+            "[memories]\nfilter.types = [\"fix\",\n \"bug\"]",
+            "2: memories.filter.types is [\"fix\",  \"bug\"]; allowed is a list of \"pattern\", \
+             \"decision\", \"fix\" or \"context\"",
+        ),
+        (
+            "[memories.filter]\ntags = [\"a|b\"]",
+            "2: memories.filter.tags is [\"a|b\"]; allowed is a list of tags, without commas or vertical \
+             bars in them",
+        ),
+        (
+            "[memories]\nfilter = 3",
+            "2: memories.filter is 3; allowed is a table of keys",
+        ),
+        ("memories = true", "1: memories is true; allowed is a table of keys"),
+        (
+            "\n[[memories]]\nbudget = 1",
+            "2: memories is a list of tables; allowed is a table of keys",
+        ),
+        (
+            "[memories.budget]\nmax = 1",
+            "1: memories.budget is a table; allowed is a whole number from 0 to 4294967295",
+        ),
+    ] {
+        check_refused(text, expected);
+    }
+}
+
+#[test]
+fn every_kind_of_value_says_what_it_allows() {
+    for (text, expected) in [
+        (
+            "[limits]\nidle_time = \"soon\"",
+            "2: limits.idle_time is \"soon\"; allowed is a time such as \"2h\", \"1h30m\" or \"120s\", or \
+             whole seconds, up to 3650 days",
+        ),
+        (
+            "[runs]\nmax_bytes = \"2 G\"",
+            "2: runs.max_bytes is \"2 G\"; allowed is a size such as \"64 KiB\", \"256 MiB\" or \"2 GiB\", \
+             or whole bytes",
+        ),
+        (
+            "[limits]\ncost_usd = nan",
+            "2: limits.cost_usd is nan; allowed is a number, 0 or more",
+        ),
+        (
+            "[limits]\ntokens = -5",
+            "2: limits.tokens is -5; allowed is a whole number, 0 or more",
+        ),
+        (
+            "[agent]\ncommand = []",
+            "2: agent.command is []; allowed is a command line, or a list of its words",
+        ),
+        (
+            "[agent]\ncommand = \" \"",
+            "2: agent.command is \" \"; allowed is a command line, or a list of its words",
+        ),
+        (
+            "[verify]\ncommands = \"make\"",
+            "2: verify.commands is \"make\"; allowed is a list of strings, none of them blank",
+        ),
+        (
+            "[verify]\ncommands = [\"make\", 1]",
+            "2: verify.commands is [\"make\", 1]; allowed is a list of strings, none of them blank",
+        ),
+        (
+            "[scratchpad]\npath = \"\"",
+            "2: scratchpad.path is \"\"; allowed is a string that is not blank",
+        ),
+    ] {
+        check_refused(text, expected);
+    }
+}
+
+#[test]
+fn what_is_no_toml_is_named_by_its_line() {
+    for (text, line) in [
+        ("[memories]\nbudget = \n", 2),
+        ("[memories]\nbudget = 1\nbudget = 2\n", 3),
+        ("\n\n[memories\n", 3),
+        ("# ok\nthis is prose", 2),
+        ("a = \"\"\"", 1),
+    ] {
+        let message = from_file(text).unwrap_err().to_string();
+        assert!(
+            message.starts_with(&format!(".ralph.toml:{line}: this is not TOML: ")),
+            "{message}"
+        );
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn variables_win_over_the_file() {
+    let file = "[memories]\nbudget = 1\ninject = \"none\"";
+    let loaded = Config::load(Some((PATH, file)), &|name| {
+        (name == "RALPH_MEMORIES_BUDGET").then(|| "7".to_owned())
+    });
+    let expected = changed(|c| {
+        c.memories.budget = Tokens(7);
+        c.memories.inject = Inject::None;
+    });
+    assert_eq!(loaded.unwrap().config, expected);
+}
+
+#[test]
+fn variables_are_read_by_the_kind_of_their_key() {
+    for (name, value, expected) in [
+        (
+            "RALPH_MEMORIES_ENABLED",
+            "false",
+            changed(|c| c.memories.enabled = false),
+        ),
+        (
+            "RALPH_MEMORIES_BUDGET",
+            " 1_500 ",
+            changed(|c| c.memories.budget = Tokens(1500)),
+        ),
+        ("RALPH_MEMORIES_BUDGET", "", Config::default()),
+        (
+            "RALPH_MEMORIES_INJECT",
+            "manual",
+            changed(|c| c.memories.inject = Inject::Manual),
+        ),
+        (
+            "RALPH_MEMORIES_PATH",
+            "42",
+            changed(|c| c.memories.path = Some("42".into())),
+        ),
+        (
+            "RALPH_MEMORIES_FILTER_TYPES",
+            "fix, decision",
+            changed(|c| c.memories.filter.types = vec![NoteKind::Fix, NoteKind::Decision]),
+        ),
+        (
+            "RALPH_VERIFY_COMMANDS",
+            r#"["echo a, b"]"#,
+            changed(|c| c.verify.commands = vec!["echo a, b".into()]),
+        ),
+        (
+            "RALPH_AGENT_COMMAND",
+            "claude, -p",
+            changed(|c| c.agent.command = Some(CommandLine::Line("claude, -p".into()))),
+        ),
+        (
+            "RALPH_AGENT_COMMAND",
+            r#"["claude"]"#,
+            changed(|c| c.agent.command = Some(CommandLine::Words(vec!["claude".into()]))),
+        ),
+        (
+            "RALPH_LIMITS_IDLE_TIME",
+            "90",
+            changed(|c| c.limits.idle_time = Some(Duration::from_secs(90))),
+        ),
+        (
+            "RALPH_LIMITS_COST_USD",
+            "1.5",
+            changed(|c| c.limits.cost_usd = Some(1.5)),
+        ),
+        ("RALPH_EXECUTION_LEARN", "whatever", Config::default()),
+    ] {
+        assert_eq!(
+            from_environment(name, value).unwrap().config,
+            expected,
+            "{name}={value}"
+        );
+    }
+}
+
+#[test]
+fn a_wrong_value_in_a_variable_names_the_variable() {
+    for (name, value, expected) in [
+        (
+            "RALPH_MEMORIES_BUDGET",
+            "lots",
+            "RALPH_MEMORIES_BUDGET: memories.budget is \"lots\"; allowed is a whole number from 0 to 4294967295",
+        ),
+        (
+            "RALPH_UI_COLOR",
+            "a\u{1b}[31m\nb",
+            "RALPH_UI_COLOR: ui.color is \"a\\u{1b}[31m\\nb\"; allowed is \"auto\", \"always\" or \"never\"",
+        ),
+        (
+            "RALPH_VERIFY_COMMANDS",
+            "[make",
+            "RALPH_VERIFY_COMMANDS: verify.commands is \"[make\"; allowed is a list of strings, none of them blank",
+        ),
+    ] {
+        assert_eq!(from_environment(name, value).unwrap_err().to_string(), expected);
+    }
+}
+
+#[test]
+fn every_key_is_read_from_its_variable() {
+    use crate::config::Initial;
+    for key in keys() {
+        let Initial::Unset(text) = key.initial else { continue };
+        let value: toml_edit::Value = text.parse().unwrap();
+        let plain = value.as_str().unwrap_or(text);
+        let loaded = from_environment(&key.environment_name(), plain).unwrap();
+        assert_ne!(loaded.config, Config::default(), "{}={plain}", key.environment_name());
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_loads_or_is_refused_in_one_line(
+        text in "\\PC*|(\\[(memories|limits|agent)\\]\n[a-z_.]{1,8} = [0-9\"a-z\\[\\]{},é]{0,9}\n){0,4}",
+        variable in "\\PC*|[0-9hms,\\[\\]\"]{0,9}",
+    ) {
+        for file in [text.clone(), format!("{}\n{text}", template(&[]))] {
+            match from_file(&file) {
+                Ok(loaded) => for warning in loaded.warnings {
+                    prop_assert_eq!(warning.to_string().lines().count(), 1);
+                },
+                Err(error) => prop_assert_eq!(error.to_string().lines().count(), 1),
+            }
+        }
+        if let Err(error) = Config::load(None, &|_| Some(variable.clone())) {
+            prop_assert_eq!(error.to_string().lines().count(), 1);
+            prop_assert!(error.to_string().starts_with("RALPH_"));
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The configuration: `.ralph.toml`, and the environment variables that win over it.
+//!
+//! Text and variables are handed in; nothing here reads a file or the environment. `keys.rs` holds one table of every
+//! key, from which come the reading, the warnings, the file that `ralph init` writes and the reference page.
+
+mod error;
+mod key;
+mod keys;
+mod load;
+mod nearest;
+mod quantity;
+mod reference;
+mod sections;
+mod setting;
+mod takeover;
+mod template;
+mod words;
+
+pub use error::{ConfigError, Hint, Place, Refusal, Warning};
+pub use key::{Initial, Key, Section};
+pub use keys::{SECTIONS, keys};
+pub use load::Loaded;
+pub use quantity::Bytes;
+pub use reference::{environment_names, reference};
+pub use sections::{
+    Agent, Config, Context, Execution, Filter, Git, Guardrails, Learning, Limits, Memories, Runs, Scratchpad, Strategy,
+    Ui, Verify,
+};
+pub use setting::{CommandLine, Kind};
+pub use takeover::{Skipped, Takeover, from_config_sh};
+pub use template::{Override, template};
+pub use words::{Color, Commit, Environment, Inject, Permissions, Promote, StrategyName};

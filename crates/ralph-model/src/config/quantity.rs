@@ -1,0 +1,194 @@
+//! Times and sizes as people write them: `1h30m`, `256 MiB`.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A number of bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// So many MiB.
+    #[must_use]
+    pub const fn mebi(count: u32) -> Self {
+        Self((count as u64) << 20)
+    }
+
+    /// So many GiB.
+    #[must_use]
+    pub const fn gibi(count: u32) -> Self {
+        Self((count as u64) << 30)
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
+            if self.0 != 0 && self.0.trailing_zeros() >= shift {
+                return write!(f, "{} {unit}", self.0 >> shift);
+            }
+        }
+        write!(f, "{} B", self.0)
+    }
+}
+
+/// The longest time that can be set. Adding it to any moment of a clock is safe, which is not so for any number.
+pub(super) const MAX_DAYS: u64 = 3650;
+
+const SECONDS_OF_UNIT: [(&str, u64); 4] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
+
+const BYTES_OF_UNIT: [(&str, u64); 10] = [
+    ("", 1),
+    ("b", 1),
+    ("kib", 1 << 10),
+    ("mib", 1 << 20),
+    ("gib", 1 << 30),
+    ("tib", 1 << 40),
+    ("kb", 1000),
+    ("mb", 1_000_000),
+    ("gb", 1_000_000_000),
+    ("tb", 1_000_000_000_000),
+];
+
+/// A time from `2h`, `15m`, `120s`, `1h30m`, `1d`, or plain seconds. Units go down and none comes twice.
+pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+    let mut rest = text.trim();
+    let mut seconds = 0u64;
+    let mut smaller_than = u64::MAX;
+    if let Some((plain, "")) = split_number(rest) {
+        return duration_of_seconds(plain);
+    }
+    while !rest.is_empty() {
+        let (number, after) = split_number(rest)?;
+        let end = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let (unit, after) = after.split_at(end);
+        let (_, factor) = SECONDS_OF_UNIT.into_iter().find(|(name, _)| *name == unit)?;
+        if factor >= smaller_than {
+            return None;
+        }
+        smaller_than = factor;
+        seconds = seconds.checked_add(number.checked_mul(factor)?)?;
+        rest = after.trim_start();
+    }
+    // Without any unit there was no number either.
+    (smaller_than != u64::MAX).then_some(())?;
+    duration_of_seconds(seconds)
+}
+
+/// So many seconds, unless they are more than [`MAX_DAYS`].
+pub(super) fn duration_of_seconds(seconds: u64) -> Option<Duration> {
+    (seconds <= MAX_DAYS * 86_400).then(|| Duration::from_secs(seconds))
+}
+
+/// A size from `256 MiB`, `64KiB`, `1 GB`, or plain bytes.
+pub(super) fn parse_bytes(text: &str) -> Option<Bytes> {
+    let (number, unit) = split_number(text.trim())?;
+    let unit = unit.trim_start().to_ascii_lowercase();
+    let (_, factor) = BYTES_OF_UNIT.into_iter().find(|(name, _)| *name == unit)?;
+    number.checked_mul(factor).map(Bytes)
+}
+
+/// The digits at the start as a number, and the rest.
+fn split_number(text: &str) -> Option<(u64, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    Some((digits.parse().ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn times_are_read_as_people_write_them() {
+        for (text, seconds) in [
+            ("2h", 7200),
+            ("15m", 900),
+            ("120s", 120),
+            ("1h30m", 5400),
+            ("1d 2h 3m 4s", 93_784),
+            ("90m", 5400),
+            ("45", 45),
+            ("0", 0),
+            (" 1h ", 3600),
+            ("3650d", 315_360_000),
+        ] {
+            assert_eq!(parse_duration(text), Some(Duration::from_secs(seconds)), "{text:?}");
+        }
+        for text in [
+            "",
+            " ",
+            "h",
+            "2 h",
+            "2H",
+            "2x",
+            "30m1h",
+            "1h1h",
+            "1h30",
+            "-1h",
+            "+1h",
+            "1.5h",
+            "1h,30m",
+            "3651d",
+            "3650d1s",
+            "99999999999999999999s",
+            "18446744073709551615",
+            "９h",
+        ] {
+            assert_eq!(parse_duration(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, bytes) in [
+            ("256 MiB", Bytes::mebi(256)),
+            ("2 GiB", Bytes::gibi(2)),
+            ("64KiB", Bytes(65_536)),
+            ("1 gib", Bytes(1 << 30)),
+            ("3MB", Bytes(3_000_000)),
+            ("512", Bytes(512)),
+            ("512 B", Bytes(512)),
+        ] {
+            assert_eq!(parse_bytes(text), Some(bytes), "{text:?}");
+        }
+        for text in [
+            "",
+            "MiB",
+            "1.5 GiB",
+            "-1",
+            "2 G",
+            "2 GiB x",
+            "2 GiB 3 MiB",
+            "18446744073709551615 KiB",
+        ] {
+            assert_eq!(parse_bytes(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_in_the_largest_unit_that_is_exact() {
+        for (bytes, shown) in [
+            (Bytes::gibi(2), "2 GiB"),
+            (Bytes::mebi(1536), "1536 MiB"),
+            (Bytes(1025), "1025 B"),
+            (Bytes(0), "0 B"),
+        ] {
+            assert_eq!(bytes.to_string(), shown);
+            assert_eq!(parse_bytes(shown), Some(bytes));
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC*|[0-9dhms ]{0,12}|[0-9]{1,20} ?[kKmMgGtT]i?[bB]") {
+            if let Some(time) = parse_duration(&text) {
+                prop_assert!(time.as_secs() <= MAX_DAYS * 86_400);
+            }
+            if let Some(size) = parse_bytes(&text) {
+                prop_assert_eq!(parse_bytes(&size.to_string()), Some(size));
+            }
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! The reference page of the configuration, made from the table of keys.
+
+use super::keys::{SECTIONS, keys};
+use super::{Initial, Key};
+
+const OPENING: &str = r#"# Configuration
+
+ralph reads `.ralph.toml` in the root of the project. All of it may be left out; `ralph init` writes a file that shows every key with its default.
+
+- An environment variable wins over the file, a flag over both. The variable of a key is `RALPH_`, the section and the key, in capitals: `RALPH_MEMORIES_BUDGET`, `RALPH_MEMORIES_FILTER_TYPES`. A list in a variable is separated by commas, or written as in the file. An empty variable counts as not set.
+- Where a key bounds something, 0 is no bound.
+- A time is a string of numbers with `d`, `h`, `m` or `s`, such as `"1h30m"`, or a whole number of seconds.
+- A size is a string such as `"256 MiB"` or `"64KiB"`, or a whole number of bytes.
+- Tokens of a budget are four characters each.
+- A key that is not known is passed over with a warning; `ralph doctor` counts it as an error.
+"#;
+
+/// The page in Markdown: a table for each section.
+#[must_use]
+pub fn reference() -> String {
+    let mut page = OPENING.to_owned();
+    for section in SECTIONS {
+        page.push_str(&format!(
+            "\n## `[{}]`\n\n{}\n\n| key | default | allowed | meaning |\n|---|---|---|---|\n",
+            section.name, section.about
+        ));
+        for key in section.keys {
+            page.push_str(&row(key));
+        }
+    }
+    page
+}
+
+/// The environment variable of every key.
+pub fn environment_names() -> impl Iterator<Item = (String, &'static Key)> {
+    keys().map(|key| (key.environment_name(), key))
+}
+
+fn row(key: &Key) -> String {
+    let default = match key.initial {
+        Initial::Value(text) => format!("`{text}`"),
+        Initial::Unset(_) => "not set".to_owned(),
+        Initial::Ignored => "ignored".to_owned(),
+    };
+    let allowed = key.kind.to_string();
+    let cells = [format!("`{}`", key.name), default, allowed, key.about.to_owned()];
+    // A bar would end its cell early.
+    let cells = cells.map(|cell| cell.replace('|', "\\|"));
+    format!("| {} |\n", cells.join(" | "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_every_key_under_its_section() {
+        let page = reference();
+        for section in SECTIONS {
+            let heading = format!("\n## `[{}]`\n", section.name);
+            let (_, rest) = page.split_once(&heading).unwrap();
+            let body = rest.split_once("\n## ").map_or(rest, |(body, _)| body);
+            let rows: Vec<&str> = body.lines().filter(|line| line.starts_with("| `")).collect();
+            assert_eq!(rows.len(), section.keys.len(), "{}", section.name);
+            for (row, key) in rows.iter().zip(section.keys) {
+                assert!(row.starts_with(&format!("| `{}` | ", key.name)), "{row}");
+                assert!(row.ends_with(&format!(" | {} |", key.about)), "{row}");
+                assert_eq!(row.replace("\\|", "").matches('|').count(), 5, "{row}");
+            }
+        }
+    }
+
+    #[test]
+    fn rows_show_default_and_what_is_allowed() {
+        let page = reference();
+        for row in [
+            "| `inject` | `\"auto\"` | \"auto\", \"manual\" or \"none\" | What prompts get",
+            "| `cost_usd` | not set | a number, 0 or more | ",
+            "| `learn` | ignored | anything | ",
+        ] {
+            assert!(page.contains(row), "{row}");
+        }
+    }
+
+    #[test]
+    fn every_key_has_its_variable() {
+        let names: Vec<String> = environment_names().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), keys().count());
+        assert_eq!(names.first().map(String::as_str), Some("RALPH_MEMORIES_ENABLED"));
+        assert_eq!(names.last().map(String::as_str), Some("RALPH_UI_COLOR"));
+    }
+}

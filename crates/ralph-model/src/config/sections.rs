@@ -1,0 +1,315 @@
+//! The sections of the configuration as types, and what they are when nothing is set.
+//!
+//! Fields have the names of their keys: the table in `keys.rs` sets them by name. One rule holds for all bounds: 0 in
+//! the file is no bound, which is `None` here, or a budget of `Tokens(0)`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Bytes, Color, CommandLine, Commit, Environment, Inject, Permissions, Promote, StrategyName};
+use crate::{NoteKind, Tags, Tokens};
+
+/// Everything that can be set.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Config {
+    /// Notes of the project.
+    pub memories: Memories,
+    /// Notes of the current work.
+    pub guardrails: Guardrails,
+    /// Working notes.
+    pub scratchpad: Scratchpad,
+    /// How much of the prompt each part of memory may take.
+    pub context: Context,
+    /// How tasks are carried out.
+    pub execution: Execution,
+    /// The agent.
+    pub agent: Agent,
+    /// How finished work is checked.
+    pub verify: Verify,
+    /// What ends an iteration or a run.
+    pub limits: Limits,
+    /// Which model is chosen.
+    pub strategy: Strategy,
+    /// What becomes of learnings.
+    pub learning: Learning,
+    /// What ralph does with git.
+    pub git: Git,
+    /// The folders of past runs.
+    pub runs: Runs,
+    /// What the terminal shows.
+    pub ui: Ui,
+}
+
+/// `[memories]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memories {
+    /// Whether prompts get anything of memories.
+    pub enabled: bool,
+    /// What prompts get.
+    pub inject: Inject,
+    /// The most that a prompt may hold.
+    pub budget: Tokens,
+    /// Whether prompts explain the commands.
+    pub skill_injection: bool,
+    /// The file, when it is not at a usual place.
+    pub path: Option<PathBuf>,
+    /// Which memories prompts get.
+    pub filter: Filter,
+}
+
+impl Default for Memories {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            inject: Inject::default(),
+            budget: Tokens(2000),
+            skill_injection: true,
+            path: None,
+            filter: Filter::default(),
+        }
+    }
+}
+
+/// `filter` of `[memories]`. What is empty filters nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Filter {
+    /// Only these kinds.
+    pub types: Vec<NoteKind>,
+    /// Only those with one of these tags.
+    pub tags: Tags,
+    /// Only those made within so many days.
+    pub recent: Option<u32>,
+}
+
+/// `[guardrails]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guardrails {
+    /// Whether prompts get them.
+    pub enabled: bool,
+    /// The most that a prompt may hold.
+    pub budget: Tokens,
+    /// The file, when it is not at a usual place.
+    pub path: Option<PathBuf>,
+}
+
+impl Default for Guardrails {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            budget: Tokens(2000),
+            path: None,
+        }
+    }
+}
+
+/// `[scratchpad]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scratchpad {
+    /// The most that a prompt may hold.
+    pub budget: Tokens,
+    /// The file, when it is not at a usual place.
+    pub path: Option<PathBuf>,
+}
+
+impl Default for Scratchpad {
+    fn default() -> Self {
+        Self {
+            budget: Tokens(4000),
+            path: None,
+        }
+    }
+}
+
+/// `[context]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Context {
+    /// All parts together.
+    pub budget: Tokens,
+    /// Previous attempts at the task.
+    pub attempts: Tokens,
+    /// Learnings of previous iterations.
+    pub learnings: Tokens,
+    /// The state of the loop.
+    pub status: Tokens,
+    /// The journal of the run.
+    pub journal: Tokens,
+    /// Long notes of the project.
+    pub knowledge: Tokens,
+    /// What earlier loops found.
+    pub knowledge_base: Tokens,
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            budget: Tokens(8000),
+            attempts: Tokens(750),
+            learnings: Tokens(375),
+            status: Tokens(125),
+            journal: Tokens(3000),
+            knowledge: Tokens(2000),
+            knowledge_base: Tokens(1000),
+        }
+    }
+}
+
+/// `[execution]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Execution {
+    /// Whether a verifier looks at finished work.
+    pub verify: bool,
+    /// How often a task is tried again.
+    pub max_retries: u32,
+}
+
+impl Default for Execution {
+    fn default() -> Self {
+        Self {
+            verify: true,
+            max_retries: 3,
+        }
+    }
+}
+
+/// `[agent]`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Agent {
+    /// How the agent is started.
+    pub command: Option<CommandLine>,
+    /// Which driver speaks to it.
+    pub kind: Option<String>,
+    /// Its models, low to high.
+    pub models: Vec<String>,
+    /// What it may do unasked.
+    pub permissions: Permissions,
+    /// Which environment it gets.
+    pub env: Environment,
+}
+
+/// `[verify]`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verify {
+    /// The gates.
+    pub commands: Vec<String>,
+    /// How long one gate may run.
+    pub timeout: Option<Duration>,
+    /// The agent that looks at finished work, when it is not the one that did it.
+    pub verifier: Option<CommandLine>,
+}
+
+impl Default for Verify {
+    fn default() -> Self {
+        Self {
+            commands: Vec::new(),
+            timeout: Some(Duration::from_mins(10)),
+            verifier: None,
+        }
+    }
+}
+
+/// `[limits]`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Iterations of a run.
+    pub iterations: Option<u32>,
+    /// Time of a run, waits included.
+    pub wall_clock: Option<Duration>,
+    /// Cost of a run, in US dollars.
+    pub cost_usd: Option<f64>,
+    /// Tokens of a run as the agent counts them, which is why they are not [`Tokens`].
+    pub tokens: Option<u64>,
+    /// Time of an iteration.
+    pub iteration_time: Option<Duration>,
+    /// Time without a sign of the agent.
+    pub idle_time: Option<Duration>,
+    /// Failures in a row.
+    pub consecutive_failures: Option<u32>,
+    /// Output of an iteration.
+    pub output_bytes: Option<Bytes>,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            iterations: None,
+            wall_clock: None,
+            cost_usd: None,
+            tokens: None,
+            iteration_time: Some(Duration::from_hours(2)),
+            idle_time: Some(Duration::from_mins(15)),
+            consecutive_failures: None,
+            output_bytes: Some(Bytes::mebi(256)),
+        }
+    }
+}
+
+/// `[strategy]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strategy {
+    /// How a model is chosen; not set, it is `fixed`, which [`Option::unwrap_or_default`] gives.
+    pub name: Option<StrategyName>,
+    /// From how many failures in a row the prompt warns of a stuck loop.
+    pub stuck_after: Option<u32>,
+    /// From how many failures in a row cost-optimized takes the top model.
+    pub escalate_after: Option<u32>,
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Self {
+            name: None,
+            stuck_after: Some(3),
+            escalate_after: Some(2),
+        }
+    }
+}
+
+/// `[learning]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Learning {
+    /// Who decides that a learning holds.
+    pub promote: Promote,
+    /// Above how many active learnings alike ones are merged.
+    pub merge_above: Option<u32>,
+}
+
+impl Default for Learning {
+    fn default() -> Self {
+        Self {
+            promote: Promote::default(),
+            merge_above: Some(200),
+        }
+    }
+}
+
+/// `[git]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Git {
+    /// What is committed.
+    pub commit: Commit,
+}
+
+/// `[runs]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Runs {
+    /// For how many days the folders of runs are kept.
+    pub keep_days: Option<u32>,
+    /// How much room they may take.
+    pub max_bytes: Option<Bytes>,
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self {
+            keep_days: Some(30),
+            max_bytes: Some(Bytes::gibi(2)),
+        }
+    }
+}
+
+/// `[ui]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ui {
+    /// When output is coloured.
+    pub color: Color,
+}

@@ -1,0 +1,191 @@
+//! The file that `ralph init` writes: every key with its default as a comment, and what is set as active lines.
+
+use toml_edit::Value;
+
+use super::keys::SECTIONS;
+use super::{Config, Initial, Key, Kind, Refusal, Section};
+
+const HEADER: &str = "\
+# How ralph works in this project. Each commented line shows a default; take the `#` away to change it.
+# A variable of the environment wins over this file: RALPH_MEMORIES_BUDGET over `budget` of [memories].
+";
+
+/// A setting that stands in the new file as an active line. The key is known and may hold the value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    section: &'static str,
+    key: &'static str,
+    value: String,
+}
+
+impl Override {
+    /// Sets a key, named as in the file (`filter.types` of `memories`), to a value.
+    ///
+    /// # Errors
+    /// When there is no such key, or it may not hold the value.
+    pub fn new(section: &str, key: &str, value: impl Into<Value>) -> Result<Self, Refusal> {
+        let value = value.into();
+        let known = Section::find(section)
+            .and_then(|section| section.key(key))
+            .ok_or_else(|| Refusal::unknown(&format!("{section}.{key}")))?;
+        let text = value.to_string().trim().to_owned();
+        known
+            .set(&mut Config::default(), &value)
+            .ok_or_else(|| Refusal::value(&known.full_name(), &text, known.kind))?;
+        Ok(Self {
+            section: known.section,
+            key: known.name,
+            value: text,
+        })
+    }
+
+    /// Its section.
+    #[must_use]
+    pub fn section(&self) -> &'static str {
+        self.section
+    }
+
+    /// Its key inside the section.
+    #[must_use]
+    pub fn key(&self) -> &'static str {
+        self.key
+    }
+
+    /// Its value as TOML.
+    #[must_use]
+    pub fn value(&self) -> &str {
+        &self.value
+    }
+
+    fn is_of(&self, key: &Key) -> bool {
+        self.section == key.section && self.key == key.name
+    }
+}
+
+/// A commented `.ralph.toml`. Of several overrides of one key the last holds.
+#[must_use]
+pub fn template(overrides: &[Override]) -> String {
+    let mut text = HEADER.to_owned();
+    for section in SECTIONS {
+        text.push_str(&format!("\n# {}\n[{}]\n", section.about, section.name));
+        for key in section.keys {
+            let set = overrides.iter().rev().find(|setting| setting.is_of(key));
+            push_key(&mut text, key, set);
+        }
+    }
+    text
+}
+
+fn push_key(text: &mut String, key: &Key, set: Option<&Override>) {
+    let line = match (set, key.initial) {
+        (Some(set), _) => format!("{} = {}", key.name, set.value),
+        (None, Initial::Value(default)) => format!("# {} = {default}", key.name),
+        (None, Initial::Unset(example)) => format!("# Not set. For example: {} = {example}", key.name),
+        // A key that does nothing would only make a reader of a new file wonder.
+        (None, Initial::Ignored) => return,
+    };
+    let allowed = match key.kind {
+        Kind::OneOf(_) => format!("# Allowed is {}.\n", key.kind),
+        _ => String::new(),
+    };
+    text.push_str(&format!("# {}\n{allowed}{line}\n", key.about));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Tokens;
+    use crate::config::{Inject, Loaded, StrategyName, keys};
+
+    fn load(text: &str) -> Loaded {
+        Config::load(Some((".ralph.toml", text)), &|_| None).unwrap()
+    }
+
+    /// The template with `#` taken from each line that shows a default.
+    fn uncommented() -> String {
+        let defaults: Vec<String> = keys()
+            .filter_map(|key| Some(format!("# {} = {}", key.name, key.default_text()?)))
+            .collect();
+        let text = template(&[]);
+        let shown = text
+            .lines()
+            .filter(|line| defaults.iter().any(|default| default == line))
+            .count();
+        assert_eq!(shown, defaults.len());
+        let activate = |line: &str| match defaults.iter().any(|default| default == line) {
+            true => line.replacen("# ", "", 1),
+            false => line.to_owned(),
+        };
+        text.lines().map(|line| activate(line) + "\n").collect()
+    }
+
+    #[test]
+    fn the_template_changes_nothing() {
+        assert_eq!(load(&template(&[])), Loaded::default());
+    }
+
+    #[test]
+    fn the_template_with_all_defaults_active_changes_nothing() {
+        let text = uncommented();
+        assert!(text.contains("\nbudget = 2000\n") && text.contains("\nfilter.types = []\n"));
+        assert!(!text.contains("\n# budget ="));
+        assert_eq!(load(&text), Loaded::default());
+    }
+
+    #[test]
+    fn every_example_can_be_made_active() {
+        let text = template(&[]).replace("# Not set. For example: ", "");
+        let loaded = load(&text);
+        assert_eq!(loaded.warnings, []);
+        assert_eq!(loaded.config.strategy.name, Some(StrategyName::Escalate));
+        assert_eq!(loaded.config.limits.tokens, Some(5_000_000));
+    }
+
+    #[test]
+    fn overrides_are_active_and_everything_else_stays_a_comment() {
+        let overrides = [
+            Override::new("memories", "budget", 1).unwrap(),
+            Override::new("memories", "inject", "manual").unwrap(),
+            Override::new(
+                "memories",
+                "filter.tags",
+                ["a b", "quote\"d"].into_iter().collect::<Value>(),
+            )
+            .unwrap(),
+            Override::new("memories", "budget", 123).unwrap(),
+            Override::new("execution", "learn", true).unwrap(),
+        ];
+        let text = template(&overrides);
+        let mut expected = Config::default();
+        expected.memories.budget = Tokens(123);
+        expected.memories.inject = Inject::Manual;
+        expected.memories.filter.tags = crate::Tags::new(["a b", "quote\"d"]).unwrap();
+        assert_eq!(load(&text).config, expected);
+        assert_eq!(load(&text).warnings, []);
+        assert_eq!(text.lines().filter(|line| line.starts_with("budget =")).count(), 1);
+        assert_eq!(text.lines().filter(|line| *line == "# budget = 2000").count(), 1);
+    }
+
+    #[test]
+    fn an_override_that_would_not_load_cannot_be_made() {
+        for (section, key, expected) in [
+            (
+                "memories",
+                "inject",
+                r#"memories.inject is "always"; allowed is "auto", "manual" or "none""#,
+            ),
+            (
+                "memories",
+                "bugdet",
+                "memories.bugdet is not a known key; allowed is what the reference lists",
+            ),
+            (
+                "nothing",
+                "budget",
+                "nothing.budget is not a known key; allowed is what the reference lists",
+            ),
+        ] {
+            assert_eq!(Override::new(section, key, "always").unwrap_err().to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The settings that are one word out of a few.
+
+use std::fmt;
+use std::str::FromStr;
+
+use toml_edit::Value;
+
+use super::Kind;
+use super::setting::Setting;
+
+/// Makes an enum of a setting whose values are words, so that the list of words exists once.
+macro_rules! words {
+    ($(#[$about:meta])* $name:ident { $($(#[$variant_about:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+        pub enum $name {
+            $($(#[$variant_about])* $variant,)+
+        }
+
+        impl $name {
+            /// Every word, the default first.
+            pub const WORDS: &'static [&'static str] = &[$($word),+];
+
+            /// The word for it.
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.word())
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = String;
+
+            fn from_str(word: &str) -> Result<Self, Self::Err> {
+                match word {
+                    $($word => Ok(Self::$variant),)+
+                    _ => Err(format!("{word:?} is not {}", Kind::OneOf(Self::WORDS))),
+                }
+            }
+        }
+
+        impl Setting for $name {
+            const KIND: Kind = Kind::OneOf(Self::WORDS);
+
+            fn read(value: &Value) -> Option<Self> {
+                value.as_str()?.parse().ok()
+            }
+        }
+    };
+}
+
+words! {
+    /// What prompts get of memories.
+    Inject {
+        /// The memories and the skill.
+        #[default]
+        Auto = "auto",
+        /// The skill alone.
+        Manual = "manual",
+        /// Nothing.
+        None = "none",
+    }
+}
+
+words! {
+    /// What the agent may do without being asked.
+    Permissions {
+        /// Edit files of the project.
+        #[default]
+        Edit = "edit",
+        /// Everything.
+        Full = "full",
+    }
+}
+
+words! {
+    /// Which environment the agent gets.
+    Environment {
+        /// The user's, without what belongs to other sessions.
+        #[default]
+        Inherit = "inherit",
+        /// Only what is on an allow-list.
+        Clean = "clean",
+    }
+}
+
+words! {
+    /// How the model of an iteration is chosen.
+    StrategyName {
+        /// Always the same.
+        #[default]
+        Fixed = "fixed",
+        /// The top one first, then the middle.
+        PlanThenExecute = "plan-then-execute",
+        /// Cheaper while things go well, dearer when they do not.
+        CostOptimized = "cost-optimized",
+        /// One step up with every failure.
+        Escalate = "escalate",
+    }
+}
+
+words! {
+    /// Who decides that a learning holds.
+    Promote {
+        /// ralph, by the evidence.
+        #[default]
+        Auto = "auto",
+        /// A person, in `ralph review`.
+        Review = "review",
+    }
+}
+
+words! {
+    /// What ralph commits to git.
+    Commit {
+        /// Nothing.
+        #[default]
+        None = "none",
+        /// The files of each finished task.
+        Task = "task",
+    }
+}
+
+words! {
+    /// When output is coloured.
+    Color {
+        /// On a terminal.
+        #[default]
+        Auto = "auto",
+        /// Always.
+        Always = "always",
+        /// Never.
+        Never = "never",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read_and_written() {
+        for word in StrategyName::WORDS {
+            assert_eq!(word.parse::<StrategyName>().unwrap().word(), *word);
+        }
+        assert_eq!(StrategyName::WORDS.first(), Some(&StrategyName::default().word()));
+    }
+
+    #[test]
+    fn another_word_is_refused_with_those_there_are() {
+        assert_eq!(
+            "Always".parse::<Color>(),
+            Err(r#""Always" is not "auto", "always" or "never""#.to_owned())
+        );
+    }
+}

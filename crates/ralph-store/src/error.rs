@@ -1,0 +1,54 @@
+//! What can go wrong with a database, in words for the person who owns it.
+
+use std::path::PathBuf;
+
+/// Why a database could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The file belongs to another tool; it is never written.
+    #[error("{} belongs to another tool, so it is left alone", path.display())]
+    Foreign {
+        /// The database.
+        path: PathBuf,
+    },
+    /// A later version of ralph wrote the file.
+    #[error("{} was written by a newer ralph (its format is {found}, this one knows up to {known}); update ralph", path.display())]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The newest format known here.
+        known: i64,
+    },
+    /// The file is not a database at all.
+    #[error("{} is not an SQLite database", path.display())]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file system said no.
+    #[error("cannot open {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// SQLite said no.
+    #[error("cannot use {}: {reason}", path.display())]
+    Sql {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite says.
+        reason: String,
+    },
+    /// A row holds what no version of ralph writes.
+    #[error("{} holds a note that cannot be read: {what}", path.display())]
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// What it is.
+        what: String,
+    },
+}

@@ -1,0 +1,64 @@
+//! Numbered migrations: each is applied once, in one transaction, after a copy of the old database was made.
+
+use std::path::Path;
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use crate::open::{APPLICATION_ID, MigrateError};
+
+/// The migrations in order. The number of a database is how many of them it has had; they are never edited.
+pub(crate) const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_note_log.sql")];
+
+/// Brings a database up to date; refuses one that is newer than these migrations.
+pub(crate) fn migrate(connection: &Connection, path: &Path, migrations: &[&str]) -> Result<(), MigrateError> {
+    let known = i64::try_from(migrations.len()).unwrap_or(i64::MAX);
+    let found = version(connection)?;
+    if found > known {
+        return Err(MigrateError::Newer { found, known });
+    }
+    if found == known {
+        return Ok(());
+    }
+    if found > 0 {
+        let copy = path.with_extension(format!("db.v{found}"));
+        if !copy.exists() {
+            connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
+        }
+    }
+    let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    // Another process may have migrated while this one waited.
+    let done = usize::try_from(version(&transaction)?).unwrap_or_default();
+    for migration in migrations.iter().skip(done) {
+        transaction.execute_batch(migration)?;
+    }
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", known)?;
+    Ok(transaction.commit()?)
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_database_is_copied_and_brought_up_to_date_and_a_newer_one_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("progress.db");
+        let steps = ["CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y"];
+        let connection = crate::open::connect_for_test(&path);
+        migrate(&connection, &path, &steps[..1]).unwrap();
+        connection.execute("INSERT INTO a VALUES (7)", []).unwrap();
+        migrate(&connection, &path, &steps).unwrap();
+        let row: (i64, Option<i64>) = connection
+            .query_row("SELECT x, y FROM a", [], |row| Ok((row.get(0)?, row.get(1)?)))
+            .unwrap();
+        assert_eq!(row, (7, None));
+        assert!(folder.path().join("progress.db.v1").exists());
+        let refused = migrate(&connection, &path, &steps[..1]).unwrap_err();
+        assert!(matches!(refused, MigrateError::Newer { found: 2, known: 1 }));
+    }
+}

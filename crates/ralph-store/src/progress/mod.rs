@@ -1,0 +1,56 @@
+//! The database of facts.
+
+mod note_log;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::{StoreError, open};
+
+pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
+
+/// The database of facts. One method is one unit of work and one transaction.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the database if there is one.
+    ///
+    /// # Errors
+    /// When it is another tool's, newer than this program, or unreadable.
+    pub fn open_existing(path: &Path) -> Result<Option<Self>, StoreError> {
+        Ok(open::open_existing(path)?.map(|connection| Self {
+            connection,
+            path: path.to_owned(),
+        }))
+    }
+
+    /// Opens the database, and makes it where there is none; its folder must exist.
+    ///
+    /// # Errors
+    /// When it is another tool's, newer than this program, or cannot be made.
+    pub fn open_or_create(path: &Path) -> Result<Self, StoreError> {
+        Ok(Self {
+            connection: open::open_or_create(path)?,
+            path: path.to_owned(),
+        })
+    }
+
+    fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
+        result.map_err(|error| StoreError::Sql {
+            path: self.path.clone(),
+            reason: error.to_string(),
+        })
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> StoreError {
+        StoreError::Damaged {
+            path: self.path.clone(),
+            what: what.into(),
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The log of note changes: what every note said, when, and how it came and went.
+
+use std::str::FromStr;
+
+use jiff::Timestamp;
+use ralph_model::{Extra, FileStamp, Note, NoteId, NoteKind, Tags};
+use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
+
+use super::Store;
+use crate::StoreError;
+
+/// A file of notes in one worktree. The main worktree's name is empty, so that a project can be moved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteFile {
+    /// The linked worktree's name; empty for the main one.
+    pub worktree: String,
+    /// The path from the worktree's root.
+    pub path: String,
+}
+
+/// What was true of a file when it was last looked at or changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileRecord {
+    /// What the file system said.
+    pub stamp: FileStamp,
+    /// The commit that was checked out; none without git.
+    pub head: Option<String>,
+}
+
+/// How a note came to be as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoteAction {
+    /// Added through ralph.
+    Added,
+    /// Edited through ralph.
+    Edited,
+    /// Deleted through ralph.
+    Deleted,
+    /// Brought back through ralph.
+    Restored,
+    /// Found in the file: somebody wrote it by hand.
+    Adopted,
+    /// Found changed in the file.
+    Changed,
+    /// Found in the file again after it had gone.
+    Returned,
+    /// Gone from the file without a deletion.
+    Vanished,
+    /// Gone from the file together with a change of the checked-out commit.
+    CheckedOut,
+}
+
+/// Every action with its word in the database.
+const ACTIONS: [(NoteAction, &str); 9] = [
+    (NoteAction::Added, "added"),
+    (NoteAction::Edited, "edited"),
+    (NoteAction::Deleted, "deleted"),
+    (NoteAction::Restored, "restored"),
+    (NoteAction::Adopted, "adopted"),
+    (NoteAction::Changed, "changed"),
+    (NoteAction::Returned, "returned"),
+    (NoteAction::Vanished, "vanished"),
+    (NoteAction::CheckedOut, "checked_out"),
+];
+
+/// Whether a note stands in its file after an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presence {
+    /// It stands in the file.
+    Present,
+    /// It does not.
+    Gone,
+}
+
+impl NoteAction {
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        ACTIONS
+            .into_iter()
+            .find(|(action, _)| *action == self)
+            .map_or("", |(_, word)| word)
+    }
+
+    /// Whether the note stands in its file afterwards.
+    #[must_use]
+    pub fn presence(self) -> Presence {
+        match self {
+            Self::Deleted | Self::Vanished | Self::CheckedOut => Presence::Gone,
+            Self::Added | Self::Edited | Self::Restored | Self::Adopted | Self::Changed | Self::Returned => {
+                Presence::Present
+            }
+        }
+    }
+}
+
+/// One change of a note, to be recorded: what it says afterwards, or last said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteChange {
+    /// What happened.
+    pub action: NoteAction,
+    /// The note.
+    pub note: Note,
+}
+
+/// The last that is known of a note in one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownNote {
+    /// What happened last.
+    pub action: NoteAction,
+    /// When.
+    pub at: Timestamp,
+    /// What it says, or last said.
+    pub note: Note,
+}
+
+/// One version in the history of a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteVersion {
+    /// Counted from 1 for each note.
+    pub number: usize,
+    /// When.
+    pub at: Timestamp,
+    /// What happened.
+    pub action: NoteAction,
+    /// What the note said.
+    pub note: Note,
+    /// In which file.
+    pub file: NoteFile,
+}
+
+impl Store {
+    /// What was recorded of a file; `None` when it was never seen.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn note_file(&self, file: &NoteFile) -> Result<Option<FileRecord>, StoreError> {
+        let sql = "SELECT inode, size, mtime_ns, ctime_ns, head FROM note_files WHERE worktree = ?1 AND path = ?2";
+        self.sql(
+            self.connection
+                .prepare_cached(sql)
+                .and_then(|mut statement| {
+                    statement.query_row([&file.worktree, &file.path], |row| {
+                        Ok(FileRecord {
+                            stamp: FileStamp {
+                                inode: row.get::<_, i64>(0)?.cast_unsigned(),
+                                size: row.get::<_, i64>(1)?.cast_unsigned(),
+                                mtime_ns: row.get(2)?,
+                                ctime_ns: row.get(3)?,
+                            },
+                            head: row.get(4)?,
+                        })
+                    })
+                })
+                .optional(),
+        )
+    }
+
+    /// Records changes of notes together with what is now true of their file, in one transaction.
+    ///
+    /// # Errors
+    /// When the database cannot be written; then nothing is recorded.
+    pub fn record_notes(
+        &mut self,
+        file: &NoteFile,
+        record: &FileRecord,
+        changes: &[NoteChange],
+        at: Timestamp,
+    ) -> Result<(), StoreError> {
+        let recorded = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                let id = put_file(&transaction, file, record)?;
+                for change in changes {
+                    put_change(&transaction, id, change, at)?;
+                }
+                transaction.commit()
+            });
+        self.sql(recorded)
+    }
+
+    /// The last that is known of every note that ever stood in a file, in the order of the ids.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn known_notes(&self, file: &NoteFile) -> Result<Vec<KnownNote>, StoreError> {
+        // With MAX, SQLite takes the other columns from the row that holds the maximum.
+        let sql = "SELECT MAX(seq), at, action, note, kind, content, tags, created, extra FROM note_log
+                   WHERE file = (SELECT id FROM note_files WHERE worktree = ?1 AND path = ?2)
+                   GROUP BY note ORDER BY note";
+        let rows = self.sql(self.connection.prepare(sql).and_then(|mut statement| {
+            statement
+                .query_map([&file.worktree, &file.path], LoggedNote::read)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        }))?;
+        rows.into_iter()
+            .map(|row| {
+                let (at, action, note) = row.decode().map_err(|what| self.damaged(what))?;
+                Ok(KnownNote { action, at, note })
+            })
+            .collect()
+    }
+
+    /// Whether a note with this id was ever recorded in any file.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn knows_note(&self, id: &NoteId) -> Result<bool, StoreError> {
+        self.sql(
+            self.connection
+                .prepare_cached("SELECT EXISTS (SELECT 1 FROM note_log WHERE note = ?1)")
+                .and_then(|mut statement| statement.query_row([id.as_str()], |row| row.get(0))),
+        )
+    }
+
+    /// Every version of the notes whose id begins with this text, oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn note_history(&self, id_prefix: &str) -> Result<Vec<NoteVersion>, StoreError> {
+        let sql = "SELECT seq, at, action, note, kind, content, tags, created, extra, worktree, path
+                   FROM note_log JOIN note_files ON note_files.id = note_log.file
+                   WHERE note >= ?1 AND note < ?1 || char(0x10ffff) ORDER BY seq";
+        let rows = self.sql(self.connection.prepare(sql).and_then(|mut statement| {
+            statement
+                .query_map([id_prefix], |row| {
+                    let file = NoteFile {
+                        worktree: row.get(9)?,
+                        path: row.get(10)?,
+                    };
+                    Ok((LoggedNote::read(row)?, file))
+                })?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        }))?;
+        let mut counts = std::collections::HashMap::new();
+        rows.into_iter()
+            .map(|(row, file)| {
+                let (at, action, note) = row.decode().map_err(|what| self.damaged(what))?;
+                let number = counts.entry(note.id.clone()).or_insert(0);
+                *number += 1;
+                Ok(NoteVersion {
+                    number: *number,
+                    at,
+                    action,
+                    note,
+                    file,
+                })
+            })
+            .collect()
+    }
+}
+
+fn put_file(transaction: &Transaction<'_>, file: &NoteFile, record: &FileRecord) -> rusqlite::Result<i64> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO note_files (worktree, path, inode, size, mtime_ns, ctime_ns, head)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+             ON CONFLICT (worktree, path) DO UPDATE SET inode = ?3, size = ?4, mtime_ns = ?5, ctime_ns = ?6, head = ?7
+             RETURNING id",
+        )?
+        .query_row(
+            params![
+                file.worktree,
+                file.path,
+                record.stamp.inode.cast_signed(),
+                record.stamp.size.cast_signed(),
+                record.stamp.mtime_ns,
+                record.stamp.ctime_ns,
+                record.head,
+            ],
+            |row| row.get(0),
+        )
+}
+
+fn put_change(transaction: &Transaction<'_>, file: i64, change: &NoteChange, at: Timestamp) -> rusqlite::Result<()> {
+    let note = &change.note;
+    let pairs: Vec<(&str, &str)> = note.extra.iter().collect();
+    let extra = serde_json::to_string(&pairs).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO note_log (file, at, note, action, kind, content, tags, created, extra)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute(params![
+            file,
+            format!("{at:.3}"),
+            note.id.as_str(),
+            change.action.word(),
+            note.kind.word(),
+            note.content,
+            note.tags.to_string(),
+            note.created.to_string(),
+            extra,
+        ])
+        .map(|_| ())
+}
+
+/// A row of the log as it stands in the database.
+struct LoggedNote {
+    at: String,
+    action: String,
+    id: String,
+    kind: String,
+    content: String,
+    tags: String,
+    created: String,
+    extra: String,
+}
+
+impl LoggedNote {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            at: row.get(1)?,
+            action: row.get(2)?,
+            id: row.get(3)?,
+            kind: row.get(4)?,
+            content: row.get(5)?,
+            tags: row.get(6)?,
+            created: row.get(7)?,
+            extra: row.get(8)?,
+        })
+    }
+
+    fn decode(self) -> Result<(Timestamp, NoteAction, Note), String> {
+        let action = ACTIONS
+            .into_iter()
+            .find(|(_, word)| *word == self.action)
+            .map(|(action, _)| action)
+            .ok_or_else(|| format!("the action {:?}", self.action))?;
+        let pairs: Vec<(String, String)> = serde_json::from_str(&self.extra).map_err(|error| error.to_string())?;
+        let mut extra = Extra::default();
+        for (key, value) in &pairs {
+            extra.set(key, value);
+        }
+        let note = Note {
+            id: NoteId::parse(&self.id, &NoteId::PREFIXES).ok_or_else(|| format!("the id {:?}", self.id))?,
+            kind: NoteKind::from_str(&self.kind)?,
+            content: self.content,
+            tags: Tags::parse(&self.tags).map_err(|error| error.to_string())?,
+            created: self.created.parse().map_err(|error: jiff::Error| error.to_string())?,
+            extra,
+        };
+        let at = self.at.parse().map_err(|error: jiff::Error| error.to_string())?;
+        Ok((at, action, note))
+    }
+}

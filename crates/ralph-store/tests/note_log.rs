@@ -1,0 +1,177 @@
+//! The note log through the store's methods, with a real database on disk.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use jiff::civil::date;
+use ralph_model::{Extra, FileStamp, Note, NoteId, NoteKind, Tags};
+use ralph_store::{FileRecord, NoteAction, NoteChange, NoteFile, Store, StoreError};
+
+fn note(id: &str, content: &str) -> Note {
+    let mut extra = Extra::default();
+    extra.set("reason", "because; \"quoted\"\nlines");
+    Note {
+        id: NoteId::parse(id, &NoteId::PREFIXES).unwrap(),
+        kind: NoteKind::Fix,
+        content: content.to_owned(),
+        tags: Tags::parse("a, b").unwrap(),
+        created: date(2025, 1, 20),
+        extra,
+    }
+}
+
+fn record(size: u64) -> FileRecord {
+    FileRecord {
+        stamp: FileStamp {
+            inode: u64::MAX,
+            size,
+            mtime_ns: -5,
+            ctime_ns: 7,
+        },
+        head: Some("abc".to_owned()),
+    }
+}
+
+fn file(path: &str) -> NoteFile {
+    NoteFile {
+        worktree: String::new(),
+        path: path.to_owned(),
+    }
+}
+
+fn change(action: NoteAction, note: Note) -> NoteChange {
+    NoteChange { action, note }
+}
+
+#[test]
+fn changes_and_the_file_they_were_made_in_are_recorded_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("progress.db");
+    assert!(Store::open_existing(&path).unwrap().is_none());
+    assert!(!path.exists(), "looking must not make a database");
+
+    let here = file("memories.md");
+    let at = "2025-01-20T12:00:00.5Z".parse().unwrap();
+    let mut store = Store::open_or_create(&path).unwrap();
+    assert_eq!(store.note_file(&here).unwrap(), None);
+    let first = [
+        change(NoteAction::Added, note("mem-1-0000", "one")),
+        change(NoteAction::Adopted, note("mem-2-0000", "two")),
+    ];
+    store.record_notes(&here, &record(1), &first, at).unwrap();
+    let second = [
+        change(NoteAction::Edited, note("mem-1-0000", "one, again")),
+        change(NoteAction::Deleted, note("mem-2-0000", "two")),
+    ];
+    store.record_notes(&here, &record(2), &second, at).unwrap();
+    store
+        .record_notes(
+            &file("other.md"),
+            &record(9),
+            &[change(NoteAction::Added, note("mem-1-0000", "there"))],
+            at,
+        )
+        .unwrap();
+    drop(store);
+
+    let store = Store::open_existing(&path).unwrap().unwrap();
+    assert_eq!(store.note_file(&here).unwrap(), Some(record(2)));
+    let known: Vec<_> = store
+        .known_notes(&here)
+        .unwrap()
+        .into_iter()
+        .map(|known| (known.action, known.note))
+        .collect();
+    assert_eq!(
+        known,
+        [
+            (NoteAction::Edited, note("mem-1-0000", "one, again")),
+            (NoteAction::Deleted, note("mem-2-0000", "two")),
+        ]
+    );
+    let history: Vec<_> = store
+        .note_history("mem-1")
+        .unwrap()
+        .into_iter()
+        .map(|v| (v.number, v.at, v.action, v.note.content, v.file.path))
+        .collect();
+    assert_eq!(
+        history,
+        [
+            (1, at, NoteAction::Added, "one".to_owned(), "memories.md".to_owned()),
+            (
+                2,
+                at,
+                NoteAction::Edited,
+                "one, again".to_owned(),
+                "memories.md".to_owned()
+            ),
+            (3, at, NoteAction::Added, "there".to_owned(), "other.md".to_owned()),
+        ]
+    );
+    assert!(store.knows_note(&note("mem-2-0000", "").id).unwrap());
+    assert!(!store.knows_note(&note("mem-3-0000", "").id).unwrap());
+}
+
+#[test]
+fn a_database_of_another_tool_is_not_touched() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("progress.db");
+    // The header of a database with application_id 0 and user_version 4, as another tool leaves it.
+    let mut bytes = vec![0; 4096];
+    bytes[..16].copy_from_slice(b"SQLite format 3\0");
+    bytes[63] = 4;
+    std::fs::File::create(&path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
+        .unwrap();
+    for refused in [
+        Store::open_or_create(&path).unwrap_err(),
+        Store::open_existing(&path).unwrap_err(),
+    ] {
+        assert!(matches!(refused, StoreError::Foreign { .. }), "{refused}");
+    }
+    assert_eq!(std::fs::read(&path).unwrap(), bytes);
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "no file was made beside it"
+    );
+}
+
+#[test]
+fn what_is_no_database_is_refused_and_an_empty_file_becomes_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("progress.db");
+    let put = |text: &str| {
+        std::fs::File::create(&path)
+            .and_then(|mut file| std::io::Write::write_all(&mut file, text.as_bytes()))
+            .unwrap();
+    };
+    put("not a database, however long the text in this file may be");
+    assert!(matches!(
+        Store::open_or_create(&path).unwrap_err(),
+        StoreError::NotADatabase { .. }
+    ));
+    put("");
+    Store::open_or_create(&path).unwrap();
+    assert!(Store::open_existing(&path).unwrap().is_some());
+}
+
+#[test]
+fn many_processes_worth_of_threads_make_one_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("progress.db");
+    std::thread::scope(|scope| {
+        for number in 0..16 {
+            let path = &path;
+            scope.spawn(move || {
+                let mut store = Store::open_or_create(path).unwrap();
+                let added = change(NoteAction::Added, note(&format!("mem-{number}-0000"), "x"));
+                let at = "2025-01-20T12:00:00Z".parse().unwrap();
+                store
+                    .record_notes(&file("memories.md"), &record(1), &[added], at)
+                    .unwrap();
+            });
+        }
+    });
+    let store = Store::open_existing(&path).unwrap().unwrap();
+    assert_eq!(store.known_notes(&file("memories.md")).unwrap().len(), 16);
+}

@@ -1,0 +1,48 @@
+//! How often a long test repeats itself, and with which seed: little in the gate, a lot in the soak.
+
+/// The number in this environment variable, else the small one for the gate.
+#[must_use]
+pub fn count(variable: &str, in_the_gate: usize) -> usize {
+    read(variable).unwrap_or(in_the_gate)
+}
+
+/// Random numbers that can be had again from their seed.
+#[derive(Debug, Clone)]
+pub struct Seed(u64);
+
+impl Seed {
+    /// The seed in `RALPH_SOAK_SEED`, else one from the clock; it is printed, so that a failure can be repeated.
+    #[must_use]
+    pub fn announced(test: &str) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "a new seed for every run is the point")]
+        let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let seed = read("RALPH_SOAK_SEED")
+            .map(|seed| seed as u64)
+            .unwrap_or_else(|| clock().map_or(1, |now| u64::from(now.subsec_nanos()) ^ now.as_secs()));
+        #[expect(clippy::print_stderr, reason = "whoever repeats a failure needs it")]
+        {
+            eprintln!("{test}: RALPH_SOAK_SEED={seed}");
+        }
+        Self(seed)
+    }
+
+    /// A seed of its own for one of several workers.
+    #[must_use]
+    pub fn split(&self, worker: u64) -> Self {
+        Self(self.0 ^ worker.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    }
+
+    /// The next number below a limit.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit.max(1)
+    }
+}
+
+fn read(variable: &str) -> Option<usize> {
+    #[expect(clippy::disallowed_methods, reason = "the soak hands its counts over so")]
+    let value = std::env::var(variable).ok()?;
+    Some(value.parse().expect("the soak's variables are numbers"))
+}

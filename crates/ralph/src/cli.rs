@@ -1,0 +1,87 @@
+//! The command line as a whole; each command describes itself in its own file.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands::{completions, demo, init, memory};
+use crate::ui::ColorChoice;
+
+/// Memory for coding agents that work in a loop.
+///
+/// ralph keeps what was learned, decided and mended in plain Markdown that people, agents and git share, and never loses
+/// it: every change is locked, durable and on record.
+#[derive(Debug, Parser)]
+#[command(name = "ralph", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "Examples:
+  ralph demo                                        # a guided tour in a temporary project
+  ralph init                                        # set this project up
+  ralph memory add \"run the tests with --locked\" -t fix --tags ci
+  ralph memory prime --budget 2000                  # the notes for a session's beginning")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What every command takes.
+#[derive(Debug, Args)]
+pub(crate) struct Global {
+    /// The project's folder, instead of the one found from the working folder upwards
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub(crate) root: Option<PathBuf>,
+    /// When to use colours
+    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
+    pub(crate) color: ColorChoice,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Init(init::InitArgs),
+    Demo(demo::DemoArgs),
+    /// Keep what holds for the project: patterns, decisions, fixes, context
+    #[command(subcommand)]
+    Memory(memory::MemoryCommand),
+    /// The same commands as ralph-orchestrator spells them
+    #[command(subcommand)]
+    Tools(ToolsCommand),
+    Completions(completions::CompletionsArgs),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// `ralph memory`; a new file goes to .ralph/agent/memories.md
+    #[command(subcommand)]
+    Memory(memory::MemoryCommand),
+}
+
+/// How a result is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people
+    Table,
+    /// For programs
+    Json,
+    /// As it stands in the file
+    Markdown,
+    /// Only ids
+    Quiet,
+}
+
+/// The format of a result, with its short form.
+#[derive(Debug, Args)]
+pub(crate) struct FormatArgs {
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    format: Format,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl FormatArgs {
+    pub(crate) fn get(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}

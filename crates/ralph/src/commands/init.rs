@@ -1,0 +1,93 @@
+//! `ralph init`: sets a project up, and only adds what is missing.
+
+mod ignore_lines;
+mod settings;
+mod skills;
+
+use std::path::Path;
+
+use clap::Args;
+use ralph_model::Shelf;
+use ralph_notes::{create_folder, write_new_file};
+use ralph_store::{Store, StoreError};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::paths::{self, Spelling};
+
+/// Set this project up; what is there already stays as it is
+///
+/// Writes a commented .ralph.toml, the folders and files of notes, the database, and the lines that keep the database
+/// out of git. Takes over the settings of ralph.yml and .ralph/config.sh, and moves .ralph/skills to .claude/skills.
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {}
+
+pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), CommandError> {
+    let mut done: Vec<String> = Vec::new();
+    let root = &context.project.root;
+    done.extend(settings::write_config(context)?);
+    for folder in [paths::AGENT, paths::KNOWLEDGE, paths::FEATURES] {
+        if !root.join(folder).is_dir() {
+            create_folder(&root.join(folder))?;
+            done.push(format!("created {folder}/"));
+        }
+    }
+    done.extend(make_database(context)?);
+    for shelf in [Shelf::Memories, Shelf::Guardrails] {
+        done.extend(make_shelf(context, shelf)?);
+    }
+    done.extend(ignore_lines::add(context)?);
+    done.extend(skills::move_old(context)?);
+    if done.is_empty() {
+        return context.ui.data("Everything is in place.\n");
+    }
+    context
+        .ui
+        .data(&done.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    context
+        .ui
+        .status("Next: `ralph memory add \"TEXT\"` keeps a note, `ralph memory --help` shows the rest.");
+    Ok(())
+}
+
+fn make_shelf(context: &Context<'_>, shelf: Shelf) -> Result<Option<String>, CommandError> {
+    let notebook = context.notebook(shelf, Spelling::Own);
+    if notebook.path.exists() {
+        return Ok(None);
+    }
+    if let Some(folder) = notebook.path.parent() {
+        create_folder(folder)?;
+    }
+    let (stored, _) = notebook.start_anew()?;
+    context.report_stored(&notebook.path, &stored);
+    Ok(Some(format!("created {}", context.project.shown(&notebook.path))))
+}
+
+fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> {
+    let path = &context.project.database();
+    match Store::open_existing(path) {
+        Ok(None) => {}
+        Ok(Some(_)) => return Ok(None),
+        Err(error @ StoreError::Foreign { .. }) => {
+            context
+                .ui
+                .warning(&format!("{error}; notes work, but without a history."));
+            return Ok(None);
+        }
+        Err(error) => return Err(error.into()),
+    }
+    if let Some(folder) = path.parent() {
+        create_folder(folder)?;
+    }
+    Store::open_or_create(path)?;
+    Ok(Some(format!("created {}", context.project.shown(path))))
+}
+
+/// Writes a file if it is not there; says whether it did.
+fn write_if_missing(path: &Path, text: &str) -> Result<bool, CommandError> {
+    match write_new_file(path, text.as_bytes()) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

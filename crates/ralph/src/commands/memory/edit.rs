@@ -1,0 +1,161 @@
+//! `ralph memory edit`.
+
+use std::io::Write;
+
+use clap::Args;
+use ralph_memory::capture::{Notebook, NotebookError, SecretPolicy, Stored, accept};
+use ralph_model::{Note, NoteKind, Tags};
+use ralph_notes::normalise_line_breaks;
+use ralph_process::editor;
+
+use super::{text_argument, view};
+use crate::cli::{Format, FormatArgs};
+use crate::context::Context;
+use crate::env;
+use crate::error::CommandError;
+
+/// Change a note, in your editor or by flags
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph memory edit mem-1737372000-a1b2                   # opens $EDITOR
+  ralph memory edit mem-17373 --tags docker,ci --type fix")]
+pub(crate) struct EditArgs {
+    /// The id, or its beginning
+    #[arg(value_name = "ID")]
+    id: String,
+    /// The new text; `-` reads it from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    content: Option<String>,
+    /// The new tags, separated by commas; an empty list removes them
+    #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
+    tags: Option<Tags>,
+    /// The new kind: pattern, decision, fix, context
+    #[arg(short, long = "type", value_name = "KIND")]
+    kind: Option<NoteKind>,
+    /// Store the text although it looks like it holds a secret
+    #[arg(long)]
+    allow_secret: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+pub(super) fn cmd_edit(context: &Context<'_>, notebook: &Notebook<'_>, args: EditArgs) -> Result<(), CommandError> {
+    let policy = if args.allow_secret {
+        SecretPolicy::Allow
+    } else {
+        SecretPolicy::Refuse
+    };
+    let by_flags = args.content.is_some() || args.tags.is_some() || args.kind.is_some();
+    let edited = if by_flags {
+        let text = args
+            .content
+            .map(|content| text_argument(context, content))
+            .transpose()?;
+        Edited { text, before: None }
+    } else {
+        edit_by_hand(notebook, &args.id)?
+    };
+    let change = Change {
+        tags: args.tags,
+        kind: args.kind,
+    };
+    let stored = apply(notebook, &args.id, &edited, &change, policy).map_err(|error| edited.keep_text(error))?;
+    context.report_stored(&notebook.path, &stored);
+    match args.format.get() {
+        Format::Table => {
+            for note in &stored.notes {
+                context.ui.result("📝", &format!("Memory updated: {}", note.id))?;
+            }
+            Ok(())
+        }
+        other => view::whole(context, &stored.notes, other),
+    }
+}
+
+/// What is to change beside the text.
+struct Change {
+    tags: Option<Tags>,
+    kind: Option<NoteKind>,
+}
+
+/// A text from the person; from the editor also what the note said when they began.
+struct Edited {
+    text: Option<String>,
+    before: Option<String>,
+}
+
+impl Edited {
+    /// The error when a text from the editor could not be stored: it says where the text is kept.
+    fn keep_text(&self, error: CommandError) -> CommandError {
+        let (Some(text), Some(_)) = (&self.text, &self.before) else {
+            return error;
+        };
+        let kept = tempfile::Builder::new()
+            .prefix("ralph-kept-")
+            .suffix(".md")
+            .tempfile()
+            .and_then(|mut file| {
+                file.write_all(text.as_bytes())?;
+                Ok(file.keep()?.1)
+            });
+        match kept {
+            Ok(path) => error.hint(format!("your text is kept in {}", path.display())),
+            Err(_) => error.hint(format!("your text was:\n{text}")),
+        }
+    }
+}
+
+fn apply(
+    notebook: &Notebook<'_>,
+    id: &str,
+    edited: &Edited,
+    change: &Change,
+    policy: SecretPolicy,
+) -> Result<Stored, CommandError> {
+    let content = edited.text.as_ref().map(|text| accept(text, policy)).transpose()?;
+    let stored = notebook.edit(id, |note| {
+        if edited.before.as_ref().is_some_and(|before| *before != note.content) {
+            return Err(NotebookError::ChangedMeanwhile {
+                id: note.id.to_string(),
+            });
+        }
+        Ok(Note {
+            content: content.as_deref().unwrap_or(&note.content).to_owned(),
+            tags: change.tags.clone().unwrap_or_else(|| note.tags.clone()),
+            kind: change.kind.unwrap_or(note.kind),
+            ..note.clone()
+        })
+    })?;
+    Ok(stored)
+}
+
+fn edit_by_hand(notebook: &Notebook<'_>, id: &str) -> Result<Edited, CommandError> {
+    let reading = notebook.read()?;
+    let document = reading.document();
+    let before = document.content(notebook.select(&document, id)?);
+    let failed = |error: std::io::Error| CommandError::new(format!("cannot write a file for the editor: {error}"));
+    let mut file = tempfile::Builder::new()
+        .prefix("ralph-")
+        .suffix(".md")
+        .tempfile()
+        .map_err(failed)?;
+    file.write_all(before.as_bytes())
+        .and_then(|()| file.write_all(b"\n"))
+        .map_err(failed)?;
+    editor::edit(&env::editor(), file.path()).map_err(|error| CommandError::new(error.to_string()))?;
+    let bytes = std::fs::read(file.path())
+        .map_err(|error| CommandError::new(format!("cannot read what the editor wrote: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        CommandError::new(format!(
+            "what the editor wrote is not UTF-8 text: {}",
+            error.utf8_error()
+        ))
+    })?;
+    // Editors end a file with a line break; a note need not.
+    let text = normalise_line_breaks(&text);
+    let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
+    Ok(Edited {
+        text: Some(text),
+        before: Some(before),
+    })
+}

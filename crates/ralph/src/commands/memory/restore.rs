@@ -1,0 +1,111 @@
+//! `ralph memory restore`.
+
+use clap::Args;
+use ralph_memory::capture::Notebook;
+use ralph_model::{Note, first_line};
+use ralph_store::KnownNote;
+use serde_json::json;
+
+use super::{read, view};
+use crate::cli::{Format, FormatArgs};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+use crate::ui::showing;
+
+/// Bring notes back that are gone, or an earlier version of one
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph memory restore --list
+  ralph memory restore mem-1737372000-a1b2
+  ralph memory restore mem-1737372000-a1b2 --version 2    # numbers as `show --history` has them")]
+pub(crate) struct RestoreArgs {
+    /// Ids, or their beginnings
+    #[arg(value_name = "ID", required_unless_present = "list")]
+    ids: Vec<String>,
+    /// List what can be brought back
+    #[arg(long, conflicts_with_all = ["ids", "version"])]
+    list: bool,
+    /// Go back to this version
+    #[arg(long, value_name = "N")]
+    version: Option<usize>,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+pub(super) fn cmd_restore(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+    args: &RestoreArgs,
+) -> Result<(), CommandError> {
+    if args.list {
+        return list(context, notebook, args.format.get());
+    }
+    if args.version.is_some() && args.ids.len() > 1 {
+        return Err(CommandError::usage("--version goes with a single id"));
+    }
+    let stored = notebook.restore(&args.ids, args.version)?;
+    context.report_stored(&notebook.path, &stored);
+    match args.format.get() {
+        Format::Table => {
+            for note in &stored.notes {
+                context.ui.result("📝", &format!("Memory restored: {}", note.id))?;
+            }
+            Ok(())
+        }
+        other => view::whole(context, &stored.notes, other),
+    }
+}
+
+const COLUMNS: &[Column] = &[
+    Column {
+        title: "ID",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "GONE SINCE",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "HOW",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "MEMORY",
+        fit: Fit::Cut,
+    },
+];
+
+fn list(context: &Context<'_>, notebook: &Notebook<'_>, format: Format) -> Result<(), CommandError> {
+    read(context, notebook)?;
+    let gone = notebook.restorable()?;
+    match format {
+        Format::Json => {
+            let gone: Vec<_> = gone
+                .iter()
+                .map(|known| json!({"at": known.at.to_string(), "how": known.action.word(), "memory": known.note}))
+                .collect();
+            context.ui.json(&gone)
+        }
+        Format::Table if gone.is_empty() => context.ui.data("Nothing is gone.\n"),
+        Format::Table => {
+            let rows: Vec<Vec<String>> = gone.iter().map(row).collect();
+            context
+                .ui
+                .table(COLUMNS, &rows, &showing(rows.len(), "memory", "memories"))
+        }
+        other => {
+            let notes: Vec<Note> = gone.into_iter().map(|known| known.note).collect();
+            view::whole(context, &notes, other)
+        }
+    }
+}
+
+fn row(known: &KnownNote) -> Vec<String> {
+    vec![
+        known.note.id.to_string(),
+        format!("{:.0}", known.at),
+        known.action.word().replace('_', " "),
+        first_line(&known.note.content).to_owned(),
+    ]
+}

@@ -1,0 +1,116 @@
+//! `ralph memory show`.
+
+use clap::Args;
+use ralph_memory::capture::Notebook;
+use ralph_model::{Note, first_line};
+use ralph_store::NoteVersion;
+use serde_json::json;
+
+use super::{read, view};
+use crate::cli::{Format, FormatArgs};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+use crate::ui::showing;
+
+/// Show notes whole
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph memory show mem-1737372000-a1b2
+  ralph memory show mem-17373 --history")]
+pub(crate) struct ShowArgs {
+    /// Ids, or their beginnings
+    #[arg(value_name = "ID", required = true)]
+    ids: Vec<String>,
+    /// Show every version that is on record, also of a note that is gone
+    #[arg(long)]
+    history: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+pub(super) fn cmd_show(context: &Context<'_>, notebook: &Notebook<'_>, args: &ShowArgs) -> Result<(), CommandError> {
+    let reading = read(context, notebook)?;
+    if args.history {
+        return show_history(context, notebook, args);
+    }
+    let document = reading.document();
+    let mut notes: Vec<Note> = Vec::new();
+    for id in &args.ids {
+        let entry = notebook.select(&document, id)?;
+        notes.extend(document.note(entry));
+    }
+    view::whole(context, &notes, args.format.get())
+}
+
+const COLUMNS: &[Column] = &[
+    Column {
+        title: "ID",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "VERSION",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "TIME",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "CHANGE",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "MEMORY",
+        fit: Fit::Cut,
+    },
+];
+
+fn show_history(context: &Context<'_>, notebook: &Notebook<'_>, args: &ShowArgs) -> Result<(), CommandError> {
+    let mut versions: Vec<NoteVersion> = Vec::new();
+    for id in &args.ids {
+        let found = notebook.history(id)?;
+        if found.is_empty() {
+            return Err(notebook.not_found(id).into());
+        }
+        versions.extend(found);
+    }
+    match args.format.get() {
+        Format::Json => {
+            let versions: Vec<_> = versions
+                .iter()
+                .map(|version| {
+                    json!({
+                        "version": version.number,
+                        "at": version.at.to_string(),
+                        "change": version.action.word(),
+                        "file": version.file.path,
+                        "worktree": version.file.worktree,
+                        "memory": version.note,
+                    })
+                })
+                .collect();
+            context.ui.json(&versions)
+        }
+        Format::Table => {
+            let rows: Vec<Vec<String>> = versions.iter().map(row).collect();
+            context
+                .ui
+                .table(COLUMNS, &rows, &showing(rows.len(), "version", "versions"))
+        }
+        other => {
+            let notes: Vec<Note> = versions.into_iter().map(|version| version.note).collect();
+            view::whole(context, &notes, other)
+        }
+    }
+}
+
+fn row(version: &NoteVersion) -> Vec<String> {
+    vec![
+        version.note.id.to_string(),
+        version.number.to_string(),
+        format!("{:.0}", version.at),
+        version.action.word().replace('_', " "),
+        first_line(&version.note.content).to_owned(),
+    ]
+}

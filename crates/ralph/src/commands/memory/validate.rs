@@ -1,0 +1,55 @@
+//! `ralph memory validate`.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_memory::capture::Notebook;
+use ralph_model::count;
+use serde_json::json;
+
+use super::read;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// List everything in the file that is not read or looks wrong
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code 1 when there is anything.")]
+pub(crate) struct ValidateArgs {
+    /// Write the list as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_validate(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+    args: &ValidateArgs,
+) -> Result<ExitCode, CommandError> {
+    let reading = read(context, notebook)?;
+    let document = reading.document();
+    let problems = document.validate();
+    let shown = context.project.shown(&notebook.path).to_string();
+    if args.json {
+        let list: Vec<_> = problems
+            .iter()
+            .map(|problem| {
+                let line = document.line_number(problem.at);
+                json!({"file": shown, "line": line, "problem": problem.kind.to_string()})
+            })
+            .collect();
+        context.ui.json(&list)?;
+    } else if problems.is_empty() {
+        let memories = count(document.entries().len(), "memory", "memories");
+        context.ui.data(&format!("{shown} is fine: {memories}.\n"))?;
+    } else {
+        for problem in &problems {
+            let line = document.line_number(problem.at);
+            context.ui.data(&format!("{shown}:{line}: {}\n", problem.kind))?;
+        }
+    }
+    Ok(if problems.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}

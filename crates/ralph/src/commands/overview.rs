@@ -1,0 +1,58 @@
+//! `ralph` alone: how things stand, and the next sensible command.
+
+use ralph_model::{Shelf, count};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::paths::{self, Spelling};
+use crate::ui::Style;
+
+pub(crate) fn cmd_overview(context: &Context<'_>) -> Result<(), CommandError> {
+    let ui = context.ui;
+    let notebook = context.notebook(Shelf::Memories, Spelling::Own);
+    let reading = notebook.read()?;
+    let document = reading.document();
+    context.report_problems(&notebook.path, &document);
+    context.report_findings(&notebook.path, &notebook.look(&reading));
+    let root = context.project.root.display();
+    let mut text = format!("{}  {root}\n", ui.paint(Style::Strong, "Project"));
+    let total = document.entries().len();
+    text.push_str(&format!("{}    ", ui.paint(Style::Strong, "Notes")));
+    if total == 0 {
+        text.push_str("none yet\n");
+    } else {
+        let kinds: Vec<String> = notebook
+            .shelf
+            .kinds()
+            .iter()
+            .map(|kind| {
+                (
+                    document.entries().iter().filter(|entry| entry.kind == *kind).count(),
+                    kind,
+                )
+            })
+            .filter(|(entries, _)| *entries > 0)
+            .map(|(entries, kind)| format!("{entries} {}", kind.section().to_lowercase()))
+            .collect();
+        let shown = context.project.shown(&notebook.path);
+        let memories = count(total, "memory", "memories");
+        text.push_str(&format!("{memories} in {shown} ({})\n", kinds.join(", ")));
+    }
+    let gone = notebook.restorable().map_or(0, |gone| gone.len());
+    if gone > 0 {
+        let notes = count(gone, "note", "notes");
+        text.push_str(&format!(
+            "{}     {notes} can be brought back: ralph memory restore --list\n",
+            ui.paint(Style::Strong, "Gone")
+        ));
+    }
+    let next = if !context.project.root.join(paths::CONFIG).exists() {
+        "ralph init                      # set this project up"
+    } else if total == 0 {
+        "ralph memory add \"TEXT\"          # keep the first note"
+    } else {
+        "ralph memory prime --budget 2000   # what an agent should know at its start"
+    };
+    text.push_str(&format!("{}     {next}\n", ui.paint(Style::Strong, "Next")));
+    ui.data(&text)
+}

@@ -1,0 +1,87 @@
+//! Every environment variable that ralph reads, and the only place that reads one.
+
+use std::path::PathBuf;
+
+/// A variable and what it does.
+pub(crate) struct Variable {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What it does, as a sentence.
+    pub(crate) about: &'static str,
+}
+
+/// The variables beside those of the configuration, which are named after their keys.
+pub(crate) const VARIABLES: &[Variable] = &[NO_COLOR, COLUMNS, VISUAL, EDITOR, NOW, SEED];
+
+/// Whether colours are unwanted.
+const NO_COLOR: Variable = Variable {
+    name: "NO_COLOR",
+    about: "When set to anything, output has no colours, unless `--color always` is given.",
+};
+/// The width to write tables in.
+const COLUMNS: Variable = Variable {
+    name: "COLUMNS",
+    about: "The width of tables, in columns, where the terminal does not tell it.",
+};
+/// The editor for a screen.
+const VISUAL: Variable = Variable {
+    name: "VISUAL",
+    about: "The editor that `memory edit` opens.",
+};
+/// The editor.
+const EDITOR: Variable = Variable {
+    name: "EDITOR",
+    about: "The editor that `memory edit` opens when `VISUAL` is not set; without both it is `vi`.",
+};
+/// The fixed present.
+const NOW: Variable = Variable {
+    name: "RALPH_NOW",
+    about: "Takes this RFC 3339 time for the present. For tests.",
+};
+/// The fixed randomness.
+const SEED: Variable = Variable {
+    name: "RALPH_SEED",
+    about: "Makes ids from this number instead of at random. For tests.",
+};
+
+/// The value of a variable; one that is empty or not Unicode counts as not set.
+pub(crate) fn read(name: &str) -> Option<String> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the environment"
+    )]
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+/// Whether colours are unwanted.
+pub(crate) fn no_color() -> bool {
+    read(NO_COLOR.name).is_some()
+}
+
+/// The width that the environment asks for.
+pub(crate) fn columns() -> Option<usize> {
+    read(COLUMNS.name)?.parse().ok()
+}
+
+/// The person's editor.
+pub(crate) fn editor() -> String {
+    read(VISUAL.name)
+        .or_else(|| read(EDITOR.name))
+        .unwrap_or_else(|| "vi".to_owned())
+}
+
+/// The time that a test fixes.
+pub(crate) fn now() -> Option<String> {
+    read(NOW.name)
+}
+
+/// The seed that a test fixes.
+pub(crate) fn seed() -> Option<String> {
+    read(SEED.name)
+}
+
+/// The folder that the command was started in.
+pub(crate) fn working_folder() -> std::io::Result<PathBuf> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that asks for it")]
+    std::env::current_dir()
+}

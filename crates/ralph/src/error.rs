@@ -1,0 +1,136 @@
+//! The one error that reaches the person: a line that says what, where and why, a hint that mends it, an exit code.
+
+use std::io;
+use std::process::ExitCode;
+
+use ralph_memory::capture::{NotebookError, Refusal};
+use ralph_model::config::ConfigError;
+use ralph_notes::FileError;
+use ralph_store::StoreError;
+
+/// What kind of failure it is; it decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The arguments are wrong.
+    Usage,
+    /// It could not be done.
+    Failure,
+    /// Nobody reads the output any more, which is no failure.
+    OutputClosed,
+}
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    kind: Kind,
+    message: String,
+    hint: Option<String>,
+}
+
+impl CommandError {
+    /// It could not be done.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Failure,
+            message: message.into(),
+            hint: None,
+        }
+    }
+
+    /// The arguments are wrong.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self {
+            kind: Kind::Usage,
+            ..Self::new(message)
+        }
+    }
+
+    /// With a line that says how to mend it.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The lines to print; none when there is nobody to read them.
+    pub(crate) fn lines(&self) -> Option<(&str, Option<&str>)> {
+        (self.kind != Kind::OutputClosed).then_some((&self.message, self.hint.as_deref()))
+    }
+
+    /// The exit code of the program.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self.kind {
+            Kind::Usage => ExitCode::from(2),
+            Kind::Failure => ExitCode::FAILURE,
+            Kind::OutputClosed => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl From<io::Error> for CommandError {
+    /// Errors of standard input and output; files have errors of their own that name them.
+    fn from(error: io::Error) -> Self {
+        let kind = match error.kind() {
+            io::ErrorKind::BrokenPipe => Kind::OutputClosed,
+            _ => Kind::Failure,
+        };
+        Self {
+            kind,
+            ..Self::new(format!("cannot read the input or write the output: {error}"))
+        }
+    }
+}
+
+impl From<FileError> for CommandError {
+    fn from(error: FileError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(error: StoreError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<ConfigError> for CommandError {
+    fn from(error: ConfigError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for CommandError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(format!("cannot write JSON: {error}"))
+    }
+}
+
+impl From<Refusal> for CommandError {
+    fn from(refusal: Refusal) -> Self {
+        let error = Self::usage(refusal.to_string());
+        match refusal {
+            Refusal::Secret { .. } => error.hint("take it out, or pass --allow-secret if it is none"),
+            Refusal::Blank | Refusal::Nul { .. } | Refusal::TooLarge { .. } => error,
+        }
+    }
+}
+
+impl From<NotebookError> for CommandError {
+    fn from(error: NotebookError) -> Self {
+        let message = error.to_string();
+        match error {
+            NotebookError::Refused(refusal) => refusal.into(),
+            NotebookError::NotFound { .. } => Self::new(message)
+                .hint("`ralph memory list` shows what there is, `ralph memory restore --list` what is gone"),
+            NotebookError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
+            NotebookError::Twice { .. } => {
+                Self::new(message).hint("give one of them another id, or remove it, in the file")
+            }
+            NotebookError::NothingToRestore(_) => {
+                Self::new(message).hint("`ralph memory show ID --history` lists the versions")
+            }
+            NotebookError::File(_) | NotebookError::Log(_) | NotebookError::ChangedMeanwhile { .. } => {
+                Self::new(message)
+            }
+        }
+    }
+}

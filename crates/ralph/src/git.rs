@@ -1,0 +1,84 @@
+//! What git's files say of a folder: which worktree it is in, and which commit is checked out. Git itself is not
+//! started: every command would have to wait for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The worktree that a folder is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Worktree {
+    /// Its top folder.
+    pub(crate) top: PathBuf,
+    /// The name of a linked worktree; empty for the main one.
+    pub(crate) name: String,
+    /// The top folder of the main worktree: `top` itself where there is no other.
+    pub(crate) main: PathBuf,
+    git: PathBuf,
+    common: PathBuf,
+}
+
+impl Worktree {
+    /// The worktree of a folder, if it is in one.
+    pub(crate) fn of(folder: &Path) -> Option<Self> {
+        let top = folder.ancestors().find(|folder| folder.join(".git").exists())?;
+        let dot_git = top.join(".git");
+        if dot_git.is_dir() {
+            return Some(Self {
+                top: top.to_owned(),
+                name: String::new(),
+                main: top.to_owned(),
+                common: dot_git.clone(),
+                git: dot_git,
+            });
+        }
+        let git = top.join(fs::read_to_string(&dot_git).ok()?.strip_prefix("gitdir:")?.trim());
+        let common = fs::read_to_string(git.join("commondir")).map(|text| git.join(text.trim()));
+        let linked = common.ok().and_then(|common| {
+            let common = common.canonicalize().ok()?;
+            // A bare repository has no main worktree.
+            let main = (common.file_name()? == ".git").then(|| common.parent())??.to_owned();
+            Some((common, main))
+        });
+        let name = git.file_name()?.to_string_lossy().into_owned();
+        Some(match linked {
+            Some((common, main)) => Self {
+                top: top.to_owned(),
+                name,
+                main,
+                git,
+                common,
+            },
+            None => Self {
+                top: top.to_owned(),
+                name: String::new(),
+                main: top.to_owned(),
+                common: git.clone(),
+                git,
+            },
+        })
+    }
+
+    /// The commit that is checked out; the branch's name where the commit cannot be read.
+    pub(crate) fn head(&self) -> Option<String> {
+        let head = fs::read_to_string(self.git.join("HEAD")).ok()?;
+        let head = head.trim();
+        let Some(branch) = head.strip_prefix("ref:").map(str::trim) else {
+            return Some(head.to_owned());
+        };
+        let loose = [&self.git, &self.common]
+            .into_iter()
+            .find_map(|folder| fs::read_to_string(folder.join(branch)).ok())
+            .map(|commit| commit.trim().to_owned());
+        loose
+            .or_else(|| self.packed(branch))
+            .or_else(|| Some(branch.to_owned()))
+    }
+
+    fn packed(&self, branch: &str) -> Option<String> {
+        let packed = fs::read_to_string(self.common.join("packed-refs")).ok()?;
+        packed.lines().find_map(|line| {
+            let (commit, name) = line.split_once(' ')?;
+            (name == branch).then(|| commit.to_owned())
+        })
+    }
+}

@@ -1,0 +1,40 @@
+//! The `ralph` command: parse the arguments, find the project, act, print.
+//!
+//! A command is one file under `commands/`. Only `ui.rs` prints, only `env.rs` reads the environment, only `paths.rs`
+//! knows where files are.
+
+mod cli;
+mod commands;
+mod context;
+mod env;
+mod error;
+mod git;
+mod paths;
+pub mod reference;
+mod surroundings;
+mod table;
+mod takeover;
+mod ui;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::Cli;
+use crate::context::Context;
+use crate::ui::Ui;
+
+/// Runs the command with these arguments, the program's name first.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(usage) => return ui::print_usage(&usage),
+    };
+    let ui = Ui::new(cli.global.color);
+    let result = Context::new(&cli.global, &ui).and_then(|context| commands::run(&context, cli.command));
+    match result {
+        Ok(code) => code,
+        Err(error) => ui.error(&error),
+    }
+}

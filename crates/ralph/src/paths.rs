@@ -1,0 +1,157 @@
+//! Where everything is: the project's root, its files, its database. The only place that spells these paths.
+
+use std::path::{Path, PathBuf};
+
+use ralph_memory::capture::LogPlace;
+use ralph_model::Shelf;
+use ralph_notes::{FileError, create_folder, resolve, write_new_file};
+use ralph_store::NoteFile;
+
+use crate::git::Worktree;
+
+/// The configuration.
+pub(crate) const CONFIG: &str = ".ralph.toml";
+/// The folder of notes.
+pub(crate) const AGENT: &str = ".agent";
+/// The folder of everything else.
+pub(crate) const RALPH: &str = ".ralph";
+/// Long notes.
+pub(crate) const KNOWLEDGE: &str = ".ralph/knowledge";
+/// What and how of features.
+pub(crate) const FEATURES: &str = ".ralph/features";
+/// The skills of an earlier tool.
+pub(crate) const OLD_SKILLS: &str = ".ralph/skills";
+/// The skills of Claude Code.
+pub(crate) const SKILLS: &str = ".claude/skills";
+/// The settings of an earlier tool.
+pub(crate) const OLD_SETTINGS: &str = ".ralph/config.sh";
+/// The configuration of ralph-orchestrator.
+pub(crate) const ORCHESTRATOR_CONFIG: &str = "ralph.yml";
+/// The facts.
+const DATABASE: &str = "progress.db";
+/// What git must not keep, from the project's root; the lock of each note file comes on top.
+pub(crate) const IGNORED: &[&str] = &[
+    ".ralph/progress.db*",
+    ".ralph/index.db*",
+    ".ralph/runs/",
+    ".agent/scratchpad.md",
+];
+
+/// Which spelling of the command is used; it decides where a new file goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Spelling {
+    /// `ralph memory`.
+    Own,
+    /// `ralph tools memory`, as ralph-orchestrator has it.
+    Orchestrator,
+}
+
+/// A project: its root, and the git worktree it is in.
+#[derive(Debug)]
+pub(crate) struct Project {
+    pub(crate) root: PathBuf,
+    pub(crate) worktree: Option<Worktree>,
+}
+
+impl Project {
+    /// The project with this root.
+    pub(crate) fn at(root: PathBuf) -> Self {
+        let worktree = Worktree::of(&root);
+        Self { root, worktree }
+    }
+
+    /// The project that a folder is in: upwards, as far as the first folder with `.git`, the nearest with a
+    /// configuration, else the nearest with anything of ours or git's, else the folder itself.
+    pub(crate) fn around(folder: &Path) -> Self {
+        let mut within: Vec<&Path> = Vec::new();
+        for ancestor in folder.ancestors() {
+            within.push(ancestor);
+            if ancestor.join(".git").exists() {
+                break;
+            }
+        }
+        let has = |folder: &&&Path, names: &[&str]| names.iter().any(|name| folder.join(name).exists());
+        let root = within
+            .iter()
+            .find(|folder| has(folder, &[CONFIG]))
+            .or_else(|| within.iter().find(|folder| has(folder, &[AGENT, RALPH, ".git"])))
+            .unwrap_or(&folder);
+        Self::at(root.to_path_buf())
+    }
+
+    /// The file of a shelf: the configured one, else the first that exists, else where a new one goes.
+    pub(crate) fn shelf_file(&self, shelf: Shelf, configured: Option<&Path>, spelling: Spelling) -> PathBuf {
+        if let Some(path) = configured {
+            return self.root.join(path);
+        }
+        self.shelf_candidates(shelf)
+            .into_iter()
+            .find(|path| path.exists() || path.is_symlink())
+            .unwrap_or_else(|| match spelling {
+                Spelling::Own => self.root.join(AGENT).join(shelf.file_name()),
+                Spelling::Orchestrator => self.root.join(RALPH).join("agent").join(shelf.file_name()),
+            })
+    }
+
+    /// Where a shelf's file is looked for, in this order.
+    fn shelf_candidates(&self, shelf: Shelf) -> [PathBuf; 3] {
+        let name = shelf.file_name();
+        [
+            self.root.join(AGENT).join(name),
+            self.root.join(RALPH).join("agent").join(name),
+            self.root.join(name),
+        ]
+    }
+
+    /// Where the log of a file is kept: in the main worktree, for all worktrees together.
+    pub(crate) fn log_of(&self, file: &Path) -> LogPlace {
+        let path = file.strip_prefix(&self.root).unwrap_or(file);
+        LogPlace {
+            database: self.database(),
+            file: NoteFile {
+                worktree: self.worktree.as_ref().map(|tree| tree.name.clone()).unwrap_or_default(),
+                path: path.to_string_lossy().into_owned(),
+            },
+        }
+    }
+
+    /// The database of facts.
+    pub(crate) fn database(&self) -> PathBuf {
+        let shared = self.worktree.as_ref().map_or_else(
+            || self.root.clone(),
+            |tree| match self.root.strip_prefix(&tree.top) {
+                Ok(inside) => tree.main.join(inside),
+                Err(_) => self.root.clone(),
+            },
+        );
+        shared.join(RALPH).join(DATABASE)
+    }
+
+    /// A path as a person wants to read it: from the root where it lies below.
+    pub(crate) fn shown<'p>(&self, path: &'p Path) -> std::path::Display<'p> {
+        path.strip_prefix(&self.root).unwrap_or(path).display()
+    }
+}
+
+/// Makes the folder of the database. Notes work without `init`, so nobody may have told git to leave the database alone:
+/// committed, it would come back old with the next checkout. The ignore file ignores itself too.
+pub(crate) fn prepare_database_folder(folder: &Path) -> Result<(), FileError> {
+    create_folder(folder)?;
+    let ignore = folder.join(".gitignore");
+    if ignore.exists() {
+        return Ok(());
+    }
+    let lines =
+        "# Written by ralph, for projects without `ralph init`.\n/.gitignore\n/progress.db*\n/index.db*\n/runs/\n";
+    match write_new_file(&ignore, lines.as_bytes()) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        other => other,
+    }
+}
+
+/// The lock file of a note file, from the root, as an ignore line.
+pub(crate) fn lock_ignore_line(project: &Project, file: &Path) -> Option<String> {
+    let resolved = resolve(file).ok()?;
+    let inside = resolved.strip_prefix(&project.root).ok()?;
+    Some(format!("{}.lock", inside.display()))
+}

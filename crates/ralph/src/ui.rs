@@ -1,0 +1,225 @@
+//! The only place that prints. Data goes to standard output, everything said about it to standard error.
+
+use std::io::{self, IsTerminal, Read, Write};
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use ralph_model::count;
+
+use crate::env;
+use crate::error::CommandError;
+use crate::table::{self, Column};
+
+/// The width of tables where nothing tells it.
+const DEFAULT_WIDTH: usize = 120;
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How something is set apart.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Style {
+    /// A title or an id.
+    Strong,
+    /// Something of less interest.
+    Faint,
+    /// A failure.
+    Error,
+    /// Something to look at.
+    Warning,
+}
+
+impl Style {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Strong => "1",
+            Self::Faint => "2",
+            Self::Error => "1;31",
+            Self::Warning => "1;33",
+        }
+    }
+}
+
+/// Where output goes and how it looks.
+#[derive(Debug)]
+pub(crate) struct Ui {
+    out_is_terminal: bool,
+    out_color: bool,
+    err_color: bool,
+}
+
+impl Ui {
+    /// Looks at the terminal once.
+    pub(crate) fn new(choice: ColorChoice) -> Self {
+        let out_is_terminal = io::stdout().is_terminal();
+        let color = |terminal: bool| match choice {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => terminal && !env::no_color(),
+        };
+        Self {
+            out_is_terminal,
+            out_color: color(out_is_terminal),
+            err_color: color(io::stderr().is_terminal()),
+        }
+    }
+
+    /// Prints data, as it is.
+    pub(crate) fn data(&self, text: &str) -> Result<(), CommandError> {
+        let mut out = io::stdout().lock();
+        out.write_all(text.as_bytes())?;
+        Ok(out.flush()?)
+    }
+
+    /// Prints a line of data, on a terminal with a sign in front.
+    pub(crate) fn result(&self, sign: &str, line: &str) -> Result<(), CommandError> {
+        if self.out_is_terminal {
+            self.data(&format!("{sign} {line}\n"))
+        } else {
+            self.data(&format!("{line}\n"))
+        }
+    }
+
+    /// Prints text of a note to be read: on a terminal its control characters are shown, not obeyed.
+    pub(crate) fn text(&self, text: &str) -> Result<(), CommandError> {
+        if self.out_is_terminal {
+            self.data(&visible_controls(text))
+        } else {
+            self.data(text)
+        }
+    }
+
+    /// Prints a table with a closing line.
+    pub(crate) fn table(&self, columns: &[Column], rows: &[Vec<String>], closing: &str) -> Result<(), CommandError> {
+        let lines = table::lines(columns, rows, Some(self.width()));
+        let mut text = String::new();
+        for (index, line) in lines.iter().enumerate() {
+            if index == 0 {
+                text.push_str(&self.paint(Style::Faint, line));
+            } else {
+                text.push_str(line);
+            }
+            text.push('\n');
+        }
+        text.push('\n');
+        text.push_str(closing);
+        text.push('\n');
+        self.data(&text)
+    }
+
+    /// Prints a value as JSON.
+    pub(crate) fn json(&self, value: &impl serde::Serialize) -> Result<(), CommandError> {
+        self.data(&format!("{}\n", serde_json::to_string_pretty(value)?))
+    }
+
+    /// Says something about what is going on.
+    pub(crate) fn status(&self, line: &str) {
+        say(line);
+    }
+
+    /// Says something that a person should look at.
+    pub(crate) fn warning(&self, line: &str) {
+        let word = paint(self.err_color, Style::Warning, "Warning:");
+        say(&format!("{word} {line}"));
+    }
+
+    /// Says what mends it.
+    pub(crate) fn hint(&self, line: &str) {
+        let word = paint(self.err_color, Style::Strong, "Hint:");
+        say(&format!("{word} {line}"));
+    }
+
+    /// Says why a command failed, and gives its exit code.
+    pub(crate) fn error(&self, error: &CommandError) -> ExitCode {
+        if let Some((message, hint)) = error.lines() {
+            let word = paint(self.err_color, Style::Error, "Error:");
+            say(&format!("{word} {message}"));
+            if let Some(hint) = hint {
+                self.hint(hint);
+            }
+        }
+        error.exit_code()
+    }
+
+    /// Sets data apart where colours are wanted.
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
+        paint(self.out_color, style, text)
+    }
+
+    /// Reads all of standard input as text.
+    pub(crate) fn read_input(&self) -> Result<String, CommandError> {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes)?;
+        String::from_utf8(bytes).map_err(|error| {
+            let at = error.utf8_error().valid_up_to();
+            CommandError::usage(format!("the input is not UTF-8 text (byte {at})"))
+        })
+    }
+
+    fn width(&self) -> usize {
+        let terminal = || {
+            if !self.out_is_terminal {
+                return None;
+            }
+            terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+        };
+        terminal()
+            .filter(|width| *width > 0)
+            .or_else(env::columns)
+            .unwrap_or(DEFAULT_WIDTH)
+    }
+}
+
+/// Prints what clap has to say about the arguments: help and version are data, errors are not.
+pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
+    // When even that cannot be printed there is nobody to tell.
+    drop(usage.print());
+    ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2))
+}
+
+/// `Showing 2 memories`, the closing line of a table.
+pub(crate) fn showing(shown: usize, one: &str, many: &str) -> String {
+    format!("Showing {}", count(shown, one, many))
+}
+
+/// Standard error may be closed; then there is nobody to tell, and the work itself went on.
+fn say(line: &str) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
+}
+
+fn paint(color: bool, style: Style, text: &str) -> String {
+    if color {
+        format!("\x1b[{}m{text}\x1b[0m", style.code())
+    } else {
+        text.to_owned()
+    }
+}
+
+fn visible_controls(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            '\n' | '\t' => c,
+            '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+            _ if c.is_control() => '\u{fffd}',
+            _ => c,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_not_obeyed() {
+        assert_eq!(visible_controls("a\x1b[31m\r\n\tb\u{9b}"), "a␛[31m␍\n\tb\u{fffd}");
+    }
+}
