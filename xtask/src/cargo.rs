@@ -7,14 +7,14 @@ use ralph_process::command;
 
 /// One call of cargo.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cargo {
-    arguments: &'static str,
-    environment: &'static [(&'static str, &'static str)],
+pub(crate) struct Cargo<'a> {
+    arguments: &'a str,
+    environment: &'a [(&'a str, &'a str)],
 }
 
-impl Cargo {
+impl<'a> Cargo<'a> {
     /// Cargo with these arguments, with spaces between them and in none of them.
-    pub(crate) const fn new(arguments: &'static str) -> Self {
+    pub(crate) const fn new(arguments: &'a str) -> Self {
         Self {
             arguments,
             environment: &[],
@@ -24,7 +24,7 @@ impl Cargo {
     /// The same call with these variables set.
     ///
     /// Never `RUSTFLAGS`: a change of it between two steps builds everything anew.
-    pub(crate) const fn with(self, environment: &'static [(&'static str, &'static str)]) -> Self {
+    pub(crate) const fn with(self, environment: &'a [(&'a str, &'a str)]) -> Self {
         Self { environment, ..self }
     }
 
@@ -46,7 +46,7 @@ impl Cargo {
     }
 }
 
-impl fmt::Display for Cargo {
+impl fmt::Display for Cargo<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value) in self.environment {
             write!(f, "{name}={value:?} ")?;

@@ -19,12 +19,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     run_steps(root, &steps(tests))
 }
 
-const FMT: Cargo = Cargo::new("fmt --all --check");
-const CLIPPY: Cargo = Cargo::new("clippy --workspace --all-targets --locked -- -D warnings");
-const NEXTEST: Cargo = Cargo::new("nextest run --workspace --locked");
-const TEST: Cargo = Cargo::new("test --workspace --locked --lib --bins --tests --examples");
-const DOCTEST: Cargo = Cargo::new("test --workspace --doc --locked");
-const RUSTDOC: Cargo =
+const FMT: Cargo<'_> = Cargo::new("fmt --all --check");
+const CLIPPY: Cargo<'_> = Cargo::new("clippy --workspace --all-targets --locked -- -D warnings");
+const NEXTEST: Cargo<'_> = Cargo::new("nextest run --workspace --locked");
+const TEST: Cargo<'_> = Cargo::new("test --workspace --locked --lib --bins --tests --examples");
+const DOCTEST: Cargo<'_> = Cargo::new("test --workspace --doc --locked");
+const RUSTDOC: Cargo<'_> =
     Cargo::new("doc --workspace --no-deps --locked --document-private-items").with(&[("RUSTDOCFLAGS", "-D warnings")]);
 
 struct Step {
@@ -33,7 +33,7 @@ struct Step {
 }
 
 enum Work {
-    Cargo(Cargo),
+    Cargo(Cargo<'static>),
     Tidy,
 }
 
@@ -55,7 +55,7 @@ impl Work {
 }
 
 /// The steps, the quick ones first. The pages are generated after the tests, which built the example that does it.
-fn steps(tests: Cargo) -> [Step; 7] {
+fn steps(tests: Cargo<'static>) -> [Step; 7] {
     let step = |name, call| Step {
         name,
         work: Work::Cargo(call),

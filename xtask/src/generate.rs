@@ -3,7 +3,7 @@
 use crate::cargo::Cargo;
 
 /// Writes the pages.
-pub(crate) const WRITE: Cargo = Cargo::new("run --quiet -p ralph --example reference --");
+pub(crate) const WRITE: Cargo<'_> = Cargo::new("run --quiet -p ralph --example reference --");
 
 /// Fails when a page is not what the code says.
-pub(crate) const CHECK: Cargo = Cargo::new("run --quiet -p ralph --example reference -- --check");
+pub(crate) const CHECK: Cargo<'_> = Cargo::new("run --quiet -p ralph --example reference -- --check");

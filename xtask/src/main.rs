@@ -6,9 +6,16 @@
     reason = "this is a tool at the terminal of a developer; it has no other output"
 )]
 
+mod bench;
 mod cargo;
 mod check;
+mod child;
+mod flags;
 mod generate;
+mod programs;
+mod random;
+mod soak;
+mod sys;
 mod tidy;
 
 use std::path::Path;
@@ -21,6 +28,12 @@ Usage: cargo xtask <task>
   tidy           What the compiler does not see: module docs, directions of crates, names, sizes
   gen            Writes the reference pages under docs/ from the code
   gen --check    Fails when one of those pages is not what the code says
+  bench notes    What the memory commands cost beside bare programs: a table and JSON
+                 [--quick] [--json FILE]
+  soak notes     The long runs of the torture and grammar tests
+                 [--seed N] [--writers N] [--mixed N] [--mixed-ops N] [--kills N] [--editor-saves N] [--cases N]
+  soak power     Cuts a file system off under the memory commands; needs root and loop devices
+                 [--seed N] [--rounds N] [--control-rounds N]
 ";
 
 fn main() -> ExitCode {
@@ -42,6 +55,9 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["tidy"] => tidy::run(root()),
         ["gen"] => generate::WRITE.run(root()),
         ["gen", "--check"] => generate::CHECK.run(root()),
+        ["bench", "notes", flags @ ..] => bench::notes(root(), flags),
+        ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
+        ["soak", "power", flags @ ..] => soak::power::run(root(), flags),
         [] | ["help" | "-h" | "--help"] => {
             print!("{HELP}");
             Ok(())

@@ -5,14 +5,20 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use crate::lock::Lock;
-use crate::replace::{Names, Replaced, sync_folder, wait_for_writers};
+use crate::replace::{Attempt, Names, Replaced, sync_folder, wait_for_writers};
+use crate::sys;
 use crate::{Patches, Patience};
 use ralph_model::FileStamp;
 
 /// The largest file that is read as notes.
 pub const MAX_FILE_BYTES: u64 = 1 << 30;
-/// How often an edit is applied anew because somebody saved at the same time.
-const MAX_TRIES: usize = 5;
+/// How often an edit gives way to somebody who saves at the same time, and is applied to what they saved. A person's
+/// editor never makes it give way twice; a tool that saves every few milliseconds does, now and then five times in a row.
+const YIELDING_TRIES: usize = 100;
+/// How often it then insists, and merges what they saved into what it wrote.
+const INSISTING_TRIES: usize = 3;
+/// How often a file is read again because somebody wrote to it meanwhile.
+const READ_TRIES: usize = 100;
 /// How many links a symbolic link may lead through.
 const MAX_LINKS: usize = 40;
 
@@ -105,32 +111,35 @@ pub fn read_file(path: &Path) -> Result<Option<FileText>, FileError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(FileError::new("read", path, source)),
     };
-    wait_for_writers(&file, path)?;
     read_open(file, path).map(Some)
 }
 
+/// Reads a file whole, and not while it is being written.
 pub(crate) fn read_open(mut file: File, path: &Path) -> Result<FileText, FileError> {
     let failed = |source| FileError::new("read", path, source);
     let mut metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
         return Err(failed(io::ErrorKind::IsADirectory.into()));
     }
-    for _ in 0..MAX_TRIES {
+    for _ in 0..READ_TRIES {
         if metadata.len() > MAX_FILE_BYTES {
             return Err(failed(io::ErrorKind::FileTooLarge.into()));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
         file.read_to_end(&mut bytes).map_err(failed)?;
         let before = FileStamp::of(&metadata);
+        let quiet = !sys::is_being_written(&file);
         metadata = file.metadata().map_err(failed)?;
-        if FileStamp::of(&metadata).same_content(&before) {
+        if quiet && FileStamp::of(&metadata).same_content(&before) {
             return Ok(FileText {
                 bytes,
                 stamp: FileStamp::of(&metadata),
                 file: Some(file),
             });
         }
-        // Somebody wrote to it while it was read: what was read may be half of one and half of the other.
+        // Somebody wrote to it while it was read, or has emptied it and is about to: what was read may be half a text.
+        wait_for_writers(&file, path)?;
+        metadata = file.metadata().map_err(failed)?;
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
     }
     Err(failed(io::Error::new(
@@ -265,14 +274,14 @@ impl LockedFile {
         let read = standing.file.is_some().then_some(standing.stamp);
         let mut theirs: Option<FileText> = None;
         let mut done: Option<Updated> = None;
-        for _ in 0..MAX_TRIES {
+        for attempt in 1..=YIELDING_TRIES + INSISTING_TRIES {
             let source = theirs.as_mut().unwrap_or(&mut standing);
             let before = match source.file {
                 Some(_) => std::mem::take(&mut source.bytes),
                 None => template.to_vec(),
             };
             let patches = edit(&before).map_err(UpdateError::Edit)?;
-            let overtaken = done.is_some() || theirs.is_some();
+            let overtaken = attempt > 1;
             if patches.is_empty() && theirs.is_none() {
                 return Ok(Updated {
                     before,
@@ -281,7 +290,14 @@ impl LockedFile {
                     overtaken,
                 });
             }
-            let replaced = self.names.replace(&mut self.lock, &standing, patches.pieces(&before))?;
+            let manner = if attempt <= YIELDING_TRIES {
+                Attempt::Yield
+            } else {
+                Attempt::Insist
+            };
+            let replaced = self
+                .names
+                .replace(&mut self.lock, &standing, patches.pieces(&before), manner)?;
             let finished = |stamp| Updated {
                 before,
                 read,
@@ -295,18 +311,21 @@ impl LockedFile {
                 }
                 Replaced::Overtaken {
                     theirs: saved,
-                    ours: Some(ours),
+                    ours,
+                    kept,
                 } => {
-                    done = Some(finished(ours.stamp));
-                    standing = ours;
-                    theirs = Some(saved);
-                }
-                Replaced::Overtaken {
-                    theirs: saved,
-                    ours: None,
-                } => {
-                    standing = saved;
-                    theirs = None;
+                    self.kept.extend(kept);
+                    match ours {
+                        Some(ours) => {
+                            done = Some(finished(ours.stamp));
+                            standing = ours;
+                            theirs = Some(saved);
+                        }
+                        None => {
+                            standing = saved;
+                            theirs = None;
+                        }
+                    }
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! Replaces a file whole and durably, and notices when somebody saved to it at the same time.
 //!
-//! The new file is written beside the old one, synced, and swapped with it in one step. The old file is then still in
-//! hand: if it is not what was read (an editor saved in between, in place or by rename), its text is given back to the
-//! caller, who applies the edit to that. So neither side's text is lost, although editors take no lock.
+//! The new file is written beside the old one, synced, and swapped with it in one step, while programs that want to open
+//! the old one for writing are held off. The old file is then still in hand: if it is not what was read (an editor saved
+//! in between), or if somebody waits to write to it, it goes back, and the caller applies the edit to what they save. So
+//! neither side's text is lost, although editors take no lock.
 
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -10,9 +11,10 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::FileError;
 use crate::file::{FileText, read_file, read_open};
 use crate::lock::Lock;
-use crate::{FileError, sys};
+use crate::sys::{self, WritersHeldOff};
 use ralph_model::FileStamp;
 
 /// How long a program may keep the file open for writing before a change is refused.
@@ -36,8 +38,40 @@ pub(crate) enum Replaced {
     /// The new text stands; this is its stamp.
     Done(FileStamp),
     /// Somebody saved meanwhile, and the edit has to be applied to their text. `ours` stands at the target, and theirs is
-    /// kept beside it until it is merged; without `ours` nothing was written and theirs stands.
-    Overtaken { theirs: FileText, ours: Option<FileText> },
+    /// kept beside it until it is merged; without `ours` nothing was written and theirs stands. `kept` is yet another save,
+    /// which nobody can merge.
+    Overtaken {
+        theirs: FileText,
+        ours: Option<FileText>,
+        kept: Option<PathBuf>,
+    },
+}
+
+/// What became of a swap.
+enum Swapped {
+    /// The new file stands, durably.
+    In,
+    /// Nothing was swapped: the target is not what was read.
+    Not,
+    /// The new file stood for a moment.
+    AndBack,
+}
+
+/// What went wrong with a swap.
+enum SwapError {
+    /// The swap itself; as if nothing had happened.
+    Swap(io::Error),
+    /// Making it durable; the new file stands.
+    Sync(FileError),
+}
+
+/// What to do about somebody who saves at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// Let them go first, and try again with their text.
+    Yield,
+    /// Write all the same, and keep theirs beside.
+    Insist,
 }
 
 impl Names {
@@ -136,7 +170,7 @@ impl Names {
             .mode(mode)
             .open(&self.swap)
             .map_err(failed)?;
-        let written = (|| {
+        let written = (move || {
             if let Some(like) = like {
                 let mine = file.metadata()?;
                 if (mine.uid(), mine.gid()) != (like.uid(), like.gid()) {
@@ -149,13 +183,12 @@ impl Names {
             }
             file.sync_all()
         })();
-        match written {
-            Ok(()) => Ok(file),
-            Err(source) => {
-                self.discard_new();
-                Err(FileError::new("write", &self.target, source))
-            }
-        }
+        // From here on it is only read: whoever has it open for writing counts as an editor in the middle of a save.
+        let reopened = written.and_then(|()| File::open(&self.swap));
+        reopened.map_err(|source| {
+            self.discard_new();
+            FileError::new("write", &self.target, source)
+        })
     }
 
     /// Removes the new file after a failure. If that fails too, the next writer clears it away as a leftover, and the
@@ -189,6 +222,7 @@ impl Names {
         lock: &mut Lock,
         base: &FileText,
         pieces: impl Iterator<Item = &'a [u8]>,
+        attempt: Attempt,
     ) -> Result<Replaced, FileError> {
         let Some(base_file) = &base.file else {
             return self.create(lock, pieces);
@@ -199,27 +233,72 @@ impl Names {
         lock.announce(Some(&base.stamp))?;
         let new = self.write_new(pieces, Some(&like))?;
         let written = stamp_of(&new, &self.swap)?;
+        if attempt == Attempt::Insist {
+            wait_for_writers(base_file, &self.target).inspect_err(|_| self.discard_new())?;
+        }
+        let Some(held_off) = WritersHeldOff::on(base_file) else {
+            self.discard_new();
+            return self.overtaken();
+        };
+        let swapped = self.swap_while(&held_off, base, attempt);
+        // Whoever is held off has to get on before their save can be read.
+        drop(held_off);
+        match swapped {
+            Ok(Swapped::In) => self.settle(base, &written, new),
+            Ok(Swapped::Not) => {
+                self.discard_new();
+                self.overtaken()
+            }
+            Ok(Swapped::AndBack) => self.yield_to_them(&written),
+            Err(SwapError::Swap(source)) => {
+                self.discard_new();
+                Err(FileError::new("replace", &self.target, source))
+            }
+            Err(SwapError::Sync(error)) => {
+                // Not durable is not done: the old file goes back.
+                self.swap_back(&written);
+                Err(error)
+            }
+        }
+    }
+
+    /// Swaps the new file in durably while writers are held off the old one, and takes that back at once where the old one
+    /// is not what was read, or somebody waits to write to it.
+    fn swap_while(
+        &self,
+        held_off: &WritersHeldOff<'_>,
+        base: &FileText,
+        attempt: Attempt,
+    ) -> Result<Swapped, SwapError> {
+        let gives_way =
+            |path: &Path| attempt == Attempt::Yield && (!is_still(path, &base.stamp) || held_off.somebody_waits());
+        if gives_way(&self.target) {
+            return Ok(Swapped::Not);
+        }
         match self.swap_in() {
             Ok(()) => {}
             // Somebody removed the file; what was there went with it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.discard_new();
-                return self.overtaken();
-            }
-            Err(source) => {
-                self.discard_new();
-                return Err(FileError::new("replace", &self.target, source));
-            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Swapped::Not),
+            Err(error) => return Err(SwapError::Swap(error)),
         }
-        // Not durable is not done: on any failure the old file goes back.
-        let displaced = self
-            .sync_folder()
-            .and_then(|()| self.displaced(base))
-            .inspect_err(|_| self.swap_back(&written))?;
+        if !gives_way(&self.swap) {
+            self.sync_folder().map_err(SwapError::Sync)?;
+        }
+        if gives_way(&self.swap) {
+            self.swap_in().map_err(SwapError::Swap)?;
+            return Ok(Swapped::AndBack);
+        }
+        Ok(Swapped::In)
+    }
+
+    /// Looks a last time at the old file: where writers cannot be held off, a program that had opened it before the swap
+    /// may have written to it since.
+    fn settle(&self, base: &FileText, written: &FileStamp, new: File) -> Result<Replaced, FileError> {
+        let displaced = self.displaced(base).inspect_err(|_| self.swap_back(written))?;
         // The swap changed the ctime; everything else must still be as written, or the next reader has to look again.
         let stamp = FileStamp {
             ctime_ns: stamp_of(&new, &self.target)?.ctime_ns,
-            ..written
+            ..*written
         };
         let Some(theirs) = displaced else {
             self.discard_new();
@@ -233,15 +312,36 @@ impl Names {
                 file: Some(new),
             }),
             theirs,
+            kept: None,
+        })
+    }
+
+    /// Tells of a save that came in the last moment. In the unlikely case that somebody saved over the new file while it
+    /// stood, that save is kept beside the file.
+    fn yield_to_them(&self, written: &FileStamp) -> Result<Replaced, FileError> {
+        if is_still(&self.swap, written) {
+            self.discard_new();
+            return self.overtaken();
+        }
+        let kept = self.keep(&self.swap)?;
+        Ok(Replaced::Overtaken {
+            theirs: self.standing()?,
+            ours: None,
+            kept: Some(kept),
         })
     }
 
     /// The answer when the target is not what was read any more: what it is now.
     fn overtaken(&self) -> Result<Replaced, FileError> {
         Ok(Replaced::Overtaken {
+            theirs: self.standing()?,
             ours: None,
-            theirs: read_file(&self.target)?.unwrap_or_else(FileText::absent),
+            kept: None,
         })
+    }
+
+    fn standing(&self) -> Result<FileText, FileError> {
+        Ok(read_file(&self.target)?.unwrap_or_else(FileText::absent))
     }
 
     /// Swaps the new file with the one at the target.
@@ -261,8 +361,7 @@ impl Names {
     /// Puts the old file back after a failure, unless somebody has saved over the new one. Should it fail too, both texts
     /// are there, the old one as a leftover that the next writer deals with; the first failure is the one to report.
     fn swap_back(&self, written: &FileStamp) {
-        let untouched = fs::metadata(&self.target).is_ok_and(|metadata| FileStamp::of(&metadata).same_content(written));
-        if untouched && self.swap_in().is_ok() {
+        if is_still(&self.target, written) && self.swap_in().is_ok() {
             self.discard_new();
         }
     }
@@ -315,6 +414,11 @@ fn stamp_of(file: &File, path: &Path) -> Result<FileStamp, FileError> {
     file.metadata()
         .map(|metadata| FileStamp::of(&metadata))
         .map_err(|source| FileError::new("read", path, source))
+}
+
+/// Whether a file is still what it was.
+fn is_still(path: &Path, stamp: &FileStamp) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| FileStamp::of(&metadata).same_content(stamp))
 }
 
 fn exists(path: &Path) -> bool {

@@ -1,4 +1,4 @@
-//! What is particular to an operating system: swapping two files, and asking whether a file is being written.
+//! What is particular to an operating system: swapping two files, and holding off those who write to one.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -40,33 +40,69 @@ pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
 }
 
 /// Whether some process has this file open for writing: an editor in the middle of a save.
-///
-/// Linux grants a read lease only on a file that nobody writes, so asking for one tells; it is given back at once.
-/// Where leases are not to be had (another owner's file, some network file systems) the answer is no.
-#[cfg(target_os = "linux")]
-#[expect(unsafe_code, reason = "the standard library has no call for leases")]
 pub(crate) fn is_being_written(file: &File) -> bool {
-    let fd = file.as_raw_fd();
-    // A writer that comes while the lease is held makes the kernel send a signal. The default one would end the
-    // process; SIGURG is ignored by default.
-    const F_SETSIG: libc::c_int = 10;
-    // SAFETY: `fd` is open for as long as `file` is borrowed, and these commands take integers alone.
-    unsafe {
-        if libc::fcntl(fd, F_SETSIG, libc::SIGURG) != 0 {
-            return false;
-        }
-        if libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK) == 0 {
-            libc::fcntl(fd, libc::F_SETLEASE, libc::F_UNLCK);
-            return false;
-        }
-    }
-    io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock
+    WritersHeldOff::on(file).is_none()
 }
 
-/// Whether some process has this file open for writing. There is no way to ask on this system.
+/// Keeps programs from opening a file for writing: they wait in the kernel until this value is dropped.
+///
+/// It is a read lease, which Linux grants only on a file that nobody has open for writing. Where leases are not to be had
+/// (another owner's file, some network file systems, other systems) nobody is held off, and nobody is seen.
+#[derive(Debug)]
+pub(crate) struct WritersHeldOff<'f> {
+    file: &'f File,
+    leased: bool,
+}
+
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the standard library has no call for leases")]
+impl<'f> WritersHeldOff<'f> {
+    /// Holds writers off a file; `None` when one has it open already.
+    pub(crate) fn on(file: &'f File) -> Option<Self> {
+        // A writer that comes while the lease is held makes the kernel send a signal. The default one would end the
+        // process; SIGURG is ignored by default.
+        const F_SETSIG: libc::c_int = 10;
+        let fd = file.as_raw_fd();
+        // SAFETY: `fd` is open for as long as `file` is borrowed, and these commands take integers alone.
+        let leased = unsafe {
+            libc::fcntl(fd, F_SETSIG, libc::SIGURG) == 0 && libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK) == 0
+        };
+        if !leased && io::Error::last_os_error().kind() == io::ErrorKind::WouldBlock {
+            return None;
+        }
+        Some(Self { file, leased })
+    }
+
+    /// Whether a writer is being held off right now.
+    pub(crate) fn somebody_waits(&self) -> bool {
+        // SAFETY: `fd` is open for as long as `file` is borrowed, and this command takes no argument.
+        self.leased && unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_GETLEASE) } != libc::F_RDLCK
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the standard library has no call for leases")]
+impl Drop for WritersHeldOff<'_> {
+    fn drop(&mut self) {
+        if self.leased {
+            // SAFETY: as above. Should it fail, the lease goes with the file.
+            unsafe { libc::fcntl(self.file.as_raw_fd(), libc::F_SETLEASE, libc::F_UNLCK) };
+        }
+    }
+}
+
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn is_being_written(_file: &File) -> bool {
-    false
+impl<'f> WritersHeldOff<'f> {
+    /// There is no way to hold writers off on this system.
+    pub(crate) fn on(file: &'f File) -> Option<Self> {
+        Some(Self { file, leased: false })
+    }
+
+    /// Nobody is held off.
+    pub(crate) fn somebody_waits(&self) -> bool {
+        let _held_off: (&File, bool) = (self.file, self.leased);
+        false
+    }
 }
 
 fn c_path(path: &Path) -> io::Result<CString> {

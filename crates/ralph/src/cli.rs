@@ -31,9 +31,9 @@ pub(crate) struct Global {
     /// The project's folder, instead of the one found from the working folder upwards
     #[arg(long, global = true, value_name = "FOLDER")]
     pub(crate) root: Option<PathBuf>,
-    /// When to use colours
-    #[arg(long, global = true, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
-    pub(crate) color: ColorChoice,
+    /// When to use colours, whatever the configuration says
+    #[arg(long, global = true, value_enum, value_name = "WHEN")]
+    pub(crate) color: Option<ColorChoice>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -55,6 +55,9 @@ impl<'a> Context<'a> {
             )));
         }
         let config = load_config(&project, ui)?;
+        if global.color.is_none() {
+            ui.configure(config.ui.color);
+        }
         let worktree = project.worktree.clone();
         Ok(Self {
             ui,

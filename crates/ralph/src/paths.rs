@@ -86,7 +86,8 @@ impl Project {
         }
         self.shelf_candidates(shelf)
             .into_iter()
-            .find(|path| path.exists() || path.is_symlink())
+            // One that cannot be looked at may be there, and passing it over would hide its notes.
+            .find(|path| path.try_exists().unwrap_or(true) || path.is_symlink())
             .unwrap_or_else(|| match spelling {
                 Spelling::Own => self.root.join(AGENT).join(shelf.file_name()),
                 Spelling::Orchestrator => self.root.join(RALPH).join("agent").join(shelf.file_name()),

@@ -1,9 +1,11 @@
 //! The only place that prints. Data goes to standard output, everything said about it to standard error.
 
+use std::cell::Cell;
 use std::io::{self, IsTerminal, Read, Write};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use ralph_model::config::Color;
 use ralph_model::count;
 
 use crate::env;
@@ -52,24 +54,35 @@ impl Style {
 #[derive(Debug)]
 pub(crate) struct Ui {
     out_is_terminal: bool,
-    out_color: bool,
-    err_color: bool,
+    out_color: Cell<bool>,
+    err_color: Cell<bool>,
 }
 
 impl Ui {
-    /// Looks at the terminal once.
-    pub(crate) fn new(choice: ColorChoice) -> Self {
+    /// Looks at the terminal once; the choice is that of a flag.
+    pub(crate) fn new(choice: Option<ColorChoice>) -> Self {
         let out_is_terminal = io::stdout().is_terminal();
         let color = |terminal: bool| match choice {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => terminal && !env::no_color(),
+            Some(ColorChoice::Always) => true,
+            Some(ColorChoice::Never) => false,
+            Some(ColorChoice::Auto) | None => terminal && !env::no_color(),
         };
         Self {
             out_is_terminal,
-            out_color: color(out_is_terminal),
-            err_color: color(io::stderr().is_terminal()),
+            out_color: Cell::new(color(out_is_terminal)),
+            err_color: Cell::new(color(io::stderr().is_terminal())),
         }
+    }
+
+    /// Takes the choice of the configuration, which no flag has overridden. `NO_COLOR` is a person's, so it wins.
+    pub(crate) fn configure(&self, choice: Color) {
+        let color = match choice {
+            Color::Always => !env::no_color(),
+            Color::Never => false,
+            Color::Auto => return,
+        };
+        self.out_color.set(color);
+        self.err_color.set(color);
     }
 
     /// Prints data, as it is.
@@ -127,20 +140,20 @@ impl Ui {
 
     /// Says something that a person should look at.
     pub(crate) fn warning(&self, line: &str) {
-        let word = paint(self.err_color, Style::Warning, "Warning:");
+        let word = paint(self.err_color.get(), Style::Warning, "Warning:");
         say(&format!("{word} {line}"));
     }
 
     /// Says what mends it.
     pub(crate) fn hint(&self, line: &str) {
-        let word = paint(self.err_color, Style::Strong, "Hint:");
+        let word = paint(self.err_color.get(), Style::Strong, "Hint:");
         say(&format!("{word} {line}"));
     }
 
     /// Says why a command failed, and gives its exit code.
     pub(crate) fn error(&self, error: &CommandError) -> ExitCode {
         if let Some((message, hint)) = error.lines() {
-            let word = paint(self.err_color, Style::Error, "Error:");
+            let word = paint(self.err_color.get(), Style::Error, "Error:");
             say(&format!("{word} {message}"));
             if let Some(hint) = hint {
                 self.hint(hint);
@@ -151,13 +164,19 @@ impl Ui {
 
     /// Sets data apart where colours are wanted.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
-        paint(self.out_color, style, text)
+        paint(self.out_color.get(), style, text)
     }
 
-    /// Reads all of standard input as text.
-    pub(crate) fn read_input(&self) -> Result<String, CommandError> {
+    /// Reads all of standard input as text; more than this many bytes are refused before they fill the memory.
+    pub(crate) fn read_input(&self, most: usize) -> Result<String, CommandError> {
         let mut bytes = Vec::new();
-        io::stdin().lock().read_to_end(&mut bytes)?;
+        let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
+        if bytes.len() > most {
+            return Err(CommandError::usage(format!(
+                "the input has more than {most} bytes, which is all that a note holds"
+            )));
+        }
         String::from_utf8(bytes).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
             CommandError::usage(format!("the input is not UTF-8 text (byte {at})"))

@@ -203,6 +203,9 @@ impl Notebook<'_> {
     /// # Errors
     /// When the file cannot be written, or a note that is to be superseded is not there.
     pub fn add(&self, drafts: &[Draft], entropy: &mut dyn Entropy) -> Result<Stored, NotebookError> {
+        for old in drafts.iter().filter_map(|draft| draft.extra.get(Extra::SUPERSEDES)) {
+            self.refuse_without_file(old)?;
+        }
         let entropy = RefCell::new(entropy);
         let mut ids: Vec<NoteId> = Vec::new();
         self.change(|document, log| {
@@ -239,6 +242,7 @@ impl Notebook<'_> {
         selector: &str,
         mut edit: impl FnMut(&Note) -> Result<Note, NotebookError>,
     ) -> Result<Stored, NotebookError> {
+        self.refuse_without_file(selector)?;
         self.change(|document, _| {
             let entry = self.select(document, selector)?;
             let old = self.note_at(document, entry)?;
@@ -256,6 +260,9 @@ impl Notebook<'_> {
     /// # Errors
     /// When one is not there, or the file cannot be written.
     pub fn delete(&self, selectors: &[String]) -> Result<Stored, NotebookError> {
+        for selector in selectors {
+            self.refuse_without_file(selector)?;
+        }
         let mut resolved: Vec<String> = Vec::new();
         self.change(|document, _| {
             if resolved.is_empty() {
@@ -346,6 +353,14 @@ impl Notebook<'_> {
                 Shelf::Guardrails => "Guardrail",
             },
             id: id.to_owned(),
+        }
+    }
+
+    /// Where there is no file there is no note either, and no reason to make a folder, a lock and a log.
+    fn refuse_without_file(&self, selector: &str) -> Result<(), NotebookError> {
+        match self.path.try_exists() {
+            Ok(false) => Err(self.not_found(selector)),
+            Ok(true) | Err(_) => Ok(()),
         }
     }
 

@@ -7,15 +7,15 @@ use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store};
 use super::notebook::{Edit, Notebook, NotebookError, Stored};
 
 impl Notebook<'_> {
-    /// Every version of the notes whose id begins with this text, oldest first; none without a log.
+    /// Every version of the notes whose id begins with this text, oldest first; none without a log or without a text.
     ///
     /// # Errors
     /// When the log cannot be read.
     pub fn history(&self, id_prefix: &str) -> Result<Vec<NoteVersion>, NotebookError> {
         let store = Store::open_existing(&self.log.database)?;
         let mut versions = match store {
-            Some(store) => store.note_history(id_prefix)?,
-            None => Vec::new(),
+            Some(store) if !id_prefix.is_empty() => store.note_history(id_prefix)?,
+            Some(_) | None => Vec::new(),
         };
         let prefixes = self.shelf.id_prefixes();
         versions.retain(|version| {
@@ -50,7 +50,10 @@ impl Notebook<'_> {
     pub fn restore(&self, selectors: &[String], version: Option<usize>) -> Result<Stored, NotebookError> {
         let mut wanted: Vec<Note> = Vec::new();
         for selector in selectors {
-            wanted.push(self.version_to_restore(selector, version)?);
+            let note = self.version_to_restore(selector, version)?;
+            if !wanted.contains(&note) {
+                wanted.push(note);
+            }
         }
         self.change(|document, _| {
             let mut patches = Patches::none();

@@ -1,7 +1,7 @@
 //! Notes for the beginning of a session: the most fitting ones, whole, within a budget.
 
 use ralph_model::{Budget, Note, Shelf};
-use ralph_notes::{Document, Entry, entry_text};
+use ralph_notes::{Document, entry_text};
 
 use super::pack::{Item, Sizes, pack};
 use crate::recall::{Wanted, rank, superseded};
@@ -40,13 +40,13 @@ pub fn prime(
     let notes = preferred(document, wanted, about);
     let rendered = notes
         .iter()
-        .map(|note| render(note, format))
+        .map(|(_, note)| render(note, format))
         .collect::<Result<Vec<String>, _>>()?;
     let kinds = document.shelf().kinds();
     let items: Vec<Item> = notes
         .iter()
         .zip(&rendered)
-        .map(|(note, text)| Item {
+        .map(|((_, note), text)| Item {
             group: kinds.iter().position(|kind| *kind == note.kind).unwrap_or_default(),
             size: text.chars().count(),
         })
@@ -72,7 +72,7 @@ pub fn prime(
             .filter(|position| items.get(*position).is_some_and(|item| item.group == group))
             .collect();
         // Within a section the oldest stands first, as in the file.
-        of_kind.sort_by_key(|position| notes.get(*position).map(|note| (note.created, note.id.unix_second())));
+        of_kind.sort_by_key(|position| notes.get(*position).map(|(age, _)| *age));
         if !of_kind.is_empty() {
             text.push_str(&heading(kind.section(), format));
         }
@@ -100,28 +100,26 @@ pub fn prime(
     })
 }
 
-/// The wanted notes in the order in which they should be kept.
-fn preferred(document: &Document<'_>, wanted: &Wanted, about: Option<&str>) -> Vec<Note> {
+/// The wanted notes in the order in which they should be kept, each with its place among all from the oldest on.
+fn preferred(document: &Document<'_>, wanted: &Wanted, about: Option<&str>) -> Vec<(usize, Note)> {
     let replaced = superseded(document);
-    let mut newest: Vec<&Entry> = document.oldest_first();
-    newest.reverse();
-    let notes: Vec<Note> = newest
-        .into_iter()
-        .filter(|entry| wanted.matches(document, entry))
-        .filter(|entry| !replaced.contains(document.id(entry)))
-        .filter_map(|entry| document.note(entry))
+    let newest = document.oldest_first().into_iter().enumerate().rev();
+    let notes: Vec<(usize, Note)> = newest
+        .filter(|(_, entry)| wanted.matches(document, entry))
+        .filter(|(_, entry)| !replaced.contains(document.id(entry)))
+        .filter_map(|(age, entry)| Some((age, document.note(entry)?)))
         .collect();
     let Some(about) = about else {
         return notes;
     };
     let texts: Vec<String> = notes
         .iter()
-        .map(|note| format!("{} {}", note.content, note.tags))
+        .map(|(_, note)| format!("{} {}", note.content, note.tags))
         .collect();
     let mut order = rank(about, &texts);
     let ranked: std::collections::HashSet<usize> = order.iter().copied().collect();
     order.extend((0..notes.len()).filter(|position| !ranked.contains(position)));
-    let mut notes: Vec<Option<Note>> = notes.into_iter().map(Some).collect();
+    let mut notes: Vec<Option<(usize, Note)>> = notes.into_iter().map(Some).collect();
     order
         .into_iter()
         .filter_map(|position| notes.get_mut(position).and_then(Option::take))

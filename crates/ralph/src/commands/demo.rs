@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
+use ralph_model::config::keys;
 use ralph_process::command;
 
 use crate::context::Context;
@@ -107,7 +108,13 @@ impl Tour<'_> {
             })
             .collect();
         ui.data(&ui.paint(Style::Faint, &format!("$ ralph {}\n", shown.join(" "))))?;
-        let output = command(&self.program)
+        let mut child = command(&self.program);
+        // Neither a project around the temporary folder nor a setting of the person's may lead out of it.
+        child.arg("--root").arg(self.folder.path());
+        for key in keys() {
+            child.env_remove(key.environment_name());
+        }
+        let output = child
             .args(arguments)
             .current_dir(self.folder.path())
             .output()

@@ -59,7 +59,8 @@ fn make_shelf(context: &Context<'_>, shelf: Shelf) -> Result<Option<String>, Com
         create_folder(folder)?;
     }
     let (stored, _) = notebook.start_anew()?;
-    context.report_stored(&notebook.path, &stored);
+    // A new file has no history to speak of, and what is wrong with the database was said before.
+    context.report_findings(&notebook.path, &stored.findings);
     Ok(Some(format!("created {}", context.project.shown(&notebook.path))))
 }
 

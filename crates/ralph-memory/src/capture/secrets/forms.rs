@@ -21,7 +21,7 @@ struct Form {
     marker: &'static str,
 }
 
-/// For tokens whose length has no known end.
+/// For tokens whose length has no known end. It leaves room for the one sign more that is read to see an end.
 const ANY: usize = usize::MAX - 1;
 
 /// The prefixes of one form must not begin one another, and the first form that fits wins.

@@ -279,7 +279,7 @@ fn what_only_looks_like_a_secret_is_left_alone() {
         "git@github.com:a/b ssh://git@github.com:22/a/b me@example.org",
         "https://host:8080、連絡先 a@b.org",
         "[https://a:8080](mailto:x@y.org)",
-        "https://github.com/a/b.git https://user@host/ ftp://user:@host //user:hunter2@host ://a:hunter2@b",
+        "https://github.com/a/b.git https://user@host/ ftp://user:@host",
         "aws_secret_access_key = ${AWS_SECRET} secretAccessKey: process.env.AWS_SECRET_ACCESS_KEY",
         "aws_secret_access_key=/run/secrets/of/the/deployment/that/is/running/aws/key",
         "the aws_secret_access_key is forty characters long",
@@ -291,6 +291,7 @@ fn what_only_looks_like_a_secret_is_left_alone() {
         check(text, &[]);
     }
     for text in [
+        format!("//{0}@host ://{0}@host ./{0}@host", "user:hunter2"),
         format!("strip {begin} and {end} from the key"),
         format!("{begin}\n...\n{end}"),
         format!("{begin}\n<your key>\n{end}"),

@@ -80,7 +80,7 @@ fn report_hidden(context: &Context<'_>) {
         .as_ref()
         .map_or(root.as_path(), |tree| tree.top.as_path());
     for (what, path) in [
-        ("knowledge", root.join(paths::KNOWLEDGE).join("note.md")),
+        ("knowledge files", root.join(paths::KNOWLEDGE).join("note.md")),
         ("memories", memories),
     ] {
         if let Some((file, line)) = hiding_line(top, root, &path) {

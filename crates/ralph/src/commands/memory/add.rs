@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_memory::capture::{Draft, Notebook, SecretPolicy, accept};
 use ralph_model::{Extra, NoteKind, Tags};
 
-use super::{text_argument, view};
+use super::{LINE_BREAKS_CHANGED, text_argument, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -18,10 +18,10 @@ use crate::error::CommandError;
   ralph memory add \"we use pnpm now\" -t decision --supersedes mem-1737372000-a1b2")]
 pub(crate) struct AddArgs {
     /// The text; `-` reads it from standard input
-    #[arg(value_name = "CONTENT", allow_hyphen_values = true)]
+    #[arg(value_name = "CONTENT")]
     content: String,
     /// What it is about: pattern, decision, fix, context
-    #[arg(short, long = "type", value_name = "KIND", default_value = "pattern")]
+    #[arg(short = 't', long = "type", value_name = "KIND", default_value = "pattern")]
     kind: NoteKind,
     /// Tags, separated by commas
     #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
@@ -47,8 +47,8 @@ pub(super) fn cmd_add(context: &Context<'_>, notebook: &Notebook<'_>, args: AddA
     };
     let text = text_argument(context, args.content)?;
     let content = accept(&text, policy)?.into_owned();
-    if content.len() != text.len() || content != text {
-        context.ui.status("Line breaks were turned into LF.");
+    if text.contains('\r') {
+        context.ui.status(LINE_BREAKS_CHANGED);
     }
     let mut extra = Extra::default();
     if let Some(reason) = &args.reason {

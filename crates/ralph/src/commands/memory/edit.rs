@@ -8,7 +8,7 @@ use ralph_model::{Note, NoteKind, Tags};
 use ralph_notes::normalise_line_breaks;
 use ralph_process::editor;
 
-use super::{text_argument, view};
+use super::{LINE_BREAKS_CHANGED, text_argument, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::env;
@@ -30,7 +30,7 @@ pub(crate) struct EditArgs {
     #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
     tags: Option<Tags>,
     /// The new kind: pattern, decision, fix, context
-    #[arg(short, long = "type", value_name = "KIND")]
+    #[arg(short = 't', long = "type", value_name = "KIND")]
     kind: Option<NoteKind>,
     /// Store the text although it looks like it holds a secret
     #[arg(long)]
@@ -51,6 +51,9 @@ pub(super) fn cmd_edit(context: &Context<'_>, notebook: &Notebook<'_>, args: Edi
             .content
             .map(|content| text_argument(context, content))
             .transpose()?;
+        if text.as_ref().is_some_and(|text| text.contains('\r')) {
+            context.ui.status(LINE_BREAKS_CHANGED);
+        }
         Edited { text, before: None }
     } else {
         edit_by_hand(notebook, &args.id)?
@@ -87,21 +90,26 @@ struct Edited {
 impl Edited {
     /// The error when a text from the editor could not be stored: it says where the text is kept.
     fn keep_text(&self, error: CommandError) -> CommandError {
-        let (Some(text), Some(_)) = (&self.text, &self.before) else {
-            return error;
-        };
-        let kept = tempfile::Builder::new()
-            .prefix("ralph-kept-")
-            .suffix(".md")
-            .tempfile()
-            .and_then(|mut file| {
-                file.write_all(text.as_bytes())?;
-                Ok(file.keep()?.1)
-            });
-        match kept {
-            Ok(path) => error.hint(format!("your text is kept in {}", path.display())),
-            Err(_) => error.hint(format!("your text was:\n{text}")),
+        match (&self.text, &self.before) {
+            (Some(text), Some(_)) if !text.trim().is_empty() => keep(text.as_bytes(), error),
+            _ => error,
         }
+    }
+}
+
+/// Keeps what a person wrote in a file of its own, and says so.
+fn keep(text: &[u8], error: CommandError) -> CommandError {
+    let kept = tempfile::Builder::new()
+        .prefix("ralph-kept-")
+        .suffix(".md")
+        .tempfile()
+        .and_then(|mut file| {
+            file.write_all(text)?;
+            Ok(file.keep()?.1)
+        });
+    match kept {
+        Ok(path) => error.hint(format!("your text is kept in {}", path.display())),
+        Err(_) => error.hint(format!("your text was:\n{}", String::from_utf8_lossy(text))),
     }
 }
 
@@ -146,10 +154,9 @@ fn edit_by_hand(notebook: &Notebook<'_>, id: &str) -> Result<Edited, CommandErro
     let bytes = std::fs::read(file.path())
         .map_err(|error| CommandError::new(format!("cannot read what the editor wrote: {error}")))?;
     let text = String::from_utf8(bytes).map_err(|error| {
-        CommandError::new(format!(
-            "what the editor wrote is not UTF-8 text: {}",
-            error.utf8_error()
-        ))
+        let at = error.utf8_error().valid_up_to();
+        let refused = CommandError::new(format!("what the editor wrote is not UTF-8 text (byte {at})"));
+        keep(error.as_bytes(), refused)
     })?;
     // Editors end a file with a line break; a note need not.
     let text = normalise_line_breaks(&text);

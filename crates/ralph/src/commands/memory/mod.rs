@@ -15,15 +15,19 @@ mod view;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use jiff::ToSpan;
+use jiff::Span;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use ralph_memory::capture::Notebook;
+use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook};
 use ralph_memory::recall::Wanted;
 use ralph_model::{NoteKind, Shelf, Tags};
 
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
+
+/// Said when a text came with other line breaks than notes have.
+const LINE_BREAKS_CHANGED: &str = "Line breaks were turned into LF.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MemoryCommand {
@@ -61,7 +65,7 @@ pub(crate) fn run(context: &Context<'_>, command: MemoryCommand, spelling: Spell
 #[derive(Debug, Args)]
 pub(crate) struct FilterArgs {
     /// Only these kinds, separated by commas: pattern, decision, fix, context
-    #[arg(short, long = "type", value_name = "KINDS", value_delimiter = ',')]
+    #[arg(short = 't', long = "type", value_name = "KINDS", value_delimiter = ',')]
     kinds: Vec<NoteKind>,
     /// Only notes with one of these tags, separated by commas
     #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
@@ -86,17 +90,18 @@ impl FilterArgs {
 }
 
 /// The first of the last so many days, in UTC; today counts, and so does the day that many days ago.
-fn first_day(context: &Context<'_>, days: u32) -> jiff::civil::Date {
+fn first_day(context: &Context<'_>, days: u32) -> Date {
     let today = context.clock().now().to_zoned(TimeZone::UTC).date();
-    today
-        .checked_sub(i64::from(days).days())
-        .unwrap_or(jiff::civil::Date::MIN)
+    Span::new()
+        .try_days(days)
+        .and_then(|days| today.checked_sub(days))
+        .unwrap_or(Date::MIN)
 }
 
 /// The text of an argument; `-` stands for standard input.
 fn text_argument(context: &Context<'_>, argument: String) -> Result<String, CommandError> {
     if argument == "-" {
-        context.ui.read_input()
+        context.ui.read_input(MAX_NOTE_BYTES)
     } else {
         Ok(argument)
     }

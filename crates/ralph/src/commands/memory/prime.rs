@@ -72,5 +72,5 @@ pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &P
             .ui
             .status(&format!("{left_out} not fit into {} tokens.", args.budget));
     }
-    context.ui.data(&primed.text)
+    context.ui.text(&primed.text)
 }

@@ -41,7 +41,7 @@ pub(super) fn list(context: &Context<'_>, notes: &[Note], format: Format, nothin
     match format {
         Format::Json => ui.json(&notes),
         Format::Quiet => ui.data(&notes.iter().map(|note| format!("{}\n", note.id)).collect::<String>()),
-        Format::Markdown => ui.data(&notes.iter().map(entry_text).collect::<Vec<_>>().join("\n")),
+        Format::Markdown => ui.text(&notes.iter().map(entry_text).collect::<Vec<_>>().join("\n")),
         Format::Table if notes.is_empty() => ui.data(&format!("{nothing}\n")),
         Format::Table => {
             let rows: Vec<Vec<String>> = notes.iter().map(row).collect();
@@ -69,7 +69,8 @@ pub(super) fn whole(context: &Context<'_>, notes: &[Note], format: Format) -> Re
                 let tags = (!note.tags.is_empty()).then(|| ("tags".to_owned(), note.tags.to_string()));
                 let extra = note.extra.iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
                 for (key, value) in tags.into_iter().chain(extra) {
-                    ui.text(&format!("{}  {value}\n", ui.paint(Style::Faint, &key)))?;
+                    ui.data(&ui.paint(Style::Faint, &key))?;
+                    ui.text(&format!("  {value}\n"))?;
                 }
                 ui.text(&format!("\n{}\n", note.content))?;
             }

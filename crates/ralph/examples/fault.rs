@@ -1,0 +1,170 @@
+//! A library for `LD_PRELOAD` that makes the system calls of a real program fail, or kills it, at the n-th call that
+//! changes something on disk. It is how the tests reach every such moment, SQLite's own included.
+//!
+//! `RALPH_FAULT` is one of `fail:N:ERRNO` (the n-th call fails), `full:N` (from the n-th on nothing more fits on the disk),
+//! `kill:N` (SIGKILL instead of the n-th call), `nosync` (fsync does nothing). When the n-th call comes, the file named in
+//! `RALPH_FAULT_MARK` is made, so that a test knows whether there was one.
+#![expect(unsafe_code, reason = "this is the boundary to libc itself")]
+#![expect(
+    missing_docs,
+    clippy::missing_safety_doc,
+    reason = "names, signatures and contracts are libc's"
+)]
+#![cfg(target_os = "linux")]
+
+use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use libc::{iovec, mode_t, off_t, size_t, ssize_t, syscall};
+
+#[derive(Clone, Copy)]
+enum Fault {
+    None,
+    Fail { at: i64, errno: c_int },
+    Full { from: i64 },
+    Kill { at: i64 },
+    NoSync,
+}
+
+/// What a call needs from the disk.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    Space,
+    Nothing,
+}
+
+static FAULT: OnceLock<Fault> = OnceLock::new();
+static CALLS: AtomicI64 = AtomicI64::new(0);
+
+fn variable(name: &CStr) -> Option<&'static str> {
+    // SAFETY: the name ends with NUL; nobody changes the environment of these programs.
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    if value.is_null() {
+        return None;
+    }
+    // SAFETY: getenv returns a string that ends with NUL.
+    unsafe { CStr::from_ptr(value) }.to_str().ok()
+}
+
+fn parse() -> Fault {
+    let text = variable(c"RALPH_FAULT").unwrap_or_default();
+    let mut words = text.split(':');
+    let kind = words.next().unwrap_or_default();
+    let mut number = || words.next().and_then(|word| word.parse::<i64>().ok());
+    match (kind, number(), number()) {
+        ("fail", Some(at), Some(errno)) => Fault::Fail {
+            at,
+            errno: c_int::try_from(errno).unwrap_or(libc::EIO),
+        },
+        ("full", Some(from), _) => Fault::Full { from },
+        ("kill", Some(at), _) => Fault::Kill { at },
+        ("nosync", ..) => Fault::NoSync,
+        _ => Fault::None,
+    }
+}
+
+fn mark() {
+    if let Some(path) = variable(c"RALPH_FAULT_MARK")
+        && let Ok(path) = std::ffi::CString::new(path)
+    {
+        // SAFETY: the path ends with NUL; the calls go to the kernel, not to the functions below.
+        unsafe {
+            let fd = syscall(
+                libc::SYS_openat,
+                libc::AT_FDCWD,
+                path.as_ptr(),
+                libc::O_CREAT | libc::O_WRONLY,
+                0o644,
+            );
+            syscall(libc::SYS_close, fd);
+        }
+    }
+}
+
+/// Counts a call; gives the errno with which it has to fail.
+fn strike(needs: Needs) -> Option<c_int> {
+    let fault = *FAULT.get_or_init(parse);
+    let call = CALLS.fetch_add(1, Ordering::SeqCst) + 1;
+    let errno = match fault {
+        Fault::Fail { at, errno } if at == call => errno,
+        Fault::Full { from } if call >= from && needs == Needs::Space => libc::ENOSPC,
+        Fault::Kill { at } if at == call => {
+            mark();
+            // SAFETY: a signal to ourselves.
+            unsafe { syscall(libc::SYS_kill, libc::getpid(), libc::SIGKILL) };
+            libc::EIO
+        }
+        _ => return None,
+    };
+    mark();
+    Some(errno)
+}
+
+fn set_errno(errno: c_int) {
+    // SAFETY: glibc's errno location is valid for the thread.
+    unsafe { *libc::__errno_location() = errno };
+}
+
+/// Standard output and the like are no disk.
+fn on_disk(fd: c_int) -> bool {
+    fd > 2
+}
+
+macro_rules! interpose {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty, $needs:expr, $when:expr, $call:expr;)*) => {$(
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $type),*) -> $result {
+            if $when && let Some(errno) = strike($needs) {
+                set_errno(errno);
+                return -1;
+            }
+            // SAFETY: the arguments are handed on as they came.
+            unsafe { $call as $result }
+        }
+    )*};
+}
+
+interpose! {
+    fn write(fd: c_int, buffer: *const c_void, count: size_t) -> ssize_t, Needs::Space, on_disk(fd),
+        syscall(libc::SYS_write, fd, buffer, count);
+    fn writev(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t, Needs::Space, on_disk(fd),
+        syscall(libc::SYS_writev, fd, parts, count);
+    fn pwrite64(fd: c_int, buffer: *const c_void, count: size_t, offset: off_t) -> ssize_t, Needs::Space, on_disk(fd),
+        syscall(libc::SYS_pwrite64, fd, buffer, count, offset);
+    fn pwrite(fd: c_int, buffer: *const c_void, count: size_t, offset: off_t) -> ssize_t, Needs::Space, on_disk(fd),
+        syscall(libc::SYS_pwrite64, fd, buffer, count, offset);
+    fn ftruncate64(fd: c_int, length: off_t) -> c_int, Needs::Nothing, on_disk(fd),
+        syscall(libc::SYS_ftruncate, fd, length);
+    fn ftruncate(fd: c_int, length: off_t) -> c_int, Needs::Nothing, on_disk(fd),
+        syscall(libc::SYS_ftruncate, fd, length);
+    fn fsync(fd: c_int) -> c_int, Needs::Nothing, on_disk(fd), sync(libc::SYS_fsync, fd);
+    fn fdatasync(fd: c_int) -> c_int, Needs::Nothing, on_disk(fd), sync(libc::SYS_fdatasync, fd);
+    fn rename(old: *const c_char, new: *const c_char) -> c_int, Needs::Nothing, true,
+        syscall(libc::SYS_renameat2, libc::AT_FDCWD, old, libc::AT_FDCWD, new, 0);
+    fn renameat2(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_uint) -> c_int, Needs::Nothing, true,
+        syscall(libc::SYS_renameat2, of, old, nf, new, flags);
+    fn link(old: *const c_char, new: *const c_char) -> c_int, Needs::Space, true,
+        syscall(libc::SYS_linkat, libc::AT_FDCWD, old, libc::AT_FDCWD, new, 0);
+    fn linkat(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_int) -> c_int, Needs::Space, true,
+        syscall(libc::SYS_linkat, of, old, nf, new, flags);
+    fn unlink(path: *const c_char) -> c_int, Needs::Nothing, true,
+        syscall(libc::SYS_unlinkat, libc::AT_FDCWD, path, 0);
+    fn mkdir(path: *const c_char, mode: mode_t) -> c_int, Needs::Space, true,
+        syscall(libc::SYS_mkdirat, libc::AT_FDCWD, path, mode);
+    fn fchmod(fd: c_int, mode: mode_t) -> c_int, Needs::Nothing, true,
+        syscall(libc::SYS_fchmod, fd, mode);
+    fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, Needs::Space, flags & libc::O_CREAT != 0,
+        syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode);
+    fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, Needs::Space, flags & libc::O_CREAT != 0,
+        syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode);
+}
+
+/// A sync, or nothing where the fault is that there is none.
+unsafe fn sync(number: c_long, fd: c_int) -> c_long {
+    match FAULT.get_or_init(parse) {
+        Fault::NoSync => 0,
+        // SAFETY: the descriptor is handed on as it came.
+        _ => unsafe { syscall(number, fd) },
+    }
+}

@@ -1,0 +1,116 @@
+//! Editors that take no lock and save while agents add notes: in place, or by rename.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ralph_testkit::{Seed, TestEnv, count};
+
+use super::{FILE, PROGRAM, acknowledged, ids};
+
+/// How many notes an agent adds at the most.
+const MOST_NOTES: usize = 300;
+
+#[test]
+fn saves_of_an_editor_and_notes_of_agents_do_not_destroy_each_other() {
+    let saves = count("RALPH_SOAK_EDITOR_SAVES", 60);
+    let mut seed = Seed::announced("editor");
+    let env = TestEnv::new(PROGRAM);
+    env.ok(["memory", "add", "the first"]);
+    let finished = AtomicBool::new(false);
+    let (stored, lines) = std::thread::scope(|scope| {
+        let agents: Vec<_> = (0..2)
+            .map(|agent| {
+                let (env, finished) = (&env, &finished);
+                scope.spawn(move || add_until(env, agent, finished))
+            })
+            .collect();
+        let mut lines = Vec::new();
+        for number in 0..saves {
+            let line = format!("- a person's line {number}");
+            save(&env.path(FILE), &line, &mut seed);
+            lines.push(line);
+            think(&mut seed);
+        }
+        finished.store(true, Ordering::SeqCst);
+        let stored: Vec<String> = agents.into_iter().flat_map(|agent| agent.join().unwrap()).collect();
+        (stored, lines)
+    });
+    let text = env.read(FILE);
+    for line in &lines {
+        assert!(text.contains(line.as_str()), "the person's {line:?} is lost");
+    }
+    // An editor that read the file before a note was added and saved after it wrote that note over. Nobody can prevent
+    // that, but it must be on record and come back.
+    let standing = ids(&env);
+    let gone: Vec<&String> = stored.iter().filter(|id| !standing.contains(id)).collect();
+    eprintln!(
+        "{saves} saves, {} notes, {} written over and restored",
+        stored.len(),
+        gone.len()
+    );
+    for id in gone {
+        let finished = env.ralph(["memory", "restore", id]).run();
+        assert_eq!(finished.code, Some(0), "{id} is lost: {finished}");
+    }
+    let standing = ids(&env);
+    for id in &stored {
+        assert!(standing.contains(id), "{id} is lost");
+    }
+    assert!(
+        env.path(".agent").read_dir().unwrap().count() == 2,
+        "something was left beside the file"
+    );
+}
+
+/// Adds notes and, so that the file stays of a usual size, edits the last one from some number on.
+fn add_until(env: &TestEnv, agent: usize, finished: &AtomicBool) -> Vec<String> {
+    let mut stored: Vec<String> = Vec::new();
+    let mut number = 0;
+    while !finished.load(Ordering::SeqCst) {
+        number += 1;
+        let text = format!("agent {agent} note {number}");
+        if stored.len() < MOST_NOTES {
+            let run = env.ralph(["memory", "add", &text]).unfixed().run();
+            assert_eq!(run.code, Some(0), "{run}");
+            stored.push(acknowledged(&run.stdout).unwrap());
+        } else {
+            let run = env
+                .ralph(["memory", "edit", &stored[MOST_NOTES - 1], "--content", &text])
+                .unfixed()
+                .run();
+            let written_over = run.stderr.starts_with("Error: Memory not found");
+            assert!(run.code == Some(0) || written_over, "{run}");
+        }
+    }
+    stored
+}
+
+/// Nobody saves twice within a millisecond; whoever did could read the file in the few microseconds between a swap and its
+/// being taken back.
+fn think(seed: &mut Seed) {
+    let begin = std::time::Instant::now();
+    let pause = std::time::Duration::from_micros(2_000 + seed.below(8_000));
+    while begin.elapsed() < pause {
+        std::thread::yield_now();
+    }
+}
+
+/// Reads the file, adds a line and saves at once, in one of the two ways in which editors save.
+fn save(path: &Path, line: &str, seed: &mut Seed) {
+    let mut text = fs::read_to_string(path).unwrap();
+    text.push_str(line);
+    text.push('\n');
+    if seed.below(2) == 0 {
+        let mut file = fs::File::create(path).unwrap();
+        // In two steps, so that there is a moment in which half of the text is there.
+        let half = text.len() / 2;
+        file.write_all(&text.as_bytes()[..half]).unwrap();
+        file.write_all(&text.as_bytes()[half..]).unwrap();
+    } else {
+        let beside = path.with_extension("md.tmp");
+        fs::File::create(&beside).unwrap().write_all(text.as_bytes()).unwrap();
+        fs::rename(&beside, path).unwrap();
+    }
+}

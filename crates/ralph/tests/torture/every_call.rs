@@ -1,0 +1,169 @@
+//! One operation at a time, with an error, a full disk or a kill at every single call that changes something on disk.
+
+use ralph_testkit::{Finished, TestEnv};
+
+use super::{FILE, PROGRAM, assert_clean, copy_project, ids, under_fault};
+
+const KEPT: &str = "mem-1700000000-aaaa";
+const OTHER: &str = "mem-1700000001-bbbb";
+const FIXED_ID: &str = "mem-1737372000-910a";
+
+/// An operation, and what the file looks like before and after it.
+struct Operation {
+    arguments: &'static [&'static str],
+    before: String,
+    after: String,
+}
+
+fn operations(base: &TestEnv) -> Vec<Operation> {
+    let arguments: [&[&str]; 5] = [
+        &["memory", "add", "a new note", "--tags", "x"],
+        &["memory", "edit", KEPT, "--content", "changed"],
+        &["memory", "edit", KEPT, "--type", "context"],
+        &["memory", "delete", KEPT],
+        &["memory", "restore", "mem-1600000000-cccc"],
+    ];
+    arguments
+        .into_iter()
+        .map(|arguments| {
+            let env = copy_of(base);
+            let before = env.read(FILE);
+            env.ok(arguments.iter().copied());
+            let after = env.read(FILE);
+            assert_ne!(before, after);
+            Operation {
+                arguments,
+                before,
+                after,
+            }
+        })
+        .collect()
+}
+
+/// A project with three notes in its file, one of them written by hand and a fourth deleted, all on record.
+fn project() -> TestEnv {
+    let env = TestEnv::new(PROGRAM);
+    let entry = |id: &str, text: &str| format!("### {id}\n> {text}\n<!-- tags:  | created: 2024-01-01 -->\n\n");
+    let entries = [(KEPT, "kept"), (OTHER, "other"), ("mem-1600000000-cccc", "deleted")];
+    let entries: String = entries.iter().map(|(id, text)| entry(id, text)).collect();
+    env.write(FILE, format!("# Memories\n\n## Fixes\n\n{entries}prose of a person"));
+    env.ok(["memory", "delete", "mem-1600000000-cccc"]);
+    env
+}
+
+fn copy_of(base: &TestEnv) -> TestEnv {
+    let env = TestEnv::new(PROGRAM);
+    copy_project(&base.project(), &env.project());
+    env
+}
+
+/// Runs every operation with the fault at every call, and hands each outcome to the check.
+fn at_every_call(fault: impl Fn(usize) -> String, check: impl Fn(&TestEnv, &Operation, &Finished)) {
+    let base = project();
+    for operation in operations(&base) {
+        let mut call = 1;
+        loop {
+            let env = copy_of(&base);
+            let (finished, came) = under_fault(&env, env.ralph(operation.arguments.iter().copied()), &fault(call));
+            if !came {
+                assert_eq!(finished.code, Some(0), "{finished}");
+                break;
+            }
+            check(&env, &operation, &finished);
+            call += 1;
+        }
+        assert!(call > 8, "{:?} reached only {call} calls", operation.arguments);
+    }
+}
+
+/// After any fault, everything goes on: the other notes stand, the next change works, nothing is in the way.
+fn assert_goes_on(env: &TestEnv) {
+    assert!(ids(env).contains(&OTHER.to_owned()));
+    env.ok(["memory", "add", "afterwards", "-t", "decision"]);
+    assert_clean(env);
+    let text = env.read(FILE);
+    assert!(
+        text.contains("> afterwards\n") && text.contains("prose of a person"),
+        "{text}"
+    );
+}
+
+fn check_failed_or_done(env: &TestEnv, operation: &Operation, finished: &Finished) {
+    let text = env.read(FILE);
+    if finished.code == Some(0) {
+        assert_eq!(text, operation.after, "acknowledged, but not done: {finished}");
+        let warnings = finished
+            .stderr
+            .lines()
+            .filter(|line| line.starts_with("Warning: "))
+            .count();
+        assert!(warnings <= 1, "{finished}");
+    } else {
+        assert_eq!(finished.code, Some(1), "{finished}");
+        assert_eq!(text, operation.before, "refused, but changed: {finished}");
+        assert_eq!(finished.stdout, "", "{finished}");
+        let line = finished.stderr.trim_end();
+        assert!(
+            line.starts_with("Error: cannot ") && !line.contains('\n'),
+            "not one clear line: {finished}"
+        );
+        let cause = [
+            "(os error ",
+            "disk I/O error",
+            "disk is full",
+            "unable to open database",
+        ];
+        assert!(line.contains("[TMP]/project/"), "no path: {finished}");
+        assert!(cause.iter().any(|cause| line.contains(cause)), "no cause: {finished}");
+    }
+    assert_goes_on(env);
+}
+
+#[test]
+fn an_error_at_any_call_leaves_the_old_content_or_the_new() {
+    at_every_call(|call| format!("fail:{call}:{}", libc::EIO), check_failed_or_done);
+}
+
+#[test]
+fn a_disk_that_fills_up_at_any_call_leaves_the_old_content_or_the_new() {
+    at_every_call(|call| format!("full:{call}"), check_failed_or_done);
+}
+
+#[test]
+fn fault_19_a_kill_at_any_call_leaves_the_old_content_or_the_new() {
+    at_every_call(
+        |call| format!("kill:{call}"),
+        |env, operation, finished| {
+            assert_eq!(finished.code, None, "{finished}");
+            let text = env.read(FILE);
+            if finished.stdout.is_empty() {
+                assert!(text == operation.before || text == operation.after, "half done: {text}");
+            } else {
+                assert_eq!(text, operation.after, "acknowledged, but not done: {finished}");
+            }
+            assert_goes_on(env);
+        },
+    );
+}
+
+#[test]
+fn a_first_note_survives_or_never_was_whatever_call_is_killed() {
+    let mut call = 1;
+    loop {
+        let env = TestEnv::new(PROGRAM);
+        let (finished, came) = under_fault(&env, env.ralph(["memory", "add", "the first"]), &format!("kill:{call}"));
+        if !came {
+            assert_eq!(finished.code, Some(0), "{finished}");
+            assert_eq!(ids(&env), [FIXED_ID]);
+            break;
+        }
+        if !finished.stdout.is_empty() {
+            assert_eq!(ids(&env), [FIXED_ID]);
+        }
+        env.ok(["memory", "add", "the second"]);
+        assert_clean(&env);
+        assert!(env.read(FILE).contains("> the second\n"));
+        call += 1;
+    }
+    assert!(call > 15, "only {call} calls were reached");
+}

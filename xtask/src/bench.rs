@@ -1,0 +1,215 @@
+//! Benchmarks: what the command costs beside bare programs that do the least that is needed.
+//!
+//! A target that is missed is said and fails nothing: the machine may be busy, and a figure is read by a person.
+
+mod corpus;
+mod figures;
+mod project;
+mod trace;
+mod turns;
+mod words;
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use figures::{Figure, Figures, Target};
+use project::Project;
+
+use crate::child::measure;
+use crate::flags::Flags;
+use crate::programs::Programs;
+use crate::sys::Usage;
+
+/// How many memories a project has, one after the other.
+const SIZES: [usize; 4] = [100, 1_000, 10_000, 100_000];
+/// How many cold runs the least is taken of.
+const RUNS: usize = 30;
+/// The same, when somebody is in a hurry.
+const QUICK_RUNS: usize = 5;
+/// How often many writers are let go at once.
+const RACES: usize = 10;
+/// In a project of this size.
+const RACE_MEMORIES: usize = 1_000;
+/// `show` and `list` take at most so many times what one bare read of the file takes.
+const READ_RATIO: f64 = 4.0;
+/// The most memory that a command may use …
+const PEAK_MIB: f64 = 30.0;
+/// … among so many memories.
+const PEAK_MEMORIES: usize = 10_000;
+/// `add` reads the file so many times, and writes it as often.
+const PASSES: f64 = 1.0;
+/// The slowest of many writers waits at most so many times as long as the median.
+const TURN_RATIO: f64 = 5.0;
+
+/// `cargo xtask bench notes`.
+pub(crate) fn notes(root: &Path, words: &[&str]) -> Result<(), String> {
+    let flags = Flags::parse(words, &["--quick"], &["--json"])?;
+    let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
+    let programs = Programs::build(root)?;
+    let begin = Instant::now();
+    let mut figures = Figures::default();
+    for memories in SIZES {
+        println!("measuring among {memories} memories, {runs} runs of each …");
+        let project = Project::make(&programs, memories)?;
+        reads(&mut figures, &project, runs)?;
+        writes(&mut figures, &project, runs)?;
+        if memories == RACE_MEMORIES {
+            races(&mut figures, &project)?;
+        }
+    }
+    figures.remark(format!("taken in {:.0} s", begin.elapsed().as_secs_f64()));
+    print!("\n{}", figures.table());
+    let document = format!("{:#}\n", figures.json("notes", runs));
+    match flags.value("--json") {
+        None => print!("\n{document}"),
+        Some(path) => File::create(path)
+            .and_then(|mut file| file.write_all(document.as_bytes()))
+            .map_err(|error| format!("cannot write {path}: {error}"))?,
+    }
+    Ok(())
+}
+
+/// The least processor time and the greatest peak of memory of several runs.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    processor: Duration,
+    peak_bytes: u64,
+}
+
+impl Cost {
+    const NONE: Self = Self {
+        processor: Duration::MAX,
+        peak_bytes: 0,
+    };
+
+    fn and(self, usage: Usage) -> Self {
+        Self {
+            processor: self.processor.min(usage.processor),
+            peak_bytes: self.peak_bytes.max(usage.peak_bytes),
+        }
+    }
+
+    fn milliseconds(&self) -> f64 {
+        self.processor.as_secs_f64() * 1000.0
+    }
+}
+
+/// Runs some commands in turn, so that whatever else the machine does falls on all of them alike.
+fn costs<const N: usize>(runs: usize, mut commands: impl FnMut(usize) -> [Command; N]) -> Result<[Cost; N], String> {
+    let mut costs = [Cost::NONE; N];
+    for run in 0..runs {
+        for (cost, mut command) in costs.iter_mut().zip(commands(run)) {
+            *cost = cost.and(measure(&mut command)?);
+        }
+    }
+    Ok(costs)
+}
+
+fn reads(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(), String> {
+    let [empty, read, show, list] = costs(runs, |_| {
+        [project.empty(), project.read(), project.show(), project.list()]
+    })?;
+    let bytes = project.file_bytes()?;
+    let mut taker = Taker { figures, project };
+    taker.take("size of the file", bytes as f64 / 1024.0, "KiB", Target::None);
+    taker.take("empty process", empty.milliseconds(), "ms", Target::None);
+    taker.take("bare read", read.milliseconds(), "ms", Target::None);
+    for (name, cost) in [("show", show), ("list --last 20", list)] {
+        taker.take(name, cost.milliseconds(), "ms", Target::None);
+        let ratio = cost.milliseconds() / read.milliseconds();
+        taker.take(&format!("{name} / bare read"), ratio, "×", Target::AtMost(READ_RATIO));
+        taker.peak(name, cost);
+    }
+    // Below this no peak can be seen; see `sys::wait`.
+    taker.take("empty process, peak", mib(empty.peak_bytes), "MiB", Target::None);
+    Ok(())
+}
+
+fn writes(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(), String> {
+    let [rewrite, add] = costs(runs, |run| [project.rewrite(), project.add(run)])?;
+    let bytes = project.file_bytes()? as f64;
+    let traced = trace::add(project, runs)?;
+    let mut taker = Taker { figures, project };
+    taker.take("bare rewrite", rewrite.milliseconds(), "ms", Target::None);
+    taker.take("add", add.milliseconds(), "ms", Target::None);
+    let ratio = add.milliseconds() / rewrite.milliseconds();
+    taker.take("add / bare rewrite", ratio, "×", Target::None);
+    taker.peak("add", add);
+    let Some(traced) = traced else {
+        figures.remark("strace not found: what `add` reads, writes and syncs is not known".to_owned());
+        return Ok(());
+    };
+    // The file was a little shorter before than after, so both shares are of what is there now.
+    let passes = Target::AtMost(PASSES);
+    taker.take("add, read of the file", traced.read as f64 / bytes, "×", passes);
+    taker.take(
+        "add, written of the file",
+        traced.written as f64 / project.file_bytes()? as f64,
+        "×",
+        passes,
+    );
+    taker.take(
+        "add, written to the log",
+        traced.written_elsewhere as f64 / 1024.0,
+        "KiB",
+        Target::None,
+    );
+    taker.take("add, syncs", traced.syncs as f64, "calls", Target::None);
+    Ok(())
+}
+
+fn races(figures: &mut Figures, project: &Project<'_>) -> Result<(), String> {
+    let mut races = (0..RACES)
+        .map(|_| turns::race(project))
+        .collect::<Result<Vec<_>, _>>()?;
+    races.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+    let writers = turns::WRITERS;
+    let mut taker = Taker { figures, project };
+    if let (Some(median), Some(worst)) = (races.get(RACES / 2), races.last()) {
+        let name = format!("{writers} adds at once, median");
+        taker.take(&name, median.median.as_secs_f64() * 1000.0, "ms", Target::None);
+        let name = format!("{writers} adds at once, slowest / median");
+        taker.take(&name, median.ratio(), "×", Target::AtMost(TURN_RATIO));
+        taker.take(
+            &format!("{name}, worst of {RACES}"),
+            worst.ratio(),
+            "×",
+            Target::AtMost(TURN_RATIO),
+        );
+    }
+    Ok(())
+}
+
+/// Takes figures of one project in.
+struct Taker<'a, 'p> {
+    figures: &'a mut Figures,
+    project: &'a Project<'p>,
+}
+
+impl Taker<'_, '_> {
+    fn take(&mut self, name: &str, value: f64, unit: &'static str, target: Target) {
+        self.figures.add(Figure {
+            name: name.to_owned(),
+            memories: self.project.memories(),
+            value,
+            unit,
+            target,
+        });
+    }
+
+    fn peak(&mut self, name: &str, cost: Cost) {
+        let target = if self.project.memories() == PEAK_MEMORIES {
+            Target::AtMost(PEAK_MIB)
+        } else {
+            Target::None
+        };
+        self.take(&format!("{name}, peak"), mib(cost.peak_bytes), "MiB", target);
+    }
+}
+
+fn mib(bytes: u64) -> f64 {
+    bytes as f64 / 1024.0 / 1024.0
+}

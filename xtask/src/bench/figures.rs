@@ -1,0 +1,178 @@
+//! What was measured, beside what was wanted: a table for people and a document for programs.
+
+use serde_json::{Value, json};
+
+/// The most that a figure may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Target {
+    /// At most this.
+    AtMost(f64),
+    /// It is there to be known, and has no target.
+    None,
+}
+
+/// One figure.
+#[derive(Debug, Clone)]
+pub(super) struct Figure {
+    /// What was measured.
+    pub(super) name: String,
+    /// Among how many memories.
+    pub(super) memories: usize,
+    /// How much it is.
+    pub(super) value: f64,
+    /// Of what.
+    pub(super) unit: &'static str,
+    /// How much it may be.
+    pub(super) target: Target,
+}
+
+impl Figure {
+    fn verdict(&self) -> &'static str {
+        match self.target {
+            Target::None => "",
+            // A target has as many digits as it is written with: 4.004 times is 4.00 times.
+            Target::AtMost(most) if (self.value * 100.0).round() <= most * 100.0 => "met",
+            Target::AtMost(_) => "MISSED",
+        }
+    }
+
+    fn cells(&self) -> [String; 5] {
+        let target = match self.target {
+            Target::AtMost(most) => format!("≤ {most} {}", self.unit),
+            Target::None => String::new(),
+        };
+        [
+            self.memories.to_string(),
+            self.name.clone(),
+            format!("{:.2} {}", self.value, self.unit),
+            target,
+            self.verdict().to_owned(),
+        ]
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "figure": self.name,
+            "memories": self.memories,
+            "value": (self.value * 1000.0).round() / 1000.0,
+            "unit": self.unit,
+            "target": match self.target {
+                Target::AtMost(most) => json!(most),
+                Target::None => Value::Null,
+            },
+            "verdict": match self.target {
+                Target::AtMost(_) => json!(self.verdict().to_lowercase()),
+                Target::None => Value::Null,
+            },
+        })
+    }
+}
+
+/// The figures of a benchmark, as they come.
+#[derive(Debug, Default)]
+pub(super) struct Figures {
+    figures: Vec<Figure>,
+    remarks: Vec<String>,
+}
+
+impl Figures {
+    /// Takes a figure in.
+    pub(super) fn add(&mut self, figure: Figure) {
+        self.figures.push(figure);
+    }
+
+    /// Takes in something that no number says.
+    pub(super) fn remark(&mut self, remark: String) {
+        self.remarks.push(remark);
+    }
+
+    /// The table.
+    pub(super) fn table(&self) -> String {
+        let titles = ["memories", "figure", "measured", "target", "verdict"].map(str::to_owned);
+        let rows: Vec<[String; 5]> = std::iter::once(titles)
+            .chain(self.figures.iter().map(Figure::cells))
+            .collect();
+        let widths: Vec<usize> = (0..5)
+            .map(|column| {
+                let lengths = rows.iter().filter_map(|row| row.get(column));
+                lengths.map(|cell| cell.chars().count()).max().unwrap_or_default()
+            })
+            .collect();
+        let mut table = String::new();
+        for row in &rows {
+            let cells: Vec<String> = (0..).zip(row.iter().zip(&widths)).map(aligned).collect();
+            table.push_str(cells.join("  ").trim_end());
+            table.push('\n');
+        }
+        for remark in &self.remarks {
+            table.push_str(remark);
+            table.push('\n');
+        }
+        let with_target = self.figures.iter().filter(|figure| figure.target != Target::None);
+        let missed = with_target.clone().filter(|figure| figure.verdict() != "met").count();
+        table.push_str(&format!("{} targets, {missed} missed\n", with_target.count()));
+        table
+    }
+
+    /// The document.
+    pub(super) fn json(&self, benchmark: &str, runs: usize) -> Value {
+        json!({
+            "benchmark": benchmark,
+            "runs": runs,
+            "figures": self.figures.iter().map(Figure::json).collect::<Vec<_>>(),
+            "remarks": self.remarks,
+        })
+    }
+}
+
+/// A cell in its column; the numbers stand to the right.
+fn aligned((column, (cell, width)): (usize, (&String, &usize))) -> String {
+    let gap = " ".repeat(width.saturating_sub(cell.chars().count()));
+    match column {
+        0 | 2 => format!("{gap}{cell}"),
+        _ => format!("{cell}{gap}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures() -> Figures {
+        let figure = |name: &str, value, target| Figure {
+            name: name.to_owned(),
+            memories: 100,
+            value,
+            unit: "×",
+            target,
+        };
+        let mut figures = Figures::default();
+        figures.add(figure("show", 4.004, Target::AtMost(4.0)));
+        figures.add(figure("list", 14.5, Target::AtMost(4.0)));
+        figures.add(figure("floor", 1.0, Target::None));
+        figures.remark("strace not found".to_owned());
+        figures
+    }
+
+    #[test]
+    fn the_table_says_what_was_missed() {
+        let expected = "\
+memories  figure  measured  target  verdict
+     100  show      4.00 ×  ≤ 4 ×   met
+     100  list     14.50 ×  ≤ 4 ×   MISSED
+     100  floor     1.00 ×
+strace not found
+2 targets, 1 missed
+";
+        assert_eq!(figures().table(), expected);
+    }
+
+    #[test]
+    fn the_document_says_the_same() {
+        let document = figures().json("notes", 30);
+        assert_eq!(document["figures"][1]["verdict"], "missed");
+        assert_eq!(document["figures"][0]["value"], 4.004);
+        assert_eq!(document["figures"][2]["target"], Value::Null);
+        assert_eq!(document["remarks"][0], "strace not found");
+    }
+}

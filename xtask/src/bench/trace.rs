@@ -1,0 +1,119 @@
+//! Which bytes a command reads and writes, and how often it syncs, as strace sees it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use ralph_process::command;
+
+use super::project::Project;
+use crate::child::{is_installed, measure};
+
+/// The calls that move bytes of files or sync them.
+const CALLS: &str = "trace=read,pread64,readv,write,pwrite64,writev,copy_file_range,sendfile,fsync,fdatasync";
+
+/// What a command did with its files.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Traced {
+    /// Bytes read of the file of memories.
+    pub(super) read: u64,
+    /// Bytes written of the file of memories.
+    pub(super) written: u64,
+    /// Bytes written to everything else, which is the log.
+    pub(super) written_elsewhere: u64,
+    /// Syncs of any file or folder.
+    pub(super) syncs: u64,
+}
+
+/// Traces one `memory add`; nothing where there is no strace.
+pub(super) fn add(project: &Project<'_>, number: usize) -> Result<Option<Traced>, String> {
+    if !is_installed("strace") {
+        return Ok(None);
+    }
+    let add = project.add(number);
+    let log = project.path("strace.log");
+    let mut strace = command("strace");
+    strace
+        .args(["-f", "-y", "-s", "0", "-e", CALLS, "-o"])
+        .arg(&log)
+        .arg("--")
+        .arg(add.get_program())
+        .args(add.get_args())
+        .env_clear()
+        .current_dir(project.path(""))
+        .stdout(std::process::Stdio::null());
+    measure(&mut strace)?;
+    let text = fs::read_to_string(&log).map_err(|error| format!("cannot read what strace wrote: {error}"))?;
+    Ok(Some(totals(&text, &project.file())))
+}
+
+/// Adds the calls of a trace up. A line is `PID call(FD<path>, …) = bytes`, or its two halves when another thread's came
+/// in between.
+fn totals(trace: &str, memories: &Path) -> Traced {
+    let name = memories.file_name().unwrap_or_default().to_string_lossy();
+    let mut traced = Traced::default();
+    let mut unfinished: BTreeMap<&str, &str> = BTreeMap::new();
+    for line in trace.lines() {
+        let (pid, call) = line.trim_start().split_once(' ').unwrap_or_default();
+        let call = call.trim_start();
+        if call.ends_with("<unfinished ...>") {
+            unfinished.insert(pid, call);
+            continue;
+        }
+        let begun = if call.starts_with("<... ") {
+            unfinished.remove(pid)
+        } else {
+            Some(call)
+        };
+        let (Some(begun), Some((_, result))) = (begun, call.rsplit_once(" = ")) else {
+            continue;
+        };
+        let bytes = result
+            .split(' ')
+            .next()
+            .and_then(|bytes| bytes.parse::<u64>().ok())
+            .unwrap_or_default();
+        let (verb, arguments) = begun.split_once('(').unwrap_or_default();
+        let path = arguments.split_once('<').and_then(|(_, rest)| rest.split_once('>'));
+        let file = path.and_then(|(path, _)| path.rsplit('/').next()).unwrap_or_default();
+        // The new file is written under a name that holds the old one's; the lock is beside it.
+        let of_memories = file.contains(&*name) && !file.ends_with(".lock");
+        match (verb, of_memories) {
+            ("fsync" | "fdatasync", _) => traced.syncs += 1,
+            ("read" | "pread64" | "readv", true) => traced.read += bytes,
+            ("read" | "pread64" | "readv", false) => {}
+            (_, true) => traced.written += bytes,
+            (_, false) => traced.written_elsewhere += bytes,
+        }
+    }
+    traced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_calls_of_a_trace_are_added_up() {
+        let trace = "\
+11 read(3</lib/libc.so>, \"\"..., 832) = 832
+11 read(4</p/.agent/memories.md>, \"\"..., 500) = 400
+11 read(4</p/.agent/memories.md>, \"\"..., 100) = 0
+11 write(3</p/.agent/memories.md.lock>, \"\"..., 40) = 40
+11 write(5</p/.agent/.memories.md.ralph-new>, \"\"..., 450 <unfinished ...>
+12 read(3</p/.agent/memories.md>, \"\"..., 450) = -1 EIO (Input/output error)
+11 <... write resumed>) = 450
+11 fsync(5</p/.agent/.memories.md.ralph-new>) = 0
+11 pwrite64(6</p/.ralph/progress.db-wal>, \"\"..., 4096, 0) = 4096
+11 fdatasync(6</p/.ralph/progress.db-wal>) = 0
+11 +++ exited with 0 +++
+";
+        let expected = Traced {
+            read: 400,
+            written: 450,
+            written_elsewhere: 4136,
+            syncs: 2,
+        };
+        assert_eq!(totals(trace, Path::new("/p/.agent/memories.md")), expected);
+    }
+}

@@ -1,0 +1,88 @@
+//! The flags of a task: `--name` and `--name VALUE`, in any order, each at most once.
+
+/// The flags that a task was given.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags {
+    given: Vec<(String, Option<String>)>,
+}
+
+impl Flags {
+    /// Reads the words after a task: `switches` stand alone, `options` take a value.
+    pub(crate) fn parse(words: &[&str], switches: &[&str], options: &[&str]) -> Result<Self, String> {
+        let mut flags = Self::default();
+        let mut words = words.iter().copied();
+        while let Some(name) = words.next() {
+            let value = if options.contains(&name) {
+                let value = words.next().ok_or_else(|| format!("{name} needs a value"))?;
+                Some(value.to_owned())
+            } else if switches.contains(&name) {
+                None
+            } else {
+                let known = [switches, options].concat().join(", ");
+                return Err(format!("there is no flag {name:?}; the flags here are {known}"));
+            };
+            if flags.has(name) {
+                return Err(format!("{name} is given twice"));
+            }
+            flags.given.push((name.to_owned(), value));
+        }
+        Ok(flags)
+    }
+
+    /// Whether a flag was given.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.given.iter().any(|(given, _)| given == name)
+    }
+
+    /// The value of an option.
+    pub(crate) fn value(&self, name: &str) -> Option<&str> {
+        let (_, value) = self.given.iter().find(|(given, _)| given == name)?;
+        value.as_deref()
+    }
+
+    /// The value of an option that is a number.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u64>, String> {
+        self.value(name)
+            .map(|value| {
+                value
+                    .parse()
+                    .map_err(|error| format!("{name} takes a number, not {value:?}: {error}"))
+            })
+            .transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &[&str]) -> Result<Flags, String> {
+        Flags::parse(words, &["--quick"], &["--json", "--rounds"])
+    }
+
+    #[test]
+    fn flags_are_read_in_any_order() {
+        let flags = parse(&["--json", "a.json", "--quick", "--rounds", "3"]).unwrap();
+        assert!(flags.has("--quick"));
+        assert_eq!(flags.value("--json"), Some("a.json"));
+        assert_eq!(flags.number("--rounds"), Ok(Some(3)));
+        assert_eq!(parse(&[]).unwrap().number("--rounds"), Ok(None));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_flag_is_said() {
+        let check = |words: &[&str], expected: &str| assert_eq!(parse(words).unwrap_err(), expected);
+        check(
+            &["--fast"],
+            "there is no flag \"--fast\"; the flags here are --quick, --json, --rounds",
+        );
+        check(&["--json"], "--json needs a value");
+        check(&["--quick", "--quick"], "--quick is given twice");
+        let many = parse(&["--rounds", "many"]).unwrap();
+        let message = many.number("--rounds").unwrap_err();
+        assert!(
+            message.starts_with("--rounds takes a number, not \"many\": "),
+            "{message}"
+        );
+    }
+}
