@@ -2,7 +2,7 @@
 //!
 //! A target that is missed is said and fails nothing: the machine may be busy, and a figure is read by a person.
 
-mod corpus;
+pub(crate) mod corpus;
 mod figures;
 mod project;
 mod trace;
@@ -33,6 +33,10 @@ const QUICK_RUNS: usize = 5;
 const RACES: usize = 10;
 /// In a project of this size.
 const RACE_MEMORIES: usize = 1_000;
+/// How many memories are added one after the other to see whether what was added makes the next command slower …
+const LATER_ADDS: usize = 300;
+/// … in a project of this size, where little else costs anything.
+const LATER_MEMORIES: usize = 100;
 /// `show` and `list` take at most so many times what one bare read of the file takes.
 const READ_RATIO: f64 = 4.0;
 /// The most memory that a command may use …
@@ -58,6 +62,9 @@ pub(crate) fn notes(root: &Path, words: &[&str]) -> Result<(), String> {
         writes(&mut figures, &project, runs)?;
         if memories == RACE_MEMORIES {
             races(&mut figures, &project)?;
+        }
+        if memories == LATER_MEMORIES {
+            later(&mut figures, &project, runs)?;
         }
     }
     figures.remark(format!("taken in {:.0} s", begin.elapsed().as_secs_f64()));
@@ -158,6 +165,21 @@ fn writes(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(
         Target::None,
     );
     taker.take("add, syncs", traced.syncs as f64, "calls", Target::None);
+    Ok(())
+}
+
+/// What `show` costs when many memories were added: their log must not be read again by every command.
+fn later(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(), String> {
+    for number in 0..LATER_ADDS {
+        measure(&mut project.add(runs + number))?;
+    }
+    let [read, show] = costs(runs, |_| [project.read(), project.show()])?;
+    let ratio = show.milliseconds() / read.milliseconds();
+    let name = format!("show / bare read, {LATER_ADDS} adds later");
+    let log = std::fs::metadata(project.path(".ralph/progress.db-wal")).map_or(0, |metadata| metadata.len());
+    let mut taker = Taker { figures, project };
+    taker.take(&name, ratio, "×", Target::AtMost(READ_RATIO));
+    taker.take("write-ahead log by then", log as f64 / 1024.0, "KiB", Target::None);
     Ok(())
 }
 

@@ -125,7 +125,7 @@ enum Phase {
     Quote,
     /// Prose followed: later quotes are not the entry's.
     Prose,
-    /// The tags line was seen: the text is complete.
+    /// A comment line of ours was seen: the text is complete.
     Tagged,
 }
 
@@ -308,6 +308,9 @@ impl<'a> Scanner<'a> {
             && block.entry.extra.is_empty()
         {
             block.entry.extra = line.whole();
+            if block.phase == Phase::Quote {
+                block.phase = Phase::Tagged;
+            }
         }
     }
 

@@ -140,6 +140,21 @@ fn what_is_not_read_is_reported_with_its_line() {
 }
 
 #[test]
+fn a_ralph_line_ends_the_text_as_a_tags_line_does() {
+    let text = "## Fixes\n### mem-1-0000\n> a\n<!-- ralph: reason=r -->\n> not its\n";
+    check(
+        text,
+        r#"
+        mem-1-0000 fix "a" [] 1970-01-01
+        line 5: these quoted lines belong to no entry
+        "#,
+    );
+    let document = parse(text.as_bytes());
+    let left = document.delete(&[&document.entries()[0]]).apply(text.as_bytes());
+    assert_eq!(String::from_utf8(left).unwrap(), "## Fixes\n> not its\n");
+}
+
+#[test]
 fn headings_in_a_closed_fence_are_not_structure_and_an_open_fence_hides_nothing() {
     check(
         "## Fixes\n````\n## Context\n### mem-1-0000\n> example\n```\n````\n### mem-2-0000\n> real\n\n```\nnever closed\n\

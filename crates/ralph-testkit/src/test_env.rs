@@ -1,11 +1,16 @@
 //! A project in a temporary folder, and the command run in it as a user would.
 
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// The moment that the command takes for the present, unless a test says otherwise.
 const NOW: &str = "2025-01-20T11:20:00Z";
+
+/// The user without any rights.
+const NOBODY: u32 = 65534;
 
 /// A project in a temporary folder that goes with this value.
 #[derive(Debug)]
@@ -19,7 +24,7 @@ impl TestEnv {
     #[must_use]
     pub fn new(program: &str) -> Self {
         let folder = tempfile::Builder::new().prefix("ralph-test-").tempdir().unwrap();
-        for name in ["project", "home"] {
+        for name in ["project", "home", "tmp"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
         Self {
@@ -40,6 +45,29 @@ impl TestEnv {
         self.project().join(name)
     }
 
+    /// A path beside the project, which goes with it.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Everything in the project but git's own, in order: files with their bytes, folders and links with what they are.
+    #[must_use]
+    pub fn tree(&self) -> Vec<(String, Vec<u8>)> {
+        let mut found = Vec::new();
+        collect(&self.project(), "", &mut found);
+        found.sort();
+        found
+    }
+
+    /// The names of the temporary files and folders that the command left behind.
+    #[must_use]
+    pub fn left_behind(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        collect(&self.beside("tmp"), "", &mut found);
+        found.into_iter().map(|(name, _)| name).collect()
+    }
+
     /// What a file of the project holds.
     #[must_use]
     #[track_caller]
@@ -57,11 +85,55 @@ impl TestEnv {
     #[must_use]
     pub fn ralph<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Invocation {
         let mut command = ralph_process::command(&self.program);
+        command.args(arguments);
+        self.invocation(command)
+    }
+
+    /// A shell script, to be run in the project; it finds the command in `$RALPH`.
+    #[must_use]
+    pub fn sh(&self, script: &str) -> Invocation {
+        let mut command = ralph_process::command("sh");
+        command.args(["-c", script]);
+        self.invocation(command).env("RALPH", &self.program)
+    }
+
+    /// The command as a user whom file modes bind: whoever runs the tests or, where that is root, nobody.
+    #[must_use]
+    pub fn ralph_as_plain_user<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> Invocation {
+        if std::fs::metadata(self.folder.path()).unwrap().uid() != 0 {
+            return self.ralph(arguments);
+        }
+        // Nobody may have no way to the folder that the command was built in.
+        let copy = self.beside("ralph");
+        if !copy.exists() {
+            // By a program of its own: a test that forks while this one writes would keep the copy from being run.
+            let status = ralph_process::command("cp").arg(&self.program).arg(&copy).status();
+            assert!(status.unwrap().success());
+        }
+        std::fs::set_permissions(self.folder.path(), Permissions::from_mode(0o755)).unwrap();
+        let mut command = ralph_process::command("setpriv");
         command
-            .args(arguments)
+            .arg(format!("--reuid={NOBODY}"))
+            .arg(format!("--regid={NOBODY}"))
+            .arg("--clear-groups")
+            .arg(&copy)
+            .args(arguments);
+        self.invocation(command)
+    }
+
+    /// Hands a file of the project over to the user of [`TestEnv::ralph_as_plain_user`].
+    pub fn give_to_plain_user(&self, name: &str) {
+        if std::fs::metadata(self.folder.path()).unwrap().uid() == 0 {
+            std::os::unix::fs::chown(self.path(name), Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+    }
+
+    fn invocation(&self, mut command: Command) -> Invocation {
+        command
             .env_clear()
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", self.folder.path().join("home"))
+            .env("HOME", self.beside("home"))
+            .env("TMPDIR", self.beside("tmp"))
             .env("LANG", "C.UTF-8")
             .env("RALPH_NOW", NOW)
             .env("RALPH_SEED", "1")
@@ -84,6 +156,12 @@ impl TestEnv {
     /// Runs git in the project, checks that it succeeds, and returns what it printed.
     #[track_caller]
     pub fn git<'a>(&self, arguments: impl IntoIterator<Item = &'a str>) -> String {
+        self.git_in(&self.project(), arguments)
+    }
+
+    /// The same in another folder.
+    #[track_caller]
+    pub fn git_in<'a>(&self, folder: &Path, arguments: impl IntoIterator<Item = &'a str>) -> String {
         let output = ralph_process::command("git")
             .args([
                 "-c",
@@ -96,7 +174,7 @@ impl TestEnv {
             .args(arguments)
             .env("HOME", self.folder.path().join("home"))
             .env("GIT_CONFIG_NOSYSTEM", "1")
-            .current_dir(self.project())
+            .current_dir(folder)
             .output()
             .expect("git is installed");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -208,6 +286,24 @@ impl std::fmt::Display for Finished {
             write!(f, "--- stderr\n{}", self.stderr)?;
         }
         Ok(())
+    }
+}
+
+fn collect(folder: &Path, prefix: &str, found: &mut Vec<(String, Vec<u8>)>) {
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if name == ".git" {
+            continue;
+        }
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            found.push((format!("{name}/"), Vec::new()));
+            collect(&entry.path(), &format!("{name}/"), found);
+        } else if kind.is_symlink() {
+            found.push((name, b"a link".to_vec()));
+        } else {
+            found.push((name, std::fs::read(entry.path()).unwrap()));
+        }
     }
 }
 

@@ -173,7 +173,9 @@ fn load_config(project: &Project, ui: &Ui) -> Result<Config, CommandError> {
     };
     let loaded = Config::load(text.as_deref().map(|text| (paths::CONFIG, text)), &env::read)?;
     for warning in &loaded.warnings {
-        ui.warning(&format!("{warning}."));
+        let warning = warning.to_string();
+        let end = if warning.ends_with('?') { "" } else { "." };
+        ui.warning(&format!("{warning}{end}"));
     }
     Ok(loaded.config)
 }

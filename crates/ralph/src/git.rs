@@ -58,7 +58,8 @@ impl Worktree {
         })
     }
 
-    /// The commit that is checked out; the branch's name where the commit cannot be read.
+    /// What is checked out: the branch, and the commit where it can be read. A commit alone would not tell a checkout of
+    /// the branch that this one began at.
     pub(crate) fn head(&self) -> Option<String> {
         let head = fs::read_to_string(self.git.join("HEAD")).ok()?;
         let head = head.trim();
@@ -69,9 +70,8 @@ impl Worktree {
             .into_iter()
             .find_map(|folder| fs::read_to_string(folder.join(branch)).ok())
             .map(|commit| commit.trim().to_owned());
-        loose
-            .or_else(|| self.packed(branch))
-            .or_else(|| Some(branch.to_owned()))
+        let commit = loose.or_else(|| self.packed(branch)).unwrap_or_default();
+        Some(format!("{branch} {commit}"))
     }
 
     fn packed(&self, branch: &str) -> Option<String> {

@@ -31,6 +31,10 @@ fn describe(text: &mut String, command: &Command, name: &str) {
         "\n## `{name}`\n\n```text\n{}\n```\n",
         help.join("\n").trim_end()
     ));
+    if name == "ralph tools memory" {
+        // The same commands as `ralph memory`, which stand above.
+        return;
+    }
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
         describe(text, sub, &format!("{name} {}", sub.get_name()));
     }

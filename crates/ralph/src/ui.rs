@@ -130,7 +130,8 @@ impl Ui {
 
     /// Prints a value as JSON.
     pub(crate) fn json(&self, value: &impl serde::Serialize) -> Result<(), CommandError> {
-        self.data(&format!("{}\n", serde_json::to_string_pretty(value)?))
+        // JSON escapes most control characters, but not all that a terminal would obey.
+        self.text(&format!("{}\n", serde_json::to_string_pretty(value)?))
     }
 
     /// Says something about what is going on.

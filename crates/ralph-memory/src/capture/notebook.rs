@@ -186,8 +186,11 @@ impl Notebook<'_> {
             return None;
         }
         // A writer that holds the lock may be between the file and the log; it looks for itself.
-        let locked = LockedFile::lock(&self.path, &Patience::NONE).ok()?;
-        let text = locked.read().ok()?;
+        // Where even the folder is gone there is none, and no reason to make it again.
+        let folder_is_gone = self.path.parent().is_some_and(|folder| !folder.exists());
+        let lock = (!folder_is_gone).then(|| LockedFile::lock(&self.path, &Patience::NONE));
+        let _lock = lock.transpose().ok()?;
+        let text = read_file(&self.path).ok()?;
         let stamp = text.as_ref().map_or(record.stamp, |text| text.stamp);
         let bytes = text.map(|text| text.bytes).unwrap_or_default();
         let document = Document::parse(self.shelf, &bytes);

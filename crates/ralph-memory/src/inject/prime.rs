@@ -91,7 +91,8 @@ pub fn prime(
         text = format!("{before}{text}{after}");
     }
     if left_out > 0 && packed.note_fits {
-        text.push_str(&left_out_note(left_out, format));
+        let note = left_out_note(left_out, format);
+        text.push_str(if text.is_empty() { note.trim_start() } else { &note });
     }
     Ok(Primed {
         text,

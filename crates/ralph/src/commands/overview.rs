@@ -32,7 +32,7 @@ pub(crate) fn cmd_overview(context: &Context<'_>) -> Result<(), CommandError> {
                 )
             })
             .filter(|(entries, _)| *entries > 0)
-            .map(|(entries, kind)| format!("{entries} {}", kind.section().to_lowercase()))
+            .map(|(entries, kind)| count(entries, kind.word(), &kind.section().to_lowercase()))
             .collect();
         let shown = context.project.shown(&notebook.path);
         let memories = count(total, "memory", "memories");
@@ -47,11 +47,11 @@ pub(crate) fn cmd_overview(context: &Context<'_>) -> Result<(), CommandError> {
         ));
     }
     let next = if !context.project.root.join(paths::CONFIG).exists() {
-        "ralph init                      # set this project up"
+        "ralph init    # set this project up"
     } else if total == 0 {
-        "ralph memory add \"TEXT\"          # keep the first note"
+        "ralph memory add \"TEXT\"    # keep the first note"
     } else {
-        "ralph memory prime --budget 2000   # what an agent should know at its start"
+        "ralph memory prime --budget 2000    # for an agent's start"
     };
     text.push_str(&format!("{}     {next}\n", ui.paint(Style::Strong, "Next")));
     ui.data(&text)

@@ -3,6 +3,7 @@
 use clap::Args;
 use ralph_memory::capture::Notebook;
 use ralph_model::{Note, first_line};
+use ralph_notes::Document;
 use ralph_store::NoteVersion;
 use serde_json::json;
 
@@ -32,7 +33,7 @@ pub(crate) struct ShowArgs {
 pub(super) fn cmd_show(context: &Context<'_>, notebook: &Notebook<'_>, args: &ShowArgs) -> Result<(), CommandError> {
     let reading = read(context, notebook)?;
     if args.history {
-        return show_history(context, notebook, args);
+        return show_history(context, notebook, &reading.document(), args);
     }
     let document = reading.document();
     let mut notes: Vec<Note> = Vec::new();
@@ -66,12 +67,18 @@ const COLUMNS: &[Column] = &[
     },
 ];
 
-fn show_history(context: &Context<'_>, notebook: &Notebook<'_>, args: &ShowArgs) -> Result<(), CommandError> {
+fn show_history(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+    document: &Document<'_>,
+    args: &ShowArgs,
+) -> Result<(), CommandError> {
     let mut versions: Vec<NoteVersion> = Vec::new();
     for id in &args.ids {
         let found = notebook.history(id)?;
         if found.is_empty() {
-            return Err(notebook.not_found(id).into());
+            let standing = document.id(notebook.select(document, id)?);
+            return Err(CommandError::new(format!("no change of {standing} is on record yet")));
         }
         versions.extend(found);
     }

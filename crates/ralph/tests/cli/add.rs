@@ -1,0 +1,364 @@
+//! `ralph memory add`.
+
+use insta::assert_snapshot;
+
+use crate::{MEMORIES, SAMPLE, add, env, ids, json, names, sample};
+
+#[test]
+fn the_first_note_makes_the_file() {
+    let env = env();
+    assert_snapshot!(env.ralph(["memory", "add", "uses barrel exports"]).run(), @"
+    exit 0
+    --- stdout
+    Memory stored: mem-1737372000-910a
+    ");
+    assert_snapshot!(env.read(MEMORIES), @"
+    # Memories
+
+    ## Patterns
+
+    ### mem-1737372000-910a
+    > uses barrel exports
+    <!-- tags:  | created: 2025-01-20 -->
+
+    ## Decisions
+
+    ## Fixes
+
+    ## Context
+    ");
+    assert_eq!(
+        names(&env),
+        [
+            ".agent/",
+            ".agent/memories.md",
+            ".agent/memories.md.lock",
+            ".ralph/",
+            ".ralph/.gitignore",
+            ".ralph/progress.db",
+            ".ralph/progress.db-shm",
+            ".ralph/progress.db-wal",
+            ".ralph/progress.db.lock"
+        ]
+    );
+}
+
+#[test]
+fn every_flag_is_written_down() {
+    let env = sample();
+    let stored = env
+        .ralph([
+            "memory",
+            "add",
+            "we use pnpm now",
+            "-t",
+            "decision",
+            "--tags",
+            " build, pnpm ,,build",
+            "--supersedes",
+            "mem-17000",
+            "--reason",
+            "50% faster; see #12 --> wiki",
+        ])
+        .run();
+    assert_snapshot!(stored, @"
+    exit 0
+    --- stdout
+    Memory stored: mem-1737372000-910a
+    ");
+    let entry = "\n### mem-1737372000-910a\n> we use pnpm now\n<!-- tags: build, pnpm | created: 2025-01-20 -->\n\
+                 <!-- ralph: reason=50%25 faster%3B see #12 --%3E wiki; supersedes=mem-1700000000-c3d4 -->\n";
+    let before = "created: 2023-11-14 -->\n";
+    assert_eq!(env.read(MEMORIES), SAMPLE.replace(before, &format!("{before}{entry}")));
+}
+
+#[test]
+fn each_kind_goes_to_the_end_of_its_section() {
+    let env = sample();
+    for kind in ["pattern", "decision", "fix", "context"] {
+        env.ok(["memory", "add", kind, "--type", kind]);
+    }
+    assert_snapshot!(env.read(MEMORIES), @"
+    # Memories
+
+    Read me first: this file is ours.
+
+    ## Patterns
+
+    ### mem-1737372000-a1b2
+    > Handlers return { success, data }.
+    > Errors too.
+    <!-- tags: api, http | created: 2025-01-20 -->
+
+    ### mem-1737372000-910a
+    > pattern
+    <!-- tags:  | created: 2025-01-20 -->
+
+    ## Decisions
+
+    ### mem-1700000000-c3d4
+    > Chose SQLite for events: one file, no server
+    <!-- tags: storage, database | created: 2023-11-14 -->
+
+    ### mem-1737372000-beeb
+    > decision
+    <!-- tags:  | created: 2025-01-20 -->
+
+    ## Fixes
+
+    ### mem-1737300000-e5f6
+    > ECONNREFUSED on port 5432: the database is down
+    <!-- tags: docker, Database | created: 2025-01-19 -->
+
+    ### mem-1737372000-f893
+    > fix
+    <!-- tags:  | created: 2025-01-20 -->
+
+    ## Context
+
+    ### mem-1736000000-g7h8
+    > The billing service belongs to team Falcon.
+
+    ### mem-1737372000-71c1
+    > context
+    <!-- tags:  | created: 2025-01-20 -->
+    ");
+}
+
+#[test]
+fn the_result_has_four_formats() {
+    let env = env();
+    let formats = ["table", "json", "markdown", "quiet"];
+    let printed: Vec<String> = formats
+        .iter()
+        .map(|format| env.ok(["memory", "add", "a\nb", "--tags", "x,y", "--format", format]))
+        .collect();
+    assert_snapshot!(printed.join("---\n"), @r#"
+    Memory stored: mem-1737372000-910a
+    ---
+    {
+      "id": "mem-1737372000-beeb",
+      "memory_type": "pattern",
+      "content": "a\nb",
+      "tags": [
+        "x",
+        "y"
+      ],
+      "created": "2025-01-20"
+    }
+    ---
+    ### mem-1737372000-f893
+    > a
+    > b
+    <!-- tags: x, y | created: 2025-01-20 -->
+    ---
+    mem-1737372000-71c1
+    "#);
+    assert_eq!(
+        json(&env, &["memory", "add", "c", "--json"])["id"],
+        "mem-1737372000-71bb"
+    );
+    assert_snapshot!(env.ralph(["memory", "add", "d", "--json", "--format", "quiet"]).run(), @"
+    exit 2
+    --- stderr
+    error: the argument '--json' cannot be used with '--format <FORMAT>'
+
+    Usage: ralph memory add --json <CONTENT>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn the_text_may_come_from_standard_input() {
+    let env = env();
+    let stored = env
+        .ralph(["memory", "add", "-", "-t", "fix", "--json"])
+        .input("first\n\n  third\n")
+        .run();
+    assert_snapshot!(stored, @r#"
+    exit 0
+    --- stdout
+    {
+      "id": "mem-1737372000-910a",
+      "memory_type": "fix",
+      "content": "first\n\n  third\n",
+      "tags": [],
+      "created": "2025-01-20"
+    }
+    "#);
+}
+
+#[test]
+fn a_text_that_begins_with_a_dash_needs_two_of_them() {
+    let env = env();
+    assert_snapshot!(env.ralph(["memory", "add", "--locked is needed"]).run(), @"
+    exit 2
+    --- stderr
+    error: unexpected argument '--locked is needed' found
+
+      tip: to pass '--locked is needed' as a value, use '-- --locked is needed'
+
+    Usage: ralph memory add [OPTIONS] <CONTENT>
+
+    For more information, try '--help'.
+    ");
+    assert_eq!(names(&env), [""; 0], "nothing was made");
+    env.ok(["memory", "add", "-t", "fix", "--", "--locked is needed"]);
+    assert_eq!(
+        json(&env, &["memory", "list", "--json"])[0]["content"],
+        "--locked is needed"
+    );
+}
+
+#[test]
+fn line_breaks_become_lf_and_the_command_says_so() {
+    let env = env();
+    let stored = env.ralph(["memory", "add", "-", "--json"]).input("a\r\nb\rc").run();
+    assert_snapshot!(stored, @r#"
+    exit 0
+    --- stdout
+    {
+      "id": "mem-1737372000-910a",
+      "memory_type": "pattern",
+      "content": "a\nb\nc",
+      "tags": [],
+      "created": "2025-01-20"
+    }
+    --- stderr
+    Line breaks were turned into LF.
+    "#);
+}
+
+#[test]
+fn a_superseded_note_is_listed_and_never_given_to_agents() {
+    let env = env();
+    let old = add(&env, "we use npm");
+    let new = env.ok([
+        "memory",
+        "add",
+        "we use pnpm",
+        "--supersedes",
+        &old,
+        "--format",
+        "quiet",
+    ]);
+    let new = new.trim_end();
+    assert_eq!(ids(&env, &["memory", "list"]), [old.as_str(), new]);
+    assert_eq!(ids(&env, &["memory", "search", "use"]), [new]);
+    let primed = json(&env, &["memory", "prime", "--json"]);
+    assert_eq!(primed.as_array().map(Vec::len), Some(1));
+    assert_eq!(primed[0]["id"], new);
+}
+
+#[test]
+fn what_is_superseded_must_be_there() {
+    let env = env();
+    let refused = env.ralph(["memory", "add", "x", "--supersedes", "mem-17"]).run();
+    assert_snapshot!(refused, @"
+    exit 1
+    --- stderr
+    Error: Memory not found: mem-17
+    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    ");
+    assert_eq!(names(&env), [""; 0], "nothing was made");
+    env.write(MEMORIES, SAMPLE);
+    assert_eq!(
+        env.ralph(["memory", "add", "x", "--supersedes", "mem-9"]).run().code,
+        Some(1)
+    );
+    assert_eq!(env.read(MEMORIES), SAMPLE);
+}
+
+#[test]
+fn a_likely_secret_is_refused_and_can_be_insisted_on() {
+    // Built here, so that no scanner takes this file for a leak.
+    let letters = "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3";
+    let first = |count: usize| letters.chars().take(count).collect::<String>();
+    let secrets = [
+        (format!("ghp_{}", first(36)), "GitHub token"),
+        (format!("AKIA{}", first(16).to_uppercase()), "AWS key"),
+        (format!("sk-ant-api03-{}", first(48)), "Anthropic key"),
+        (format!("sk-proj-{}", first(48)), "OpenAI key"),
+        (format!("xoxb-{}", first(40)), "Slack token"),
+        (format!("AIza{}", first(35)), "Google key"),
+        (format!("npm_{}", first(36)), "npm token"),
+        (
+            format!("postgres://admin:{}@db.internal/app", first(12)),
+            "URL password",
+        ),
+        (
+            format!(
+                "-----BEGIN RSA {0}-----\n{1}\n{1}\n-----END RSA {0}-----",
+                "PRIVATE KEY",
+                first(48)
+            ),
+            "private key",
+        ),
+    ];
+    let env = env();
+    for (secret, kind) in &secrets {
+        let text = format!("the key\nis {secret}");
+        let refused = env.ralph(["memory", "add", "-"]).input(text.clone()).run();
+        let expected = format!(
+            "Error: line 2 of the text looks like it holds a secret ({kind}), so it was not stored\n\
+             Hint: take it out, or pass --allow-secret if it is none\n"
+        );
+        assert_eq!((refused.code, refused.stderr), (Some(2), expected), "{kind}");
+        let by_reason = env.ralph(["memory", "add", "fine", "--reason", &text]).run();
+        assert_eq!(by_reason.code, Some(2), "{kind} in a reason");
+        assert_eq!(names(&env), [""; 0], "nothing was made");
+    }
+    for (secret, _) in &secrets {
+        let stored = env
+            .ralph(["memory", "add", "-", "--allow-secret", "--json"])
+            .input(secret.clone())
+            .run();
+        assert_eq!(stored.code, Some(0), "{stored}");
+        let memory: serde_json::Value = serde_json::from_str(&stored.stdout).unwrap();
+        assert_eq!(memory["content"], secret.as_str());
+    }
+}
+
+#[test]
+fn a_foreign_database_is_left_alone_and_said_once() {
+    let env = env();
+    env.write(crate::DATABASE, crate::foreign_database());
+    assert_snapshot!(env.ralph(["memory", "add", "kept all the same"]).run(), @"
+    exit 0
+    --- stdout
+    Memory stored: mem-1737372000-910a
+    --- stderr
+    Warning: The note is safe, but its history was not recorded: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone.
+    Hint: move that file away, and ralph starts a history of its own.
+    ");
+    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
+    exit 0
+    --- stdout
+    ID                   TYPE     CREATED     TAGS  MEMORY
+    mem-1737372000-910a  pattern  2025-01-20        kept all the same
+
+    Showing 1 memory
+    ");
+    let id = ids(&env, &["memory", "list"]).remove(0);
+    env.ok(["memory", "edit", &id, "--content", "changed"]);
+    env.ok(["memory", "delete", &id]);
+    assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
+    exit 1
+    --- stderr
+    Error: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone
+    ");
+    let inside: Vec<_> = env
+        .tree()
+        .into_iter()
+        .filter(|(name, _)| name.starts_with(".ralph/"))
+        .collect();
+    assert_eq!(
+        inside,
+        [
+            (".ralph/".to_owned(), Vec::new()),
+            (crate::DATABASE.to_owned(), crate::foreign_database())
+        ],
+        "not a byte of it changed, and nothing lies beside it"
+    );
+}

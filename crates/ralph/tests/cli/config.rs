@@ -1,0 +1,247 @@
+//! `.ralph.toml`, the variables of the environment, and what wins.
+
+use insta::assert_snapshot;
+use ralph_testkit::TestEnv;
+
+use crate::{env, ids, json, sample};
+
+const CONFIG: &str = ".ralph.toml";
+
+/// The ends of the ids that `prime` chooses, with these flags and this environment.
+fn primed(env: &TestEnv, flags: &[&str], variables: &[(&str, &str)]) -> Vec<String> {
+    let mut invocation = env.ralph(["memory", "prime", "--json"].into_iter().chain(flags.iter().copied()));
+    for (name, value) in variables {
+        invocation = invocation.env(name, value);
+    }
+    let ended = invocation.run();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended}");
+    let memories: Vec<serde_json::Value> = serde_json::from_str(&ended.stdout).unwrap();
+    let ids = memories.iter().filter_map(|memory| memory["id"].as_str());
+    ids.filter_map(|id| id.rsplit('-').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn a_flag_wins_over_the_environment_and_that_over_the_file() {
+    let env = sample();
+    env.write(CONFIG, "[memories]\nfilter.types = [\"fix\"]\nfilter.recent = 1\n");
+    assert_eq!(primed(&env, &[], &[]), ["e5f6"]);
+    let variable = ("RALPH_MEMORIES_FILTER_TYPES", "pattern, fix");
+    assert_eq!(primed(&env, &[], &[variable]), ["a1b2", "e5f6"]);
+    assert_eq!(primed(&env, &["--type", "pattern"], &[variable]), ["a1b2"]);
+    assert_eq!(
+        primed(&env, &[], &[("RALPH_MEMORIES_FILTER_TYPES", "")]),
+        ["e5f6"],
+        "empty counts as not set"
+    );
+    assert_eq!(primed(&env, &["--recent", "9999", "--type", "decision"], &[]), ["c3d4"]);
+    assert_eq!(primed(&env, &[], &[("RALPH_MEMORIES_FILTER_RECENT", "0")]), ["e5f6"]);
+    assert_eq!(
+        primed(&env, &[], &[("RALPH_MEMORIES_FILTER_RECENT", "4294967295")]),
+        ["e5f6"]
+    );
+}
+
+#[test]
+fn filters_of_the_configuration_do_not_hide_notes_from_the_other_commands() {
+    let env = sample();
+    env.write(
+        CONFIG,
+        "[memories]\nenabled = false\ninject = \"none\"\nfilter.tags = [\"none\"]\n",
+    );
+    assert_eq!(primed(&env, &[], &[]), [""; 0]);
+    assert_eq!(ids(&env, &["memory", "list"]).len(), 4);
+    assert_eq!(ids(&env, &["memory", "search", "database"]).len(), 2);
+}
+
+#[test]
+fn an_unknown_key_is_one_warning_with_the_nearest_key() {
+    let env = sample();
+    env.write(
+        CONFIG,
+        "[memories]\nbudgt = 5\n\n[memory]\nx = 1\n\n[memories.filter]\ncolour = \"red\"\n",
+    );
+    let listed = env.ralph(["memory", "list", "--last", "1", "--format", "quiet"]).run();
+    assert_snapshot!(listed, @"
+    exit 0
+    --- stdout
+    mem-1737372000-a1b2
+    --- stderr
+    Warning: .ralph.toml:2: memories.budgt is not known; did you mean memories.budget?
+    Warning: .ralph.toml:8: memories.filter.colour is not known; known: enabled, inject, budget, skill_injection, path, filter.types, filter.tags, filter.recent.
+    Warning: .ralph.toml:4: [memory] is not known; did you mean [memories]?
+    ");
+}
+
+#[test]
+fn a_value_that_cannot_be_is_one_line_with_its_place() {
+    let env = sample();
+    let refused = |text: &str| {
+        env.write(CONFIG, text);
+        env.ralph(["memory", "list"]).run()
+    };
+    assert_snapshot!(refused("[memories]\nenabled = true\nbudget = \"many\"\n"), @r#"
+    exit 1
+    --- stderr
+    Error: .ralph.toml:3: memories.budget is "many"; allowed is a whole number from 0 to 4294967295
+    "#);
+    assert_snapshot!(refused("[memories]\ninject = \"always\"\n"), @r#"
+    exit 1
+    --- stderr
+    Error: .ralph.toml:2: memories.inject is "always"; allowed is "auto", "manual" or "none"
+    "#);
+    assert_snapshot!(refused("[memories]\nfilter.types = [\"fixes\"]\n"), @r#"
+    exit 1
+    --- stderr
+    Error: .ralph.toml:2: memories.filter.types is ["fixes"]; allowed is a list of "pattern", "decision", "fix" or "context"
+    "#);
+    assert_snapshot!(refused("memories = 3\n"), @"
+    exit 1
+    --- stderr
+    Error: .ralph.toml:1: memories is 3; allowed is a table of keys
+    ");
+    assert_snapshot!(refused("[limits]\niteration_time = \"soon\"\n"), @r#"
+    exit 1
+    --- stderr
+    Error: .ralph.toml:2: limits.iteration_time is "soon"; allowed is a time such as "2h", "1h30m" or "120s", or whole seconds, up to 3650 days
+    "#);
+    assert_snapshot!(refused("[memories\nbudget = 1\n"), @"
+    exit 1
+    --- stderr
+    Error: .ralph.toml:1: this is not TOML: unclosed table, expected `]`
+    ");
+    env.write(CONFIG, b"[memories]\n# \xff\n");
+    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
+    exit 1
+    --- stderr
+    Error: .ralph.toml is not UTF-8 text (byte 13)
+    ");
+    std::fs::remove_file(env.path(CONFIG)).unwrap();
+    std::fs::create_dir(env.path(CONFIG)).unwrap();
+    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
+    exit 1
+    --- stderr
+    Error: cannot read [TMP]/project/.ralph.toml: is a directory
+    ");
+}
+
+#[test]
+fn a_bad_variable_is_named() {
+    let env = sample();
+    let refused = env.ralph(["memory", "list"]).env("RALPH_MEMORIES_BUDGET", "lots").run();
+    assert_snapshot!(refused, @r#"
+    exit 1
+    --- stderr
+    Error: RALPH_MEMORIES_BUDGET: memories.budget is "lots"; allowed is a whole number from 0 to 4294967295
+    "#);
+    assert_snapshot!(env.ralph(["memory", "list"]).env("RALPH_NOW", "now").run(), @r#"
+    exit 1
+    --- stderr
+    Error: RALPH_NOW is "now", which is not an RFC 3339 time: expected four digit year (or leading sign for six digit year), but found end of input
+    "#);
+    assert_snapshot!(env.ralph(["memory", "list"]).env("RALPH_SEED", "x").run(), @r#"
+    exit 1
+    --- stderr
+    Error: RALPH_SEED is "x", which is not a number: invalid digit found in string
+    "#);
+}
+
+#[test]
+fn colours_follow_flag_environment_and_file() {
+    let env = sample();
+    let colored = |flags: &[&str], variables: &[(&str, &str)]| {
+        let mut invocation = env.ralph(["memory", "show", "mem-1700"].into_iter().chain(flags.iter().copied()));
+        for (name, value) in variables {
+            invocation = invocation.env(name, value);
+        }
+        invocation.run().stdout.contains("\u{1b}[1m")
+    };
+    assert!(!colored(&[], &[]), "a pipe has none");
+    assert!(colored(&["--color", "always"], &[("NO_COLOR", "1")]));
+    assert!(colored(&[], &[("RALPH_UI_COLOR", "always")]));
+    assert!(!colored(&[], &[("RALPH_UI_COLOR", "always"), ("NO_COLOR", "1")]));
+    env.write(CONFIG, "[ui]\ncolor = \"always\"\n");
+    assert!(colored(&[], &[]));
+    assert!(!colored(&[], &[("RALPH_UI_COLOR", "never")]));
+    assert!(!colored(&["--color", "never"], &[]));
+    assert!(
+        !colored(&["--color", "auto"], &[]),
+        "the flag wins, and this is no terminal"
+    );
+}
+
+#[test]
+fn the_settings_of_earlier_tools_hold_after_init() {
+    let env = sample();
+    env.write(
+        "ralph.yml",
+        "cli: {backend: claude}\nmemories:\n  enabled: true\n  inject: manual\n  budget: 1500\n  filter:\n    types: [fix]\n",
+    );
+    env.write(
+        ".ralph/config.sh",
+        "#!/bin/sh\nexport MEMORIES_ENABLED=false\nMEMORIES_BUDGET=\"900\" # tokens\ntouch ran\n",
+    );
+    let taken = env.ralph(["init"]).run();
+    assert_snapshot!(taken, @r#"
+    exit 0
+    --- stdout
+    created .ralph.toml
+    took over from ralph.yml: memories.enabled = true, memories.inject = "manual", memories.budget = 1500, memories.filter.types = ["fix"]
+    took over from .ralph/config.sh: guardrails.enabled = false, guardrails.budget = 900
+    created .ralph/knowledge/
+    created .ralph/features/
+    created .ralph/progress.db
+    created .agent/guardrails.md
+    added 6 lines to .gitignore
+    --- stderr
+    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    "#);
+    let set: Vec<String> = env
+        .read(CONFIG)
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(
+        set[..8],
+        [
+            "[memories]",
+            "enabled = true",
+            "inject = \"manual\"",
+            "budget = 1500",
+            "filter.types = [\"fix\"]",
+            "[guardrails]",
+            "enabled = false",
+            "budget = 900"
+        ]
+    );
+    assert!(!env.path("ran").exists(), "the script is read, never run");
+    assert_eq!(primed(&env, &[], &[]), ["e5f6"]);
+}
+
+#[test]
+fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
+    let env = env();
+    env.write("ralph.yml", "memories:\n  inject: always\n");
+    env.write(
+        ".ralph/config.sh",
+        "MEMORIES_BUDGET=$((2 * 500))\nMEMORIES_ENABLED=false\n",
+    );
+    assert_snapshot!(env.ralph(["init"]).run(), @r#"
+    exit 0
+    --- stdout
+    created .ralph.toml
+    took over from .ralph/config.sh: guardrails.enabled = false
+    created .agent/
+    created .ralph/knowledge/
+    created .ralph/features/
+    created .ralph/progress.db
+    created .agent/memories.md
+    created .agent/guardrails.md
+    added 6 lines to .gitignore
+    --- stderr
+    Warning: ralph.yml was not taken over: memories.inject is "always"; allowed is "auto", "manual" or "none".
+    Warning: .ralph/config.sh:1: MEMORIES_BUDGET was not taken over: only a shell could tell its value.
+    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    "#);
+    assert_eq!(json(&env, &["memory", "list", "--json"]), serde_json::json!([]));
+}

@@ -1,0 +1,96 @@
+//! `ralph memory delete`.
+
+use insta::assert_snapshot;
+
+use crate::{MEMORIES, SAMPLE, env, ids, names, sample};
+
+#[test]
+fn deletion_takes_the_entry_and_nothing_else() {
+    let env = sample();
+    assert_snapshot!(env.ralph(["memory", "delete", "mem-1737372000-a1b2"]).run(), @"
+    exit 0
+    --- stdout
+    Memory deleted: mem-1737372000-a1b2
+    ");
+    let entry = "\n### mem-1737372000-a1b2\n> Handlers return { success, data }.\n> Errors too.\n\
+                 <!-- tags: api, http | created: 2025-01-20 -->\n";
+    assert!(SAMPLE.contains(entry));
+    assert_eq!(env.read(MEMORIES), SAMPLE.replace(entry, ""));
+}
+
+#[test]
+fn several_ids_and_beginnings_are_deleted_together() {
+    let env = sample();
+    let deleted = env
+        .ralph([
+            "memory",
+            "delete",
+            "mem-1737372",
+            "mem-1700000000-c3d4",
+            "mem-1700000000-c3d4",
+        ])
+        .run();
+    assert_snapshot!(deleted, @"
+    exit 0
+    --- stdout
+    Memory deleted: mem-1737372000-a1b2
+    Memory deleted: mem-1700000000-c3d4
+    ");
+    assert_eq!(
+        ids(&env, &["memory", "list"]),
+        ["mem-1736000000-g7h8", "mem-1737300000-e5f6"]
+    );
+}
+
+#[test]
+fn when_one_is_not_there_none_is_deleted() {
+    let env = sample();
+    let refused = env
+        .ralph(["memory", "delete", "mem-1737372000-a1b2", "mem-1737372000-ffff"])
+        .run();
+    assert_snapshot!(refused, @"
+    exit 1
+    --- stderr
+    Error: Memory not found: mem-1737372000-ffff
+    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    ");
+    assert_snapshot!(env.ralph(["memory", "delete", "mem-17373"]).run(), @"
+    exit 1
+    --- stderr
+    Error: mem-17373 is the beginning of 2 ids: mem-1737372000-a1b2, mem-1737300000-e5f6
+    Hint: give more of the id
+    ");
+    assert_snapshot!(env.ralph(["memory", "delete"]).run(), @"
+    exit 2
+    --- stderr
+    error: the following required arguments were not provided:
+      <ID>...
+
+    Usage: ralph memory delete <ID>...
+
+    For more information, try '--help'.
+    ");
+    assert_eq!(env.read(MEMORIES), SAMPLE);
+}
+
+#[test]
+fn in_an_empty_project_there_is_nothing_to_delete_and_nothing_is_made() {
+    let env = env();
+    assert_snapshot!(env.ralph(["memory", "delete", "mem-1737372000-a1b2"]).run(), @"
+    exit 1
+    --- stderr
+    Error: Memory not found: mem-1737372000-a1b2
+    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    ");
+    assert_eq!(names(&env), [""; 0]);
+}
+
+#[test]
+fn what_people_wrote_stays_byte_for_byte() {
+    let env = env();
+    let before = "\u{feff}# Memories\r\n\r\nours\r\n## Mine \r\n> quote\r\n## Fixes\r\n";
+    let after = "\r\n```\r\n### mem-2-0000\r\n> in a fence\r\n```\r\n### mem-broken\r\n> x";
+    env.write(MEMORIES, format!("{before}\r\n### mem-1-0000\r\n> gone\r\n{after}"));
+    env.ok(["memory", "delete", "mem-1-0000"]);
+    assert_eq!(env.read(MEMORIES), format!("{before}{after}"));
+}

@@ -1,0 +1,226 @@
+//! `ralph memory list`.
+
+use insta::assert_snapshot;
+
+use crate::{MEMORIES, add, env, ids, json, sample};
+
+#[test]
+fn notes_are_listed_oldest_first() {
+    assert_snapshot!(sample().ralph(["memory", "list"]).run(), @"
+    exit 0
+    --- stdout
+    ID                   TYPE      CREATED     TAGS               MEMORY
+    mem-1700000000-c3d4  decision  2023-11-14  storage, database  Chose SQLite for events: one file, no server
+    mem-1736000000-g7h8  context   2025-01-04                     The billing service belongs to team Falcon.
+    mem-1737300000-e5f6  fix       2025-01-19  docker, Database   ECONNREFUSED on port 5432: the database is down
+    mem-1737372000-a1b2  pattern   2025-01-20  api, http          Handlers return { success, data }.
+
+    Showing 4 memories
+    ");
+}
+
+#[test]
+fn without_notes_there_is_a_sentence_and_json_is_an_empty_list() {
+    let env = env();
+    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
+    exit 0
+    --- stdout
+    No memories yet.
+    ");
+    assert_snapshot!(env.ralph(["memory", "list", "--json"]).run(), @"
+    exit 0
+    --- stdout
+    []
+    ");
+    assert_snapshot!(env.ralph(["memory", "list", "--format", "markdown"]).run(), @"exit 0");
+    assert_snapshot!(env.ralph(["memory", "list", "--format", "quiet"]).run(), @"exit 0");
+    assert_eq!(crate::names(&env), [""; 0], "looking makes nothing");
+}
+
+#[test]
+fn json_has_exactly_the_keys_that_other_tools_read() {
+    let env = sample();
+    let last = env.ralph(["memory", "list", "--last", "1", "--format", "json"]).run();
+    assert_snapshot!(last, @r#"
+    exit 0
+    --- stdout
+    [
+      {
+        "id": "mem-1737372000-a1b2",
+        "memory_type": "pattern",
+        "content": "Handlers return { success, data }.\nErrors too.",
+        "tags": [
+          "api",
+          "http"
+        ],
+        "created": "2025-01-20"
+      }
+    ]
+    "#);
+    let all = json(&env, &["memory", "list", "--json"]);
+    for memory in all.as_array().unwrap() {
+        let keys: Vec<&String> = memory.as_object().unwrap().keys().collect();
+        assert_eq!(keys, ["id", "memory_type", "content", "tags", "created"]);
+    }
+}
+
+#[test]
+fn markdown_is_what_stands_in_the_file() {
+    let env = sample();
+    let printed = env
+        .ralph(["memory", "list", "--last", "2", "--format", "markdown"])
+        .run();
+    assert_snapshot!(printed, @"
+    exit 0
+    --- stdout
+    ### mem-1737300000-e5f6
+    > ECONNREFUSED on port 5432: the database is down
+    <!-- tags: docker, Database | created: 2025-01-19 -->
+
+    ### mem-1737372000-a1b2
+    > Handlers return { success, data }.
+    > Errors too.
+    <!-- tags: api, http | created: 2025-01-20 -->
+    ");
+}
+
+#[test]
+fn filters_narrow_the_list() {
+    let env = sample();
+    let [pattern, decision, fix, context] = ["a1b2", "c3d4", "e5f6", "g7h8"];
+    for (flags, expected) in [
+        (vec!["--type", "fix"], vec![fix]),
+        (vec!["-t", "Pattern"], vec![pattern]),
+        (vec!["-t", "fix,context"], vec![context, fix]),
+        (vec!["-t", "fix", "-t", "context"], vec![context, fix]),
+        (vec!["--tags", "database"], vec![decision, fix]),
+        (vec!["--tags", "http, docker"], vec![fix, pattern]),
+        (vec!["--tags", "data"], vec![]),
+        (vec!["--last", "1"], vec![pattern]),
+        (vec!["--last", "2"], vec![fix, pattern]),
+        (vec!["--last", "99"], vec![decision, context, fix, pattern]),
+        (vec!["--last", "0"], vec![]),
+        (vec!["--last", "1", "--tags", "database"], vec![fix]),
+        (
+            vec!["--type", "decision", "--tags", "database", "--last", "5"],
+            vec![decision],
+        ),
+    ] {
+        let arguments: Vec<&str> = ["memory", "list"].into_iter().chain(flags.iter().copied()).collect();
+        let found = ids(&env, &arguments);
+        let suffixes: Vec<&str> = found.iter().filter_map(|id| id.rsplit('-').next()).collect();
+        assert_eq!(suffixes, expected, "{flags:?}");
+    }
+    assert_snapshot!(env.ralph(["memory", "list", "--tags", "nothing"]).run(), @"
+    exit 0
+    --- stdout
+    No matching memories found
+    ");
+}
+
+#[test]
+fn recent_counts_days_in_utc_and_includes_the_first() {
+    let env = sample();
+    let recent = |days: &str, now: &str| {
+        let listed = env.ralph(["memory", "list", "--recent", days, "--format", "quiet"]);
+        listed.env("RALPH_NOW", now).run().stdout.lines().count()
+    };
+    let (end_of_day, next_day) = ("2025-01-20T23:59:59Z", "2025-01-21T00:00:00Z");
+    assert_eq!(recent("0", end_of_day), 1, "today");
+    assert_eq!(recent("1", end_of_day), 2, "yesterday too");
+    assert_eq!(recent("0", next_day), 0);
+    assert_eq!(recent("1", next_day), 1);
+    // The same moment written with another offset is the same day in UTC.
+    assert_eq!(recent("0", "2025-01-21T01:30:00+02:00"), 1);
+    assert_eq!(
+        recent("16", end_of_day),
+        3,
+        "an entry without a tags line has the day of its id"
+    );
+    assert_eq!(recent("15", end_of_day), 2);
+    assert_eq!(recent("4294967295", end_of_day), 4, "longer than the calendar");
+}
+
+#[test]
+fn the_order_is_day_then_the_second_of_the_id_then_position() {
+    let env = env();
+    env.write(
+        MEMORIES,
+        "### mem-5-0000\n> a\n<!-- tags:  | created: 2025-01-02 -->\n### mem-9-0000\n> b\n\
+         <!-- tags:  | created: 2025-01-01 -->\n### mem-7-0001\n> c\n<!-- tags:  | created: 2025-01-02 -->\n\
+         ## Fixes\n### mem-7-0000\n> d\n<!-- tags:  | created: 2025-01-02 -->\n",
+    );
+    let oldest_first = ["mem-9-0000", "mem-5-0000", "mem-7-0001", "mem-7-0000"];
+    assert_eq!(ids(&env, &["memory", "list"]), oldest_first);
+    assert_eq!(
+        ids(&env, &["memory", "list", "--last", "2"]),
+        ["mem-7-0001", "mem-7-0000"]
+    );
+}
+
+#[test]
+fn blocks_that_cannot_be_read_are_named_on_the_way() {
+    let env = env();
+    let block = "### mem-bad\n> lost\n";
+    env.write(
+        MEMORIES,
+        format!(
+            "## Ideas\n### mem-1-0000\n> there\n## Fixes\n{}### mem-2-0000\n> read\n",
+            block.repeat(4)
+        ),
+    );
+    assert_snapshot!(env.ralph(["memory", "list"]).run(), @r#"
+    exit 0
+    --- stdout
+    ID          TYPE  CREATED     TAGS  MEMORY
+    mem-2-0000  fix   1970-01-01        read
+
+    Showing 1 memory
+    --- stderr
+    Warning: .agent/memories.md:1: the section "Ideas" is none of this file's, so its entry is not read.
+    Warning: .agent/memories.md:5: "mem-bad" is not a valid id, so this block is not read.
+    Warning: .agent/memories.md:7: "mem-bad" is not a valid id, so this block is not read.
+    Warning: .agent/memories.md has 2 more problems; `ralph memory validate` lists all.
+    "#);
+}
+
+#[test]
+fn a_reader_that_stops_early_is_no_error() {
+    let env = env();
+    let entries: String = (0..3000)
+        .map(|n| format!("### mem-{n}-0000\n> {}\n", "a long line ".repeat(9)))
+        .collect();
+    env.write(MEMORIES, entries);
+    let piped = env
+        .sh("{ \"$RALPH\" memory list; echo \"exit $?\" >&2; } | head -1")
+        .run();
+    assert_snapshot!(piped, @"
+    exit 0
+    --- stdout
+    ID             TYPE     CREATED     TAGS  MEMORY
+    --- stderr
+    exit 0
+    ");
+    let piped = env
+        .sh("{ \"$RALPH\" memory list --json; echo \"exit $?\" >&2; } | true")
+        .run();
+    assert_snapshot!(piped, @"
+    exit 0
+    --- stderr
+    exit 0
+    ");
+}
+
+#[test]
+fn one_memory_is_one_memory() {
+    let env = env();
+    add(&env, "alone");
+    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
+    exit 0
+    --- stdout
+    ID                   TYPE     CREATED     TAGS  MEMORY
+    mem-1737372000-910a  pattern  2025-01-20        alone
+
+    Showing 1 memory
+    ");
+}

@@ -1,0 +1,118 @@
+//! The command as a user meets it: what it prints, what it says, how it ends, and what is on disk afterwards.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+
+mod add;
+mod bad_input;
+mod completions;
+mod config;
+mod delete;
+mod demo;
+mod edit;
+mod faults;
+mod init;
+mod languages;
+mod list;
+mod memory_init;
+mod overview;
+mod places;
+mod prime;
+mod restore;
+mod search;
+mod show;
+mod terminal;
+mod validate;
+mod worktrees;
+
+use ralph_testkit::TestEnv;
+
+/// The file of memories in its usual place.
+const MEMORIES: &str = ".agent/memories.md";
+/// The database of facts.
+const DATABASE: &str = ".ralph/progress.db";
+
+/// A file of several years, kinds and tags, out of order, as people leave it.
+const SAMPLE: &str = "\
+# Memories
+
+Read me first: this file is ours.
+
+## Patterns
+
+### mem-1737372000-a1b2
+> Handlers return { success, data }.
+> Errors too.
+<!-- tags: api, http | created: 2025-01-20 -->
+
+## Decisions
+
+### mem-1700000000-c3d4
+> Chose SQLite for events: one file, no server
+<!-- tags: storage, database | created: 2023-11-14 -->
+
+## Fixes
+
+### mem-1737300000-e5f6
+> ECONNREFUSED on port 5432: the database is down
+<!-- tags: docker, Database | created: 2025-01-19 -->
+
+## Context
+
+### mem-1736000000-g7h8
+> The billing service belongs to team Falcon.
+";
+
+fn env() -> TestEnv {
+    TestEnv::new(env!("CARGO_BIN_EXE_ralph"))
+}
+
+/// A project with [`SAMPLE`] in it and nothing else.
+fn sample() -> TestEnv {
+    let env = env();
+    env.write(MEMORIES, SAMPLE);
+    env
+}
+
+/// Adds a memory and returns its id.
+#[track_caller]
+fn add(env: &TestEnv, text: &str) -> String {
+    env.ok(["memory", "add", text, "--format", "quiet"])
+        .trim_end()
+        .to_owned()
+}
+
+/// The ids that a command with `--format quiet` prints.
+#[track_caller]
+fn ids(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
+    let printed = env.ok(arguments.iter().copied().chain(["--format", "quiet"]));
+    printed.lines().map(str::to_owned).collect()
+}
+
+/// What a command prints as JSON.
+#[track_caller]
+fn json(env: &TestEnv, arguments: &[&str]) -> serde_json::Value {
+    let printed = env.ok(arguments.iter().copied());
+    serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error} in {printed}"))
+}
+
+/// The names of everything in the project.
+fn names(env: &TestEnv) -> Vec<String> {
+    env.tree().into_iter().map(|(name, _)| name).collect()
+}
+
+/// What differs between two looks at the project. SQLite keeps its locks in `-shm`, which holds nothing of ours.
+fn changes(before: &[(String, Vec<u8>)], after: &[(String, Vec<u8>)]) -> Vec<String> {
+    let changed = after.iter().filter(|entry| !before.contains(entry));
+    let gone = before
+        .iter()
+        .filter(|(name, _)| !after.iter().any(|(other, _)| other == name));
+    let names = changed.chain(gone).map(|(name, _)| name.clone());
+    names.filter(|name| !name.ends_with("-shm")).collect()
+}
+
+/// A database of another tool: its header has `application_id` 0 and `user_version` 4.
+fn foreign_database() -> Vec<u8> {
+    let mut bytes = vec![0; 4096];
+    bytes[..16].copy_from_slice(b"SQLite format 3\0");
+    bytes[63] = 4;
+    bytes
+}

@@ -1,0 +1,95 @@
+//! `ralph` alone, `--help` and `--version`.
+
+use insta::assert_snapshot;
+
+use crate::{MEMORIES, add, env, names, sample};
+
+#[test]
+fn an_empty_folder_is_told_to_begin() {
+    let env = env();
+    assert_snapshot!(env.ralph([]).run(), @"
+    exit 0
+    --- stdout
+    Project  [TMP]/project
+    Notes    none yet
+    Next     ralph init    # set this project up
+    ");
+    assert_eq!(names(&env), [""; 0]);
+}
+
+#[test]
+fn the_next_command_follows_from_how_things_stand() {
+    let env = env();
+    env.ok(["init"]);
+    assert_snapshot!(env.ralph([]).run(), @r#"
+    exit 0
+    --- stdout
+    Project  [TMP]/project
+    Notes    none yet
+    Next     ralph memory add "TEXT"    # keep the first note
+    "#);
+    add(&env, "one");
+    env.ok(["memory", "add", "two", "-t", "fix"]);
+    assert_snapshot!(env.ralph([]).run(), @"
+    exit 0
+    --- stdout
+    Project  [TMP]/project
+    Notes    2 memories in .agent/memories.md (1 pattern, 1 fix)
+    Next     ralph memory prime --budget 2000    # for an agent's start
+    ");
+    env.write(MEMORIES, "### mem-1-0000\n> by hand\n");
+    assert_snapshot!(env.ralph([]).run(), @"
+    exit 0
+    --- stdout
+    Project  [TMP]/project
+    Notes    1 memory in .agent/memories.md (1 pattern)
+    Gone     2 notes can be brought back: ralph memory restore --list
+    Next     ralph memory prime --budget 2000    # for an agent's start
+    --- stderr
+    Warning: 2 notes are gone from .agent/memories.md without having been deleted; an old version of the file may have been saved over it.
+      mem-1737372000-910a  one
+      mem-1737372000-beeb  two
+    Hint: `ralph memory restore ID` brings one back, `ralph memory restore --list` lists them.
+    ");
+}
+
+#[test]
+fn notes_are_counted_by_kind() {
+    assert_snapshot!(sample().ralph([]).run(), @"
+    exit 0
+    --- stdout
+    Project  [TMP]/project
+    Notes    4 memories in .agent/memories.md (1 pattern, 1 decision, 1 fix, 1 context)
+    Next     ralph init    # set this project up
+    ");
+}
+
+#[test]
+fn help_names_every_command() {
+    let env = env();
+    let help = env.ok(["--help"]);
+    for word in [
+        "init",
+        "demo",
+        "memory",
+        "tools",
+        "completions",
+        "--root",
+        "--color",
+        "Examples:",
+    ] {
+        assert!(help.contains(word), "{word} in {help}");
+    }
+    let memory = env.ok(["memory", "--help"]);
+    for word in [
+        "add", "search", "list", "show", "edit", "delete", "restore", "prime", "validate", "init",
+    ] {
+        assert!(
+            memory.lines().any(|line| line.trim_start().starts_with(word)),
+            "{word} in {memory}"
+        );
+        let help = env.ok(["memory", word, "--help"]);
+        assert!(help.contains("Usage: ralph memory "), "{help}");
+    }
+    assert_eq!(env.ok(["--version"]), format!("ralph {}\n", env!("CARGO_PKG_VERSION")));
+}

@@ -1,0 +1,85 @@
+//! What a terminal gets, through `script` of util-linux: signs and colours, and no stored escape sequence.
+
+use insta::assert_snapshot;
+use ralph_testkit::{Finished, TestEnv};
+
+use crate::env;
+
+/// Runs a command at a terminal; what it shows, with escape characters as `^[`.
+fn at_terminal(env: &TestEnv, command: &str) -> Finished {
+    let mut shown = env
+        .sh(&format!("script -qec '\"$RALPH\" {command}' /dev/null"))
+        .env("TERM", "xterm")
+        .run();
+    shown.stdout = shown.stdout.replace("\r\n", "\n").replace('\u{1b}', "^[");
+    shown
+}
+
+#[test]
+fn results_have_a_sign_in_front() {
+    let env = env();
+    assert_snapshot!(at_terminal(&env, "memory add one"), @"
+    exit 0
+    --- stdout
+    📝 Memory stored: mem-1737372000-910a
+    ");
+    assert_snapshot!(at_terminal(&env, "memory edit mem-1 --tags x"), @"
+    exit 0
+    --- stdout
+    📝 Memory updated: mem-1737372000-910a
+    ");
+    assert_snapshot!(at_terminal(&env, "memory delete mem-1"), @"
+    exit 0
+    --- stdout
+    🗑️  Memory deleted: mem-1737372000-910a
+    ");
+    assert_snapshot!(at_terminal(&env, "memory restore mem-1"), @"
+    exit 0
+    --- stdout
+    📝 Memory restored: mem-1737372000-910a
+    ");
+    assert_snapshot!(at_terminal(&env, "memory show mem-1"), @"
+    exit 0
+    --- stdout
+    ^[[1mmem-1737372000-910a^[[0m  pattern, 2025-01-20
+    ^[[2mtags^[[0m  x
+
+    one
+    ");
+    assert_snapshot!(at_terminal(&env, "memory show mem-9"), @"
+    exit 1
+    --- stdout
+    ^[[1;31mError:^[[0m Memory not found: mem-9
+    ^[[1mHint:^[[0m `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    ");
+    assert_snapshot!(at_terminal(&env, "--color never memory show mem-9"), @"
+    exit 1
+    --- stdout
+    Error: Memory not found: mem-9
+    Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    ");
+}
+
+#[test]
+fn stored_escape_sequences_are_shown_and_not_obeyed() {
+    let env = env();
+    let hostile = "red \u{1b}[31m title \u{1b}]0;x\u{7} \u{9b}2J";
+    env.ok(["memory", "add", hostile, "--reason", hostile]);
+    for command in [
+        "memory list",
+        "memory show mem-1",
+        "memory show mem-1 --format markdown",
+        "memory show mem-1 --history",
+        "memory prime",
+        "memory search red",
+        "memory list --json",
+    ] {
+        let shown = at_terminal(&env, &format!("--color never {command}"));
+        assert_eq!(shown.code, Some(0), "{shown}");
+        assert!(shown.stdout.contains("red "), "{command}: {shown}");
+        let obeyed = shown.stdout.contains("^[") || shown.stdout.contains(['\u{7}', '\u{9b}']);
+        assert!(!obeyed, "{command}: {:?}", shown.stdout);
+    }
+    let piped = env.ok(["memory", "list", "--format", "markdown"]);
+    assert!(piped.contains(hostile), "a pipe gets the text as it is");
+}

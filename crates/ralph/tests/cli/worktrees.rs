@@ -1,0 +1,168 @@
+//! Notes and git: worktrees that share a log, commits that come and go, files that must not be committed.
+
+use insta::assert_snapshot;
+use ralph_testkit::TestEnv;
+
+use crate::{DATABASE, MEMORIES, add, env, ids};
+
+const EMPTY: &str = "# Memories\n\n## Patterns\n";
+
+/// A repository with one commit.
+fn repository() -> TestEnv {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.write(MEMORIES, EMPTY);
+    commit(&env, "first");
+    env
+}
+
+fn commit(env: &TestEnv, message: &str) {
+    env.git(["add", "--all", "--", ".", ":!*.lock"]);
+    env.git(["commit", "--quiet", "--allow-empty", "--message", message]);
+}
+
+#[test]
+fn without_init_the_database_stays_out_of_git() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    add(&env, "no init was run");
+    let status = env.git(["status", "--porcelain", "--untracked-files=all"]);
+    let files: Vec<&str> = status.lines().collect();
+    assert!(files.contains(&"?? .agent/memories.md"), "{files:?}");
+    assert!(!status.contains(".ralph"), "{files:?}");
+}
+
+#[test]
+fn after_init_only_what_should_be_shared_is_untracked() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.ok(["init"]);
+    add(&env, "shared");
+    env.ok(["memory", "list"]);
+    let status = env.git(["status", "--porcelain", "--untracked-files=all"]);
+    assert_snapshot!(status, @"
+    ?? .agent/guardrails.md
+    ?? .agent/memories.md
+    ?? .gitignore
+    ?? .ralph.toml
+    ");
+}
+
+#[test]
+fn linked_worktrees_share_the_log_of_the_main_one() {
+    let env = repository();
+    let linked = env.beside("linked");
+    env.git(["worktree", "add", "--quiet", "--detach", "../linked"]);
+    let here = add(&env, "in the main worktree");
+    let there = env
+        .ralph(["memory", "add", "in the linked one", "--format", "quiet"])
+        .folder(&linked)
+        .run();
+    assert_eq!((there.code, there.stderr.as_str()), (Some(0), ""));
+    let there = there.stdout.trim_end().to_owned();
+    assert_ne!(here, there, "the log knows the ids of both");
+    assert!(!linked.join(".ralph").exists());
+    assert_eq!(ids(&env, &["memory", "list"]), [here.as_str()], "each has its own file");
+
+    let history = env.ralph(["memory", "show", &there, "--history", "--json"]).run();
+    assert_snapshot!(history, @r#"
+    exit 0
+    --- stdout
+    [
+      {
+        "version": 1,
+        "at": "2025-01-20T11:20:00Z",
+        "change": "added",
+        "file": ".agent/memories.md",
+        "worktree": "linked",
+        "memory": {
+          "id": "mem-1737372000-beeb",
+          "memory_type": "pattern",
+          "content": "in the linked one",
+          "tags": [],
+          "created": "2025-01-20"
+        }
+      }
+    ]
+    "#);
+    // A save in one worktree is no loss in the other.
+    env.write(MEMORIES, EMPTY);
+    let said = env.ralph(["memory", "list"]).folder(&linked).run();
+    assert_eq!(said.stderr, "");
+    assert!(env.ralph(["memory", "list"]).run().stderr.contains(&here));
+    let gone = env.ralph(["memory", "restore", "--list"]).folder(&linked).run();
+    assert_eq!(gone.stdout, "Nothing is gone.\n");
+    let deep = linked.join("src");
+    std::fs::create_dir(&deep).unwrap();
+    let found = env.ralph(["memory", "list", "--format", "quiet"]).folder(&deep).run();
+    assert_eq!(found.stdout.trim_end(), there);
+}
+
+#[test]
+fn a_project_below_the_top_of_a_worktree_shares_its_log_too() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.write("app/.ralph.toml", "");
+    commit(&env, "first");
+    env.git(["worktree", "add", "--quiet", "--detach", "../linked"]);
+    let app = env.beside("linked").join("app");
+    let added = env.ralph(["memory", "add", "x"]).folder(&app).run();
+    assert_eq!(added.code, Some(0), "{added}");
+    assert!(env.path("app").join(DATABASE).exists());
+    assert!(app.join(MEMORIES).exists() && !app.join(".ralph").exists());
+}
+
+#[test]
+fn what_a_checkout_takes_is_no_alarm_and_can_be_had_all_the_same() {
+    let env = repository();
+    let id = add(&env, "only on main");
+    commit(&env, "with a note");
+    env.git(["checkout", "--quiet", "-b", "older", "HEAD~1"]);
+    assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
+    exit 0
+    --- stdout
+    No memories yet.
+    ");
+    assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
+    exit 0
+    --- stdout
+    ID                   GONE SINCE            HOW          MEMORY
+    mem-1737372000-910a  2025-01-20T11:20:00Z  checked out  only on main
+
+    Showing 1 memory
+    ");
+    env.git(["checkout", "--quiet", "main"]);
+    assert_eq!(ids(&env, &["memory", "list"]), [id.as_str()]);
+    assert_snapshot!(env.ralph(["memory", "show", &id, "--history"]).run(), @"
+    exit 0
+    --- stdout
+    ID                   VERSION  TIME                  CHANGE       MEMORY
+    mem-1737372000-910a  1        2025-01-20T11:20:00Z  added        only on main
+    mem-1737372000-910a  2        2025-01-20T11:20:00Z  checked out  only on main
+    mem-1737372000-910a  3        2025-01-20T11:20:00Z  returned     only on main
+
+    Showing 3 versions
+    ");
+    env.git(["checkout", "--quiet", "older"]);
+    env.ok(["memory", "restore", &id]);
+    assert_eq!(ids(&env, &["memory", "list"]), [id]);
+}
+
+#[test]
+fn packing_the_references_is_no_checkout() {
+    let env = repository();
+    let id = add(&env, "lost by a stale save");
+    env.git(["pack-refs", "--all"]);
+    env.write(MEMORIES, EMPTY);
+    let said = env.ralph(["memory", "list"]).run();
+    assert!(said.stderr.contains(&id), "{said}");
+}
+
+#[test]
+fn a_repository_without_commits_has_a_log_too() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    let id = add(&env, "early");
+    env.write(MEMORIES, EMPTY);
+    assert!(env.ralph(["memory", "list"]).run().stderr.contains(&id));
+}
