@@ -33,11 +33,12 @@ impl Seed {
     }
 
     /// The next number below a limit.
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit.max(1)
+        let below = (mixed ^ (mixed >> 31)) % limit.max(1) as u64;
+        usize::try_from(below).expect("it is below a usize")
     }
 }
 

@@ -10,6 +10,10 @@
     clippy::missing_safety_doc,
     reason = "names, signatures and contracts are libc's"
 )]
+#![expect(
+    clippy::cast_possible_truncation,
+    reason = "what the kernel returns fits what libc returns"
+)]
 #![cfg(target_os = "linux")]
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};

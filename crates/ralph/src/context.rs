@@ -36,7 +36,6 @@ pub(crate) struct Context<'a> {
     clock: ProgramClock,
     entropy: RefCell<ProgramEntropy>,
     notice: Box<dyn Fn(&Path) + 'a>,
-    head: Box<dyn Fn() -> Option<String>>,
 }
 
 impl<'a> Context<'a> {
@@ -58,7 +57,6 @@ impl<'a> Context<'a> {
         if global.color.is_none() {
             ui.configure(config.ui.color);
         }
-        let worktree = project.worktree.clone();
         Ok(Self {
             ui,
             project,
@@ -68,7 +66,6 @@ impl<'a> Context<'a> {
             notice: Box::new(|lock: &Path| {
                 ui.status(&format!("Waiting for another process that holds {} …", lock.display()));
             }),
-            head: Box::new(move || worktree.as_ref()?.head()),
         })
     }
 
@@ -93,8 +90,7 @@ impl<'a> Context<'a> {
             shelf,
             log: self.project.log_of(&path),
             path,
-            head: &*self.head,
-            prepare_folder: &paths::prepare_database_folder,
+            surroundings: &self.project,
             clock: &self.clock,
             patience: Patience {
                 notice_after: WAIT_NOTICE,

@@ -51,6 +51,12 @@ impl CommandError {
         self
     }
 
+    /// With the argument that it is about.
+    pub(crate) fn about(mut self, argument: &str) -> Self {
+        self.message = format!("{argument}: {}", self.message);
+        self
+    }
+
     /// The lines to print; none when there is nobody to read them.
     pub(crate) fn lines(&self) -> Option<(&str, Option<&str>)> {
         (self.kind != Kind::OutputClosed).then_some((&self.message, self.hint.as_deref()))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ralph_memory::capture::LogPlace;
+use ralph_memory::capture::{LogPlace, Surroundings};
 use ralph_model::Shelf;
 use ralph_notes::{FileError, create_folder, resolve, write_new_file};
 use ralph_store::NoteFile;
@@ -134,17 +134,40 @@ impl Project {
     }
 }
 
-/// Makes the folder of the database. Notes work without `init`, so nobody may have told git to leave the database alone:
-/// committed, it would come back old with the next checkout. The ignore file ignores itself too.
-pub(crate) fn prepare_database_folder(folder: &Path) -> Result<(), FileError> {
-    create_folder(folder)?;
-    let ignore = folder.join(".gitignore");
-    if ignore.exists() {
-        return Ok(());
+/// Notes work without `init`, so nobody may have told git to leave the database and the locks alone. A database that was
+/// committed comes back old with the next checkout, and a committed lock stands in a checkout's way. So the folders that
+/// ralph makes without `init` get an ignore file, which ignores itself too.
+impl Surroundings for Project {
+    fn head(&self) -> Option<String> {
+        self.worktree.as_ref()?.head()
     }
-    let lines =
-        "# Written by ralph, for projects without `ralph init`.\n/.gitignore\n/progress.db*\n/index.db*\n/runs/\n";
-    match write_new_file(&ignore, lines.as_bytes()) {
+
+    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
+        let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
+            return Ok(());
+        };
+        let lock = format!("{}.lock", name.to_string_lossy());
+        let ours = [self.root.join(AGENT), self.root.join(RALPH).join("agent")];
+        if folder.join(&lock).exists() || self.root.join(CONFIG).exists() || !ours.iter().any(|path| path == folder) {
+            return create_folder(folder);
+        }
+        let locks = [Shelf::Memories, Shelf::Guardrails].map(|shelf| format!("/{}.lock", shelf.file_name()));
+        make_folder_with_ignore(folder, &locks)
+    }
+
+    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
+        make_folder_with_ignore(folder, &["/progress.db*", "/index.db*", "/runs/"])
+    }
+}
+
+fn make_folder_with_ignore(folder: &Path, lines: &[impl AsRef<str>]) -> Result<(), FileError> {
+    create_folder(folder)?;
+    let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
+    let text = format!(
+        "# Written by ralph, for projects without `ralph init`.\n/.gitignore\n{}\n",
+        lines.join("\n")
+    );
+    match write_new_file(&folder.join(".gitignore"), text.as_bytes()) {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         other => other,
     }

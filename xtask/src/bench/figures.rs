@@ -81,9 +81,11 @@ impl Figures {
         self.figures.push(figure);
     }
 
-    /// Takes in something that no number says.
+    /// Takes in something that no number says, once.
     pub(super) fn remark(&mut self, remark: String) {
-        self.remarks.push(remark);
+        if !self.remarks.contains(&remark) {
+            self.remarks.push(remark);
+        }
     }
 
     /// The table.

@@ -16,13 +16,27 @@ const CALLS: &str = "trace=read,pread64,readv,write,pwrite64,writev,copy_file_ra
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Traced {
     /// Bytes read of the file of memories.
-    pub(super) read: u64,
+    read: u64,
     /// Bytes written of the file of memories.
-    pub(super) written: u64,
+    written: u64,
     /// Bytes written to everything else, which is the log.
     pub(super) written_elsewhere: u64,
     /// Syncs of any file or folder.
     pub(super) syncs: u64,
+    /// The size of the file of memories before and after.
+    sizes: (u64, u64),
+}
+
+impl Traced {
+    /// How many times the file was read.
+    pub(super) fn read_passes(&self) -> f64 {
+        self.read as f64 / self.sizes.0.max(1) as f64
+    }
+
+    /// How many times it was written.
+    pub(super) fn write_passes(&self) -> f64 {
+        self.written as f64 / self.sizes.1.max(1) as f64
+    }
 }
 
 /// Traces one `memory add`; nothing where there is no strace.
@@ -42,9 +56,13 @@ pub(super) fn add(project: &Project<'_>, number: usize) -> Result<Option<Traced>
         .env_clear()
         .current_dir(project.path(""))
         .stdout(std::process::Stdio::null());
+    let before = project.file_bytes()?;
     measure(&mut strace)?;
     let text = fs::read_to_string(&log).map_err(|error| format!("cannot read what strace wrote: {error}"))?;
-    Ok(Some(totals(&text, &project.file())))
+    Ok(Some(Traced {
+        sizes: (before, project.file_bytes()?),
+        ..totals(&text, &project.file())
+    }))
 }
 
 /// Adds the calls of a trace up. A line is `PID call(FD<path>, …) = bytes`, or its two halves when another thread's came
@@ -113,6 +131,7 @@ mod tests {
             written: 450,
             written_elsewhere: 4136,
             syncs: 2,
+            sizes: (0, 0),
         };
         assert_eq!(totals(trace, Path::new("/p/.agent/memories.md")), expected);
     }

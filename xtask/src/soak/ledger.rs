@@ -20,17 +20,8 @@ struct Account {
     standing: Standing,
     /// As a change wanted it that was begun and not acknowledged: it may have happened or not.
     begun: Option<Standing>,
-    /// Which changes the log must name. A change whose acknowledgement said that it is not in the log is not here.
+    /// Which changes the log must name.
     logged: Vec<&'static str>,
-}
-
-/// Whether an acknowledgement said that the change is in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Logged {
-    /// It is.
-    Yes,
-    /// It said that it is not.
-    No,
 }
 
 /// All memories of a project that something was acknowledged of.
@@ -38,12 +29,12 @@ pub(super) enum Logged {
 pub(super) struct Ledger {
     accounts: BTreeMap<String, Account>,
     changes: usize,
-    unlogged: usize,
+    late: usize,
 }
 
 impl Ledger {
     /// Enters an acknowledged change; `word` is the log's for it.
-    pub(super) fn acknowledge(&mut self, id: &str, standing: Standing, (word, logged): (&'static str, Logged)) {
+    pub(super) fn acknowledge(&mut self, id: &str, standing: Standing, word: &'static str) {
         self.changes += 1;
         let account = self.accounts.entry(id.to_owned()).or_insert_with(|| Account {
             standing: standing.clone(),
@@ -51,24 +42,26 @@ impl Ledger {
             logged: Vec::new(),
         });
         account.standing = standing;
-        match logged {
-            Logged::Yes => account.logged.push(word),
-            Logged::No => self.unlogged += 1,
-        }
+        account.logged.push(word);
     }
 
-    /// Enters a change that was begun and ended without an acknowledgement.
+    /// Enters a change that was begun and not acknowledged in time: it may have happened or not.
     pub(super) fn begin(&mut self, id: &str, standing: Standing) {
         if let Some(account) = self.accounts.get_mut(id) {
             account.begun = Some(standing);
         }
     }
 
+    /// Counts an acknowledgement that came too late to count.
+    pub(super) fn count_late(&mut self) {
+        self.late += 1;
+    }
+
     /// Takes another ledger's accounts in; the two have no memory in common.
     pub(super) fn merge(&mut self, other: Self) {
         self.accounts.extend(other.accounts);
         self.changes += other.changes;
-        self.unlogged += other.unlogged;
+        self.late += other.late;
     }
 
     /// How many changes were acknowledged.
@@ -76,9 +69,9 @@ impl Ledger {
         self.changes
     }
 
-    /// How many of them said that they are not in the log.
-    pub(super) fn unlogged(&self) -> usize {
-        self.unlogged
+    /// How many acknowledgements came too late to count.
+    pub(super) fn late(&self) -> usize {
+        self.late
     }
 
     /// The ids.
@@ -158,11 +151,11 @@ mod tests {
     fn ledger() -> Ledger {
         let mut ledger = Ledger::default();
         let says = |text: &str| Standing::Says(text.to_owned());
-        ledger.acknowledge("a", says("one"), ("added", Logged::Yes));
-        ledger.acknowledge("a", says("two"), ("edited", Logged::Yes));
-        ledger.acknowledge("b", says("gone"), ("added", Logged::Yes));
-        ledger.acknowledge("b", Standing::Deleted, ("deleted", Logged::Yes));
-        ledger.acknowledge("c", says("late"), ("added", Logged::No));
+        ledger.acknowledge("a", says("one"), "added");
+        ledger.acknowledge("a", says("two"), "edited");
+        ledger.acknowledge("b", says("gone"), "added");
+        ledger.acknowledge("b", Standing::Deleted, "deleted");
+        ledger.acknowledge("c", says("late"), "added");
         ledger.begin("c", Standing::Deleted);
         ledger
     }
@@ -180,13 +173,13 @@ mod tests {
             ("a", "edited"),
             ("b", "added"),
             ("b", "deleted"),
-            ("c", "adopted"),
+            ("c", "added"),
         ]);
         let a = json!({"id": "a", "content": "two"});
         let c = json!({"id": "c", "content": "late"});
         assert_eq!(ledger.broken(&[a.clone(), c], &log), [""; 0]);
         assert_eq!(ledger.broken(&[a], &log), [""; 0]);
-        assert_eq!((ledger.changes(), ledger.unlogged()), (5, 1));
+        assert_eq!(ledger.changes(), 5);
         assert_eq!(ledger.standing(), ["a"]);
     }
 

@@ -4,7 +4,6 @@
 //! the same with the syncs taken out of the command and must lose memories; if it did not, the rounds would prove nothing.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use ralph_process::command;
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 use super::disk::{Disk, Order, Switch, probe};
 use super::ledger::Ledger;
-use super::writer::{Change, Ralph, Writer};
+use super::writer::{Change, Power, Ralph, Writer};
 use crate::child::output;
 use crate::flags::Flags;
 use crate::programs::Programs;
@@ -28,13 +27,6 @@ const MAX_CHANGES: usize = 12;
 const MAX_DELAY: Duration = Duration::from_millis(150);
 /// The most writers at once.
 const MAX_WRITERS: usize = 3;
-
-/// Before the cut nothing may fail …
-const ON: u8 = 0;
-/// … while it comes, anything may happen …
-const FAILING: u8 = 1;
-/// … and after it nothing may succeed.
-const OFF: u8 = 2;
 
 /// Runs all rounds and the control.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
@@ -127,7 +119,7 @@ struct Outcome {
 struct Tally {
     rounds: usize,
     acknowledged: usize,
-    unlogged: usize,
+    late: usize,
     lost: usize,
 }
 
@@ -136,7 +128,7 @@ impl Tally {
     fn take(&mut self, outcome: &Outcome, heading: &str) {
         self.rounds += 1;
         self.acknowledged += outcome.ledger.changes();
-        self.unlogged += outcome.ledger.unlogged();
+        self.late += outcome.ledger.late();
         self.lost += outcome.broken.len();
         if !heading.is_empty() && !outcome.broken.is_empty() {
             eprintln!("{heading}:\n  {}", outcome.broken.join("\n  "));
@@ -148,8 +140,8 @@ impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "{} rounds, {} changes acknowledged ({} of them saying that the log has them not), {} memories lost",
-            self.rounds, self.acknowledged, self.unlogged, self.lost
+            "{} rounds, {} changes acknowledged before the cut ({} after it began), {} memories lost",
+            self.rounds, self.acknowledged, self.late, self.lost
         )
     }
 }
@@ -162,12 +154,13 @@ fn play(programs: &Programs, plan: &Plan, without_syncs: Option<&Path>) -> Resul
         project: &project,
         without_syncs,
     };
+    let mut random = plan.random.clone();
+    let power = Power::default();
     let ledger = match plan.cut {
-        Cut::AfterChanges(changes) => cut_after(ralph, changes, plan.random.clone(), disk.switch()?)?,
+        Cut::AfterChanges(changes) => cut_after(Writer::new(ralph, &power, random), changes, disk.switch()?)?,
         Cut::While { writers, delay } => {
-            let mut random = plan.random.clone();
-            let writers = (0..writers).map(|_| Writer::new(ralph, random.split())).collect();
-            cut_while(writers, delay, disk.switch()?)?
+            let writers = (0..writers).map(|_| Writer::new(ralph, &power, random.split()));
+            cut_while(writers.collect(), delay, (&power, disk.switch()?))?
         }
     };
     let _disk = disk.mount_again()?;
@@ -187,28 +180,24 @@ fn make_project(disk: &Disk) -> Result<PathBuf, String> {
     Ok(project)
 }
 
-fn cut_after(ralph: Ralph<'_>, changes: usize, random: Random, switch: Switch) -> Result<Ledger, String> {
-    let mut writer = Writer::new(ralph, random);
+fn cut_after(mut writer: Writer<'_>, changes: usize, switch: Switch) -> Result<Ledger, String> {
     for _ in 0..changes {
-        if let Change::Failed(why) = writer.change()? {
-            return Err(format!("ralph failed before the cut: {why}"));
-        }
+        writer.change()?;
     }
     switch.cut()?;
     Ok(writer.into_ledger())
 }
 
-fn cut_while(writers: Vec<Writer<'_>>, delay: Duration, switch: Switch) -> Result<Ledger, String> {
-    let power = &AtomicU8::new(ON);
+fn cut_while(writers: Vec<Writer<'_>>, delay: Duration, (power, switch): (&Power, Switch)) -> Result<Ledger, String> {
     let (cut, ledgers) = std::thread::scope(|scope| {
         let threads: Vec<_> = writers
             .into_iter()
-            .map(|writer| scope.spawn(move || write_until_cut(writer, power)))
+            .map(|writer| scope.spawn(move || write_until_cut(writer)))
             .collect();
         std::thread::sleep(delay);
-        power.store(FAILING, Ordering::SeqCst);
+        power.turn(Power::FAILING);
         let cut = switch.cut();
-        power.store(OFF, Ordering::SeqCst);
+        power.turn(Power::OFF);
         let ledgers: Vec<_> = threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         (cut, ledgers)
     });
@@ -223,22 +212,12 @@ fn cut_while(writers: Vec<Writer<'_>>, delay: Duration, switch: Switch) -> Resul
     Ok(all)
 }
 
-fn write_until_cut(mut writer: Writer<'_>, power: &AtomicU8) -> Result<Ledger, String> {
-    loop {
-        let at_the_beginning = power.load(Ordering::SeqCst);
-        match writer.change()? {
-            Change::Acknowledged if at_the_beginning == OFF => {
-                return Err("ralph wrote to a file system that was cut off".to_owned());
-            }
-            Change::Acknowledged => {}
-            Change::Failed(_) if power.load(Ordering::SeqCst) != ON => return Ok(writer.into_ledger()),
-            Change::Failed(why) => return Err(format!("ralph failed before the cut: {why}")),
-        }
-    }
+fn write_until_cut(mut writer: Writer<'_>) -> Result<Ledger, String> {
+    while writer.change()? == Change::Acknowledged {}
+    Ok(writer.into_ledger())
 }
 
-/// What does not hold of what was acknowledged. The next writer comes first: nothing may stay in its way, and it takes
-/// into the log what the log has missed.
+/// What does not hold of what was acknowledged. The next writer comes first: nothing may stay in its way.
 fn check(ralph: Ralph<'_>, ledger: &Ledger) -> Vec<String> {
     let mut broken = Vec::new();
     for arguments in [&["add", "The power is back."][..], &["validate"]] {

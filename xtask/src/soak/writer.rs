@@ -2,8 +2,9 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::ledger::{Ledger, Logged, Standing};
+use super::ledger::{Ledger, Standing};
 use crate::bench::corpus::Memory;
 use crate::programs::Programs;
 use crate::random::Random;
@@ -36,28 +37,54 @@ impl Ralph<'_> {
     }
 }
 
-/// How a change ended.
-#[derive(Debug)]
+/// The power of the machine, as all writers see it.
+#[derive(Debug, Default)]
+pub(super) struct Power(AtomicU8);
+
+impl Power {
+    /// Nothing may fail.
+    pub(super) const ON: u8 = 0;
+    /// The cut has begun and anything may happen. An acknowledgement from now on would never have reached anybody. It need
+    /// not hold either: a sync that runs while the kernel shuts the file system down can return success for nothing.
+    pub(super) const FAILING: u8 = 1;
+    /// Nothing may succeed.
+    pub(super) const OFF: u8 = 2;
+
+    /// How it is now.
+    pub(super) fn now(&self) -> u8 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Turns it to this.
+    pub(super) fn turn(&self, to: u8) {
+        self.0.store(to, Ordering::SeqCst);
+    }
+}
+
+/// Whether there is any use in going on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// It was acknowledged.
+    /// It was acknowledged while the power was on.
     Acknowledged,
-    /// The command failed, and said this.
-    Failed(String),
+    /// The power failed before it was.
+    Interrupted,
 }
 
 /// A writer with its own memories.
 #[derive(Debug)]
 pub(super) struct Writer<'a> {
     ralph: Ralph<'a>,
+    power: &'a Power,
     random: Random,
     ledger: Ledger,
 }
 
 impl<'a> Writer<'a> {
     /// A writer who has written nothing yet.
-    pub(super) fn new(ralph: Ralph<'a>, random: Random) -> Self {
+    pub(super) fn new(ralph: Ralph<'a>, power: &'a Power, random: Random) -> Self {
         Self {
             ralph,
+            power,
             random,
             ledger: Ledger::default(),
         }
@@ -92,33 +119,38 @@ impl<'a> Writer<'a> {
         id: Option<&str>,
         (word, standing): (&'static str, Standing),
     ) -> Result<Change, String> {
+        let at_the_beginning = self.power.now();
         let output = self
             .ralph
             .memory(arguments)
             .output()
             .map_err(|error| format!("ralph could not be started: {error}"))?;
-        let stdout = String::from_utf8_lossy(&output.stdout);
+        let power = self.power.now();
         let stderr = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            if let Some(id) = id {
-                self.ledger.begin(id, standing);
+        let done = output.status.success();
+        if power == Power::ON {
+            if !done || stderr.contains(NOT_LOGGED) {
+                return Err(format!("ralph failed with the power on: {}: {stderr}", output.status));
             }
-            return Ok(Change::Failed(format!("{}: {}", output.status, stderr.trim())));
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            let said = stdout
+                .split_whitespace()
+                .next_back()
+                .filter(|said| said.starts_with("mem-"));
+            let said = said.ok_or_else(|| format!("ralph acknowledged no id: {stdout:?}"))?;
+            self.ledger.acknowledge(said, standing, word);
+            return Ok(Change::Acknowledged);
         }
-        let Some(said) = stdout
-            .split_whitespace()
-            .next_back()
-            .filter(|said| said.starts_with("mem-"))
-        else {
-            return Err(format!("ralph acknowledged no id: {stdout:?}"));
-        };
-        let logged = if stderr.contains(NOT_LOGGED) {
-            Logged::No
-        } else {
-            Logged::Yes
-        };
-        self.ledger.acknowledge(said, standing, (word, logged));
-        Ok(Change::Acknowledged)
+        if done && at_the_beginning == Power::OFF {
+            return Err("ralph wrote to a file system that was cut off".to_owned());
+        }
+        if done {
+            self.ledger.count_late();
+        }
+        if let Some(id) = id {
+            self.ledger.begin(id, standing);
+        }
+        Ok(Change::Interrupted)
     }
 
     fn text(&mut self) -> String {

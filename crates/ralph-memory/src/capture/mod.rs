@@ -2,16 +2,14 @@
 //!
 //! What a person or an agent hands in on purpose is accepted or refused, never changed, but for its line breaks.
 
-mod compare;
 mod notebook;
-mod restore;
 pub mod secrets;
 
 use std::borrow::Cow;
 
 use ralph_notes::normalise_line_breaks;
 
-pub use notebook::{Draft, Findings, History, LogPlace, Notebook, NotebookError, Reading, Stored};
+pub use notebook::{Draft, Findings, History, LogPlace, Notebook, NotebookError, Reading, Stored, Surroundings};
 
 /// The largest text that one note may hold.
 pub const MAX_NOTE_BYTES: usize = 4 << 20;

@@ -31,6 +31,7 @@ fn the_first_note_makes_the_file() {
         names(&env),
         [
             ".agent/",
+            ".agent/.gitignore",
             ".agent/memories.md",
             ".agent/memories.md.lock",
             ".ralph/",
@@ -190,25 +191,20 @@ fn the_text_may_come_from_standard_input() {
 }
 
 #[test]
-fn a_text_that_begins_with_a_dash_needs_two_of_them() {
+fn a_text_may_begin_with_a_dash_and_a_mistyped_flag_is_no_text() {
     let env = env();
-    assert_snapshot!(env.ralph(["memory", "add", "--locked is needed"]).run(), @"
+    env.ok(["memory", "add", "- a bullet", "-t", "fix", "--reason", "- another"]);
+    env.ok(["memory", "add", "-t", "fix", "--locked is needed"]);
+    let list = json(&env, &["memory", "list", "--json"]);
+    assert_eq!(list[0]["content"], "- a bullet");
+    assert_eq!(list[1]["content"], "--locked is needed");
+    assert_snapshot!(env.ralph(["memory", "add", "--lcoked"]).run(), @"
     exit 2
     --- stderr
-    error: unexpected argument '--locked is needed' found
-
-      tip: to pass '--locked is needed' as a value, use '-- --locked is needed'
-
-    Usage: ralph memory add [OPTIONS] <CONTENT>
-
-    For more information, try '--help'.
+    Error: unexpected argument '--lcoked'
+    Hint: a text like that can be given on standard input, with `-` as CONTENT
     ");
-    assert_eq!(names(&env), [""; 0], "nothing was made");
-    env.ok(["memory", "add", "-t", "fix", "--", "--locked is needed"]);
-    assert_eq!(
-        json(&env, &["memory", "list", "--json"])[0]["content"],
-        "--locked is needed"
-    );
+    assert_eq!(json(&env, &["memory", "list", "--json"]), list, "nothing was stored");
 }
 
 #[test]

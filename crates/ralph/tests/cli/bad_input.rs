@@ -108,7 +108,7 @@ fn texts_that_no_note_can_hold_are_refused() {
     assert_snapshot!(env.ralph(["memory", "add", "x", "--reason", " "]).run(), @"
     exit 2
     --- stderr
-    Error: the text is blank, so there is nothing to store
+    Error: --reason: the text is blank, so there is nothing to store
     ");
     assert_eq!(names(&env), [""; 0], "nothing was made");
 }
@@ -162,7 +162,7 @@ fn a_file_in_place_of_the_folder_is_named() {
     assert_snapshot!(env.ralph(["memory", "add", "x"]).run(), @"
     exit 1
     --- stderr
-    Error: cannot follow [TMP]/project/.agent/memories.md: Not a directory (os error 20)
+    Error: cannot create [TMP]/project/.agent: File exists (os error 17)
     ");
     assert_snapshot!(env.ralph(["init"]).run(), @"
     exit 1
@@ -240,7 +240,7 @@ fn a_folder_that_may_not_be_written_is_named() {
         assert_eq!(
             ended,
             "exit 1\n--- stderr\n\
-             Error: cannot lock [TMP]/project/.agent/memories.md.lock: Permission denied (os error 13)\n"
+             Error: cannot create [TMP]/project/.agent/.gitignore: Permission denied (os error 13)\n"
         );
     }
     let read = with_mode(

@@ -103,8 +103,14 @@ fn visual_goes_before_editor_and_an_unchanged_text_changes_nothing() {
         .env("VISUAL", "true")
         .env("EDITOR", "false")
         .run();
-    assert_eq!(edited.code, Some(0), "{edited}");
+    assert_eq!(edited.to_string(), "exit 0\n--- stdout\nNothing changed.\n");
     assert_eq!(env.read(MEMORIES), SAMPLE);
+    let history = env.ok(["memory", "show", ID, "--history", "--format", "quiet"]);
+    assert_eq!(
+        history.lines().count(),
+        1,
+        "what changes nothing is no version: {history}"
+    );
 }
 
 #[test]

@@ -17,19 +17,37 @@ fn repository() -> TestEnv {
 }
 
 fn commit(env: &TestEnv, message: &str) {
-    env.git(["add", "--all", "--", ".", ":!*.lock"]);
+    env.git(["add", "--all"]);
     env.git(["commit", "--quiet", "--allow-empty", "--message", message]);
 }
 
 #[test]
-fn without_init_the_database_stays_out_of_git() {
+fn without_init_the_database_and_the_locks_stay_out_of_git() {
     let env = env();
     env.git(["init", "--quiet"]);
     add(&env, "no init was run");
     let status = env.git(["status", "--porcelain", "--untracked-files=all"]);
-    let files: Vec<&str> = status.lines().collect();
-    assert!(files.contains(&"?? .agent/memories.md"), "{files:?}");
-    assert!(!status.contains(".ralph"), "{files:?}");
+    assert_eq!(status, "?? .agent/memories.md\n");
+
+    let cloned = repository();
+    add(&cloned, "the file was there already");
+    let status = cloned.git(["status", "--porcelain", "--untracked-files=all"]);
+    assert_eq!(status, " M .agent/memories.md\n");
+}
+
+#[test]
+fn what_a_stale_save_takes_after_a_commit_is_reported() {
+    let env = repository();
+    let id = add(&env, "soon written over");
+    commit(&env, "second");
+    // A look after the commit: from now on its absence is no matter of a checkout.
+    env.ok(["memory", "list"]);
+    env.write(MEMORIES, EMPTY);
+    let looked = env.ralph(["memory", "list"]).run();
+    assert!(
+        looked.stderr.contains("1 note is gone") && looked.stderr.contains(&id),
+        "{looked}"
+    );
 }
 
 #[test]

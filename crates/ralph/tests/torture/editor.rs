@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use ralph_testkit::{Seed, TestEnv, count};
 
-use super::{FILE, PROGRAM, acknowledged, ids};
+use super::{FILE, PROGRAM, acknowledged, assert_clean, ids};
 
 /// How many notes an agent adds at the most.
 const MOST_NOTES: usize = 300;
@@ -58,10 +58,7 @@ fn saves_of_an_editor_and_notes_of_agents_do_not_destroy_each_other() {
     for id in &stored {
         assert!(standing.contains(id), "{id} is lost");
     }
-    assert!(
-        env.path(".agent").read_dir().unwrap().count() == 2,
-        "something was left beside the file"
-    );
+    assert_clean(&env);
 }
 
 /// Adds notes and, so that the file stays of a usual size, edits the last one from some number on.
@@ -91,7 +88,7 @@ fn add_until(env: &TestEnv, agent: usize, finished: &AtomicBool) -> Vec<String> 
 /// being taken back.
 fn think(seed: &mut Seed) {
     let begin = std::time::Instant::now();
-    let pause = std::time::Duration::from_micros(2_000 + seed.below(8_000));
+    let pause = std::time::Duration::from_micros(2_000 + seed.below(8_000) as u64);
     while begin.elapsed() < pause {
         std::thread::yield_now();
     }

@@ -19,7 +19,7 @@ fn fault_19_a_kill_at_a_random_moment_loses_nothing_that_was_acknowledged() {
             .collect();
         // A busy wait hits moments that the granularity of a sleep would always miss.
         let begin = std::time::Instant::now();
-        let moment = std::time::Duration::from_micros(seed.below(12_000));
+        let moment = std::time::Duration::from_micros(seed.below(12_000) as u64);
         while begin.elapsed() < moment {
             std::hint::spin_loop();
         }

@@ -68,15 +68,9 @@ fn work(env: &TestEnv, worker: u64, mut seed: Seed, operations: usize) -> Vec<(S
     for number in 0..operations {
         let content = format!("worker {worker} operation {number}");
         let choice = if mine.is_empty() { 0 } else { seed.below(4) };
-        let position = seed.below(mine.len() as u64) as usize;
+        let position = seed.below(mine.len());
         let arguments: Vec<&str> = match choice {
-            0 | 1 => vec![
-                "memory",
-                "add",
-                &content,
-                "-t",
-                ["fix", "pattern"][seed.below(2) as usize],
-            ],
+            0 | 1 => vec!["memory", "add", &content, "-t", ["fix", "pattern"][seed.below(2)]],
             2 => vec!["memory", "edit", &mine[position].0, "--content", &content],
             _ => vec!["memory", "delete", &mine[position].0],
         };

@@ -18,7 +18,7 @@ use crate::error::CommandError;
   ralph memory add \"we use pnpm now\" -t decision --supersedes mem-1737372000-a1b2")]
 pub(crate) struct AddArgs {
     /// The text; `-` reads it from standard input
-    #[arg(value_name = "CONTENT")]
+    #[arg(value_name = "CONTENT", allow_hyphen_values = true)]
     content: String,
     /// What it is about: pattern, decision, fix, context
     #[arg(short = 't', long = "type", value_name = "KIND", default_value = "pattern")]
@@ -30,7 +30,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "ID")]
     supersedes: Option<String>,
     /// Why the note was written
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
     /// Store the text although it looks like it holds a secret
     #[arg(long)]
@@ -45,6 +45,11 @@ pub(super) fn cmd_add(context: &Context<'_>, notebook: &Notebook<'_>, args: AddA
     } else {
         SecretPolicy::Refuse
     };
+    // A text may begin with a dash, as a bullet does; a single word that does is a mistyped flag.
+    if args.content.len() > 1 && args.content.starts_with('-') && !args.content.contains(char::is_whitespace) {
+        return Err(CommandError::usage(format!("unexpected argument '{}'", args.content))
+            .hint("a text like that can be given on standard input, with `-` as CONTENT"));
+    }
     let text = text_argument(context, args.content)?;
     let content = accept(&text, policy)?.into_owned();
     if text.contains('\r') {
@@ -52,7 +57,8 @@ pub(super) fn cmd_add(context: &Context<'_>, notebook: &Notebook<'_>, args: AddA
     }
     let mut extra = Extra::default();
     if let Some(reason) = &args.reason {
-        extra.set(Extra::REASON, &accept(reason, policy)?);
+        let reason = accept(reason, policy).map_err(|refusal| CommandError::from(refusal).about("--reason"))?;
+        extra.set(Extra::REASON, &reason);
     }
     if let Some(old) = &args.supersedes {
         extra.set(Extra::SUPERSEDES, old);

@@ -65,6 +65,7 @@ pub(super) fn cmd_edit(context: &Context<'_>, notebook: &Notebook<'_>, args: Edi
     let stored = apply(notebook, &args.id, &edited, &change, policy).map_err(|error| edited.keep_text(error))?;
     context.report_stored(&notebook.path, &stored);
     match args.format.get() {
+        Format::Table if stored.notes.is_empty() => context.ui.data("Nothing changed.\n"),
         Format::Table => {
             for note in &stored.notes {
                 context.ui.result("📝", &format!("Memory updated: {}", note.id))?;

@@ -20,7 +20,7 @@ const SHOWN: usize = 10;
   ralph memory search --type fix --tags docker")]
 pub(crate) struct SearchArgs {
     /// Words to look for in texts and tags; any text is fine
-    #[arg(value_name = "QUERY")]
+    #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     query: Option<String>,
     #[command(flatten)]
     filter: FilterArgs,

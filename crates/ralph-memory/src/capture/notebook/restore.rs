@@ -4,7 +4,8 @@ use ralph_model::Note;
 use ralph_notes::{Document, Patches};
 use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store};
 
-use super::notebook::{Edit, Notebook, NotebookError, Stored};
+use super::log::Edit;
+use super::{Notebook, NotebookError, Stored};
 
 impl Notebook<'_> {
     /// Every version of the notes whose id begins with this text, oldest first; none without a log or without a text.

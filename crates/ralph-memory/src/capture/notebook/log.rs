@@ -1,0 +1,163 @@
+//! The log of a file of notes: what is changed through ralph is written down after the file, what happened without ralph
+//! is found by comparing.
+
+use ralph_model::Note;
+use ralph_notes::{Document, LockedFile, Patches, Patience, UpdateError, Updated, read_file};
+use ralph_store::{FileRecord, NoteAction, NoteChange, Store, StoreError};
+
+use super::compare::{Head, compare};
+use super::{Findings, History, Notebook, NotebookError, Reading, Stored};
+
+/// An edit of a document: the patches, and what they do to which notes.
+#[derive(Debug)]
+pub(super) struct Edit {
+    pub(super) patches: Patches,
+    pub(super) action: NoteAction,
+    pub(super) notes: Vec<Note>,
+}
+
+impl Default for Edit {
+    fn default() -> Self {
+        Self {
+            patches: Patches::none(),
+            action: NoteAction::Edited,
+            notes: Vec::new(),
+        }
+    }
+}
+
+impl Notebook<'_> {
+    /// Notices what happened to the file without ralph since the last look, and writes it down.
+    ///
+    /// Readers call it, so it never waits and never makes anything: where the log is missing, busy or unreadable there
+    /// are no findings, and the next change looks again.
+    #[must_use]
+    pub fn look(&self, reading: &Reading) -> Findings {
+        self.try_look(reading).unwrap_or_default()
+    }
+
+    fn try_look(&self, reading: &Reading) -> Option<Findings> {
+        let mut store = Store::open_existing(&self.log.database).ok()??;
+        let record = store.note_file(&self.log.file).ok()??;
+        let head = self.surroundings.head();
+        if reading.stamp == Some(record.stamp) && head == record.head {
+            return None;
+        }
+        // A writer that holds the lock may be between the file and the log; it looks for itself.
+        // Where even the folder is gone there is none, and no reason to make it again.
+        let folder_is_gone = self.path.parent().is_some_and(|folder| !folder.exists());
+        let lock = (!folder_is_gone).then(|| LockedFile::lock(&self.path, &Patience::NONE));
+        let _lock = lock.transpose().ok()?;
+        let text = read_file(&self.path).ok()?;
+        let stamp = text.as_ref().map_or(record.stamp, |text| text.stamp);
+        // With the file as it was, only the commit is new: whatever goes missing from now on goes missing from there.
+        let changes = if text.is_some() && stamp == record.stamp {
+            Vec::new()
+        } else {
+            let bytes = text.map(|text| text.bytes).unwrap_or_default();
+            let document = Document::parse(self.shelf, &bytes);
+            self.since_last_look(&store, &document, head.as_deref()).ok()?
+        };
+        store
+            .record_notes(&self.log.file, &FileRecord { stamp, head }, &changes, self.clock.now())
+            .ok()?;
+        Some(findings(&changes))
+    }
+
+    /// Applies an edit to the file, then records it, under the file's lock.
+    pub(super) fn change(
+        &self,
+        mut edit: impl FnMut(&Document<'_>, Option<&Store>) -> Result<Edit, NotebookError>,
+    ) -> Result<Stored, NotebookError> {
+        self.surroundings.prepare_note_folder(&self.path)?;
+        let mut locked = LockedFile::lock(&self.path, &self.patience)?;
+        // It is made after the file was changed: an edit that is refused leaves nothing behind.
+        let log = Store::open_existing(&self.log.database);
+        let mut last: Option<Edit> = None;
+        let template = self.shelf.template();
+        let updated = locked
+            .update(template.as_bytes(), |bytes| {
+                let document = Document::parse(self.shelf, bytes);
+                let made = edit(&document, log.as_ref().ok().and_then(Option::as_ref))?;
+                let patches = made.patches.clone();
+                last = Some(made);
+                Ok::<Patches, NotebookError>(patches)
+            })
+            .map_err(|error| match error {
+                UpdateError::File(error) => NotebookError::File(error),
+                UpdateError::Edit(error) => error,
+            })?;
+        let made = last.unwrap_or_default();
+        let recorded = log
+            .and_then(|log| log.map_or_else(|| self.make_log(), Ok))
+            .and_then(|mut store| self.record(&mut store, &updated, &made));
+        let (history, findings) = match recorded {
+            Ok(findings) => (History::Recorded, findings),
+            Err(error) => (History::NotRecorded(error), Findings::default()),
+        };
+        Ok(Stored {
+            notes: made.notes,
+            history,
+            findings,
+            kept: locked.kept().to_vec(),
+        })
+    }
+
+    fn make_log(&self) -> Result<Store, StoreError> {
+        if let Some(folder) = self.log.database.parent() {
+            self.surroundings
+                .prepare_database_folder(folder)
+                .map_err(|error| StoreError::Sql {
+                    path: self.log.database.clone(),
+                    reason: error.to_string(),
+                })?;
+        }
+        Store::open_or_create(&self.log.database)
+    }
+
+    /// Writes down an edit, and before it whatever the log had missed.
+    fn record(&self, store: &mut Store, updated: &Updated, made: &Edit) -> Result<Findings, StoreError> {
+        let last = store.note_file(&self.log.file)?;
+        let up_to_date = !updated.overtaken && last.as_ref().map(|record| record.stamp) == updated.read;
+        let head = self.surroundings.head();
+        let mut changes = if up_to_date {
+            Vec::new()
+        } else {
+            let document = Document::parse(self.shelf, &updated.before);
+            self.since_last_look(store, &document, head.as_deref())?
+        };
+        let found = findings(&changes);
+        changes.extend(made.notes.iter().map(|note| NoteChange {
+            action: made.action,
+            note: note.clone(),
+        }));
+        if let Some(stamp) = updated.written.or(updated.read) {
+            store.record_notes(&self.log.file, &FileRecord { stamp, head }, &changes, self.clock.now())?;
+        }
+        Ok(found)
+    }
+
+    fn since_last_look(
+        &self,
+        store: &Store,
+        document: &Document<'_>,
+        head: Option<&str>,
+    ) -> Result<Vec<NoteChange>, StoreError> {
+        let last = store.note_file(&self.log.file)?;
+        let head = match last {
+            Some(record) if record.head.as_deref() != head => Head::Moved,
+            Some(_) | None => Head::Same,
+        };
+        Ok(compare(store.known_notes(&self.log.file)?, document, head))
+    }
+}
+
+fn findings(changes: &[NoteChange]) -> Findings {
+    Findings {
+        vanished: changes
+            .iter()
+            .filter(|change| change.action == NoteAction::Vanished)
+            .map(|change| change.note.clone())
+            .collect(),
+    }
+}

@@ -1,0 +1,188 @@
+//! A file of notes together with its log. Every change goes to the file first, then to the log, and is acknowledged
+//! after both; what the log missed (a hand edit, a killed process) is found by comparing and written down then.
+
+mod compare;
+mod error;
+mod log;
+mod operations;
+mod restore;
+
+use std::path::{Path, PathBuf};
+
+use ralph_model::{Clock, Extra, FileStamp, Note, NoteKind, Shelf, Tags};
+use ralph_notes::{Document, Entry, FileError, Patience, read_file};
+use ralph_store::{NoteFile, StoreError};
+
+pub use error::NotebookError;
+
+/// Where the log of a file is kept.
+#[derive(Debug, Clone)]
+pub struct LogPlace {
+    /// The database.
+    pub database: PathBuf,
+    /// The file's name in it.
+    pub file: NoteFile,
+}
+
+/// What a notebook needs to know of the project around it.
+pub trait Surroundings {
+    /// What git has checked out now; none without git.
+    fn head(&self) -> Option<String>;
+
+    /// Makes the folder of a file of notes that is about to be locked.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError>;
+
+    /// Makes the folder of a database that is not there yet.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError>;
+}
+
+/// A file of notes with its log.
+pub struct Notebook<'a> {
+    /// What kind of notes it holds.
+    pub shelf: Shelf,
+    /// The file.
+    pub path: PathBuf,
+    /// Where its log is kept.
+    pub log: LogPlace,
+    /// The project around it.
+    pub surroundings: &'a dyn Surroundings,
+    /// The present moment.
+    pub clock: &'a dyn Clock,
+    /// How long to wait for others who write.
+    pub patience: Patience<'a>,
+}
+
+/// A note before it has an id.
+#[derive(Debug, Clone)]
+pub struct Draft {
+    /// What it is about.
+    pub kind: NoteKind,
+    /// Its text, accepted by the gate.
+    pub content: String,
+    /// Its tags.
+    pub tags: Tags,
+    /// Everything else to record; a superseded id may be given by its beginning.
+    pub extra: Extra,
+}
+
+/// Whether a change is in the log.
+#[derive(Debug)]
+pub enum History {
+    /// It is.
+    Recorded,
+    /// It is not; the note itself is safe in its file, and the log takes it up at the next change.
+    NotRecorded(StoreError),
+}
+
+/// What was found to have happened without ralph.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// Notes that are gone without a deletion.
+    pub vanished: Vec<Note>,
+}
+
+/// What a change did.
+#[derive(Debug)]
+pub struct Stored {
+    /// The notes as they are now, or last were.
+    pub notes: Vec<Note>,
+    /// Whether it is in the log.
+    pub history: History,
+    /// What was found on the way.
+    pub findings: Findings,
+    /// Other people's saves that could not be merged and were kept beside the file.
+    pub kept: Vec<PathBuf>,
+}
+
+/// A file of notes as it was read.
+#[derive(Debug)]
+pub struct Reading {
+    shelf: Shelf,
+    bytes: Vec<u8>,
+    stamp: Option<FileStamp>,
+}
+
+impl Reading {
+    /// The file's structure.
+    #[must_use]
+    pub fn document(&self) -> Document<'_> {
+        Document::parse(self.shelf, &self.bytes)
+    }
+
+    /// Whether the file is there.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.stamp.is_some()
+    }
+}
+
+impl Notebook<'_> {
+    /// Reads the file; a missing one reads as empty.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&self) -> Result<Reading, NotebookError> {
+        let text = read_file(&self.path)?;
+        Ok(Reading {
+            shelf: self.shelf,
+            stamp: text.as_ref().map(|text| text.stamp),
+            bytes: text.map(|text| text.bytes).unwrap_or_default(),
+        })
+    }
+
+    /// The entry that an id, or the beginning of one, names.
+    ///
+    /// # Errors
+    /// When it names none or several.
+    pub fn select<'d>(&self, document: &'d Document<'_>, selector: &str) -> Result<&'d Entry, NotebookError> {
+        let mut exact = document.find(selector);
+        if let Some(first) = exact.next() {
+            if exact.next().is_some() {
+                let lines = document
+                    .find(selector)
+                    .map(|entry| document.line_number(document.place(entry)).to_string())
+                    .collect();
+                return Err(NotebookError::Twice {
+                    id: selector.to_owned(),
+                    lines,
+                });
+            }
+            return Ok(first);
+        }
+        let candidates: Vec<&Entry> = if selector.is_empty() {
+            Vec::new()
+        } else {
+            document.find_prefix(selector).collect()
+        };
+        match candidates.as_slice() {
+            [] => Err(self.not_found(selector)),
+            [one] => Ok(one),
+            several => Err(NotebookError::Ambiguous {
+                prefix: selector.to_owned(),
+                ids: several.iter().map(|entry| document.id(entry).to_owned()).collect(),
+            }),
+        }
+    }
+
+    /// The error for a note that is not there.
+    #[must_use]
+    pub fn not_found(&self, id: &str) -> NotebookError {
+        NotebookError::NotFound {
+            noun: match self.shelf {
+                Shelf::Memories => "Memory",
+                Shelf::Guardrails => "Guardrail",
+            },
+            id: id.to_owned(),
+        }
+    }
+
+    pub(super) fn note_at(&self, document: &Document<'_>, entry: &Entry) -> Result<Note, NotebookError> {
+        document.note(entry).ok_or_else(|| self.not_found(document.id(entry)))
+    }
+}

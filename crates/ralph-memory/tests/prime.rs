@@ -1,0 +1,99 @@
+//! Notes for a prompt: never more than the budget, never half a note, and valid in every format.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use jiff::civil::date;
+use proptest::prelude::*;
+use ralph_memory::inject::{PrimeFormat, Primed, prime};
+use ralph_memory::recall::Wanted;
+use ralph_model::{Budget, Extra, Note, NoteId, NoteKind, Shelf, Tags, Tokens};
+use ralph_notes::Document;
+
+fn note(number: usize, kind: NoteKind, content: &str) -> Note {
+    let number = i64::try_from(number).unwrap();
+    Note {
+        id: NoteId::new("mem", 1_700_000_000 + number, 0),
+        kind,
+        content: content.to_owned(),
+        tags: Tags::parse("a, ü").unwrap(),
+        created: date(2024, 1, 1),
+        extra: Extra::default(),
+    }
+}
+
+fn primed(notes: &[Note], about: Option<&str>, tokens: u32, format: PrimeFormat) -> Primed {
+    let bytes = Document::parse(Shelf::Memories, b"").add(notes).apply(b"");
+    let document = Document::parse(Shelf::Memories, &bytes);
+    prime(&document, &Wanted::default(), about, Budget::of(Tokens(tokens)), format).unwrap()
+}
+
+#[test]
+fn notes_that_fit_the_text_go_before_newer_ones() {
+    let notes: Vec<Note> = ["the docker daemon is down", "unrelated", "also unrelated"]
+        .iter()
+        .enumerate()
+        .map(|(number, text)| note(number, NoteKind::Fix, text))
+        .collect();
+    let primed = primed(&notes, Some("start docker"), 50, PrimeFormat::Markdown);
+    assert!(
+        primed.text.contains("docker daemon") && primed.left_out > 0,
+        "{primed:?}"
+    );
+}
+
+#[test]
+fn a_superseded_note_is_never_shown() {
+    let old = note(0, NoteKind::Decision, "we use npm");
+    let mut new = note(1, NoteKind::Decision, "we use pnpm");
+    new.extra.set(Extra::SUPERSEDES, old.id.as_str());
+    let primed = primed(&[old, new], Some("npm"), 0, PrimeFormat::Markdown);
+    assert_eq!((primed.shown, primed.left_out), (1, 0));
+    assert!(!primed.text.contains("we use npm\n"), "{}", primed.text);
+}
+
+#[test]
+fn nothing_is_nothing() {
+    assert_eq!(primed(&[], None, 100, PrimeFormat::Markdown).text, "");
+    assert_eq!(primed(&[], None, 100, PrimeFormat::Json).text, "[]\n");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_budget_holds_and_notes_stand_whole(
+        texts in prop::collection::vec(("\\PC{1,120}", 0usize..4), 0..12),
+        tokens in 0u32..300,
+        about in prop::option::of("\\PC{0,20}"),
+    ) {
+        let notes: Vec<Note> = texts
+            .iter()
+            .filter(|(text, _)| !text.trim().is_empty())
+            .enumerate()
+            .map(|(number, (text, kind))| note(number, NoteKind::ALL[*kind], text))
+            .collect();
+        for format in [PrimeFormat::Markdown, PrimeFormat::Json] {
+            let primed = primed(&notes, about.as_deref(), tokens, format);
+            prop_assert_eq!(primed.shown + primed.left_out, notes.len());
+            if tokens > 0 {
+                let characters = primed.text.chars().count();
+                prop_assert!(characters <= tokens as usize * 4, "{} characters: {}", characters, primed.text);
+            } else {
+                prop_assert_eq!(primed.left_out, 0);
+            }
+            match format {
+                PrimeFormat::Json => {
+                    let list: Vec<serde_json::Value> = serde_json::from_str(&primed.text).unwrap();
+                    prop_assert_eq!(list.len(), primed.shown);
+                }
+                PrimeFormat::Markdown => {
+                    let document = Document::parse(Shelf::Memories, primed.text.as_bytes());
+                    prop_assert!(document.validate().is_empty());
+                    for entry in document.entries() {
+                        prop_assert!(notes.contains(&document.note(entry).unwrap()));
+                    }
+                    prop_assert_eq!(document.entries().len(), primed.shown);
+                }
+            }
+        }
+    }
+}
