@@ -2,28 +2,22 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use ralph_model::{Entropy, SplitMix64};
+
 /// A sequence of random numbers.
 #[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+pub(crate) struct Random(SplitMix64);
 
 impl Random {
     /// The sequence of this seed.
-    pub(crate) const fn seeded(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next number.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(SplitMix64::new(seed))
     }
 
     /// The next number below a limit.
     pub(crate) fn below(&mut self, limit: usize) -> usize {
         let limit = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
-        usize::try_from(self.next() % limit).unwrap_or_default()
+        usize::try_from(self.0.next_bits() % limit).unwrap_or_default()
     }
 
     /// One of these, or nothing of none.
@@ -33,7 +27,7 @@ impl Random {
 
     /// A sequence of its own for one of several workers.
     pub(crate) fn split(&mut self) -> Self {
-        Self(self.next())
+        Self::seeded(self.0.next_bits())
     }
 }
 

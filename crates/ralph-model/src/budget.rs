@@ -9,15 +9,6 @@ const CHARACTERS_PER_TOKEN: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Tokens(pub u32);
 
-impl Tokens {
-    /// How many tokens this text takes, rounded up.
-    #[must_use]
-    pub fn of(text: &str) -> Self {
-        let tokens = text.chars().count().div_ceil(CHARACTERS_PER_TOKEN);
-        Self(u32::try_from(tokens).unwrap_or(u32::MAX))
-    }
-}
-
 impl fmt::Display for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
@@ -42,12 +33,6 @@ impl Budget {
                 left: Some((limited as usize).saturating_mul(CHARACTERS_PER_TOKEN)),
             },
         }
-    }
-
-    /// The room that is left, in characters; `None` is unlimited.
-    #[must_use]
-    pub fn left(&self) -> Option<usize> {
-        self.left
     }
 
     /// Takes room for so many characters if there is that much, and says whether it did.
@@ -84,19 +69,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_four_characters_not_bytes() {
-        assert_eq!(Tokens::of(""), Tokens(0));
-        assert_eq!(Tokens::of("abcd"), Tokens(1));
-        assert_eq!(Tokens::of("日本語で書く"), Tokens(2));
-    }
-
-    #[test]
     fn a_budget_is_never_exceeded_and_zero_is_unlimited() {
         let mut budget = Budget::of(Tokens(2));
         assert!(budget.take(5));
         assert!(!budget.take(4));
         assert!(budget.take(3));
-        assert_eq!(budget.left(), Some(0));
+        assert!(!budget.take(1));
         budget.give_back(2);
         assert!(budget.take(2));
         assert!(Budget::of(Tokens(0)).take(usize::MAX));

@@ -8,6 +8,7 @@ pub mod config;
 mod file_stamp;
 mod note;
 mod note_id;
+mod split_mix;
 mod tags;
 mod text;
 
@@ -16,5 +17,6 @@ pub use clock::{Clock, Entropy};
 pub use file_stamp::FileStamp;
 pub use note::{Extra, Note, NoteKind, Shelf};
 pub use note_id::NoteId;
+pub use split_mix::SplitMix64;
 pub use tags::{TagError, Tags};
 pub use text::{count, display_width, first_line, preview};

@@ -1,5 +1,7 @@
 //! The tags of a note: trimmed, without repetition, in the order given.
 
+use std::collections::HashSet;
+
 use serde::{Serialize, Serializer};
 
 /// Tags as they stand in a note.
@@ -28,7 +30,7 @@ impl Tags {
     /// # Errors
     /// When a tag holds a sign that would break the comment it stands in.
     pub fn new<'a>(items: impl IntoIterator<Item = &'a str>) -> Result<Self, TagError> {
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         let mut tags = Vec::new();
         for tag in items {
             let tag = tag.trim();
@@ -53,12 +55,6 @@ impl Tags {
         self.0.iter().map(String::as_str)
     }
 
-    /// How many there are.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -68,8 +64,8 @@ impl Tags {
     /// Whether one of these tags equals one of the wanted ones, whatever the case of the letters.
     #[must_use]
     pub fn match_any(&self, wanted: &Self) -> bool {
-        self.iter()
-            .any(|tag| wanted.iter().any(|want| want.to_lowercase() == tag.to_lowercase()))
+        let mine: HashSet<String> = self.iter().map(str::to_lowercase).collect();
+        wanted.iter().any(|tag| mine.contains(&tag.to_lowercase()))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The one place that shortens text for the eye: by display width, never inside a character.
 
+use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 /// How many terminal columns a text takes. Control characters take none.
@@ -34,19 +35,17 @@ pub fn preview(text: &str, columns: usize) -> String {
     if !cut_already && display_width(&line) <= columns {
         return line;
     }
-    let room = columns.saturating_sub(1);
-    let mut end = 0;
-    for (next, _) in line.char_indices().skip(1).chain([(line.len(), ' ')]) {
-        let Some(head) = line.get(..next) else { break };
-        if starts_inside_cluster(line.get(next..).unwrap_or_default(), head) {
-            continue;
-        }
-        if display_width(head) > room {
+    let mut room = columns.saturating_sub(1);
+    let mut cut = String::new();
+    for cluster in line.graphemes(true) {
+        let width = display_width(cluster);
+        if width > room {
             break;
         }
-        end = next;
+        room -= width;
+        cut.push_str(cluster);
     }
-    let mut cut = line.get(..end).unwrap_or_default().trim_end().to_owned();
+    cut.truncate(cut.trim_end().len());
     if columns > 0 {
         cut.push('…');
     }
@@ -61,19 +60,6 @@ pub fn count(n: usize, one: &str, many: &str) -> String {
     } else {
         format!("{n} {many}")
     }
-}
-
-/// Whether `rest` begins with a sign that belongs to the character before it: a mark, a joiner, a variation selector.
-fn starts_inside_cluster(rest: &str, head: &str) -> bool {
-    const JOINER: char = '\u{200d}';
-    let Some(first) = rest.chars().next() else {
-        return false;
-    };
-    let mut buffer = [0; 4];
-    first == JOINER
-        || head.ends_with(JOINER)
-        || (display_width(first.encode_utf8(&mut buffer)) == 0 && !first.is_control())
-        || ('\u{1f3fb}'..='\u{1f3ff}').contains(&first)
 }
 
 #[cfg(test)]
@@ -108,6 +94,8 @@ mod tests {
             format!("{family}{family}…")
         );
         assert_eq!(preview(&format!("a{family}b"), 2), "a…");
+        assert_eq!(preview("🇩🇪🇫🇷🇯🇵", 5), "🇩🇪🇫🇷…");
+        assert_eq!(preview("🇩🇪🇫🇷🇯🇵", 4), "🇩🇪…");
     }
 
     proptest! {
@@ -116,6 +104,14 @@ mod tests {
             let shown = preview(&text, columns);
             prop_assert!(display_width(&shown) <= columns, "{shown:?}");
             prop_assert!(!shown.chars().any(char::is_control));
+            let kept = shown.trim_end_matches('…').trim_end();
+            let whole: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let mut clusters = whole.graphemes(true);
+            let mut again = String::new();
+            while again.trim_end() != kept && again.len() <= kept.len() {
+                again.push_str(clusters.next().unwrap_or("none is left"));
+            }
+            prop_assert_eq!(again.trim_end(), kept, "a cluster was split");
         }
     }
 }

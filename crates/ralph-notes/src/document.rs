@@ -4,7 +4,7 @@
 use ralph_model::{NoteId, NoteKind, Shelf};
 
 use crate::decode::has_text;
-use crate::lines::{Fences, Line, is_blank};
+use crate::lines::{Fences, Line, heading, is_blank};
 use crate::{Problem, ProblemKind, Span};
 
 /// A parsed notes file.
@@ -87,11 +87,28 @@ impl<'a> Document<'a> {
             .filter(move |entry| self.id_bytes(entry).starts_with(prefix.as_bytes()))
     }
 
+    /// Whether a text stands anywhere in the file, also where nothing is read.
+    #[must_use]
+    pub fn mentions(&self, text: &str) -> bool {
+        memchr::memmem::find(self.bytes, text.as_bytes()).is_some()
+    }
+
     /// The number of the line, from 1, on which a span begins.
     #[must_use]
     pub fn line_number(&self, at: Span) -> usize {
-        let before = self.bytes.get(..at.start()).unwrap_or(self.bytes);
-        memchr::memchr_iter(b'\n', before).count() + 1
+        self.line_numbers([at]).next().unwrap_or(1)
+    }
+
+    /// The numbers of the lines, from 1, on which spans begin that are in the order of the file.
+    pub fn line_numbers(&self, spans: impl IntoIterator<Item = Span>) -> impl Iterator<Item = usize> {
+        let mut line = 1;
+        let mut counted = 0;
+        spans.into_iter().map(move |at| {
+            let between = self.bytes.get(counted..at.start()).unwrap_or_default();
+            line += memchr::memchr_iter(b'\n', between).count();
+            counted = counted.max(at.start());
+            line
+        })
     }
 
     /// Where an entry's heading stands.
@@ -206,14 +223,11 @@ impl<'a> Scanner<'a> {
         next
     }
 
-    /// Takes a heading of the first three levels; deeper ones, and `#hashtags`, are prose.
+    /// Takes a heading, if the line is one.
     fn heading(&mut self, line: Line, text: &[u8]) -> bool {
-        let level = text.iter().take_while(|b| **b == b'#').count();
-        let marked = text.get(level).is_none_or(|b| *b == b' ' || *b == b'\t');
-        if level > 3 || !marked {
+        let Some((level, words)) = heading(text) else {
             return false;
-        }
-        let words = text.get(level..).unwrap_or_default().trim_ascii();
+        };
         match level {
             3 => self.entry_heading(line, words),
             2 => self.section_heading(line, words),

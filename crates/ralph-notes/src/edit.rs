@@ -2,7 +2,7 @@
 
 use ralph_model::{Note, NoteKind};
 
-use crate::lines::{Line, is_blank};
+use crate::lines::{Fences, Line, heading, is_blank};
 use crate::render::{entry_text, extra_line, quoted, tags_line};
 use crate::{Document, Entry, Patches, Span};
 
@@ -15,16 +15,30 @@ impl Document<'_> {
         patches
     }
 
-    /// Changes an entry to what the note says. Only the parts that differ are written; another kind moves the entry to
-    /// the end of that section.
+    /// Changes an entry to what the note says. Only the parts that differ are written; another kind moves the parts to the
+    /// end of that section as they are.
     #[must_use]
     pub fn change(&self, entry: &Entry, note: &Note) -> Patches {
-        let mut patches = Patches::none();
-        if entry.kind != note.kind {
-            self.delete_from(&mut patches, entry);
-            self.add_to(&mut patches, std::slice::from_ref(note));
+        let patches = self.change_parts(entry, note);
+        if entry.kind == note.kind {
             return patches;
         }
+        let mut moved = String::from("\n").into_bytes();
+        for part in [entry.heading, entry.content, entry.tags, entry.extra] {
+            moved.extend(patches.within(self.bytes, part));
+            if !moved.ends_with(b"\n") {
+                moved.push(b'\n');
+            }
+        }
+        let mut patches = Patches::none();
+        self.delete_from(&mut patches, entry);
+        self.insert_into(&mut patches, note.kind, moved);
+        patches
+    }
+
+    /// The patches that change the parts of an entry where they stand.
+    fn change_parts(&self, entry: &Entry, note: &Note) -> Patches {
+        let mut patches = Patches::none();
         let eol = self.eol_of(entry);
         if self.content(entry) != note.content {
             let with_break = ends_line(entry.content.of(self.bytes));
@@ -59,28 +73,35 @@ impl Document<'_> {
     }
 
     fn add_to(&self, patches: &mut Patches, notes: &[Note]) {
-        let eol = self.eol();
         for kind in self.shelf.kinds() {
             let mut text = String::new();
             for note in notes.iter().filter(|note| self.kind_here(note.kind) == *kind) {
                 text.push('\n');
                 text.push_str(&entry_text(note));
             }
-            if text.is_empty() {
-                continue;
+            if !text.is_empty() {
+                self.insert_into(patches, *kind, with_eol(&text, self.eol(), true));
             }
-            let section = self.sections.iter().find(|section| section.kind == Some(*kind));
-            let at = section.map_or(self.text_end, |section| section.text_end);
-            if section.is_none() {
-                let gap = if at == 0 { "" } else { "\n" };
-                text = format!("{gap}## {}\n{text}", kind.section());
-            }
-            let before = self.bytes.get(..at).unwrap_or_default();
-            if !ends_line(before) && !is_blank_start(before) {
-                text.insert(0, '\n');
-            }
-            patches.insert(at, with_eol(&text, eol, true));
         }
+    }
+
+    /// Puts entries, each after a blank line, at the end of a section; a missing one is made.
+    fn insert_into(&self, patches: &mut Patches, kind: NoteKind, entries: Vec<u8>) {
+        let kind = self.kind_here(kind);
+        let section = self.sections.iter().find(|section| section.kind == Some(kind));
+        let at = section.map_or(self.text_end, |section| section.text_end);
+        let before = self.bytes.get(..at).unwrap_or_default();
+        let mut opening = String::new();
+        if !ends_line(before) && !is_blank_start(before) {
+            opening.push('\n');
+        }
+        if section.is_none() {
+            let gap = if at == 0 { "" } else { "\n" };
+            opening.push_str(&format!("{gap}## {}\n", kind.section()));
+        }
+        let mut bytes = with_eol(&opening, self.eol(), true);
+        bytes.extend(entries);
+        patches.insert(at, bytes);
     }
 
     /// The section a note of this kind goes to on this shelf: one that it does not have becomes a pattern.
@@ -107,11 +128,34 @@ impl Document<'_> {
             });
         }
         let Some(last) = stretch else { return };
-        if last.start() == entry.heading.start() {
+        if self.has_stray_parts_after(last) {
+            // Without a heading of their own they would become parts of the entry above.
+            let line = format!("### was {}\n", self.id(entry));
+            patches.remove(last);
+            patches.insert(entry.heading.start(), with_eol(&line, self.eol_of(entry), true));
+        } else if last.start() == entry.heading.start() {
             patches.remove(self.with_blank_line_before(last));
         } else {
             patches.remove(last);
         }
+    }
+
+    /// Whether quotes or comment lines that belong to no entry follow, before the next heading.
+    fn has_stray_parts_after(&self, stretch: Span) -> bool {
+        let mut fences = Fences::default();
+        let mut offset = stretch.end();
+        while let Some(line) = Line::at(self.bytes, offset) {
+            let text = line.text.of(self.bytes);
+            let parts = [&b">"[..], b"<!-- tags:", b"<!-- ralph:"];
+            if parts.iter().any(|part| text.starts_with(part)) {
+                return true;
+            }
+            if heading(text).is_some() {
+                return false;
+            }
+            offset = fences.end_of_fence(self.bytes, line).unwrap_or(line.next);
+        }
+        false
     }
 
     /// The stretch with the blank line before it, unless text follows that the line then has to set apart.

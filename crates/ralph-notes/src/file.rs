@@ -1,24 +1,28 @@
 //! Reading and changing a file that people, editors and other processes change too.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use crate::lock::Lock;
-use crate::replace::{Attempt, Names, Replaced, sync_folder, wait_for_writers};
-use crate::sys;
-use crate::{Patches, Patience};
 use ralph_model::FileStamp;
 
+use crate::lock::{Lock, lock_path};
+use crate::replace::{Attempt, Replaced, Replacement};
+use crate::write::create_folder;
+use crate::{Patches, Patience, sys};
+
 /// The largest file that is read as notes.
-pub const MAX_FILE_BYTES: u64 = 1 << 30;
+const MAX_FILE_BYTES: u64 = 1 << 30;
 /// How often an edit gives way to somebody who saves at the same time, and is applied to what they saved. A person's
 /// editor never makes it give way twice; a tool that saves every few milliseconds does, now and then five times in a row.
 const YIELDING_TRIES: usize = 100;
-/// How often it then insists, and merges what they saved into what it wrote.
-const INSISTING_TRIES: usize = 3;
+/// After how many tries, the last of which insist, an edit gives up.
+const MAX_TRIES: usize = YIELDING_TRIES + 3;
 /// How often a file is read again because somebody wrote to it meanwhile.
 const READ_TRIES: usize = 100;
+/// How long a reader waits for somebody who has the file open for writing.
+const READER_WAIT: Duration = Duration::from_millis(200);
 /// How many links a symbolic link may lead through.
 const MAX_LINKS: usize = 40;
 
@@ -38,6 +42,12 @@ impl FileError {
             path: path.to_owned(),
             source,
         }
+    }
+
+    /// The error for a file that another program does not let go of.
+    pub(crate) fn being_written(path: &Path) -> Self {
+        let why = "another program keeps it open for writing; close it there and try again";
+        Self::new("change", path, io::Error::new(io::ErrorKind::ResourceBusy, why))
     }
 
     /// The kind of the system's error.
@@ -101,26 +111,22 @@ pub struct Updated {
     pub overtaken: bool,
 }
 
-/// Reads a file; `None` when there is none.
+/// Reads a file; `None` when there is none. A save that is under way is waited for, but not for long.
 ///
 /// # Errors
 /// When it cannot be read, is a folder, or is too large to be notes.
 pub fn read_file(path: &Path) -> Result<Option<FileText>, FileError> {
-    let file = match File::open(path) {
+    let failed = |source| FileError::new("read", path, source);
+    let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(FileError::new("read", path, source)),
+        Err(source) => return Err(failed(source)),
     };
-    read_open(file, path).map(Some)
-}
-
-/// Reads a file whole, and not while it is being written.
-pub(crate) fn read_open(mut file: File, path: &Path) -> Result<FileText, FileError> {
-    let failed = |source| FileError::new("read", path, source);
     let mut metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
         return Err(failed(io::ErrorKind::IsADirectory.into()));
     }
+    let mut patient = true;
     for _ in 0..READ_TRIES {
         if metadata.len() > MAX_FILE_BYTES {
             return Err(failed(io::ErrorKind::FileTooLarge.into()));
@@ -128,17 +134,16 @@ pub(crate) fn read_open(mut file: File, path: &Path) -> Result<FileText, FileErr
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
         file.read_to_end(&mut bytes).map_err(failed)?;
         let before = FileStamp::of(&metadata);
-        let quiet = !sys::is_being_written(&file);
+        // Whoever has it open for writing may have emptied it and be about to write. Who keeps it open is no reason not
+        // to read it.
+        let quiet = !patient || sys::wait_for_writers_up_to(&file, Duration::ZERO);
         metadata = file.metadata().map_err(failed)?;
         if quiet && FileStamp::of(&metadata).same_content(&before) {
-            return Ok(FileText {
-                bytes,
-                stamp: FileStamp::of(&metadata),
-                file: Some(file),
-            });
+            let stamp = FileStamp::of(&metadata);
+            let file = Some(file);
+            return Ok(Some(FileText { bytes, stamp, file }));
         }
-        // Somebody wrote to it while it was read, or has emptied it and is about to: what was read may be half a text.
-        wait_for_writers(&file, path)?;
+        patient = sys::wait_for_writers_up_to(&file, READER_WAIT);
         metadata = file.metadata().map_err(failed)?;
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
     }
@@ -170,67 +175,26 @@ pub fn resolve(path: &Path) -> Result<PathBuf, FileError> {
     ))
 }
 
-/// Makes a folder and its parents where they are missing, durably.
-///
-/// # Errors
-/// When one cannot be made.
-pub fn create_folder(folder: &Path) -> Result<(), FileError> {
-    if folder.as_os_str().is_empty() || folder.is_dir() {
-        return Ok(());
-    }
-    if let Some(parent) = folder.parent() {
-        create_folder(parent)?;
-    }
-    match fs::create_dir(folder) {
-        Ok(()) => sync_folder(folder.parent().unwrap_or(Path::new(""))),
-        Err(_) if folder.is_dir() => Ok(()),
-        Err(source) => Err(FileError::new("create", folder, source)),
-    }
-}
-
-/// Writes a file that must not be there yet, durably.
-///
-/// # Errors
-/// `AlreadyExists` when it is there; else what the file system says.
-pub fn write_new_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        });
-    written.map_err(|source| FileError::new("create", path, source))?;
-    sync_folder(path.parent().unwrap_or(Path::new("")))
-}
-
 /// A file whose lock is held until this value is dropped.
-#[derive(Debug)]
-pub struct LockedFile {
-    names: Names,
+pub struct LockedFile<'a> {
+    replacement: Replacement<'a>,
     lock: Lock,
-    kept: Vec<PathBuf>,
 }
 
-impl LockedFile {
+impl<'a> LockedFile<'a> {
     /// Takes the lock of a file, which need not exist; its folder is made.
     ///
     /// # Errors
     /// When the folder or the lock cannot be had.
-    pub fn lock(path: &Path, patience: &Patience<'_>) -> Result<Self, FileError> {
+    pub fn lock(path: &Path, patience: &Patience<'a>) -> Result<Self, FileError> {
         let target = resolve(path)?;
         if let Some(folder) = target.parent() {
             create_folder(folder)?;
         }
-        let names = Names::beside(target)?;
-        let mut lock = Lock::take(names.lock_path(), patience)?;
-        let kept = names.clear_leftovers(&mut lock)?;
-        Ok(Self {
-            names,
-            lock,
-            kept: kept.into_iter().collect(),
-        })
+        let replacement = Replacement::of(target, patience.notice)?;
+        let mut lock = Lock::take(lock_path(&replacement.target), patience)?;
+        replacement.clear_leftovers(&mut lock)?;
+        Ok(Self { replacement, lock })
     }
 
     /// Lets go of the lock and removes its file: for files that ralph changes only now and then, beside which a lock file
@@ -239,22 +203,8 @@ impl LockedFile {
     /// # Errors
     /// When the lock file cannot be removed.
     pub fn unlock_without_trace(self) -> Result<(), FileError> {
-        let path = self.names.lock_path();
+        let path = lock_path(&self.replacement.target);
         fs::remove_file(&path).map_err(|source| FileError::new("remove", &path, source))
-    }
-
-    /// Copies of other people's saves that could not be merged and were kept beside the file.
-    #[must_use]
-    pub fn kept(&self) -> &[PathBuf] {
-        &self.kept
-    }
-
-    /// Reads the file as it is now; `None` when there is none.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn read(&self) -> Result<Option<FileText>, FileError> {
-        read_file(&self.names.target)
     }
 
     /// Applies an edit and writes the result durably. The edit starts from `template` where there is no file, and is
@@ -267,86 +217,63 @@ impl LockedFile {
         template: &[u8],
         mut edit: impl FnMut(&[u8]) -> Result<Patches, E>,
     ) -> Result<Updated, UpdateError<E>> {
-        let mut standing = self.read()?.unwrap_or_else(FileText::absent);
-        if standing.file.is_some() {
-            self.refuse_read_only()?;
+        let mut standing = read_file(&self.replacement.target)?.unwrap_or_else(FileText::absent);
+        if let Some(file) = &standing.file {
+            self.refuse_if_not_writable(file)?;
         }
         let read = standing.file.is_some().then_some(standing.stamp);
-        let mut theirs: Option<FileText> = None;
-        let mut done: Option<Updated> = None;
-        for attempt in 1..=YIELDING_TRIES + INSISTING_TRIES {
-            let source = theirs.as_mut().unwrap_or(&mut standing);
-            let before = match source.file {
-                Some(_) => std::mem::take(&mut source.bytes),
+        for attempt in 1.. {
+            let before = match standing.file {
+                Some(_) => std::mem::take(&mut standing.bytes),
                 None => template.to_vec(),
             };
             let patches = edit(&before).map_err(UpdateError::Edit)?;
-            let overtaken = attempt > 1;
-            if patches.is_empty() && theirs.is_none() {
-                return Ok(Updated {
-                    before,
-                    read,
-                    written: None,
-                    overtaken,
-                });
-            }
-            let manner = if attempt <= YIELDING_TRIES {
-                Attempt::Yield
-            } else {
-                Attempt::Insist
+            let manner = match attempt {
+                ..=YIELDING_TRIES => Attempt::Yield,
+                _ => Attempt::Insist,
             };
-            let replaced = self
-                .names
-                .replace(&mut self.lock, &standing, patches.pieces(&before), manner)?;
-            let finished = |stamp| Updated {
+            let replaced = if patches.is_empty() {
+                None
+            } else {
+                let pieces = patches.pieces(&before);
+                Some(self.replacement.replace(&mut self.lock, &standing, pieces, manner)?)
+            };
+            let written = match replaced {
+                Some(Replaced::Overtaken(theirs)) if attempt < MAX_TRIES => {
+                    standing = theirs;
+                    continue;
+                }
+                Some(Replaced::Overtaken(_)) => break,
+                Some(Replaced::Done(stamp)) => Some(stamp),
+                None => None,
+            };
+            return Ok(Updated {
                 before,
                 read,
-                written: Some(stamp),
-                overtaken,
-            };
-            match replaced {
-                Replaced::Done(stamp) => {
-                    self.names.forget_theirs()?;
-                    return Ok(finished(stamp));
-                }
-                Replaced::Overtaken {
-                    theirs: saved,
-                    ours,
-                    kept,
-                } => {
-                    self.kept.extend(kept);
-                    match ours {
-                        Some(ours) => {
-                            done = Some(finished(ours.stamp));
-                            standing = ours;
-                            theirs = Some(saved);
-                        }
-                        None => {
-                            standing = saved;
-                            theirs = None;
-                        }
-                    }
-                }
-            }
+                written,
+                overtaken: attempt > 1,
+            });
         }
-        // Ours stands; theirs gets a name of its own, and a person decides.
-        self.kept.extend(self.names.keep_theirs()?);
-        done.ok_or_else(|| {
-            let source = io::Error::new(io::ErrorKind::ResourceBusy, "other programs keep replacing it");
-            UpdateError::File(FileError::new("change", &self.names.target, source))
-        })
+        let source = io::Error::new(io::ErrorKind::ResourceBusy, "other programs keep replacing it");
+        Err(FileError::new("change", &self.replacement.target, source).into())
     }
 
-    /// A rename would replace a read-only file without asking, so ask.
-    fn refuse_read_only(&self) -> Result<(), FileError> {
-        let target = &self.names.target;
+    /// A swap would replace a read-only file without asking, and a file that somebody keeps open for writing would go on
+    /// being written where nobody reads it.
+    fn refuse_if_not_writable(&self, file: &File) -> Result<(), FileError> {
+        let target = &self.replacement.target;
         let failed = |source| FileError::new("write", target, source);
-        if fs::metadata(target).map_err(failed)?.permissions().readonly() {
+        if file.metadata().map_err(failed)?.permissions().readonly() {
             return Err(failed(io::Error::new(
                 io::ErrorKind::PermissionDenied,
                 "the file is read-only",
             )));
         }
-        OpenOptions::new().write(true).open(target).map(drop).map_err(failed)
+        OpenOptions::new().write(true).open(target).map(drop).map_err(failed)?;
+        if sys::wait_for_writers(file) {
+            Ok(())
+        } else {
+            Err(FileError::being_written(target))
+        }
     }
 }

@@ -16,14 +16,13 @@ mod render;
 mod replace;
 mod span;
 mod sys;
+mod write;
 
 pub use document::{Document, Entry};
-pub use file::{
-    FileError, FileText, LockedFile, MAX_FILE_BYTES, UpdateError, Updated, create_folder, read_file, resolve,
-    write_new_file,
-};
-pub use lock::Patience;
+pub use file::{FileError, FileText, LockedFile, UpdateError, Updated, read_file, resolve};
+pub use lock::{Notice, Patience, lock_path};
 pub use patch::Patches;
 pub use problem::{Problem, ProblemKind};
 pub use render::{entry_text, normalise_line_breaks};
 pub use span::Span;
+pub use write::{create_folder, link_beside, write_new_file};

@@ -56,6 +56,14 @@ pub(crate) fn is_blank(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_whitespace)
 }
 
+/// The level and the words of a heading that is structure; deeper ones, and `#hashtags`, are prose.
+pub(crate) fn heading(text: &[u8]) -> Option<(usize, &[u8])> {
+    let level = text.iter().take_while(|b| **b == b'#').count();
+    let words = text.get(level..)?;
+    let marked = words.first().is_none_or(|b| *b == b' ' || *b == b'\t');
+    (matches!(level, 1..=3) && marked).then(|| (level, words.trim_ascii()))
+}
+
 /// Finds where code fences close.
 ///
 /// A fence that is never closed is no fence, or one stray line of backticks would hide the rest of the file.

@@ -10,6 +10,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use crate::FileError;
+use crate::write::hand_to_owner_of_folder;
 use ralph_model::FileStamp;
 
 /// How long to wait for a lock that another process holds, and whom to tell.
@@ -19,17 +20,36 @@ pub struct Patience<'a> {
     pub notice_after: Duration,
     /// After this long, give up.
     pub limit: Duration,
-    /// Says that we are waiting; gets the lock file's path.
-    pub notice: &'a dyn Fn(&Path),
+    /// Says what a person should know.
+    pub notice: &'a dyn Fn(Notice<'_>),
+}
+
+/// What a person should know while a file is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice<'a> {
+    /// Another process holds this lock, and we wait for it.
+    Waiting(&'a Path),
+    /// A text that somebody saved could not be merged; it is kept here.
+    Kept(&'a Path),
 }
 
 impl Patience<'_> {
-    /// Does not wait at all: a lock that is held is an error of the kind `WouldBlock`.
-    pub const NONE: Self = Self {
-        notice_after: Duration::ZERO,
-        limit: Duration::ZERO,
-        notice: &|_| {},
-    };
+    /// The same without waiting at all: a lock that is held is then an error of the kind `WouldBlock`.
+    #[must_use]
+    pub fn none(self) -> Self {
+        Self {
+            limit: Duration::ZERO,
+            ..self
+        }
+    }
+}
+
+/// Where the lock of a file is.
+#[must_use]
+pub fn lock_path(file: &Path) -> PathBuf {
+    let mut path = file.to_owned().into_os_string();
+    path.push(".lock");
+    path.into()
 }
 
 /// A lock that is held until this value is dropped.
@@ -62,6 +82,7 @@ impl Lock {
             .truncate(false)
             .open(path)
             .map_err(failed)?;
+        hand_to_owner_of_folder(&file, path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => Ok(file),
             Err(TryLockError::WouldBlock) if patience.limit.is_zero() => Err(failed(io::ErrorKind::WouldBlock.into())),
@@ -70,10 +91,11 @@ impl Lock {
         }
     }
 
-    /// Writes down which file is about to be replaced. It need not survive a power cut, only this process.
-    pub(crate) fn announce(&mut self, base: Option<&FileStamp>) -> Result<(), FileError> {
-        let text = base.map_or_else(String::new, |base| {
-            format!("{} {} {}\n", base.inode, base.size, base.mtime_ns)
+    /// Writes down which file is about to be replaced, and by which. It need not survive a power cut, only this process.
+    pub(crate) fn announce(&mut self, old: Option<&FileStamp>, new: Option<&FileStamp>) -> Result<(), FileError> {
+        let new = new.map_or(0, |new| new.inode);
+        let text = old.map_or_else(String::new, |old| {
+            format!("{} {} {} {new}\n", old.inode, old.size, old.mtime_ns)
         });
         self.rewrite(&text)
             .map_err(|source| FileError::new("write", &self.path, source))
@@ -83,12 +105,15 @@ impl Lock {
     pub(crate) fn announced(&mut self) -> Option<Announced> {
         let mut text = String::new();
         self.file.seek(SeekFrom::Start(0)).ok()?;
-        (&self.file).take(100).read_to_string(&mut text).ok()?;
+        (&self.file).take(200).read_to_string(&mut text).ok()?;
         let mut numbers = text.split_ascii_whitespace();
         Some(Announced {
-            inode: numbers.next()?.parse().ok()?,
-            size: numbers.next()?.parse().ok()?,
-            mtime_ns: numbers.next()?.parse().ok()?,
+            old: (
+                numbers.next()?.parse().ok()?,
+                numbers.next()?.parse().ok()?,
+                numbers.next()?.parse().ok()?,
+            ),
+            new_inode: numbers.next()?.parse().ok()?,
         })
     }
 
@@ -99,18 +124,29 @@ impl Lock {
     }
 }
 
-/// A file that a lock's holder was about to replace.
+/// What a lock's holder was about to do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Announced {
-    pub(crate) inode: u64,
-    size: u64,
-    mtime_ns: i64,
+    /// Inode, size and mtime of the file to be replaced.
+    old: (u64, u64, i64),
+    /// The inode of the file to take its place; 0 as long as there is none.
+    new_inode: u64,
 }
 
 impl Announced {
-    /// Whether a file is that one, unchanged since.
-    pub(crate) fn is(&self, stamp: &FileStamp) -> bool {
-        (self.inode, self.size, self.mtime_ns) == (stamp.inode, stamp.size, stamp.mtime_ns)
+    /// Whether this is the file that was to be replaced, unchanged since.
+    pub(crate) fn is_old(&self, stamp: &FileStamp) -> bool {
+        self.old == (stamp.inode, stamp.size, stamp.mtime_ns)
+    }
+
+    /// Whether this is the file that was to take its place.
+    pub(crate) fn is_new(&self, stamp: &FileStamp) -> bool {
+        self.new_inode == stamp.inode
+    }
+
+    /// The inode of the file that was to be replaced.
+    pub(crate) fn old_inode(&self) -> u64 {
+        self.old.0
     }
 }
 
@@ -134,7 +170,7 @@ fn wait_for(file: File, path: &Path, patience: &Patience<'_>) -> Result<File, Fi
     let first = receiver.recv_timeout(patience.notice_after);
     let answer = match first {
         Err(RecvTimeoutError::Timeout) => {
-            (patience.notice)(path);
+            (patience.notice)(Notice::Waiting(path));
             receiver.recv_timeout(patience.limit.saturating_sub(patience.notice_after))
         }
         other => other,

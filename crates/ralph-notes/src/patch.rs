@@ -57,6 +57,23 @@ impl Patches {
         patched.chain([old.get(last..).unwrap_or_default()])
     }
 
+    /// The patched bytes of a stretch: what stands in it, and what is put in at its end.
+    pub(crate) fn within(&self, old: &[u8], stretch: Span) -> Vec<u8> {
+        if stretch.is_empty() {
+            return Vec::new();
+        }
+        let inside = |span: &Span| span.start() >= stretch.start() && span.end() <= stretch.end();
+        let mut bytes = Vec::new();
+        let mut kept_from = stretch.start();
+        for (span, new) in self.0.iter().filter(|(span, _)| inside(span)) {
+            bytes.extend(old.get(kept_from..span.start()).unwrap_or_default());
+            bytes.extend(new);
+            kept_from = span.end();
+        }
+        bytes.extend(old.get(kept_from..stretch.end()).unwrap_or_default());
+        bytes
+    }
+
     /// The patched file.
     #[must_use]
     pub fn apply(&self, old: &[u8]) -> Vec<u8> {

@@ -1,50 +1,48 @@
-//! Replaces a file whole and durably, and notices when somebody saved to it at the same time.
+//! Replaces a file whole and durably, and gives way to whoever saves to it at the same time.
 //!
 //! The new file is written beside the old one, synced, and swapped with it in one step, while programs that want to open
 //! the old one for writing are held off. The old file is then still in hand: if it is not what was read (an editor saved
 //! in between), or if somebody waits to write to it, it goes back, and the caller applies the edit to what they save. So
 //! neither side's text is lost, although editors take no lock.
 
-use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{self, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::fs::{self, File, Metadata};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use crate::FileError;
-use crate::file::{FileText, read_file, read_open};
-use crate::lock::Lock;
-use crate::sys::{self, WritersHeldOff};
 use ralph_model::FileStamp;
 
-/// How long a program may keep the file open for writing before a change is refused.
-const WRITER_WAIT: Duration = Duration::from_secs(5);
-/// How often to look whether it has closed it.
-const WRITER_POLL: Duration = Duration::from_millis(1);
+use crate::FileError;
+use crate::file::{FileText, read_file};
+use crate::lock::{Lock, Notice};
+use crate::sys::{self, WritersHeldOff};
+use crate::write::{Owner, link_beside, sync_folder, write_synced};
 
-/// The names that a replacement uses beside its file.
-#[derive(Debug)]
-pub(crate) struct Names {
+/// A file that is about to be replaced, and the names that this takes beside it.
+pub(crate) struct Replacement<'a> {
     pub(crate) target: PathBuf,
     folder: PathBuf,
     /// The new file before the swap, the old one after it.
     swap: PathBuf,
-    /// A save by somebody else that is not merged yet.
-    theirs: PathBuf,
+    /// The old file, for a moment, where the file system cannot swap.
+    aside: PathBuf,
+    notice: &'a dyn Fn(Notice<'_>),
 }
 
 /// How a replacement ended.
 pub(crate) enum Replaced {
     /// The new text stands; this is its stamp.
     Done(FileStamp),
-    /// Somebody saved meanwhile, and the edit has to be applied to their text. `ours` stands at the target, and theirs is
-    /// kept beside it until it is merged; without `ours` nothing was written and theirs stands. `kept` is yet another save,
-    /// which nobody can merge.
-    Overtaken {
-        theirs: FileText,
-        ours: Option<FileText>,
-        kept: Option<PathBuf>,
-    },
+    /// Somebody saved meanwhile, and nothing was replaced: the edit has to be applied to what they saved.
+    Overtaken(FileText),
+}
+
+/// What to do about somebody who saves at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// Let them go first.
+    Yield,
+    /// Replace their save all the same, and keep it beside the file.
+    Insist,
 }
 
 /// What became of a swap.
@@ -57,171 +55,52 @@ enum Swapped {
     AndBack,
 }
 
-/// What went wrong with a swap.
-enum SwapError {
-    /// The swap itself; as if nothing had happened.
-    Swap(io::Error),
-    /// Making it durable; the new file stands.
-    Sync(FileError),
-}
-
-/// What to do about somebody who saves at the same time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Attempt {
-    /// Let them go first, and try again with their text.
-    Yield,
-    /// Write all the same, and keep theirs beside.
-    Insist,
-}
-
-impl Names {
-    pub(crate) fn beside(target: PathBuf) -> Result<Self, FileError> {
+impl<'a> Replacement<'a> {
+    pub(crate) fn of(target: PathBuf, notice: &'a dyn Fn(Notice<'_>)) -> Result<Self, FileError> {
         let (Some(folder), Some(name)) = (target.parent(), target.file_name()) else {
             return Err(FileError::new("write", &target, io::ErrorKind::InvalidFilename.into()));
         };
         let name = name.to_string_lossy();
         Ok(Self {
             swap: folder.join(format!(".{name}.ralph-new")),
-            theirs: folder.join(format!(".{name}.ralph-theirs")),
+            aside: folder.join(format!(".{name}.ralph-old")),
             folder: folder.to_owned(),
             target,
+            notice,
         })
     }
 
-    pub(crate) fn lock_path(&self) -> PathBuf {
-        let mut path = self.target.clone().into_os_string();
-        path.push(".lock");
-        path.into()
-    }
-
     /// Removes what a killed process left, and keeps beside the file whatever of it nobody has merged.
-    pub(crate) fn clear_leftovers(&self, lock: &mut Lock) -> Result<Option<PathBuf>, FileError> {
-        if exists(&self.theirs) {
-            return self.keep(&self.theirs).map(Some);
-        }
-        let Ok(left) = fs::metadata(&self.swap) else {
-            return Ok(None);
-        };
-        let left = FileStamp::of(&left);
-        let standing = fs::metadata(&self.target).map(|metadata| FileStamp::of(&metadata)).ok();
-        let known = match lock.announced() {
-            // Never swapped, and so never acknowledged; or swapped, and this is the old file, which the new one holds.
-            Some(base) => standing.is_some_and(|stamp| stamp.inode == base.inode) || base.is(&left),
-            // Killed before the swap was announced.
-            None => true,
-        };
-        if known {
-            self.remove(&self.swap)?;
-            return Ok(None);
-        }
-        self.keep(&self.swap).map(Some)
-    }
-
-    /// Forgets a save of somebody else that has been merged.
-    pub(crate) fn forget_theirs(&self) -> Result<(), FileError> {
-        if exists(&self.theirs) {
-            self.remove(&self.theirs)?;
+    pub(crate) fn clear_leftovers(&self, lock: &mut Lock) -> Result<(), FileError> {
+        for path in [&self.swap, &self.aside] {
+            let Ok(metadata) = fs::symlink_metadata(path) else {
+                continue;
+            };
+            let left = FileStamp::of(&metadata);
+            let standing = fs::metadata(&self.target).map(|metadata| FileStamp::of(&metadata).inode);
+            let is_standing = |inode| standing.as_ref().is_ok_and(|standing| *standing == inode);
+            let known = match lock.announced() {
+                // The old file, which the new one holds; the new one, which nobody was told of; a second name of what
+                // stands. Where the old one still stands, nothing was swapped.
+                Some(said) => said.is_old(&left) || said.is_new(&left) || is_standing(said.old_inode()),
+                // Killed before anything was announced.
+                None => true,
+            };
+            if known || is_standing(left.inode) {
+                fs::remove_file(path).map_err(|source| FileError::new("remove", path, source))?;
+            } else {
+                self.keep(path)?;
+            }
         }
         Ok(())
     }
 
-    /// Gives a save of somebody else that could not be merged a lasting name.
-    pub(crate) fn keep_theirs(&self) -> Result<Option<PathBuf>, FileError> {
-        exists(&self.theirs).then(|| self.keep(&self.theirs)).transpose()
-    }
-
-    fn keep(&self, from: &Path) -> Result<PathBuf, FileError> {
-        let mut number = 1;
-        loop {
-            let mut name = self.target.clone().into_os_string();
-            name.push(format!(".kept-{number}"));
-            let kept = PathBuf::from(name);
-            match fs::hard_link(from, &kept) {
-                Ok(()) => {
-                    self.remove(from)?;
-                    return Ok(kept);
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-                Err(error) => return Err(FileError::new("keep", from, error)),
-            }
-        }
-    }
-
-    fn remove(&self, path: &Path) -> Result<(), FileError> {
-        fs::remove_file(path).map_err(|source| FileError::new("remove", path, source))
-    }
-
-    fn sync_folder(&self) -> Result<(), FileError> {
-        sync_folder(&self.folder)
-    }
-
-    /// Writes the new text beside the file, with its mode and owner, and syncs it.
-    fn write_new<'a>(
-        &self,
-        pieces: impl Iterator<Item = &'a [u8]>,
-        like: Option<&fs::Metadata>,
-    ) -> Result<File, FileError> {
-        let failed = |source| FileError::new("write", &self.swap, source);
-        let mode = like.map_or(0o666, |metadata| metadata.permissions().mode() & 0o7777);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(mode)
-            .open(&self.swap)
-            .map_err(failed)?;
-        let written = (move || {
-            if let Some(like) = like {
-                let mine = file.metadata()?;
-                if (mine.uid(), mine.gid()) != (like.uid(), like.gid()) {
-                    fchown(&file, Some(like.uid()), Some(like.gid()))?;
-                }
-                file.set_permissions(Permissions::from_mode(mode))?;
-            }
-            for piece in pieces {
-                file.write_all(piece)?;
-            }
-            file.sync_all()
-        })();
-        // From here on it is only read: whoever has it open for writing counts as an editor in the middle of a save.
-        let reopened = written.and_then(|()| File::open(&self.swap));
-        reopened.map_err(|source| {
-            self.discard_new();
-            FileError::new("write", &self.target, source)
-        })
-    }
-
-    /// Removes the new file after a failure. If that fails too, the next writer clears it away as a leftover, and the
-    /// first failure is the one to report.
-    fn discard_new(&self) {
-        drop(fs::remove_file(&self.swap));
-    }
-
-    /// Makes a file that is not there yet.
-    fn create<'a>(&self, lock: &mut Lock, pieces: impl Iterator<Item = &'a [u8]>) -> Result<Replaced, FileError> {
-        lock.announce(None)?;
-        let file = self.write_new(pieces, None)?;
-        // A link, unlike a rename, never takes the place of a file that somebody made meanwhile.
-        let linked = fs::hard_link(&self.swap, &self.target);
-        self.discard_new();
-        match linked {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return self.overtaken(),
-            Err(source) => return Err(FileError::new("create", &self.target, source)),
-        }
-        if let Err(error) = self.sync_folder() {
-            drop(fs::remove_file(&self.target));
-            return Err(error);
-        }
-        stamp_of(&file, &self.target).map(Replaced::Done)
-    }
-
-    /// Replaces the file that `base` was read from.
-    pub(crate) fn replace<'a>(
+    /// Replaces the file that `base` was read from, or makes it where there was none.
+    pub(crate) fn replace<'b>(
         &self,
         lock: &mut Lock,
         base: &FileText,
-        pieces: impl Iterator<Item = &'a [u8]>,
+        pieces: impl Iterator<Item = &'b [u8]>,
         attempt: Attempt,
     ) -> Result<Replaced, FileError> {
         let Some(base_file) = &base.file else {
@@ -230,35 +109,57 @@ impl Names {
         let like = base_file
             .metadata()
             .map_err(|source| FileError::new("read", &self.target, source))?;
-        lock.announce(Some(&base.stamp))?;
-        let new = self.write_new(pieces, Some(&like))?;
-        let written = stamp_of(&new, &self.swap)?;
-        if attempt == Attempt::Insist {
-            wait_for_writers(base_file, &self.target).inspect_err(|_| self.discard_new())?;
-        }
-        let Some(held_off) = WritersHeldOff::on(base_file) else {
-            self.discard_new();
-            return self.overtaken();
-        };
-        let swapped = self.swap_while(&held_off, base, attempt);
-        // Whoever is held off has to get on before their save can be read.
-        drop(held_off);
+        lock.announce(Some(&base.stamp), None)?;
+        let (new, written) = self.write_new(pieces, Owner::Like(&like))?;
+        let swapped = lock
+            .announce(Some(&base.stamp), Some(&written))
+            .and_then(|()| self.wait_if_insisting(base_file, attempt))
+            .and_then(|()| match WritersHeldOff::on(base_file) {
+                Some(held_off) => self.swap_while(&held_off, base, &written, attempt),
+                None => Ok(Swapped::Not),
+            })
+            .inspect_err(|_| self.discard_if(&written))?;
         match swapped {
-            Ok(Swapped::In) => self.settle(base, &written, new),
-            Ok(Swapped::Not) => {
-                self.discard_new();
-                self.overtaken()
-            }
-            Ok(Swapped::AndBack) => self.yield_to_them(&written),
-            Err(SwapError::Swap(source)) => {
-                self.discard_new();
-                Err(FileError::new("replace", &self.target, source))
-            }
-            Err(SwapError::Sync(error)) => {
-                // Not durable is not done: the old file goes back.
-                self.swap_back(&written);
-                Err(error)
-            }
+            Swapped::In => self.settle(base, &written, &new, attempt),
+            Swapped::Not | Swapped::AndBack => self.overtaken(&written),
+        }
+    }
+
+    /// Makes a file that is not there yet.
+    fn create<'b>(&self, lock: &mut Lock, pieces: impl Iterator<Item = &'b [u8]>) -> Result<Replaced, FileError> {
+        lock.announce(None, None)?;
+        let (file, written) = self.write_new(pieces, Owner::OfFolder)?;
+        // A link, unlike a rename, never takes the place of a file that somebody made meanwhile.
+        let linked = fs::hard_link(&self.swap, &self.target);
+        self.discard_if(&written);
+        match linked {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return self.overtaken(&written),
+            Err(source) => return Err(FileError::new("create", &self.target, source)),
+        }
+        sync_folder(&self.folder).inspect_err(|_| remove_if(&self.target, &written))?;
+        self.done(&file, &written)
+    }
+
+    fn write_new<'b>(
+        &self,
+        pieces: impl Iterator<Item = &'b [u8]>,
+        owner: Owner<'_>,
+    ) -> Result<(File, FileStamp), FileError> {
+        let failed = |source| FileError::new("write", &self.target, source);
+        write_synced(&self.swap, pieces, owner).map_err(failed)?;
+        // From here on it is only read: whoever has it open for writing counts as an editor in the middle of a save.
+        let file = File::open(&self.swap).map_err(failed)?;
+        let written = stamp(&file.metadata().map_err(failed)?);
+        Ok((file, written))
+    }
+
+    fn wait_if_insisting(&self, base: &File, attempt: Attempt) -> Result<(), FileError> {
+        match attempt {
+            Attempt::Yield => Ok(()),
+            Attempt::Insist => sys::wait_for_writers(base)
+                .then_some(())
+                .ok_or_else(|| FileError::being_written(&self.target)),
         }
     }
 
@@ -268,24 +169,26 @@ impl Names {
         &self,
         held_off: &WritersHeldOff<'_>,
         base: &FileText,
+        written: &FileStamp,
         attempt: Attempt,
-    ) -> Result<Swapped, SwapError> {
+    ) -> Result<Swapped, FileError> {
         let gives_way =
             |path: &Path| attempt == Attempt::Yield && (!is_still(path, &base.stamp) || held_off.somebody_waits());
         if gives_way(&self.target) {
             return Ok(Swapped::Not);
         }
-        match self.swap_in() {
+        match self.swap() {
             Ok(()) => {}
             // Somebody removed the file; what was there went with it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Swapped::Not),
-            Err(error) => return Err(SwapError::Swap(error)),
+            Err(source) => return Err(FileError::new("replace", &self.target, source)),
         }
         if !gives_way(&self.swap) {
-            self.sync_folder().map_err(SwapError::Sync)?;
+            // Not durable is not done: the old file goes back.
+            sync_folder(&self.folder).inspect_err(|_| self.swap_back_or_keep(written))?;
         }
         if gives_way(&self.swap) {
-            self.swap_in().map_err(SwapError::Swap)?;
+            self.swap_back_or_keep(written);
             return Ok(Swapped::AndBack);
         }
         Ok(Swapped::In)
@@ -293,134 +196,105 @@ impl Names {
 
     /// Looks a last time at the old file: where writers cannot be held off, a program that had opened it before the swap
     /// may have written to it since.
-    fn settle(&self, base: &FileText, written: &FileStamp, new: File) -> Result<Replaced, FileError> {
-        let displaced = self.displaced(base).inspect_err(|_| self.swap_back(written))?;
-        // The swap changed the ctime; everything else must still be as written, or the next reader has to look again.
-        let stamp = FileStamp {
-            ctime_ns: stamp_of(&new, &self.target)?.ctime_ns,
-            ..*written
-        };
-        let Some(theirs) = displaced else {
-            self.discard_new();
-            return Ok(Replaced::Done(stamp));
-        };
-        fs::rename(&self.swap, &self.theirs).map_err(|source| FileError::new("keep", &self.swap, source))?;
-        Ok(Replaced::Overtaken {
-            ours: Some(FileText {
-                bytes: Vec::new(),
-                stamp,
-                file: Some(new),
-            }),
-            theirs,
-            kept: None,
-        })
+    fn settle(
+        &self,
+        base: &FileText,
+        written: &FileStamp,
+        new: &File,
+        attempt: Attempt,
+    ) -> Result<Replaced, FileError> {
+        let unchanged = File::open(&self.swap).is_ok_and(|old| {
+            let quiet = sys::wait_for_writers(&old);
+            quiet && old.metadata().is_ok_and(|old| stamp(&old).same_content(&base.stamp))
+        });
+        match (unchanged, attempt) {
+            (true, _) => self.discard(),
+            (false, Attempt::Insist) => self.keep(&self.swap)?,
+            (false, Attempt::Yield) => {
+                self.swap_back_or_keep(written);
+                return self.overtaken(written);
+            }
+        }
+        self.done(new, written)
     }
 
-    /// Tells of a save that came in the last moment. In the unlikely case that somebody saved over the new file while it
-    /// stood, that save is kept beside the file.
-    fn yield_to_them(&self, written: &FileStamp) -> Result<Replaced, FileError> {
-        if is_still(&self.swap, written) {
-            self.discard_new();
-            return self.overtaken();
-        }
-        let kept = self.keep(&self.swap)?;
-        Ok(Replaced::Overtaken {
-            theirs: self.standing()?,
-            ours: None,
-            kept: Some(kept),
-        })
+    /// The answer when the new text stands. Linking and swapping change the ctime; everything else must still be as it
+    /// was written, or the next reader has to look again.
+    fn done(&self, new: &File, written: &FileStamp) -> Result<Replaced, FileError> {
+        let now = new
+            .metadata()
+            .map_err(|source| FileError::new("read", &self.target, source))?;
+        Ok(Replaced::Done(FileStamp {
+            ctime_ns: stamp(&now).ctime_ns,
+            ..*written
+        }))
     }
 
     /// The answer when the target is not what was read any more: what it is now.
-    fn overtaken(&self) -> Result<Replaced, FileError> {
-        Ok(Replaced::Overtaken {
-            theirs: self.standing()?,
-            ours: None,
-            kept: None,
-        })
-    }
-
-    fn standing(&self) -> Result<FileText, FileError> {
-        Ok(read_file(&self.target)?.unwrap_or_else(FileText::absent))
+    fn overtaken(&self, written: &FileStamp) -> Result<Replaced, FileError> {
+        self.discard_if(written);
+        let standing = read_file(&self.target)?;
+        Ok(Replaced::Overtaken(standing.unwrap_or_else(FileText::absent)))
     }
 
     /// Swaps the new file with the one at the target.
-    fn swap_in(&self) -> io::Result<()> {
+    fn swap(&self) -> io::Result<()> {
         match sys::exchange(&self.swap, &self.target) {
             // In three steps where the file system cannot do it in one. Only a save by rename between the first and the
             // second could be missed.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                fs::hard_link(&self.target, &self.theirs)?;
+                fs::hard_link(&self.target, &self.aside)?;
                 fs::rename(&self.swap, &self.target)?;
-                fs::rename(&self.theirs, &self.swap)
+                fs::rename(&self.aside, &self.swap)
             }
             swapped => swapped,
         }
     }
 
-    /// Puts the old file back after a failure, unless somebody has saved over the new one. Should it fail too, both texts
-    /// are there, the old one as a leftover that the next writer deals with; the first failure is the one to report.
-    fn swap_back(&self, written: &FileStamp) {
-        if is_still(&self.target, written) && self.swap_in().is_ok() {
-            self.discard_new();
+    /// Puts back what stood at the target before the swap. Where that fails, or somebody saved over the new file while it
+    /// stood, one of two texts has to leave the place; it is kept beside the file, and said so.
+    fn swap_back_or_keep(&self, written: &FileStamp) {
+        let swapped_back = self.swap().is_ok();
+        if swapped_back && is_still(&self.swap, written) {
+            self.discard();
+        } else {
+            // Should even that fail, it stays as a leftover that the next writer keeps.
+            drop(self.keep(&self.swap));
         }
     }
 
-    /// What stood at the target when the new file was swapped in, if it is not what was read.
-    fn displaced(&self, base: &FileText) -> Result<Option<FileText>, FileError> {
-        let failed = |source| FileError::new("read", &self.swap, source);
-        let file = File::open(&self.swap).map_err(failed)?;
-        wait_for_writers(&file, &self.target)?;
-        let stamp = FileStamp::of(&file.metadata().map_err(failed)?);
-        if stamp.same_content(&base.stamp) {
-            return Ok(None);
-        }
-        read_open(file, &self.swap).map(Some)
+    /// Gives a text that nobody can merge a lasting name, and says so.
+    fn keep(&self, path: &Path) -> Result<(), FileError> {
+        let kept = link_beside(path, &self.target, ".kept")?;
+        fs::remove_file(path).map_err(|source| FileError::new("remove", path, source))?;
+        (self.notice)(Notice::Kept(&kept));
+        Ok(())
     }
-}
 
-/// Waits until no program has the file open for writing.
-pub(crate) fn wait_for_writers(file: &File, path: &Path) -> Result<(), FileError> {
-    let begin = Instant::now();
-    while sys::is_being_written(file) {
-        if begin.elapsed() > WRITER_WAIT {
-            return Err(FileError::new(
-                "change",
-                path,
-                io::Error::new(
-                    io::ErrorKind::ResourceBusy,
-                    "another program keeps it open for writing; close it there and try again",
-                ),
-            ));
-        }
-        std::thread::sleep(WRITER_POLL);
+    /// Removes the new file, if it is that, after a failure or when it is of no use.
+    fn discard_if(&self, written: &FileStamp) {
+        remove_if(&self.swap, written);
     }
-    Ok(())
-}
 
-/// Makes the names in a folder durable.
-pub(crate) fn sync_folder(folder: &Path) -> Result<(), FileError> {
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
-    File::open(folder)
-        .and_then(|file| file.sync_all())
-        .map_err(|source| FileError::new("sync", folder, source))
-}
-
-fn stamp_of(file: &File, path: &Path) -> Result<FileStamp, FileError> {
-    file.metadata()
-        .map(|metadata| FileStamp::of(&metadata))
-        .map_err(|source| FileError::new("read", path, source))
+    /// Removes the old file when it is not needed any more. If that fails, the next writer clears it away.
+    fn discard(&self) {
+        drop(fs::remove_file(&self.swap));
+    }
 }
 
 /// Whether a file is still what it was.
-fn is_still(path: &Path, stamp: &FileStamp) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| FileStamp::of(&metadata).same_content(stamp))
+fn is_still(path: &Path, then: &FileStamp) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| stamp(&metadata).same_content(then))
 }
 
-fn exists(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok()
+/// Removes a file of ours if nobody has put another one in its place. If that fails, the next writer clears it away, and
+/// the failure that led here is the one to report.
+fn remove_if(path: &Path, written: &FileStamp) {
+    if is_still(path, written) {
+        drop(fs::remove_file(path));
+    }
+}
+
+fn stamp(metadata: &Metadata) -> FileStamp {
+    FileStamp::of(metadata)
 }

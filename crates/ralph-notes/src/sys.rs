@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Swaps two files in one step, so that whatever stood at `target` is never out of hand.
 ///
@@ -39,8 +40,30 @@ pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
     }
 }
 
+/// How long a program may keep a file open for writing.
+const WRITER_WAIT: Duration = Duration::from_secs(5);
+/// How often to look whether it has closed it.
+const WRITER_POLL: Duration = Duration::from_millis(1);
+
+/// Waits until no program has the file open for writing; says whether that came to pass.
+pub(crate) fn wait_for_writers(file: &File) -> bool {
+    wait_for_writers_up_to(file, WRITER_WAIT)
+}
+
+/// Waits so long until no program has the file open for writing; says whether that came to pass.
+pub(crate) fn wait_for_writers_up_to(file: &File, limit: Duration) -> bool {
+    let begin = Instant::now();
+    while is_being_written(file) {
+        if begin.elapsed() > limit {
+            return false;
+        }
+        std::thread::sleep(WRITER_POLL);
+    }
+    true
+}
+
 /// Whether some process has this file open for writing: an editor in the middle of a save.
-pub(crate) fn is_being_written(file: &File) -> bool {
+fn is_being_written(file: &File) -> bool {
     WritersHeldOff::on(file).is_none()
 }
 

@@ -151,7 +151,10 @@ fn a_ralph_line_ends_the_text_as_a_tags_line_does() {
     );
     let document = parse(text.as_bytes());
     let left = document.delete(&[&document.entries()[0]]).apply(text.as_bytes());
-    assert_eq!(String::from_utf8(left).unwrap(), "## Fixes\n> not its\n");
+    assert_eq!(
+        String::from_utf8(left).unwrap(),
+        "## Fixes\n### was mem-1-0000\n> not its\n"
+    );
 }
 
 #[test]
@@ -236,14 +239,14 @@ fn an_edit_writes_only_the_parts_that_differ() {
 
 #[test]
 fn another_kind_moves_the_entry_to_the_end_of_that_section() {
-    let text = "## Patterns\n\n### mem-1-0000\n> a\n\n## Fixes\n\n### mem-2-0000\n> b\n";
+    let text = "## Patterns\n\n### mem-1-0000 a title\n>a\n<!-- tags: no day -->\n\n## Fixes\n\n### mem-2-0000\n> b\n";
     let document = parse(text.as_bytes());
     let mut moved = document.note(&document.entries()[0]).unwrap();
     moved.kind = NoteKind::Fix;
     let after = document.change(&document.entries()[0], &moved).apply(text.as_bytes());
     assert_eq!(
         String::from_utf8(after).unwrap(),
-        "## Patterns\n\n## Fixes\n\n### mem-2-0000\n> b\n\n### mem-1-0000\n> a\n<!-- tags:  | created: 1970-01-01 -->\n"
+        "## Patterns\n\n## Fixes\n\n### mem-2-0000\n> b\n\n### mem-1-0000 a title\n>a\n<!-- tags: no day -->\n"
     );
 }
 
@@ -262,6 +265,25 @@ fn the_newest_are_the_newest_by_day_second_and_position() {
             all[all.len().saturating_sub(most)..],
             "fault 14, --last {most}"
         );
+    }
+}
+
+#[test]
+fn stray_parts_below_a_deleted_entry_do_not_go_to_the_one_above() {
+    for stray in [
+        "> an orphan\n",
+        "<!-- tags: stray | created: 2020-01-01 -->\n",
+        "<!-- ralph: reason=stray -->\n",
+    ] {
+        let text = format!(
+            "## Fixes\n\n### mem-1-0000\n> above\n\n### mem-2-0000\n> below\n<!-- tags:  | created: 2025-01-01 -->\n\
+             <!-- ralph: a=b -->\nprose\n{stray}"
+        );
+        let document = parse(text.as_bytes());
+        let above = document.note(&document.entries()[0]).unwrap();
+        let left = document.delete(&[&document.entries()[1]]).apply(text.as_bytes());
+        assert_eq!(notes(&parse(&left)), [above], "{}", String::from_utf8_lossy(&left));
+        assert!(left.ends_with(format!("\n### was mem-2-0000\nprose\n{stray}").as_bytes()));
     }
 }
 
@@ -316,7 +338,11 @@ fn any_file() -> impl Strategy<Value = Vec<u8>> {
         2 => prop::sample::select(vec![
             "## Patterns\n", "## Fixes\n\n", "## Decisions \n", "## Context\n", "## Somebody's section\n", "# Memories\n",
             "# Another title\n", "### mem-broken\n> lost\n<!-- tags: leak | created: 2020-01-01 -->\n", "### A heading\n",
-            "### mem-12-0000\nno quote\n", "> orphan\n", "<!-- a comment -->\n", "<!-- tags: stray | created: 2020-01-01 -->\n",
+            "### mem-12-0000\nno quote\n",
+            "### mem-1300000000-aaaa with a title\n>no space\n",
+            "### mem-1300000001-bbbb\n> untagged\n\n> in two parts\n",
+            "### mem-1300000002-cccc\n> odd\n<!-- tags: a, b -->\n",
+            "### mem-1300000003-dddd\n> reasoned\n<!-- ralph: reason=x; other -->\n", "> orphan\n", "<!-- a comment -->\n", "<!-- tags: stray | created: 2020-01-01 -->\n",
             "```\n## Fixes\n### mem-1-aaaa\n> in a fence\n```\n", "~~~~\n```\n~~~~\n", "```\n", "   \n", "\n\n\n", "\t\n",
             "\u{0}\n", "prose without an end",
         ]).prop_map(str::to_owned),
@@ -434,6 +460,27 @@ proptest! {
         let mut expected = all;
         expected.remove(index);
         prop_assert_eq!(notes(&parse(&rest_of_old)), expected);
+    }
+
+    #[test]
+    fn another_kind_moves_the_entry_and_loses_no_line(old in any_file(), pick in any::<prop::sample::Index>(), kind in 0usize..4) {
+        let document = parse(&old);
+        prop_assume!(!document.entries().is_empty());
+        let mut expected = notes(&document);
+        let index = pick.index(expected.len());
+        expected[index].kind = NoteKind::ALL[kind];
+        let new = document.change(&document.entries()[index], &expected[index]).apply(&old);
+        let mut found = notes(&parse(&new));
+        let key = |note: &Note| (note.id.clone(), note.content.clone(), note.kind, note.created, note.tags.to_string());
+        found.sort_by_key(key);
+        expected.sort_by_key(key);
+        prop_assert_eq!(found, expected);
+        let (old, new) = (String::from_utf8_lossy(&old).into_owned(), String::from_utf8_lossy(&new).into_owned());
+        let trim = |line: &str| line.trim_start_matches('\u{feff}').trim().to_owned();
+        let count = |text: &str, line: &str| text.lines().filter(|other| trim(other) == line).count();
+        for line in old.lines().map(trim).filter(|line| !line.is_empty()) {
+            prop_assert!(count(&new, &line) >= count(&old, &line), "{line:?} is lost");
+        }
     }
 
     #[test]

@@ -7,4 +7,5 @@ mod open;
 mod progress;
 
 pub use error::StoreError;
+pub use open::Wait;
 pub use progress::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence, Store};

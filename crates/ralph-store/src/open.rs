@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,38 +16,77 @@ use crate::migrate::{MIGRATIONS, migrate};
 pub(crate) const APPLICATION_ID: i32 = 0x7261_6c70;
 /// How long a writer waits for another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
-/// How many pages the write-ahead log may hold before it is folded into the database. Each command is a process of its
-/// own that reads the log anew, so it is kept short.
-const CHECKPOINT_PAGES: u32 = 200;
+/// How long a reader waits that has something to note.
+const BRIEF_TIMEOUT: Duration = Duration::from_millis(200);
+/// How long the write-ahead log may grow before it is folded into the database. Each command is a process of its own that
+/// reads the log anew, so it is kept short.
+const MAX_LOG_BYTES: u64 = 800 << 10;
+
+/// How long to wait for another process that writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wait {
+    /// As long as it takes within reason: something has to be recorded.
+    Long,
+    /// A moment: without an answer it goes on.
+    Brief,
+}
+
+impl Wait {
+    fn time(self) -> Duration {
+        match self {
+            Self::Long => BUSY_TIMEOUT,
+            Self::Brief => BRIEF_TIMEOUT,
+        }
+    }
+}
 
 /// Whose a database file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Owner {
     Nobody,
-    Ours,
+    Ours {
+        /// Whether its write-ahead log is switched on; a process that was killed while it made it may have left that out.
+        write_ahead: bool,
+    },
 }
 
 /// Opens the database if there is one.
-pub(crate) fn open_existing(path: &Path) -> Result<Option<Connection>, StoreError> {
+pub(crate) fn open_existing(path: &Path, wait: Wait) -> Result<Option<Connection>, StoreError> {
     match owner(path)? {
         Owner::Nobody => Ok(None),
-        Owner::Ours => open_ours(path).map(Some),
+        Owner::Ours { write_ahead } => open_ours(path, wait, write_ahead).map(Some),
     }
 }
 
 /// Opens the database, and makes it where there is none; its folder must exist.
 pub(crate) fn open_or_create(path: &Path) -> Result<Connection, StoreError> {
-    if matches!(owner(path)?, Owner::Nobody) {
-        create(path)?;
-    }
-    open_ours(path)
+    let write_ahead = match owner(path)? {
+        Owner::Ours { write_ahead } => write_ahead,
+        Owner::Nobody => {
+            create(path)?;
+            true
+        }
+    };
+    open_ours(path, Wait::Long, write_ahead)
 }
 
-fn open_ours(path: &Path) -> Result<Connection, StoreError> {
+fn open_ours(path: &Path, wait: Wait, write_ahead: bool) -> Result<Connection, StoreError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    prepare(&connection)
+    prepare(&connection, wait)
+        .and_then(|()| {
+            if write_ahead {
+                Ok(())
+            } else {
+                switch_log_on(&connection)
+            }
+        })
         .and_then(|()| migrate(&connection, path, MIGRATIONS))
         .map_err(|error| error.at(path))?;
     Ok(connection)
+}
+
+fn switch_log_on(connection: &Connection) -> Result<(), MigrateError> {
+    Ok(connection.pragma_update(None, "journal_mode", "WAL")?)
 }
 
 /// Makes an empty database with its schema, whole or not at all, while nobody else does.
@@ -62,7 +102,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
         .open(lock_path(path))
         .map_err(io_error)?;
     lock.lock().map_err(io_error)?;
-    if matches!(owner(path)?, Owner::Ours) {
+    if owner(path)? != Owner::Nobody {
         return Ok(());
     }
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
@@ -72,12 +112,27 @@ fn create(path: &Path) -> Result<(), StoreError> {
         .pragma_update(None, "synchronous", "FULL")
         .map_err(MigrateError::from)
         .and_then(|()| migrate(&connection, path, MIGRATIONS))
-        .and_then(|()| Ok(connection.pragma_update(None, "journal_mode", "WAL")?))
+        .and_then(|()| switch_log_on(&connection))
         .map_err(|error| error.at(path))?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    File::open(folder.unwrap_or(Path::new(".")))
+    let folder = folder.unwrap_or(Path::new("."));
+    hand_to_owner(folder, &[path, &lock_path(path)]).map_err(io_error)?;
+    File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(io_error)
+}
+
+/// What root makes in another user's project belongs to that user, who could not write to it else. SQLite does the same
+/// with the files beside the database.
+fn hand_to_owner(folder: &Path, files: &[&Path]) -> io::Result<()> {
+    let owner = std::fs::metadata(folder)?;
+    for file in files {
+        let made = std::fs::metadata(file)?;
+        if made.uid() == 0 && owner.uid() != 0 {
+            chown(file, Some(owner.uid()), Some(owner.gid()))?;
+        }
+    }
+    Ok(())
 }
 
 fn lock_path(path: &Path) -> PathBuf {
@@ -97,13 +152,25 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-fn prepare(connection: &Connection) -> Result<(), MigrateError> {
-    connection.busy_timeout(BUSY_TIMEOUT)?;
-    // A command that ends must not pay for folding the log in; see CHECKPOINT_PAGES for when it is done.
+fn prepare(connection: &Connection, wait: Wait) -> Result<(), MigrateError> {
+    connection.busy_timeout(wait.time())?;
+    // A command that ends must not pay for folding the log in. SQLite's own way of doing it after so many pages does not
+    // help: it never starts the log anew where every process is the first to open the database. See `fold_log_in`.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    connection.execute_batch(&format!(
-        "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
-    ))?;
+    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0;")?;
+    Ok(())
+}
+
+/// Folds the write-ahead log into the database and empties it, when it has become long and nobody else reads it right now.
+pub(crate) fn fold_log_in(connection: &Connection, path: &Path) -> rusqlite::Result<()> {
+    let mut log = path.to_owned().into_os_string();
+    log.push("-wal");
+    if std::fs::metadata(log).is_ok_and(|log| log.len() > MAX_LOG_BYTES) {
+        connection.busy_timeout(Duration::ZERO)?;
+        let folded = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        return folded;
+    }
     Ok(())
 }
 
@@ -127,7 +194,9 @@ fn owner(path: &Path) -> Result<Owner, StoreError> {
     if !header.starts_with(b"SQLite format 3\0") {
         Err(StoreError::NotADatabase { path: path.to_owned() })
     } else if application == Some(&APPLICATION_ID.to_be_bytes()) {
-        Ok(Owner::Ours)
+        // The version of the format for writing; 2 is the one with a write-ahead log.
+        let write_ahead = header.get(18) == Some(&2);
+        Ok(Owner::Ours { write_ahead })
     } else {
         Err(StoreError::Foreign { path: path.to_owned() })
     }

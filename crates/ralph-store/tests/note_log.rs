@@ -3,7 +3,7 @@
 
 use jiff::civil::date;
 use ralph_model::{Extra, FileStamp, Note, NoteId, NoteKind, Tags};
-use ralph_store::{FileRecord, NoteAction, NoteChange, NoteFile, Store, StoreError};
+use ralph_store::{FileRecord, NoteAction, NoteChange, NoteFile, Store, StoreError, Wait};
 
 fn note(id: &str, content: &str) -> Note {
     let mut extra = Extra::default();
@@ -45,7 +45,7 @@ fn change(action: NoteAction, note: Note) -> NoteChange {
 fn changes_and_the_file_they_were_made_in_are_recorded_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("progress.db");
-    assert!(Store::open_existing(&path).unwrap().is_none());
+    assert!(Store::open_existing(&path, Wait::Long).unwrap().is_none());
     assert!(!path.exists(), "looking must not make a database");
 
     let here = file("memories.md");
@@ -72,7 +72,7 @@ fn changes_and_the_file_they_were_made_in_are_recorded_together() {
         .unwrap();
     drop(store);
 
-    let store = Store::open_existing(&path).unwrap().unwrap();
+    let store = Store::open_existing(&path, Wait::Long).unwrap().unwrap();
     assert_eq!(store.note_file(&here).unwrap(), Some(record(2)));
     let known: Vec<_> = store
         .known_notes(&here)
@@ -124,7 +124,7 @@ fn a_database_of_another_tool_is_not_touched() {
         .unwrap();
     for refused in [
         Store::open_or_create(&path).unwrap_err(),
-        Store::open_existing(&path).unwrap_err(),
+        Store::open_existing(&path, Wait::Long).unwrap_err(),
     ] {
         assert!(matches!(refused, StoreError::Foreign { .. }), "{refused}");
     }
@@ -152,7 +152,27 @@ fn what_is_no_database_is_refused_and_an_empty_file_becomes_one() {
     ));
     put("");
     Store::open_or_create(&path).unwrap();
-    assert!(Store::open_existing(&path).unwrap().is_some());
+    assert!(Store::open_existing(&path, Wait::Long).unwrap().is_some());
+}
+
+#[test]
+fn a_database_whose_maker_was_killed_gets_its_write_ahead_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("progress.db");
+    drop(Store::open_or_create(&path).unwrap());
+    // The versions of the format say that there is no write-ahead log, as before the last step of making it.
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[18..20].copy_from_slice(&[1, 1]);
+    std::fs::File::create(&path)
+        .and_then(|mut file| std::io::Write::write_all(&mut file, &bytes))
+        .unwrap();
+    let at = "2025-01-20T12:00:00Z".parse().unwrap();
+    let mut store = Store::open_or_create(&path).unwrap();
+    let added = change(NoteAction::Added, note("mem-1-0000", "x"));
+    store
+        .record_notes(&file("memories.md"), &record(1), &[added], at)
+        .unwrap();
+    assert_eq!(std::fs::read(&path).unwrap()[18..20], [2, 2]);
 }
 
 #[test]
@@ -172,6 +192,25 @@ fn many_processes_worth_of_threads_make_one_database() {
             });
         }
     });
-    let store = Store::open_existing(&path).unwrap().unwrap();
+    let store = Store::open_existing(&path, Wait::Long).unwrap().unwrap();
     assert_eq!(store.known_notes(&file("memories.md")).unwrap().len(), 16);
+}
+
+#[test]
+fn the_write_ahead_log_stays_short_although_every_process_opens_the_database_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("progress.db");
+    let at = "2025-01-20T12:00:00Z".parse().unwrap();
+    let text = "x".repeat(10_000);
+    for number in 0..300 {
+        let mut store = Store::open_or_create(&path).unwrap();
+        let added = change(NoteAction::Added, note(&format!("mem-{number}-0000"), &text));
+        store
+            .record_notes(&file("memories.md"), &record(number), &[added], at)
+            .unwrap();
+    }
+    let log = std::fs::metadata(folder.path().join("progress.db-wal")).unwrap().len();
+    assert!(log < 1 << 20, "{log} bytes");
+    let store = Store::open_existing(&path, Wait::Long).unwrap().unwrap();
+    assert_eq!(store.known_notes(&file("memories.md")).unwrap().len(), 300);
 }

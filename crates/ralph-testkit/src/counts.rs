@@ -1,5 +1,7 @@
 //! How often a long test repeats itself, and with which seed: little in the gate, a lot in the soak.
 
+use ralph_model::{Entropy, SplitMix64};
+
 /// The number in this environment variable, else the small one for the gate.
 #[must_use]
 pub fn count(variable: &str, in_the_gate: usize) -> usize {
@@ -8,7 +10,7 @@ pub fn count(variable: &str, in_the_gate: usize) -> usize {
 
 /// Random numbers that can be had again from their seed.
 #[derive(Debug, Clone)]
-pub struct Seed(u64);
+pub struct Seed(SplitMix64);
 
 impl Seed {
     /// The seed in `RALPH_SOAK_SEED`, else one from the clock; it is printed, so that a failure can be repeated.
@@ -23,21 +25,18 @@ impl Seed {
         {
             eprintln!("{test}: RALPH_SOAK_SEED={seed}");
         }
-        Self(seed)
+        Self(SplitMix64::new(seed))
     }
 
-    /// A seed of its own for one of several workers.
+    /// A seed of its own for a worker.
     #[must_use]
-    pub fn split(&self, worker: u64) -> Self {
-        Self(self.0 ^ worker.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+    pub fn split(&mut self) -> Self {
+        Self(SplitMix64::new(self.0.next_bits()))
     }
 
     /// The next number below a limit.
     pub fn below(&mut self, limit: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let below = (mixed ^ (mixed >> 31)) % limit.max(1) as u64;
+        let below = self.0.next_bits() % limit.max(1) as u64;
         usize::try_from(below).expect("it is below a usize")
     }
 }

@@ -2,8 +2,10 @@
 //! changes something on disk. It is how the tests reach every such moment, SQLite's own included.
 //!
 //! `RALPH_FAULT` is one of `fail:N:ERRNO` (the n-th call fails), `full:N` (from the n-th on nothing more fits on the disk),
-//! `kill:N` (SIGKILL instead of the n-th call), `nosync` (fsync does nothing). When the n-th call comes, the file named in
-//! `RALPH_FAULT_MARK` is made, so that a test knows whether there was one.
+//! `kill:N` (SIGKILL instead of the n-th call), `save:N` (before the n-th call, `RALPH_FAULT_SAVE` is renamed over
+//! `RALPH_FAULT_TARGET`, as an editor saves), `savefail:N:M` (that, and the M-th call after it fails), `nosync` (fsync does
+//! nothing). When the n-th call comes, the file named in `RALPH_FAULT_MARK` is made, so that a test knows whether there was
+//! one. With `RALPH_FAULT_WITHOUT=swap`, files cannot be exchanged.
 #![expect(unsafe_code, reason = "this is the boundary to libc itself")]
 #![expect(
     missing_docs,
@@ -28,6 +30,7 @@ enum Fault {
     Fail { at: i64, errno: c_int },
     Full { from: i64 },
     Kill { at: i64 },
+    Save { at: i64, then_fail: Option<i64> },
     NoSync,
 }
 
@@ -63,6 +66,11 @@ fn parse() -> Fault {
         },
         ("full", Some(from), _) => Fault::Full { from },
         ("kill", Some(at), _) => Fault::Kill { at },
+        ("save", Some(at), _) => Fault::Save { at, then_fail: None },
+        ("savefail", Some(at), Some(after)) => Fault::Save {
+            at,
+            then_fail: Some(at + after),
+        },
         ("nosync", ..) => Fault::NoSync,
         _ => Fault::None,
     }
@@ -99,10 +107,42 @@ fn strike(needs: Needs) -> Option<c_int> {
             unsafe { syscall(libc::SYS_kill, libc::getpid(), libc::SIGKILL) };
             libc::EIO
         }
+        Fault::Save { at, .. } if at == call => {
+            save();
+            mark();
+            return None;
+        }
+        Fault::Save {
+            then_fail: Some(failing),
+            ..
+        } if failing == call => libc::EIO,
         _ => return None,
     };
     mark();
     Some(errno)
+}
+
+/// Saves as an editor does: a whole new file takes the place of the old one.
+fn save() {
+    let path = |name| variable(name).and_then(|path| std::ffi::CString::new(path).ok());
+    if let (Some(new), Some(target)) = (path(c"RALPH_FAULT_SAVE"), path(c"RALPH_FAULT_TARGET")) {
+        // SAFETY: both paths end with NUL; the call goes to the kernel, not to the functions below.
+        unsafe {
+            syscall(
+                libc::SYS_renameat2,
+                libc::AT_FDCWD,
+                new.as_ptr(),
+                libc::AT_FDCWD,
+                target.as_ptr(),
+                0,
+            )
+        };
+    }
+}
+
+/// Whether the file system is to be without something.
+fn is_without(what: &str) -> bool {
+    variable(c"RALPH_FAULT_WITHOUT") == Some(what)
 }
 
 fn set_errno(errno: c_int) {
@@ -147,7 +187,7 @@ interpose! {
     fn rename(old: *const c_char, new: *const c_char) -> c_int, Needs::Nothing, true,
         syscall(libc::SYS_renameat2, libc::AT_FDCWD, old, libc::AT_FDCWD, new, 0);
     fn renameat2(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_uint) -> c_int, Needs::Nothing, true,
-        syscall(libc::SYS_renameat2, of, old, nf, new, flags);
+        exchange(of, old, nf, new, flags);
     fn link(old: *const c_char, new: *const c_char) -> c_int, Needs::Space, true,
         syscall(libc::SYS_linkat, libc::AT_FDCWD, old, libc::AT_FDCWD, new, 0);
     fn linkat(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_int) -> c_int, Needs::Space, true,
@@ -162,6 +202,16 @@ interpose! {
         syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode);
     fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, Needs::Space, flags & libc::O_CREAT != 0,
         syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode);
+}
+
+/// A rename with flags, which some file systems do not have.
+unsafe fn exchange(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_uint) -> c_long {
+    if flags != 0 && is_without("swap") {
+        set_errno(libc::EINVAL);
+        return -1;
+    }
+    // SAFETY: the arguments are handed on as they came.
+    unsafe { syscall(libc::SYS_renameat2, of, old, nf, new, flags) }
 }
 
 /// A sync, or nothing where the fault is that there is none.

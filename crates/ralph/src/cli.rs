@@ -34,6 +34,9 @@ pub(crate) struct Global {
     /// When to use colours, whatever the configuration says
     #[arg(long, global = true, value_enum, value_name = "WHEN")]
     pub(crate) color: Option<ColorChoice>,
+    /// Whether `--` stood among the arguments, so that what follows is meant as it is.
+    #[arg(skip)]
+    pub(crate) text_after_dashes: bool,
 }
 
 #[derive(Debug, Subcommand)]

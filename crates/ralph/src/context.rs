@@ -7,7 +7,7 @@ use std::time::Duration;
 use ralph_memory::capture::{Findings, History, Notebook, Stored};
 use ralph_model::config::Config;
 use ralph_model::{Clock, Entropy, Shelf, count, first_line, preview};
-use ralph_notes::{Document, Patience, read_file};
+use ralph_notes::{Document, Notice, Patience, read_file};
 use ralph_store::StoreError;
 
 use crate::cli::Global;
@@ -35,7 +35,9 @@ pub(crate) struct Context<'a> {
     pub(crate) config: Config,
     clock: ProgramClock,
     entropy: RefCell<ProgramEntropy>,
-    notice: Box<dyn Fn(&Path) + 'a>,
+    /// Whether `--` stood among the arguments, so that what follows is meant as it is.
+    pub(crate) text_after_dashes: bool,
+    notice: Box<dyn Fn(Notice<'_>) + 'a>,
 }
 
 impl<'a> Context<'a> {
@@ -63,8 +65,15 @@ impl<'a> Context<'a> {
             config,
             clock: ProgramClock::from_environment()?,
             entropy: RefCell::new(ProgramEntropy::from_environment()?),
-            notice: Box::new(|lock: &Path| {
-                ui.status(&format!("Waiting for another process that holds {} …", lock.display()));
+            text_after_dashes: global.text_after_dashes,
+            notice: Box::new(|notice| match notice {
+                Notice::Waiting(lock) => {
+                    ui.status(&format!("Waiting for another process that holds {} …", lock.display()));
+                }
+                Notice::Kept(text) => ui.warning(&format!(
+                    "Somebody saved the file at the same time, and that text could not be merged; it is kept in {}.",
+                    text.display()
+                )),
             }),
         })
     }
@@ -147,13 +156,6 @@ impl<'a> Context<'a> {
                 self.ui
                     .hint("move that file away, and ralph starts a history of its own.");
             }
-        }
-        for kept in &stored.kept {
-            self.ui.warning(&format!(
-                "Somebody saved {} at the same time; that version is kept as {}.",
-                self.project.shown(path),
-                self.project.shown(kept)
-            ));
         }
     }
 }

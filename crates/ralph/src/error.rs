@@ -51,12 +51,6 @@ impl CommandError {
         self
     }
 
-    /// With the argument that it is about.
-    pub(crate) fn about(mut self, argument: &str) -> Self {
-        self.message = format!("{argument}: {}", self.message);
-        self
-    }
-
     /// The lines to print; none when there is nobody to read them.
     pub(crate) fn lines(&self) -> Option<(&str, Option<&str>)> {
         (self.kind != Kind::OutputClosed).then_some((&self.message, self.hint.as_deref()))
@@ -110,21 +104,18 @@ impl From<serde_json::Error> for CommandError {
     }
 }
 
-impl From<Refusal> for CommandError {
-    fn from(refusal: Refusal) -> Self {
-        let error = Self::usage(refusal.to_string());
-        match refusal {
-            Refusal::Secret { .. } => error.hint("take it out, or pass --allow-secret if it is none"),
-            Refusal::Blank | Refusal::Nul { .. } | Refusal::TooLarge { .. } => error,
-        }
-    }
-}
-
 impl From<NotebookError> for CommandError {
     fn from(error: NotebookError) -> Self {
         let message = error.to_string();
         match error {
-            NotebookError::Refused(refusal) => refusal.into(),
+            NotebookError::Refused {
+                refusal: Refusal::Secret { .. },
+                ..
+            } => Self::usage(message).hint("take it out, or pass --allow-secret if it is none"),
+            NotebookError::Refused { .. } => Self::usage(message),
+            NotebookError::Exists { .. } => {
+                Self::new(message).hint("--force starts anew and keeps the old file as .bak")
+            }
             NotebookError::NotFound { .. } => Self::new(message)
                 .hint("`ralph memory list` shows what there is, `ralph memory restore --list` what is gone"),
             NotebookError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),

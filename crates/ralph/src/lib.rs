@@ -22,17 +22,19 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::cli::Cli;
-use crate::context::Context;
 use crate::ui::Ui;
 
 /// Runs the command with these arguments, the program's name first.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let text_after_dashes = arguments.iter().any(|argument| argument == "--");
+    let mut cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(usage) => return ui::print_usage(&usage),
     };
+    cli.global.text_after_dashes = text_after_dashes;
     let ui = Ui::new(cli.global.color);
-    let result = Context::new(&cli.global, &ui).and_then(|context| commands::run(&context, cli.command));
+    let result = commands::run(&ui, &cli.global, cli.command);
     match result {
         Ok(code) => code,
         Err(error) => ui.error(&error),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{LogPlace, Surroundings};
 use ralph_model::Shelf;
-use ralph_notes::{FileError, create_folder, resolve, write_new_file};
+use ralph_notes::{FileError, create_folder, lock_path, resolve, write_new_file};
 use ralph_store::NoteFile;
 
 use crate::git::Worktree;
@@ -143,15 +143,13 @@ impl Surroundings for Project {
     }
 
     fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
-        let (Some(folder), Some(name)) = (file.parent(), file.file_name()) else {
-            return Ok(());
-        };
-        let lock = format!("{}.lock", name.to_string_lossy());
+        let Some(folder) = file.parent() else { return Ok(()) };
         let ours = [self.root.join(AGENT), self.root.join(RALPH).join("agent")];
-        if folder.join(&lock).exists() || self.root.join(CONFIG).exists() || !ours.iter().any(|path| path == folder) {
+        if lock_path(file).exists() || self.root.join(CONFIG).exists() || !ours.iter().any(|path| path == folder) {
             return create_folder(folder);
         }
-        let locks = [Shelf::Memories, Shelf::Guardrails].map(|shelf| format!("/{}.lock", shelf.file_name()));
+        let locks = [Shelf::Memories, Shelf::Guardrails]
+            .map(|shelf| lock_path(&Path::new("/").join(shelf.file_name())).display().to_string());
         make_folder_with_ignore(folder, &locks)
     }
 
@@ -175,7 +173,7 @@ fn make_folder_with_ignore(folder: &Path, lines: &[impl AsRef<str>]) -> Result<(
 
 /// The lock file of a note file, from the root, as an ignore line.
 pub(crate) fn lock_ignore_line(project: &Project, file: &Path) -> Option<String> {
-    let resolved = resolve(file).ok()?;
-    let inside = resolved.strip_prefix(&project.root).ok()?;
-    Some(format!("{}.lock", inside.display()))
+    let lock = lock_path(&resolve(file).ok()?);
+    let inside = lock.strip_prefix(&project.root).ok()?;
+    Some(inside.display().to_string())
 }

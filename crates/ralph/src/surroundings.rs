@@ -1,7 +1,7 @@
 //! Time and randomness from the machine, or fixed by a test.
 
 use jiff::Timestamp;
-use ralph_model::{Clock, Entropy};
+use ralph_model::{Clock, Entropy, SplitMix64};
 
 use crate::env;
 use crate::error::CommandError;
@@ -39,7 +39,7 @@ impl Clock for ProgramClock {
 #[derive(Debug)]
 pub(crate) enum ProgramEntropy {
     Machine,
-    Sequence(u64),
+    Sequence(SplitMix64),
 }
 
 impl ProgramEntropy {
@@ -49,7 +49,7 @@ impl ProgramEntropy {
             None => Ok(Self::Machine),
             Some(text) => text
                 .parse()
-                .map(Self::Sequence)
+                .map(|seed| Self::Sequence(SplitMix64::new(seed)))
                 .map_err(|error| CommandError::new(format!("RALPH_SEED is {text:?}, which is not a number: {error}"))),
         }
     }
@@ -63,12 +63,7 @@ impl Entropy for ProgramEntropy {
                 let since_1970 = ProgramClock::Machine.now().as_nanosecond();
                 u64::try_from(since_1970).unwrap_or_default()
             }),
-            Self::Sequence(state) => {
-                *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-                let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-                let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-                mixed ^ (mixed >> 31)
-            }
+            Self::Sequence(sequence) => sequence.next_bits(),
         }
     }
 }

@@ -1,10 +1,12 @@
 //! Notes for the beginning of a session: the most fitting ones, whole, within a budget.
 
+use std::cmp::Reverse;
+
 use ralph_model::{Budget, Note, Shelf};
 use ralph_notes::{Document, entry_text};
 
 use super::pack::{Item, Sizes, pack};
-use crate::recall::{Wanted, rank, superseded};
+use crate::recall::{Hit, Recalled, Wanted, recall};
 
 /// How the notes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,17 +39,18 @@ pub fn prime(
     budget: Budget,
     format: PrimeFormat,
 ) -> Result<Primed, serde_json::Error> {
-    let notes = preferred(document, wanted, about);
-    let rendered = notes
+    let Recalled { matching, rest } = recall(document, wanted, about);
+    let hits: Vec<Hit> = matching.into_iter().chain(rest).collect();
+    let rendered = hits
         .iter()
-        .map(|(_, note)| render(note, format))
+        .map(|hit| render(&hit.note, format))
         .collect::<Result<Vec<String>, _>>()?;
     let kinds = document.shelf().kinds();
-    let items: Vec<Item> = notes
+    let items: Vec<Item> = hits
         .iter()
         .zip(&rendered)
-        .map(|((_, note), text)| Item {
-            group: kinds.iter().position(|kind| *kind == note.kind).unwrap_or_default(),
+        .map(|(hit, text)| Item {
+            group: kinds.iter().position(|kind| *kind == hit.note.kind).unwrap_or_default(),
             size: text.chars().count(),
         })
         .collect();
@@ -59,10 +62,10 @@ pub fn prime(
     let sizes = Sizes {
         frame: before.len() + after.len(),
         group: &headings,
-        note: left_out_note(notes.len(), format).len(),
+        note: left_out_note(hits.len(), format).len(),
     };
     let packed = pack(&items, &sizes, budget);
-    let left_out = notes.len() - packed.chosen.len();
+    let left_out = hits.len() - packed.chosen.len();
     let mut text = String::new();
     for (group, kind) in kinds.iter().enumerate() {
         let mut of_kind: Vec<usize> = packed
@@ -72,7 +75,7 @@ pub fn prime(
             .filter(|position| items.get(*position).is_some_and(|item| item.group == group))
             .collect();
         // Within a section the oldest stands first, as in the file.
-        of_kind.sort_by_key(|position| notes.get(*position).map(|(age, _)| *age));
+        of_kind.sort_by_key(|position| hits.get(*position).map(|hit| Reverse(hit.age)));
         if !of_kind.is_empty() {
             text.push_str(&heading(kind.section(), format));
         }
@@ -99,32 +102,6 @@ pub fn prime(
         shown: packed.chosen.len(),
         left_out,
     })
-}
-
-/// The wanted notes in the order in which they should be kept, each with its place among all from the oldest on.
-fn preferred(document: &Document<'_>, wanted: &Wanted, about: Option<&str>) -> Vec<(usize, Note)> {
-    let replaced = superseded(document);
-    let newest = document.oldest_first().into_iter().enumerate().rev();
-    let notes: Vec<(usize, Note)> = newest
-        .filter(|(_, entry)| wanted.matches(document, entry))
-        .filter(|(_, entry)| !replaced.contains(document.id(entry)))
-        .filter_map(|(age, entry)| Some((age, document.note(entry)?)))
-        .collect();
-    let Some(about) = about else {
-        return notes;
-    };
-    let texts: Vec<String> = notes
-        .iter()
-        .map(|(_, note)| format!("{} {}", note.content, note.tags))
-        .collect();
-    let mut order = rank(about, &texts);
-    let ranked: std::collections::HashSet<usize> = order.iter().copied().collect();
-    order.extend((0..notes.len()).filter(|position| !ranked.contains(position)));
-    let mut notes: Vec<Option<(usize, Note)>> = notes.into_iter().map(Some).collect();
-    order
-        .into_iter()
-        .filter_map(|position| notes.get_mut(position).and_then(Option::take))
-        .collect()
 }
 
 fn render(note: &Note, format: PrimeFormat) -> Result<String, serde_json::Error> {

@@ -5,10 +5,10 @@ mod rank;
 use std::collections::HashSet;
 
 use jiff::civil::Date;
-use ralph_model::{Extra, NoteKind, Tags};
+use ralph_model::{Extra, Note, NoteKind, Tags};
 use ralph_notes::{Document, Entry};
 
-pub use rank::rank;
+use rank::rank;
 
 /// Which notes are wanted. Empty parts let everything through.
 #[derive(Debug, Clone, Default)]
@@ -31,9 +31,58 @@ impl Wanted {
     }
 }
 
-/// The ids of the notes that a later one replaces.
+/// The wanted notes: those that share words with a text, best first, then the rest, newest first. A note that a later one
+/// supersedes is never among them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recalled {
+    /// Notes that share words with the text; none without one.
+    pub matching: Vec<Hit>,
+    /// All others.
+    pub rest: Vec<Hit>,
+}
+
+/// A note that was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// The note.
+    pub note: Note,
+    /// Its place among all that are wanted, 0 for the newest.
+    pub age: usize,
+}
+
+/// Finds the wanted notes.
 #[must_use]
-pub fn superseded(document: &Document<'_>) -> HashSet<String> {
+pub fn recall(document: &Document<'_>, wanted: &Wanted, about: Option<&str>) -> Recalled {
+    let replaced = superseded(document);
+    let mut newest: Vec<&Entry> = document.oldest_first();
+    newest.reverse();
+    let mut hits: Vec<Option<Hit>> = newest
+        .into_iter()
+        .filter(|entry| wanted.matches(document, entry) && !replaced.contains(document.id(entry)))
+        .filter_map(|entry| document.note(entry))
+        .enumerate()
+        .map(|(age, note)| Some(Hit { note, age }))
+        .collect();
+    let order = about.map_or_else(Vec::new, |about| {
+        let texts: Vec<String> = hits
+            .iter()
+            .flatten()
+            .map(|hit| format!("{} {}", hit.note.content, hit.note.tags))
+            .collect();
+        rank(about, &texts)
+    });
+    let matching = order
+        .into_iter()
+        .filter_map(|position| hits.get_mut(position).and_then(Option::take))
+        .collect();
+    Recalled {
+        matching,
+        rest: hits.into_iter().flatten().collect(),
+    }
+}
+
+/// The ids of the notes that a later one replaces.
+fn superseded(document: &Document<'_>) -> HashSet<String> {
     document
         .entries()
         .iter()

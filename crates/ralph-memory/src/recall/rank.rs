@@ -4,8 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 /// Orders the texts that share a word with the query, best first; equals keep their order. A text is its position in the
 /// slice. A query without any word finds nothing.
-#[must_use]
-pub fn rank(query: &str, texts: &[String]) -> Vec<usize> {
+pub(super) fn rank(query: &str, texts: &[String]) -> Vec<usize> {
     let wanted: HashSet<String> = words(query).collect();
     let documents: Vec<HashSet<String>> = texts
         .iter()

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::{StoreError, open};
+use crate::{StoreError, Wait, open};
 
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 
@@ -22,8 +22,8 @@ impl Store {
     ///
     /// # Errors
     /// When it is another tool's, newer than this program, or unreadable.
-    pub fn open_existing(path: &Path) -> Result<Option<Self>, StoreError> {
-        Ok(open::open_existing(path)?.map(|connection| Self {
+    pub fn open_existing(path: &Path, wait: Wait) -> Result<Option<Self>, StoreError> {
+        Ok(open::open_existing(path, wait)?.map(|connection| Self {
             connection,
             path: path.to_owned(),
         }))
@@ -38,6 +38,12 @@ impl Store {
             connection: open::open_or_create(path)?,
             path: path.to_owned(),
         })
+    }
+
+    /// Keeps the write-ahead log short. What was committed is safe in either place, so a failure is no reason to take it
+    /// back; the next writer tries again.
+    fn fold_log_in(&self) {
+        drop(open::fold_log_in(&self.connection, &self.path));
     }
 
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {

@@ -177,7 +177,9 @@ impl Store {
                 }
                 transaction.commit()
             });
-        self.sql(recorded)
+        self.sql(recorded)?;
+        self.fold_log_in();
+        Ok(())
     }
 
     /// The last that is known of every note that ever stood in a file, in the order of the ids.

@@ -4,8 +4,8 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
-use crate::context::Context;
 use crate::error::CommandError;
+use crate::ui::Ui;
 
 /// Write completions for a shell
 #[derive(Debug, Args)]
@@ -17,8 +17,8 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn cmd_completions(context: &Context<'_>, args: &CompletionsArgs) -> Result<(), CommandError> {
+pub(crate) fn cmd_completions(ui: &Ui, args: &CompletionsArgs) -> Result<(), CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ralph", &mut script);
-    context.ui.data(&String::from_utf8_lossy(&script))
+    ui.data(&String::from_utf8_lossy(&script))
 }

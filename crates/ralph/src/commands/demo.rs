@@ -4,20 +4,21 @@ use std::io::Write;
 use std::path::Path;
 
 use clap::Args;
+use ralph_model::Shelf;
 use ralph_model::config::keys;
 use ralph_process::command;
 
-use crate::context::Context;
 use crate::error::CommandError;
-use crate::ui::Style;
+use crate::paths;
+use crate::ui::{Style, Ui};
 
 /// See in a few seconds how notes are kept, found and brought back
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {}
 
-pub(crate) fn cmd_demo(context: &Context<'_>, _args: &DemoArgs) -> Result<(), CommandError> {
+pub(crate) fn cmd_demo(ui: &Ui, _args: &DemoArgs) -> Result<(), CommandError> {
     let tour = Tour {
-        context,
+        ui,
         folder: tempfile::Builder::new()
             .prefix("ralph-demo-")
             .tempdir()
@@ -29,7 +30,7 @@ pub(crate) fn cmd_demo(context: &Context<'_>, _args: &DemoArgs) -> Result<(), Co
 }
 
 struct Tour<'a> {
-    context: &'a Context<'a>,
+    ui: &'a Ui,
     folder: tempfile::TempDir,
     program: std::path::PathBuf,
 }
@@ -53,7 +54,7 @@ impl Tour<'_> {
         self.keep("Handlers return { success, data }", "pattern", "api")?;
 
         self.say("Notes are Markdown in git. A person adds a line of their own in an editor …")?;
-        let file = self.folder.path().join(".agent/memories.md");
+        let file = self.folder.path().join(paths::AGENT).join(Shelf::Memories.file_name());
         let text = self.read(&file)?;
         let by_hand = "## Context\n\n### mem-1760000000-cafe\n> The billing service belongs to team Falcon.\n";
         self.write(&file, &text.replace("## Context\n", by_hand))?;
@@ -78,13 +79,12 @@ impl Tour<'_> {
         ])?;
 
         self.say("The same in your project:")?;
-        self.context
-            .ui
+        self.ui
             .data("  cd your-project\n  ralph init\n  ralph memory add \"what you know\" --type fix --tags topic\n")
     }
 
     fn say(&self, line: &str) -> Result<(), CommandError> {
-        let ui = self.context.ui;
+        let ui = self.ui;
         ui.data(&format!("\n{}\n", ui.paint(Style::Strong, line)))
     }
 
@@ -96,7 +96,7 @@ impl Tour<'_> {
 
     /// Runs a command of ours in the demo's project, shows it with what it printed, and returns that.
     fn ralph(&self, arguments: &[&str]) -> Result<String, CommandError> {
-        let ui = self.context.ui;
+        let ui = self.ui;
         let shown: Vec<String> = arguments
             .iter()
             .map(|word| {

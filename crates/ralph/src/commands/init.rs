@@ -7,9 +7,10 @@ mod skills;
 use std::path::Path;
 
 use clap::Args;
+use ralph_memory::capture::{NotebookError, Start};
 use ralph_model::Shelf;
 use ralph_notes::{create_folder, write_new_file};
-use ralph_store::{Store, StoreError};
+use ralph_store::{Store, StoreError, Wait};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -58,7 +59,12 @@ fn make_shelf(context: &Context<'_>, shelf: Shelf) -> Result<Option<String>, Com
     if let Some(folder) = notebook.path.parent() {
         create_folder(folder)?;
     }
-    let (stored, _) = notebook.start_anew()?;
+    let stored = match notebook.start_anew(Start::OnlyIfMissing) {
+        Ok((stored, _)) => stored,
+        // Somebody made it in this moment.
+        Err(NotebookError::Exists { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
     // A new file has no history to speak of, and what is wrong with the database was said before.
     context.report_findings(&notebook.path, &stored.findings);
     Ok(Some(format!("created {}", context.project.shown(&notebook.path))))
@@ -66,7 +72,7 @@ fn make_shelf(context: &Context<'_>, shelf: Shelf) -> Result<Option<String>, Com
 
 fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> {
     let path = &context.project.database();
-    match Store::open_existing(path) {
+    match Store::open_existing(path, Wait::Long) {
         Ok(None) => {}
         Ok(Some(_)) => return Ok(None),
         Err(error @ StoreError::Foreign { .. }) => {

@@ -8,21 +8,23 @@ mod overview;
 
 use std::process::ExitCode;
 
-use crate::cli::{Command, ToolsCommand};
+use crate::cli::{Command, Global, ToolsCommand};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
+use crate::ui::Ui;
 
 /// Runs the command that was asked for; without one, says how things stand.
-pub(crate) fn run(context: &Context<'_>, command: Option<Command>) -> Result<ExitCode, CommandError> {
+pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<ExitCode, CommandError> {
+    let project = || Context::new(global, ui);
     match command {
-        None => overview::cmd_overview(context)?,
-        Some(Command::Init(args)) => init::cmd_init(context, &args)?,
-        Some(Command::Demo(args)) => demo::cmd_demo(context, &args)?,
-        Some(Command::Completions(args)) => completions::cmd_completions(context, &args)?,
-        Some(Command::Memory(command)) => return memory::run(context, command, Spelling::Own),
+        None => overview::cmd_overview(&project()?)?,
+        Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
+        Some(Command::Demo(args)) => demo::cmd_demo(ui, &args)?,
+        Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,
+        Some(Command::Memory(command)) => return memory::run(&project()?, command, Spelling::Own),
         Some(Command::Tools(ToolsCommand::Memory(command))) => {
-            return memory::run(context, command, Spelling::Orchestrator);
+            return memory::run(&project()?, command, Spelling::Orchestrator);
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,7 @@
 //! `ralph` alone: how things stand, and the next sensible command.
 
 use ralph_model::{Shelf, count};
+use ralph_store::{KnownNote, NoteAction};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -38,11 +39,14 @@ pub(crate) fn cmd_overview(context: &Context<'_>) -> Result<(), CommandError> {
         let memories = count(total, "memory", "memories");
         text.push_str(&format!("{memories} in {shown} ({})\n", kinds.join(", ")));
     }
-    let gone = notebook.restorable().map_or(0, |gone| gone.len());
+    let vanished = |known: &KnownNote| known.action == NoteAction::Vanished;
+    let gone = notebook
+        .gone()
+        .map_or(0, |gone| gone.iter().filter(|known| vanished(known)).count());
     if gone > 0 {
         let notes = count(gone, "note", "notes");
         text.push_str(&format!(
-            "{}     {notes} can be brought back: ralph memory restore --list\n",
+            "{}     {notes} vanished and can be brought back: ralph memory restore --list\n",
             ui.paint(Style::Strong, "Gone")
         ));
     }

@@ -202,9 +202,11 @@ fn a_text_may_begin_with_a_dash_and_a_mistyped_flag_is_no_text() {
     exit 2
     --- stderr
     Error: unexpected argument '--lcoked'
-    Hint: a text like that can be given on standard input, with `-` as CONTENT
+    Hint: if it is meant as a text, use `-- --lcoked`
     ");
     assert_eq!(json(&env, &["memory", "list", "--json"]), list, "nothing was stored");
+    env.ok(["memory", "add", "-t", "fix", "--", "--lcoked"]);
+    assert_eq!(json(&env, &["memory", "list", "--json"])[2]["content"], "--lcoked");
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn texts_that_no_note_can_hold_are_refused() {
     assert_snapshot!(env.ralph(["memory", "add", "x", "--reason", " "]).run(), @"
     exit 2
     --- stderr
-    Error: --reason: the text is blank, so there is nothing to store
+    Error: reason: the text is blank, so there is nothing to store
     ");
     assert_eq!(names(&env), [""; 0], "nothing was made");
 }

@@ -116,7 +116,7 @@ fn visual_goes_before_editor_and_an_unchanged_text_changes_nothing() {
 #[test]
 fn an_editor_that_fails_changes_nothing() {
     let env = sample();
-    let editor = editor(&env, "echo half > \"$1\"; exit 3");
+    let editor = editor(&env, "exit 3");
     let failed = env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run();
     assert_snapshot!(failed, @r#"
     exit 1
@@ -157,6 +157,20 @@ fn kept(env: &TestEnv) -> (String, Vec<u8>) {
     assert_eq!(names.len(), 1, "{names:?}");
     let text = std::fs::read(env.beside("tmp").join(&names[0])).unwrap();
     (format!("[TMP]/tmp/{}", names[0]), text)
+}
+
+#[test]
+fn what_an_editor_saved_before_it_failed_is_kept() {
+    let env = sample();
+    let editor = editor(&env, "echo saved > \"$1\"; exit 3");
+    let failed = env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run();
+    let (path, text) = kept(&env);
+    assert!(
+        failed.stderr.ends_with(&format!("Hint: your text is kept in {path}\n")),
+        "{failed}"
+    );
+    assert_eq!(text, b"saved\n");
+    assert_eq!(env.read(MEMORIES), SAMPLE);
 }
 
 #[test]

@@ -18,6 +18,7 @@ mod places;
 mod prime;
 mod restore;
 mod search;
+mod sharing;
 mod show;
 mod terminal;
 mod validate;

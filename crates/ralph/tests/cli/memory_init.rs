@@ -1,5 +1,7 @@
 //! `ralph memory init`.
 
+use std::os::unix::fs::PermissionsExt;
+
 use insta::assert_snapshot;
 
 use crate::{MEMORIES, SAMPLE, env, ids, sample};
@@ -19,13 +21,38 @@ fn an_empty_file_has_its_sections() {
 }
 
 #[test]
+fn a_file_that_appears_meanwhile_is_left_as_it_is_too() {
+    for command in [&["memory", "init"][..], &["init"]] {
+        let env = env();
+        env.write(".agent/memories.md.lock", "");
+        let lock = std::fs::File::open(env.path(".agent/memories.md.lock")).unwrap();
+        lock.lock().unwrap();
+        let waiting = env.ralph(command.iter().copied()).start();
+        env.write(MEMORIES, SAMPLE);
+        lock.unlock().unwrap();
+        waiting.wait_with_output().unwrap();
+        assert_eq!(env.read(MEMORIES), SAMPLE, "{command:?}");
+    }
+}
+
+#[test]
+fn the_old_file_keeps_its_mode() {
+    let env = sample();
+    std::fs::set_permissions(env.path(MEMORIES), std::fs::Permissions::from_mode(0o600)).unwrap();
+    env.ok(["memory", "init", "--force"]);
+    let old = std::fs::metadata(env.path(".agent/memories.md.bak")).unwrap();
+    assert_eq!(old.permissions().mode() & 0o777, 0o600);
+    assert_eq!(env.read(".agent/memories.md.bak"), SAMPLE);
+}
+
+#[test]
 fn an_existing_file_is_left_as_it_is() {
     let env = sample();
     let before = env.tree();
     assert_snapshot!(env.ralph(["memory", "init"]).run(), @"
     exit 1
     --- stderr
-    Error: .agent/memories.md exists already, so it was left as it is
+    Error: [TMP]/project/.agent/memories.md exists already, so it was left as it is
     Hint: --force starts anew and keeps the old file as .bak
     ");
     assert_eq!(crate::changes(&before, &env.tree()), [""; 0]);

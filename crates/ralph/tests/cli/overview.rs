@@ -43,7 +43,7 @@ fn the_next_command_follows_from_how_things_stand() {
     --- stdout
     Project  [TMP]/project
     Notes    1 memory in .agent/memories.md (1 pattern)
-    Gone     2 notes can be brought back: ralph memory restore --list
+    Gone     2 notes vanished and can be brought back: ralph memory restore --list
     Next     ralph memory prime --budget 2000    # for an agent's start
     --- stderr
     Warning: 2 notes are gone from .agent/memories.md without having been deleted; an old version of the file may have been saved over it.

@@ -237,6 +237,18 @@ fn a_note_goes_back_to_a_version() {
 }
 
 #[test]
+fn going_back_to_what_it_says_is_no_version() {
+    let env = sample();
+    let id = add(&env, "as it is");
+    assert_eq!(
+        env.ok(["memory", "restore", &id, "--version", "1"]),
+        "Nothing changed.\n"
+    );
+    let history = env.ok(["memory", "show", &id, "--history", "--format", "quiet"]);
+    assert_eq!(history.lines().count(), 1, "{history}");
+}
+
+#[test]
 fn ids_named_twice_come_back_once() {
     let env = env();
     let id = add(&env, "once");

@@ -144,10 +144,7 @@ fn what_a_checkout_takes_is_no_alarm_and_can_be_had_all_the_same() {
     assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
     exit 0
     --- stdout
-    ID                   GONE SINCE            HOW          MEMORY
-    mem-1737372000-910a  2025-01-20T11:20:00Z  checked out  only on main
-
-    Showing 1 memory
+    Nothing is gone.
     ");
     env.git(["checkout", "--quiet", "main"]);
     assert_eq!(ids(&env, &["memory", "list"]), [id.as_str()]);
@@ -164,6 +161,23 @@ fn what_a_checkout_takes_is_no_alarm_and_can_be_had_all_the_same() {
     env.git(["checkout", "--quiet", "older"]);
     env.ok(["memory", "restore", &id]);
     assert_eq!(ids(&env, &["memory", "list"]), [id]);
+}
+
+#[test]
+fn a_note_comes_back_as_it_last_was_in_this_worktree() {
+    let env = repository();
+    let id = add(&env, "the text of main");
+    commit(&env, "with a note");
+    env.git(["worktree", "add", "--quiet", "-b", "other", "../linked"]);
+    let linked = env.beside("linked");
+    env.ok(["memory", "delete", &id]);
+    let edited = env
+        .ralph(["memory", "edit", &id, "--content", "the text of the other worktree"])
+        .folder(&linked)
+        .run();
+    assert_eq!(edited.code, Some(0), "{edited}");
+    env.ok(["memory", "restore", &id]);
+    assert!(env.read(MEMORIES).contains("> the text of main\n"));
 }
 
 #[test]

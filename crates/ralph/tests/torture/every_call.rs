@@ -2,7 +2,7 @@
 
 use ralph_testkit::{Finished, TestEnv};
 
-use super::{FILE, PROGRAM, assert_clean, copy_project, ids, under_fault};
+use super::{FILE, PROGRAM, acknowledged, assert_clean, copy_project, ids, under_fault};
 
 const KEPT: &str = "mem-1700000000-aaaa";
 const OTHER: &str = "mem-1700000001-bbbb";
@@ -59,12 +59,20 @@ fn copy_of(base: &TestEnv) -> TestEnv {
 
 /// Runs every operation with the fault at every call, and hands each outcome to the check.
 fn at_every_call(fault: impl Fn(usize) -> String, check: impl Fn(&TestEnv, &Operation, &Finished)) {
+    at_every_call_without("", fault, check);
+}
+
+/// The same on a file system that is without something.
+fn at_every_call_without(what: &str, fault: impl Fn(usize) -> String, check: impl Fn(&TestEnv, &Operation, &Finished)) {
     let base = project();
     for operation in operations(&base) {
         let mut call = 1;
         loop {
             let env = copy_of(&base);
-            let (finished, came) = under_fault(&env, env.ralph(operation.arguments.iter().copied()), &fault(call));
+            let invocation = env
+                .ralph(operation.arguments.iter().copied())
+                .env("RALPH_FAULT_WITHOUT", what);
+            let (finished, came) = under_fault(&env, invocation, &fault(call));
             if !came {
                 assert_eq!(finished.code, Some(0), "{finished}");
                 break;
@@ -141,6 +149,82 @@ fn fault_19_a_kill_at_any_call_leaves_the_old_content_or_the_new() {
             } else {
                 assert_eq!(text, operation.after, "acknowledged, but not done: {finished}");
             }
+            assert_goes_on(env);
+        },
+    );
+}
+
+/// A person's save in the last moment before every call, alone or with a failure soon after.
+fn with_a_save_at_every_call(then: Option<usize>) {
+    const SAVED: &str = "# Memories\n\n## Fixes\n\nthe person's own words\n";
+    let base = project();
+    let arguments = ["memory", "add", "a new note"];
+    for call in 1.. {
+        let env = copy_of(&base);
+        let save = env.beside("save.md");
+        env.write("../save.md", SAVED);
+        let fault = then.map_or(format!("save:{call}"), |after| format!("savefail:{call}:{after}"));
+        let invocation = env
+            .ralph(arguments)
+            .env("RALPH_FAULT_SAVE", &save)
+            .env("RALPH_FAULT_TARGET", env.path(FILE));
+        let (finished, came) = under_fault(&env, invocation, &fault);
+        if !came {
+            assert!(call > 8, "only {call} calls were reached");
+            return;
+        }
+        let next = env.ralph(["memory", "add", "afterwards"]).run();
+        assert_eq!(next.code, Some(0), "call {call}: {finished}{next}");
+        let text = env.read(FILE);
+        let words = "the person's own words";
+        let kept: Vec<_> = std::fs::read_dir(env.path(".agent"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.to_string_lossy().contains(".kept"))
+            .collect();
+        let kept_words = kept
+            .iter()
+            .any(|path| std::fs::read_to_string(path).unwrap().contains(words));
+        assert!(
+            text.contains(words) || kept_words,
+            "call {call}: the person's words are lost: {finished}{text}"
+        );
+        if !text.contains(words) {
+            let said = format!("{}{}", finished.stderr, next.stderr);
+            assert!(said.contains("it is kept in "), "call {call}: nobody was told: {said}");
+        }
+        if finished.code == Some(0) {
+            let id = acknowledged(&finished.stdout).unwrap();
+            let on_record = env.ok(["memory", "show", &id, "--history"]);
+            assert!(
+                text.contains(&id) || on_record.contains("vanished"),
+                "call {call}: {finished}{text}"
+            );
+        }
+        assert!(text.contains("> afterwards\n"), "call {call}: {text}");
+    }
+}
+
+#[test]
+fn a_save_before_any_call_loses_neither_text() {
+    with_a_save_at_every_call(None);
+}
+
+#[test]
+fn a_save_before_any_call_and_a_failure_after_it_lose_no_word_of_a_person() {
+    for after in 1..=4 {
+        with_a_save_at_every_call(Some(after));
+    }
+}
+
+#[test]
+fn a_kill_at_any_call_is_survived_on_a_file_system_that_cannot_swap() {
+    at_every_call_without(
+        "swap",
+        |call| format!("kill:{call}"),
+        |env, operation, _| {
+            let text = env.read(FILE);
+            assert!(text == operation.before || text == operation.after, "half done: {text}");
             assert_goes_on(env);
         },
     );

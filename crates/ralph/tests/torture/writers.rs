@@ -34,12 +34,12 @@ fn many_writers_at_once_lose_nothing() {
 fn writers_that_add_edit_and_delete_keep_out_of_each_others_way() {
     let writers = count("RALPH_SOAK_MIXED", 4) as u64;
     let operations = count("RALPH_SOAK_MIXED_OPS", 12);
-    let seed = Seed::announced("mixed writers");
+    let mut seed = Seed::announced("mixed writers");
     let env = TestEnv::new(PROGRAM);
     let expected: Vec<(String, String)> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..writers)
             .map(|worker| {
-                let (env, seed) = (&env, seed.split(worker));
+                let (env, seed) = (&env, seed.split());
                 scope.spawn(move || work(env, worker, seed, operations))
             })
             .collect();

@@ -1,5 +1,7 @@
 //! Why a notebook could not be read or changed.
 
+use std::path::PathBuf;
+
 use ralph_notes::FileError;
 use ralph_store::StoreError;
 
@@ -14,9 +16,14 @@ pub enum NotebookError {
     /// The log said no, where it was needed.
     #[error(transparent)]
     Log(#[from] StoreError),
-    /// The gate refused the text.
-    #[error(transparent)]
-    Refused(#[from] Refusal),
+    /// The gate refused a part of the note.
+    #[error("{part}{refusal}")]
+    Refused {
+        /// Which part, for the beginning of the message; nothing for the text itself.
+        part: &'static str,
+        /// Why.
+        refusal: Refusal,
+    },
     /// There is no such note.
     #[error("{noun} not found: {id}")]
     NotFound {
@@ -26,12 +33,20 @@ pub enum NotebookError {
         id: String,
     },
     /// Several notes begin so.
-    #[error("{prefix} is the beginning of {} ids: {}", ids.len(), ids.join(", "))]
+    #[error("{prefix} is the beginning of {count} ids: {}{}", ids.join(", "), if *count > ids.len() { ", …" } else { "" })]
     Ambiguous {
         /// The beginning.
         prefix: String,
-        /// The ids.
+        /// The first of the ids.
         ids: Vec<String>,
+        /// How many there are.
+        count: usize,
+    },
+    /// A file is there already that was to be made.
+    #[error("{} exists already, so it was left as it is", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
     },
     /// The file has two entries with this id.
     #[error("{id} stands more than once in the file, on lines {}", lines.join(" and "))]
@@ -50,4 +65,18 @@ pub enum NotebookError {
     /// There is nothing to restore.
     #[error("{0}")]
     NothingToRestore(String),
+}
+
+/// How many ids a message names.
+const IDS_NAMED: usize = 5;
+
+impl NotebookError {
+    /// The error for the beginning of several ids.
+    pub(super) fn ambiguous(prefix: &str, ids: &[&str]) -> Self {
+        Self::Ambiguous {
+            prefix: prefix.to_owned(),
+            ids: ids.iter().take(IDS_NAMED).map(|id| (*id).to_owned()).collect(),
+            count: ids.len(),
+        }
+    }
 }

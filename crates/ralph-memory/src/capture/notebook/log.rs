@@ -1,9 +1,11 @@
 //! The log of a file of notes: what is changed through ralph is written down after the file, what happened without ralph
 //! is found by comparing.
 
+use std::path::Path;
+
 use ralph_model::Note;
-use ralph_notes::{Document, LockedFile, Patches, Patience, UpdateError, Updated, read_file};
-use ralph_store::{FileRecord, NoteAction, NoteChange, Store, StoreError};
+use ralph_notes::{Document, LockedFile, Patches, UpdateError, Updated, read_file, resolve};
+use ralph_store::{FileRecord, NoteAction, NoteChange, Store, StoreError, Wait};
 
 use super::compare::{Head, compare};
 use super::{Findings, History, Notebook, NotebookError, Reading, Stored};
@@ -14,6 +16,17 @@ pub(super) struct Edit {
     pub(super) patches: Patches,
     pub(super) action: NoteAction,
     pub(super) notes: Vec<Note>,
+}
+
+impl Edit {
+    /// An edit of one note. What changes nothing is no version of its own.
+    pub(super) fn of_one(patches: Patches, action: NoteAction, note: Note) -> Self {
+        Self {
+            notes: if patches.is_empty() { Vec::new() } else { vec![note] },
+            patches,
+            action,
+        }
+    }
 }
 
 impl Default for Edit {
@@ -37,7 +50,7 @@ impl Notebook<'_> {
     }
 
     fn try_look(&self, reading: &Reading) -> Option<Findings> {
-        let mut store = Store::open_existing(&self.log.database).ok()??;
+        let mut store = Store::open_existing(&self.log.database, Wait::Brief).ok()??;
         let record = store.note_file(&self.log.file).ok()??;
         let head = self.surroundings.head();
         if reading.stamp == Some(record.stamp) && head == record.head {
@@ -45,8 +58,8 @@ impl Notebook<'_> {
         }
         // A writer that holds the lock may be between the file and the log; it looks for itself.
         // Where even the folder is gone there is none, and no reason to make it again.
-        let folder_is_gone = self.path.parent().is_some_and(|folder| !folder.exists());
-        let lock = (!folder_is_gone).then(|| LockedFile::lock(&self.path, &Patience::NONE));
+        let folder_is_there = resolve(&self.path).ok()?.parent().is_some_and(Path::exists);
+        let lock = folder_is_there.then(|| LockedFile::lock(&self.path, &self.patience.none()));
         let _lock = lock.transpose().ok()?;
         let text = read_file(&self.path).ok()?;
         let stamp = text.as_ref().map_or(record.stamp, |text| text.stamp);
@@ -72,7 +85,7 @@ impl Notebook<'_> {
         self.surroundings.prepare_note_folder(&self.path)?;
         let mut locked = LockedFile::lock(&self.path, &self.patience)?;
         // It is made after the file was changed: an edit that is refused leaves nothing behind.
-        let log = Store::open_existing(&self.log.database);
+        let log = Store::open_existing(&self.log.database, Wait::Long);
         let mut last: Option<Edit> = None;
         let template = self.shelf.template();
         let updated = locked
@@ -99,7 +112,6 @@ impl Notebook<'_> {
             notes: made.notes,
             history,
             findings,
-            kept: locked.kept().to_vec(),
         })
     }
 

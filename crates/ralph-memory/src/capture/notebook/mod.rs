@@ -14,6 +14,9 @@ use ralph_notes::{Document, Entry, FileError, Patience, read_file};
 use ralph_store::{NoteFile, StoreError};
 
 pub use error::NotebookError;
+pub use operations::Start;
+
+use crate::capture::SecretPolicy;
 
 /// Where the log of a file is kept.
 #[derive(Debug, Clone)]
@@ -58,17 +61,19 @@ pub struct Notebook<'a> {
     pub patience: Patience<'a>,
 }
 
-/// A note before it has an id.
+/// A note before it has passed the gate and got an id.
 #[derive(Debug, Clone)]
 pub struct Draft {
     /// What it is about.
     pub kind: NoteKind,
-    /// Its text, accepted by the gate.
+    /// Its text.
     pub content: String,
     /// Its tags.
     pub tags: Tags,
     /// Everything else to record; a superseded id may be given by its beginning.
     pub extra: Extra,
+    /// Whether it may hold what looks like a secret.
+    pub secrets: SecretPolicy,
 }
 
 /// Whether a change is in the log.
@@ -96,8 +101,6 @@ pub struct Stored {
     pub history: History,
     /// What was found on the way.
     pub findings: Findings,
-    /// Other people's saves that could not be merged and were kept beside the file.
-    pub kept: Vec<PathBuf>,
 }
 
 /// A file of notes as it was read.
@@ -163,10 +166,10 @@ impl Notebook<'_> {
         match candidates.as_slice() {
             [] => Err(self.not_found(selector)),
             [one] => Ok(one),
-            several => Err(NotebookError::Ambiguous {
-                prefix: selector.to_owned(),
-                ids: several.iter().map(|entry| document.id(entry).to_owned()).collect(),
-            }),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|entry| document.id(entry)).collect();
+                Err(NotebookError::ambiguous(selector, &ids))
+            }
         }
     }
 

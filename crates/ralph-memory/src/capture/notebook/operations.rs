@@ -1,40 +1,48 @@
-//! What can be done to notes: add, edit, delete, start anew.
+//! What can be done to notes: add, edit, delete, start anew. Whatever is written passes the gate here.
 
 use std::cell::RefCell;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use ralph_model::{Entropy, Extra, Note, NoteId, NoteKind};
-use ralph_notes::{Document, Entry, FileError, Patches, write_new_file};
+use ralph_notes::{Document, Entry, Patches, link_beside, resolve};
 use ralph_store::{NoteAction, Store};
 
 use super::log::Edit;
 use super::{Draft, Notebook, NotebookError, Stored};
+use crate::capture::{SecretPolicy, accept};
 
 /// How many random suffixes are tried before the id's second is moved on.
 const SUFFIX_TRIES: usize = 64;
+
+/// What starting anew does about a file that is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    /// Nothing: it is an error.
+    OnlyIfMissing,
+    /// Keeps it beside the new one.
+    PutOldAside,
+}
 
 impl Notebook<'_> {
     /// Adds notes.
     ///
     /// # Errors
-    /// When the file cannot be written, or a note that is to be superseded is not there.
+    /// When the gate refuses one, a note that is to be superseded is not there, or the file cannot be written.
     pub fn add(&self, drafts: &[Draft], entropy: &mut dyn Entropy) -> Result<Stored, NotebookError> {
-        for old in drafts.iter().filter_map(|draft| draft.extra.get(Extra::SUPERSEDES)) {
-            self.refuse_without_file(old)?;
-        }
+        let accepted: Vec<Draft> = drafts.iter().map(pass_draft).collect::<Result<_, _>>()?;
+        let superseded = accepted.iter().filter_map(|draft| draft.extra.get(Extra::SUPERSEDES));
+        self.refuse_unknown(superseded)?;
         let entropy = RefCell::new(entropy);
         let mut ids: Vec<NoteId> = Vec::new();
         self.change(|document, log| {
-            let now = self.clock.now();
-            let mut notes = Vec::with_capacity(drafts.len());
-            for (index, draft) in drafts.iter().enumerate() {
+            let mut notes = Vec::with_capacity(accepted.len());
+            for (index, draft) in accepted.iter().enumerate() {
                 if ids.len() == index {
                     ids.push(self.new_id(document, log, draft.kind, (&ids, &entropy)));
                 }
                 if let Some(id) = ids.get(index) {
-                    notes.push(self.note_of(draft, id.clone(), now, document)?);
+                    notes.push(self.note_of(draft, id.clone(), document)?);
                 }
             }
             // A save by somebody else may hold them already, when this is not the first try.
@@ -54,24 +62,19 @@ impl Notebook<'_> {
     /// Changes one note by a function of what it says now; no note is returned when it says so already.
     ///
     /// # Errors
-    /// When there is no such note, the function refuses, or the file cannot be written.
+    /// When there is no such note, the function or the gate refuses, or the file cannot be written.
     pub fn edit(
         &self,
         selector: &str,
+        secrets: SecretPolicy,
         mut edit: impl FnMut(&Note) -> Result<Note, NotebookError>,
     ) -> Result<Stored, NotebookError> {
-        self.refuse_without_file(selector)?;
+        self.refuse_unknown([selector])?;
         self.change(|document, _| {
             let entry = self.select(document, selector)?;
             let old = self.note_at(document, entry)?;
-            let new = edit(&old)?;
-            let patches = document.change(entry, &new);
-            Ok(Edit {
-                // What changes nothing is no version of its own.
-                notes: if patches.is_empty() { Vec::new() } else { vec![new] },
-                patches,
-                action: NoteAction::Edited,
-            })
+            let new = pass_changes(&old, edit(&old)?, secrets)?;
+            Ok(Edit::of_one(document.change(entry, &new), NoteAction::Edited, new))
         })
     }
 
@@ -80,9 +83,7 @@ impl Notebook<'_> {
     /// # Errors
     /// When one is not there, or the file cannot be written.
     pub fn delete(&self, selectors: &[String]) -> Result<Stored, NotebookError> {
-        for selector in selectors {
-            self.refuse_without_file(selector)?;
-        }
+        self.refuse_unknown(selectors.iter().map(String::as_str))?;
         let mut resolved: Vec<String> = Vec::new();
         self.change(|document, _| {
             if resolved.is_empty() {
@@ -106,15 +107,25 @@ impl Notebook<'_> {
         })
     }
 
-    /// Starts with an empty file. An existing one is copied beside it first; the copy's path is returned.
+    /// Starts with an empty file. An old one that was put aside is returned.
     ///
     /// # Errors
-    /// When a file cannot be written.
-    pub fn start_anew(&self) -> Result<(Stored, Option<PathBuf>), NotebookError> {
-        let mut backup = None;
+    /// When there is a file and it may not be put aside, or a file cannot be written.
+    pub fn start_anew(&self, start: Start) -> Result<(Stored, Option<PathBuf>), NotebookError> {
+        let refuse_existing = || match start {
+            Start::OnlyIfMissing if self.path.exists() => Err(NotebookError::Exists {
+                path: self.path.clone(),
+            }),
+            Start::OnlyIfMissing | Start::PutOldAside => Ok(()),
+        };
+        // Now, so that nothing is made for nothing, and again under the lock, when nobody can make it any more.
+        refuse_existing()?;
+        let mut aside = None;
         let stored = self.change(|document, _| {
+            refuse_existing()?;
             if self.path.exists() {
-                backup = Some(back_up(&self.path, document.bytes())?);
+                let file = resolve(&self.path)?;
+                aside = Some(link_beside(&file, &file, ".bak")?);
             }
             let notes = document
                 .entries()
@@ -127,24 +138,24 @@ impl Notebook<'_> {
                 notes,
             })
         })?;
-        Ok((stored, backup))
+        Ok((stored, aside))
     }
 
-    /// Where there is no file there is no note either, and no reason to make a folder, a lock and a log.
-    fn refuse_without_file(&self, selector: &str) -> Result<(), NotebookError> {
-        match self.path.try_exists() {
-            Ok(false) => Err(self.not_found(selector)),
-            Ok(true) | Err(_) => Ok(()),
+    /// Refuses ids that are not there before anything is locked or made.
+    fn refuse_unknown<'s>(&self, selectors: impl IntoIterator<Item = &'s str>) -> Result<(), NotebookError> {
+        let mut selectors = selectors.into_iter().peekable();
+        if selectors.peek().is_none() {
+            return Ok(());
         }
+        let reading = self.read()?;
+        let document = reading.document();
+        for selector in selectors {
+            self.select(&document, selector)?;
+        }
+        Ok(())
     }
 
-    fn note_of(
-        &self,
-        draft: &Draft,
-        id: NoteId,
-        now: Timestamp,
-        document: &Document<'_>,
-    ) -> Result<Note, NotebookError> {
+    fn note_of(&self, draft: &Draft, id: NoteId, document: &Document<'_>) -> Result<Note, NotebookError> {
         let mut extra = draft.extra.clone();
         if let Some(old) = draft.extra.get(Extra::SUPERSEDES) {
             let old = document.id(self.select(document, old)?).to_owned();
@@ -155,7 +166,7 @@ impl Notebook<'_> {
             kind: draft.kind,
             content: draft.content.clone(),
             tags: draft.tags.clone(),
-            created: now.to_zoned(TimeZone::UTC).date(),
+            created: self.clock.now().to_zoned(TimeZone::UTC).date(),
             extra,
         })
     }
@@ -174,7 +185,7 @@ impl Notebook<'_> {
                 let suffix = u16::try_from(entropy.borrow_mut().next_bits() >> 48).unwrap_or_default();
                 let id = NoteId::new(self.shelf.id_prefix(kind), second, suffix);
                 let known = log.is_some_and(|log| log.knows_note(&id).unwrap_or(false));
-                if !known && !taken.contains(&id) && document.find(id.as_str()).next().is_none() {
+                if !known && !taken.contains(&id) && !document.mentions(id.as_str()) {
                     return id;
                 }
             }
@@ -183,21 +194,32 @@ impl Notebook<'_> {
     }
 }
 
-/// Copies a file's bytes to the first free of `.bak`, `.bak-2`, …
-fn back_up(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
-    let mut number = 1;
-    loop {
-        let mut name = path.to_owned().into_os_string();
-        name.push(if number == 1 {
-            ".bak".to_owned()
-        } else {
-            format!(".bak-{number}")
-        });
-        let backup = PathBuf::from(name);
-        match write_new_file(&backup, bytes) {
-            Ok(()) => return Ok(backup),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => number += 1,
-            Err(error) => return Err(error),
-        }
+/// Passes a draft through the gate.
+fn pass_draft(draft: &Draft) -> Result<Draft, NotebookError> {
+    let mut passed = draft.clone();
+    passed.content = pass("", &draft.content, draft.secrets)?;
+    if !draft.tags.is_empty() {
+        pass("tags: ", &draft.tags.to_string(), draft.secrets)?;
     }
+    for (key, value) in draft.extra.iter() {
+        passed.extra.set(key, &pass("reason: ", value, draft.secrets)?);
+    }
+    Ok(passed)
+}
+
+/// Passes what is new in a note through the gate; what it said before was accepted then.
+fn pass_changes(old: &Note, mut new: Note, secrets: SecretPolicy) -> Result<Note, NotebookError> {
+    if new.content != old.content {
+        new.content = pass("", &new.content, secrets)?;
+    }
+    if new.tags != old.tags && !new.tags.is_empty() {
+        pass("tags: ", &new.tags.to_string(), secrets)?;
+    }
+    Ok(new)
+}
+
+fn pass(part: &'static str, text: &str, secrets: SecretPolicy) -> Result<String, NotebookError> {
+    accept(text, secrets)
+        .map(std::borrow::Cow::into_owned)
+        .map_err(|refusal| NotebookError::Refused { part, refusal })
 }

@@ -1,8 +1,7 @@
 //! Bringing notes back from the log.
 
 use ralph_model::Note;
-use ralph_notes::{Document, Patches};
-use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store};
+use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store, Wait};
 
 use super::log::Edit;
 use super::{Notebook, NotebookError, Stored};
@@ -13,7 +12,7 @@ impl Notebook<'_> {
     /// # Errors
     /// When the log cannot be read.
     pub fn history(&self, id_prefix: &str) -> Result<Vec<NoteVersion>, NotebookError> {
-        let store = Store::open_existing(&self.log.database)?;
+        let store = Store::open_existing(&self.log.database, Wait::Long)?;
         let mut versions = match store {
             Some(store) if !id_prefix.is_empty() => store.note_history(id_prefix)?,
             Some(_) | None => Vec::new(),
@@ -27,12 +26,12 @@ impl Notebook<'_> {
         Ok(versions)
     }
 
-    /// The notes that are gone from this file and can be brought back, the last to go first.
+    /// The notes that are gone from this file, the last to go first.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub fn restorable(&self) -> Result<Vec<KnownNote>, NotebookError> {
-        let Some(store) = Store::open_existing(&self.log.database)? else {
+    pub fn gone(&self) -> Result<Vec<KnownNote>, NotebookError> {
+        let Some(store) = Store::open_existing(&self.log.database, Wait::Long)? else {
             return Ok(Vec::new());
         };
         let mut gone: Vec<KnownNote> = store
@@ -44,74 +43,77 @@ impl Notebook<'_> {
         Ok(gone)
     }
 
-    /// Brings notes back: those that are gone as they last were or, with a version, a note to what it said then.
+    /// Brings notes back that are gone, as they last were in this file.
     ///
     /// # Errors
-    /// When there is no such note or version, a note is not gone, or the file cannot be written.
-    pub fn restore(&self, selectors: &[String], version: Option<usize>) -> Result<Stored, NotebookError> {
+    /// When there is no such note, one is not gone, or the file cannot be written; then none comes back.
+    pub fn restore(&self, selectors: &[String]) -> Result<Stored, NotebookError> {
+        let gone = self.gone()?;
         let mut wanted: Vec<Note> = Vec::new();
         for selector in selectors {
-            let note = self.version_to_restore(selector, version)?;
-            if !wanted.contains(&note) {
-                wanted.push(note);
+            let versions = self.versions(selector)?;
+            let last = versions.last().ok_or_else(|| self.not_found(selector))?;
+            let here = gone.iter().find(|known| known.note.id == last.note.id);
+            let note = here.map_or(&last.note, |known| &known.note);
+            if !wanted.iter().any(|other| other.id == note.id) {
+                wanted.push(note.clone());
             }
         }
         self.change(|document, _| {
-            let mut patches = Patches::none();
-            let mut missing = Vec::new();
-            for note in &wanted {
-                match (self.standing(document, note), version) {
-                    (Some(entry), Some(_)) => patches = document.change(entry, note),
-                    (Some(_), None) => {
-                        return Err(NotebookError::NothingToRestore(format!(
-                            "{} is not gone; name a version to go back to one",
-                            note.id
-                        )));
-                    }
-                    (None, _) => missing.push(note.clone()),
-                }
-            }
-            if patches.is_empty() {
-                patches = document.add(&missing);
+            if let Some(note) = wanted
+                .iter()
+                .find(|note| document.find(note.id.as_str()).next().is_some())
+            {
+                return Err(NotebookError::NothingToRestore(format!(
+                    "{} is not gone; name a version to go back to one",
+                    note.id
+                )));
             }
             Ok(Edit {
-                patches,
+                patches: document.add(&wanted),
                 action: NoteAction::Restored,
                 notes: wanted.clone(),
             })
         })
     }
 
-    fn standing<'d>(&self, document: &'d Document<'_>, note: &Note) -> Option<&'d ralph_notes::Entry> {
-        self.select(document, note.id.as_str()).ok()
+    /// Takes a note back to a version; no note is returned when it says so already.
+    ///
+    /// # Errors
+    /// When there is no such note or version, or the file cannot be written.
+    pub fn go_back(&self, selector: &str, number: usize) -> Result<Stored, NotebookError> {
+        let versions = self.versions(selector)?;
+        let last = versions.len();
+        if last == 0 {
+            return Err(self.not_found(selector));
+        }
+        let Some(version) = versions.into_iter().find(|version| version.number == number) else {
+            return Err(NotebookError::NothingToRestore(format!(
+                "{selector} has no version {number}; there are 1 to {last}"
+            )));
+        };
+        self.change(|document, _| {
+            let note = version.note.clone();
+            let patches = match document.find(note.id.as_str()).next() {
+                Some(_) => document.change(self.select(document, note.id.as_str())?, &note),
+                None => document.add(std::slice::from_ref(&note)),
+            };
+            Ok(Edit::of_one(patches, NoteAction::Restored, note))
+        })
     }
 
-    /// The version that a person means: the numbered one, else the last one.
-    fn version_to_restore(&self, selector: &str, number: Option<usize>) -> Result<Note, NotebookError> {
+    /// Every version of the one note that an id, or the beginning of one, names; none when there is none.
+    fn versions(&self, selector: &str) -> Result<Vec<NoteVersion>, NotebookError> {
         let mut versions = self.history(selector)?;
         if versions.iter().any(|version| version.note.id.as_str() == selector) {
             versions.retain(|version| version.note.id.as_str() == selector);
         }
-        let mut ids: Vec<String> = versions.iter().map(|version| version.note.id.to_string()).collect();
-        ids.sort();
+        let mut ids: Vec<&str> = versions.iter().map(|version| version.note.id.as_str()).collect();
+        ids.sort_unstable();
         ids.dedup();
-        if ids.len() > 1 {
-            return Err(NotebookError::Ambiguous {
-                prefix: selector.to_owned(),
-                ids,
-            });
-        }
-        let last = versions.len();
-        let found = versions
-            .into_iter()
-            .find(|version| version.number == number.unwrap_or(last))
-            .map(|version| version.note);
-        match (found, number) {
-            (Some(note), _) => Ok(note),
-            (None, Some(number)) if last > 0 => Err(NotebookError::NothingToRestore(format!(
-                "{selector} has no version {number}; there are 1 to {last}"
-            ))),
-            (None, _) => Err(self.not_found(selector)),
+        match ids.as_slice() {
+            [] | [_] => Ok(versions),
+            several => Err(NotebookError::ambiguous(selector, several)),
         }
     }
 }

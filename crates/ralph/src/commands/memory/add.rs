@@ -1,11 +1,11 @@
 //! `ralph memory add`.
 
 use clap::Args;
-use ralph_memory::capture::{Draft, Notebook, SecretPolicy, accept};
+use ralph_memory::capture::{Draft, Notebook};
 use ralph_model::{Extra, NoteKind, Tags};
 
-use super::{LINE_BREAKS_CHANGED, text_argument, view};
-use crate::cli::{Format, FormatArgs};
+use super::{LINE_BREAKS_CHANGED, SecretArgs, refuse_mistyped_flag, text_argument, view};
+use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -32,52 +32,34 @@ pub(crate) struct AddArgs {
     /// Why the note was written
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     reason: Option<String>,
-    /// Store the text although it looks like it holds a secret
-    #[arg(long)]
-    allow_secret: bool,
+    #[command(flatten)]
+    secrets: SecretArgs,
     #[command(flatten)]
     format: FormatArgs,
 }
 
 pub(super) fn cmd_add(context: &Context<'_>, notebook: &Notebook<'_>, args: AddArgs) -> Result<(), CommandError> {
-    let policy = if args.allow_secret {
-        SecretPolicy::Allow
-    } else {
-        SecretPolicy::Refuse
-    };
-    // A text may begin with a dash, as a bullet does; a single word that does is a mistyped flag.
-    if args.content.len() > 1 && args.content.starts_with('-') && !args.content.contains(char::is_whitespace) {
-        return Err(CommandError::usage(format!("unexpected argument '{}'", args.content))
-            .hint("a text like that can be given on standard input, with `-` as CONTENT"));
-    }
-    let text = text_argument(context, args.content)?;
-    let content = accept(&text, policy)?.into_owned();
-    if text.contains('\r') {
-        context.ui.status(LINE_BREAKS_CHANGED);
-    }
+    refuse_mistyped_flag(context, &args.content)?;
+    let content = text_argument(context, args.content)?;
     let mut extra = Extra::default();
     if let Some(reason) = &args.reason {
-        let reason = accept(reason, policy).map_err(|refusal| CommandError::from(refusal).about("--reason"))?;
-        extra.set(Extra::REASON, &reason);
+        extra.set(Extra::REASON, reason);
     }
     if let Some(old) = &args.supersedes {
         extra.set(Extra::SUPERSEDES, old);
     }
+    let breaks_change = content.contains('\r');
     let draft = Draft {
         kind: args.kind,
         content,
         tags: args.tags.unwrap_or_default(),
         extra,
+        secrets: args.secrets.policy(),
     };
     let stored = context.with_entropy(|entropy| notebook.add(&[draft], entropy))?;
-    context.report_stored(&notebook.path, &stored);
-    match args.format.get() {
-        Format::Table => {
-            for note in &stored.notes {
-                context.ui.result("📝", &format!("Memory stored: {}", note.id))?;
-            }
-            Ok(())
-        }
-        other => view::whole(context, &stored.notes, other),
+    if breaks_change {
+        context.ui.status(LINE_BREAKS_CHANGED);
     }
+    context.report_stored(&notebook.path, &stored);
+    view::acknowledge(context, "stored", &stored.notes, args.format.get())
 }

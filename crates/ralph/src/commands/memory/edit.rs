@@ -3,13 +3,13 @@
 use std::io::Write;
 
 use clap::Args;
-use ralph_memory::capture::{Notebook, NotebookError, SecretPolicy, Stored, accept};
+use ralph_memory::capture::{Notebook, NotebookError, SecretPolicy, Stored};
 use ralph_model::{Note, NoteKind, Tags};
 use ralph_notes::normalise_line_breaks;
 use ralph_process::editor;
 
-use super::{LINE_BREAKS_CHANGED, text_argument, view};
-use crate::cli::{Format, FormatArgs};
+use super::{LINE_BREAKS_CHANGED, SecretArgs, text_argument, view};
+use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
@@ -32,19 +32,13 @@ pub(crate) struct EditArgs {
     /// The new kind: pattern, decision, fix, context
     #[arg(short = 't', long = "type", value_name = "KIND")]
     kind: Option<NoteKind>,
-    /// Store the text although it looks like it holds a secret
-    #[arg(long)]
-    allow_secret: bool,
+    #[command(flatten)]
+    secrets: SecretArgs,
     #[command(flatten)]
     format: FormatArgs,
 }
 
 pub(super) fn cmd_edit(context: &Context<'_>, notebook: &Notebook<'_>, args: EditArgs) -> Result<(), CommandError> {
-    let policy = if args.allow_secret {
-        SecretPolicy::Allow
-    } else {
-        SecretPolicy::Refuse
-    };
     let by_flags = args.content.is_some() || args.tags.is_some() || args.kind.is_some();
     let edited = if by_flags {
         let text = args
@@ -61,25 +55,18 @@ pub(super) fn cmd_edit(context: &Context<'_>, notebook: &Notebook<'_>, args: Edi
     let change = Change {
         tags: args.tags,
         kind: args.kind,
+        secrets: args.secrets.policy(),
     };
-    let stored = apply(notebook, &args.id, &edited, &change, policy).map_err(|error| edited.keep_text(error))?;
+    let stored = apply(notebook, &args.id, &edited, &change).map_err(|error| edited.keep_text(error))?;
     context.report_stored(&notebook.path, &stored);
-    match args.format.get() {
-        Format::Table if stored.notes.is_empty() => context.ui.data("Nothing changed.\n"),
-        Format::Table => {
-            for note in &stored.notes {
-                context.ui.result("📝", &format!("Memory updated: {}", note.id))?;
-            }
-            Ok(())
-        }
-        other => view::whole(context, &stored.notes, other),
-    }
+    view::acknowledge(context, "updated", &stored.notes, args.format.get())
 }
 
 /// What is to change beside the text.
 struct Change {
     tags: Option<Tags>,
     kind: Option<NoteKind>,
+    secrets: SecretPolicy,
 }
 
 /// A text from the person; from the editor also what the note said when they began.
@@ -114,22 +101,15 @@ fn keep(text: &[u8], error: CommandError) -> CommandError {
     }
 }
 
-fn apply(
-    notebook: &Notebook<'_>,
-    id: &str,
-    edited: &Edited,
-    change: &Change,
-    policy: SecretPolicy,
-) -> Result<Stored, CommandError> {
-    let content = edited.text.as_ref().map(|text| accept(text, policy)).transpose()?;
-    let stored = notebook.edit(id, |note| {
+fn apply(notebook: &Notebook<'_>, id: &str, edited: &Edited, change: &Change) -> Result<Stored, CommandError> {
+    let stored = notebook.edit(id, change.secrets, |note| {
         if edited.before.as_ref().is_some_and(|before| *before != note.content) {
             return Err(NotebookError::ChangedMeanwhile {
                 id: note.id.to_string(),
             });
         }
         Ok(Note {
-            content: content.as_deref().unwrap_or(&note.content).to_owned(),
+            content: edited.text.as_ref().unwrap_or(&note.content).clone(),
             tags: change.tags.clone().unwrap_or_else(|| note.tags.clone()),
             kind: change.kind.unwrap_or(note.kind),
             ..note.clone()
@@ -151,9 +131,15 @@ fn edit_by_hand(notebook: &Notebook<'_>, id: &str) -> Result<Edited, CommandErro
     file.write_all(before.as_bytes())
         .and_then(|()| file.write_all(b"\n"))
         .map_err(failed)?;
-    editor::edit(&env::editor(), file.path()).map_err(|error| CommandError::new(error.to_string()))?;
+    let edited = editor::edit(&env::editor(), file.path());
     let bytes = std::fs::read(file.path())
         .map_err(|error| CommandError::new(format!("cannot read what the editor wrote: {error}")))?;
+    // An editor may save and then fail, or be ended by a lost connection.
+    edited.map_err(|error| {
+        let failed = CommandError::new(error.to_string());
+        let untouched = bytes.strip_suffix(b"\n") == Some(before.as_bytes());
+        if untouched { failed } else { keep(&bytes, failed) }
+    })?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let refused = CommandError::new(format!("what the editor wrote is not UTF-8 text (byte {at})"));

@@ -1,7 +1,7 @@
 //! `ralph memory init`.
 
 use clap::Args;
-use ralph_memory::capture::Notebook;
+use ralph_memory::capture::{Notebook, Start};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -18,13 +18,12 @@ pub(crate) struct InitArgs {
 
 pub(super) fn cmd_init(context: &Context<'_>, notebook: &Notebook<'_>, args: &InitArgs) -> Result<(), CommandError> {
     let shown = context.project.shown(&notebook.path);
-    if notebook.read()?.exists() && !args.force {
-        return Err(
-            CommandError::new(format!("{shown} exists already, so it was left as it is"))
-                .hint("--force starts anew and keeps the old file as .bak"),
-        );
-    }
-    let (stored, backup) = notebook.start_anew()?;
+    let start = if args.force {
+        Start::PutOldAside
+    } else {
+        Start::OnlyIfMissing
+    };
+    let (stored, backup) = notebook.start_anew(start)?;
     context.report_stored(&notebook.path, &stored);
     if let Some(backup) = backup {
         context

@@ -18,7 +18,7 @@ use clap::{Args, Subcommand};
 use jiff::Span;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook};
+use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook, SecretPolicy};
 use ralph_memory::recall::Wanted;
 use ralph_model::{NoteKind, Shelf, Tags};
 
@@ -89,6 +89,24 @@ impl FilterArgs {
     }
 }
 
+/// Whether a note may hold what looks like a secret.
+#[derive(Debug, Args)]
+pub(crate) struct SecretArgs {
+    /// Store the note although it looks like it holds a secret
+    #[arg(long)]
+    allow_secret: bool,
+}
+
+impl SecretArgs {
+    fn policy(&self) -> SecretPolicy {
+        if self.allow_secret {
+            SecretPolicy::Allow
+        } else {
+            SecretPolicy::Refuse
+        }
+    }
+}
+
 /// The first of the last so many days, in UTC; today counts, and so does the day that many days ago.
 fn first_day(context: &Context<'_>, days: u32) -> Date {
     let today = context.clock().now().to_zoned(TimeZone::UTC).date();
@@ -107,7 +125,17 @@ fn text_argument(context: &Context<'_>, argument: String) -> Result<String, Comm
     }
 }
 
-/// Reads the file, says what is wrong in it and what happened to it, and hands it on.
+/// A text may begin with a dash, as a bullet does. A single word that does is a mistyped flag, unless `--` stands before.
+fn refuse_mistyped_flag(context: &Context<'_>, text: &str) -> Result<(), CommandError> {
+    let like_a_flag = text.len() > 1 && text.starts_with('-') && !text.contains(char::is_whitespace);
+    if like_a_flag && !context.text_after_dashes {
+        return Err(CommandError::usage(format!("unexpected argument '{text}'"))
+            .hint(format!("if it is meant as a text, use `-- {text}`")));
+    }
+    Ok(())
+}
+
+/// Reads the file, says what happened to it, and hands it on.
 fn read(context: &Context<'_>, notebook: &Notebook<'_>) -> Result<ralph_memory::capture::Reading, CommandError> {
     let reading = notebook.read()?;
     context.report_findings(&notebook.path, &notebook.look(&reading));

@@ -53,7 +53,7 @@ pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &P
     if wanted.kinds.is_empty() {
         wanted.kinds.clone_from(&configured.types);
     }
-    if wanted.tags.is_empty() {
+    if args.filter.tags.is_none() {
         wanted.tags.clone_from(&configured.tags);
     }
     if wanted.since.is_none() {

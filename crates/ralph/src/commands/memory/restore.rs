@@ -3,7 +3,7 @@
 use clap::Args;
 use ralph_memory::capture::Notebook;
 use ralph_model::{Note, first_line};
-use ralph_store::KnownNote;
+use ralph_store::{KnownNote, NoteAction};
 use serde_json::json;
 
 use super::{read, view};
@@ -23,7 +23,7 @@ pub(crate) struct RestoreArgs {
     /// Ids, or their beginnings
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
-    /// List what can be brought back
+    /// List what was deleted or vanished
     #[arg(long, conflicts_with_all = ["ids", "version"])]
     list: bool,
     /// Go back to this version
@@ -41,20 +41,13 @@ pub(super) fn cmd_restore(
     if args.list {
         return list(context, notebook, args.format.get());
     }
-    if args.version.is_some() && args.ids.len() > 1 {
-        return Err(CommandError::usage("--version goes with a single id"));
-    }
-    let stored = notebook.restore(&args.ids, args.version)?;
+    let stored = match (args.version, args.ids.as_slice()) {
+        (None, ids) => notebook.restore(ids)?,
+        (Some(version), [id]) => notebook.go_back(id, version)?,
+        (Some(_), _) => return Err(CommandError::usage("--version goes with a single id")),
+    };
     context.report_stored(&notebook.path, &stored);
-    match args.format.get() {
-        Format::Table => {
-            for note in &stored.notes {
-                context.ui.result("📝", &format!("Memory restored: {}", note.id))?;
-            }
-            Ok(())
-        }
-        other => view::whole(context, &stored.notes, other),
-    }
+    view::acknowledge(context, "restored", &stored.notes, args.format.get())
 }
 
 const COLUMNS: &[Column] = &[
@@ -78,7 +71,9 @@ const COLUMNS: &[Column] = &[
 
 fn list(context: &Context<'_>, notebook: &Notebook<'_>, format: Format) -> Result<(), CommandError> {
     read(context, notebook)?;
-    let gone = notebook.restorable()?;
+    let mut gone = notebook.gone()?;
+    // What went with a checkout comes back with one.
+    gone.retain(|known| known.action != NoteAction::CheckedOut);
     match format {
         Format::Json => {
             let gone: Vec<_> = gone

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ralph_memory::capture::Notebook;
-use ralph_memory::recall::{rank, superseded};
+use ralph_memory::recall::recall;
 use ralph_model::Note;
 
 use super::{FilterArgs, read, view};
@@ -39,22 +39,12 @@ pub(super) fn cmd_search(
     let reading = read(context, notebook)?;
     let document = reading.document();
     context.report_problems(&notebook.path, &document);
-    let wanted = args.filter.wanted(context);
-    let replaced = superseded(&document);
-    let mut entries = document.oldest_first();
-    entries.retain(|entry| wanted.matches(&document, entry) && !replaced.contains(document.id(entry)));
-    entries.reverse();
-    let mut notes: Vec<Note> = entries.into_iter().filter_map(|entry| document.note(entry)).collect();
-    if let Some(query) = &args.query {
-        let texts: Vec<String> = notes
-            .iter()
-            .map(|note| format!("{} {}", note.content, note.tags))
-            .collect();
-        notes = rank(query, &texts)
-            .into_iter()
-            .filter_map(|position| notes.get(position).cloned())
-            .collect();
-    }
+    let found = recall(&document, &args.filter.wanted(context), args.query.as_deref());
+    let hits = match args.query {
+        Some(_) => found.matching,
+        None => found.rest,
+    };
+    let mut notes: Vec<Note> = hits.into_iter().map(|hit| hit.note).collect();
     if !args.all {
         notes.truncate(SHOWN);
     }

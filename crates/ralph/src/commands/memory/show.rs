@@ -36,6 +36,7 @@ pub(super) fn cmd_show(context: &Context<'_>, notebook: &Notebook<'_>, args: &Sh
         return show_history(context, notebook, &reading.document(), args);
     }
     let document = reading.document();
+    context.report_problems(&notebook.path, &document);
     let mut notes: Vec<Note> = Vec::new();
     for id in &args.ids {
         let entry = notebook.select(&document, id)?;

@@ -29,23 +29,23 @@ pub(super) fn cmd_validate(
     let document = reading.document();
     let problems = document.validate();
     let shown = context.project.shown(&notebook.path).to_string();
+    let lines: Vec<usize> = document
+        .line_numbers(problems.iter().map(|problem| problem.at))
+        .collect();
+    let found = lines.iter().zip(&problems);
     if args.json {
-        let list: Vec<_> = problems
-            .iter()
-            .map(|problem| {
-                let line = document.line_number(problem.at);
-                json!({"file": shown, "line": line, "problem": problem.kind.to_string()})
-            })
+        let list: Vec<_> = found
+            .map(|(line, problem)| json!({"file": shown, "line": line, "problem": problem.kind.to_string()}))
             .collect();
         context.ui.json(&list)?;
     } else if problems.is_empty() {
         let memories = count(document.entries().len(), "memory", "memories");
         context.ui.data(&format!("{shown} is fine: {memories}.\n"))?;
     } else {
-        for problem in &problems {
-            let line = document.line_number(problem.at);
-            context.ui.data(&format!("{shown}:{line}: {}\n", problem.kind))?;
-        }
+        let list: String = found
+            .map(|(line, problem)| format!("{shown}:{line}: {}\n", problem.kind))
+            .collect();
+        context.ui.text(&list)?;
     }
     Ok(if problems.is_empty() {
         ExitCode::SUCCESS

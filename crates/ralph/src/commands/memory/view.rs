@@ -35,6 +35,22 @@ const COLUMNS: &[Column] = &[
 /// The widest that the tags of a note are shown in a table.
 const TAGS_COLUMNS: usize = 24;
 
+/// Says what was done with notes.
+pub(super) fn acknowledge(
+    context: &Context<'_>,
+    done: &str,
+    notes: &[Note],
+    format: Format,
+) -> Result<(), CommandError> {
+    match format {
+        Format::Table if notes.is_empty() => context.ui.data("Nothing changed.\n"),
+        Format::Table => notes
+            .iter()
+            .try_for_each(|note| context.ui.result("📝", &format!("Memory {done}: {}", note.id))),
+        other => whole(context, notes, other),
+    }
+}
+
 /// Shows notes in a list; `nothing` is said when there are none.
 pub(super) fn list(context: &Context<'_>, notes: &[Note], format: Format, nothing: &str) -> Result<(), CommandError> {
     let ui = context.ui;

@@ -1,0 +1,159 @@
+//! Writing files and names so that they are there after a power cut, and belong to whom they should.
+
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::path::{Path, PathBuf};
+
+use crate::FileError;
+
+/// Whose a new file shall be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Owner<'a> {
+    /// Whose this one is, and with its mode.
+    Like(&'a Metadata),
+    /// Ours; but what root makes in another user's folder belongs to that user, who could not change it else.
+    OfFolder,
+}
+
+/// Writes a file that must not be there yet, and syncs it; after a failure there is none.
+pub(crate) fn write_synced<'a>(
+    path: &Path,
+    pieces: impl Iterator<Item = &'a [u8]>,
+    owner: Owner<'_>,
+) -> io::Result<()> {
+    let mode = match owner {
+        Owner::Like(metadata) => metadata.permissions().mode() & 0o7777,
+        Owner::OfFolder => 0o666,
+    };
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(path)?;
+    let written = (|| {
+        match owner {
+            Owner::Like(metadata) => {
+                hand_over(&file, metadata)?;
+                file.set_permissions(Permissions::from_mode(mode))?;
+            }
+            Owner::OfFolder => hand_to_owner_of_folder(&file, path)?,
+        }
+        for piece in pieces {
+            file.write_all(piece)?;
+        }
+        file.sync_all()
+    })();
+    written.inspect_err(|_| drop(fs::remove_file(path)))
+}
+
+/// Writes a file that must not be there yet, durably and whole or not at all.
+///
+/// # Errors
+/// `AlreadyExists` when it is there; else what the file system says.
+pub fn write_new_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
+    let failed = |source| FileError::new("create", path, source);
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let beside = path.with_file_name(format!(".{name}.ralph-new"));
+    let mut file = lock_scratch(&beside).map_err(failed)?;
+    let linked = (|| {
+        if fs::symlink_metadata(path).is_ok() {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        file.set_len(0)?;
+        hand_to_owner_of_folder(&file, path)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::hard_link(&beside, path)
+    })();
+    drop(fs::remove_file(&beside));
+    linked.map_err(failed)?;
+    sync_folder(folder_of(path)).inspect_err(|_| drop(fs::remove_file(path)))
+}
+
+/// Opens a file to write in before it gets its name, for one process at a time. A process that was killed leaves it, and
+/// the next one uses it again.
+fn lock_scratch(path: &Path) -> io::Result<File> {
+    loop {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        file.lock()?;
+        // Whoever held it has removed it; then it is nobody's any more.
+        if fs::metadata(path).is_ok_and(|there| file.metadata().is_ok_and(|mine| mine.ino() == there.ino())) {
+            return Ok(file);
+        }
+    }
+}
+
+/// Gives a file a second name beside another file: that one's name with a suffix, and a number where it is taken.
+///
+/// # Errors
+/// When the file system says no.
+pub fn link_beside(from: &Path, file: &Path, suffix: &str) -> Result<PathBuf, FileError> {
+    let mut number = 1;
+    loop {
+        let mut name = file.to_owned().into_os_string();
+        name.push(suffix);
+        if number > 1 {
+            name.push(format!("-{number}"));
+        }
+        let beside = PathBuf::from(name);
+        match fs::hard_link(from, &beside) {
+            Ok(()) => return Ok(beside),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(source) => return Err(FileError::new("keep", from, source)),
+        }
+    }
+}
+
+/// Makes a folder and its parents where they are missing, durably.
+///
+/// # Errors
+/// When one cannot be made.
+pub fn create_folder(folder: &Path) -> Result<(), FileError> {
+    if folder.as_os_str().is_empty() || folder.is_dir() {
+        return Ok(());
+    }
+    let parent = folder_of(folder);
+    create_folder(parent)?;
+    match fs::create_dir(folder) {
+        Ok(()) => {}
+        Err(_) if folder.is_dir() => return Ok(()),
+        Err(source) => return Err(FileError::new("create", folder, source)),
+    }
+    File::open(folder)
+        .and_then(|made| hand_to_owner_of_folder(&made, folder))
+        .map_err(|source| FileError::new("create", folder, source))?;
+    sync_folder(parent)
+}
+
+/// Makes the names in a folder durable.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), FileError> {
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    File::open(folder)
+        .and_then(|file| file.sync_all())
+        .map_err(|source| FileError::new("sync", folder, source))
+}
+
+/// Hands a file that root made to the owner of the folder it lies in.
+pub(crate) fn hand_to_owner_of_folder(file: &File, path: &Path) -> io::Result<()> {
+    let made_by_root = file.metadata()?.uid() == 0;
+    if made_by_root && let Ok(folder) = fs::metadata(folder_of(path)) {
+        hand_over(file, &folder)?;
+    }
+    Ok(())
+}
+
+/// Hands a file over to an owner and a group. Only root may give files away; others keep at least the group where they
+/// may, so that a file shared by a group stays shared.
+fn hand_over(file: &File, like: &Metadata) -> io::Result<()> {
+    let mine = file.metadata()?;
+    if (mine.uid(), mine.gid()) != (like.uid(), like.gid()) && fchown(file, Some(like.uid()), Some(like.gid())).is_err()
+    {
+        drop(fchown(file, None, Some(like.gid())));
+    }
+    Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new(""))
+}

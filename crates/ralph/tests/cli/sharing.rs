@@ -1,0 +1,114 @@
+//! Files that several users and programs have a hand in.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use crate::{DATABASE, MEMORIES, SAMPLE, add, env, ids, sample};
+
+#[test]
+fn a_reader_is_not_held_up_by_somebody_who_keeps_the_file_open() {
+    let env = sample();
+    let open = std::fs::OpenOptions::new()
+        .append(true)
+        .open(env.path(MEMORIES))
+        .unwrap();
+    assert_eq!(ids(&env, &["memory", "list"]).len(), 4);
+    drop(open);
+}
+
+#[test]
+fn a_change_under_a_program_that_keeps_the_file_open_is_refused() {
+    let env = sample();
+    let open = std::fs::OpenOptions::new()
+        .append(true)
+        .open(env.path(MEMORIES))
+        .unwrap();
+    let refused = env.ralph(["memory", "add", "x"]).run();
+    assert_eq!(
+        refused.to_string(),
+        "exit 1\n--- stderr\nError: cannot change [TMP]/project/.agent/memories.md: another program keeps it open for \
+         writing; close it there and try again\n"
+    );
+    assert_eq!(env.read(MEMORIES), SAMPLE);
+    drop(open);
+}
+
+#[test]
+fn what_root_makes_in_a_users_project_belongs_to_the_user() {
+    let env = env();
+    env.give_to_plain_user(".");
+    add(&env, "by whoever runs the tests");
+    let owner = std::fs::metadata(env.project()).unwrap().uid();
+    for name in [
+        MEMORIES,
+        ".agent",
+        ".agent/memories.md.lock",
+        ".agent/.gitignore",
+        ".ralph",
+        DATABASE,
+    ] {
+        assert_eq!(std::fs::metadata(env.path(name)).unwrap().uid(), owner, "{name}");
+    }
+    let added = env.ralph_as_plain_user(["memory", "add", "by the user"]).run();
+    assert_eq!((added.code, added.stderr.as_str()), (Some(0), ""), "{added}");
+    assert_eq!(ids(&env, &["memory", "list"]).len(), 2);
+}
+
+#[test]
+fn a_file_of_another_user_that_may_be_written_can_be_changed() {
+    let env = sample();
+    for name in [".", ".agent", MEMORIES] {
+        let mode = if name == MEMORIES { 0o666 } else { 0o777 };
+        std::fs::set_permissions(env.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let added = env.ralph_as_plain_user(["memory", "add", "by somebody else"]).run();
+    assert_eq!(added.code, Some(0), "{added}");
+    let file = std::fs::metadata(env.path(MEMORIES)).unwrap();
+    assert_eq!(file.permissions().mode() & 0o777, 0o666);
+    assert!(env.read(MEMORIES).contains("> by somebody else\n"));
+}
+
+#[test]
+fn a_broken_configuration_stands_in_nobodys_way_who_does_not_need_it() {
+    let env = env();
+    env.write(".ralph.toml", "[memories\n");
+    assert!(env.ok(["completions", "bash"]).contains("memory"));
+    assert_eq!(env.ralph(["demo"]).run().code, Some(0));
+    assert_eq!(env.ralph(["memory", "list"]).run().code, Some(1));
+}
+
+#[test]
+fn a_configuration_that_does_not_fit_on_the_disk_is_not_left_in_half() {
+    let env = env();
+    let failed = env.sh("ulimit -f 1; \"$RALPH\" init").run();
+    assert_ne!(failed.code, Some(0), "{failed}");
+    assert!(!env.path(".ralph.toml").exists());
+    env.ok(["init"]);
+    assert!(env.read(".ralph.toml").contains("[ui]"));
+}
+
+#[test]
+fn an_id_that_stands_where_nothing_is_read_is_not_given_out_again() {
+    let env = env();
+    let first = add(&env, "x");
+    let other = self::env();
+    other.write(MEMORIES, format!("# Memories\n\n## Mine\n\n### {first}\n> not read\n"));
+    assert_ne!(add(&other, "x"), first);
+}
+
+#[test]
+fn secrets_are_refused_in_tags_too() {
+    let env = env();
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    for arguments in [
+        vec!["memory", "add", "x", "--tags", &token],
+        vec!["memory", "add", "x", "--reason", &token],
+        vec!["memory", "add", &token],
+    ] {
+        let refused = env.ralph(arguments).run();
+        assert!(
+            refused.code == Some(2) && refused.stderr.contains("GitHub token"),
+            "{refused}"
+        );
+    }
+    env.ok(["memory", "add", "x", "--tags", &token, "--allow-secret"]);
+}
