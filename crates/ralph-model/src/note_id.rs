@@ -35,21 +35,21 @@ impl NoteId {
         let rest = prefixes
             .iter()
             .find_map(|prefix| bytes.strip_prefix(prefix.as_bytes())?.strip_prefix(b"-"))?;
-        let dash = rest.len().checked_sub(5)?;
-        let (digits, suffix) = rest.split_at(dash);
-        let well_formed = !digits.is_empty()
-            && digits.len() <= MAX_SECOND_DIGITS
-            && suffix.first() == Some(&b'-')
-            && suffix
-                .iter()
-                .skip(1)
-                .all(|b| b.is_ascii_digit() || b.is_ascii_lowercase());
-        if !well_formed {
+        let [digits @ .., b'-', a, b, c, d] = rest else {
+            return None;
+        };
+        let is_sign = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_lowercase();
+        if digits.is_empty() || digits.len() > MAX_SECOND_DIGITS || ![a, b, c, d].into_iter().all(is_sign) {
             return None;
         }
-        digits.iter().try_fold(0i64, |second, digit| {
-            digit.is_ascii_digit().then(|| second * 10 + i64::from(digit - b'0'))
-        })
+        let mut second = 0;
+        for digit in digits {
+            if !digit.is_ascii_digit() {
+                return None;
+            }
+            second = second * 10 + i64::from(digit - b'0');
+        }
+        Some(second)
     }
 
     /// The id as text.

@@ -160,22 +160,26 @@ fn parse_tags(line: &[u8]) -> Option<(Tags, Date)> {
 /// nothing.
 fn parse_day(line: &[u8]) -> Option<Date> {
     let before = line.trim_ascii_end().strip_suffix(b"-->")?.trim_ascii_end();
-    let (head, day) = before.split_at_checked(before.len().checked_sub(10)?)?;
+    let [head @ .., y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = before else {
+        return None;
+    };
     let head = head.trim_ascii_end().strip_suffix(b"created:")?;
     if !head.trim_ascii_end().ends_with(b"|") {
         return None;
     }
-    let number = |digits: &[u8]| {
-        digits.iter().try_fold(0i16, |number, digit| {
-            digit.is_ascii_digit().then(|| number * 10 + i16::from(digit - b'0'))
-        })
+    let number = |digits: &[&u8]| {
+        let mut number = 0i16;
+        for digit in digits {
+            if !digit.is_ascii_digit() {
+                return None;
+            }
+            number = number * 10 + i16::from(*digit - b'0');
+        }
+        Some(number)
     };
-    let [y @ .., b'-', m1, m2, b'-', d1, d2] = day else {
-        return None;
-    };
-    let month = i8::try_from(number(&[*m1, *m2])?).ok()?;
-    let day = i8::try_from(number(&[*d1, *d2])?).ok()?;
-    Date::new(number(y)?, month, day).ok()
+    let month = i8::try_from(number(&[m1, m2])?).ok()?;
+    let day = i8::try_from(number(&[d1, d2])?).ok()?;
+    Date::new(number(&[y1, y2, y3, y4])?, month, day).ok()
 }
 
 /// Reads `<!-- ralph: key=value; other=value -->` with percent-encoded values.

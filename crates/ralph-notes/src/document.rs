@@ -171,7 +171,8 @@ impl<'a> Scanner<'a> {
                 bytes,
                 sections: Vec::new(),
                 text_end: 0,
-                entries: Vec::new(),
+                // An entry takes some 250 bytes; a guess that is too low only costs a copy.
+                entries: Vec::with_capacity(bytes.len() / 256),
                 problems: Vec::new(),
             },
             place: Place::Top,

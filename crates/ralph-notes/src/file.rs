@@ -207,6 +207,15 @@ impl<'a> LockedFile<'a> {
         fs::remove_file(&path).map_err(|source| FileError::new("remove", &path, source))
     }
 
+    /// Leaves a mark that [`crate::read_mark`] gives to readers until the file is locked and changed again. It is a
+    /// convenience: it may be lost, so nothing may depend on it.
+    ///
+    /// # Errors
+    /// When the lock file cannot be written.
+    pub fn leave_mark(&mut self, mark: &str) -> Result<(), FileError> {
+        self.lock.leave_mark(mark)
+    }
+
     /// Applies an edit and writes the result durably. The edit starts from `template` where there is no file, and is
     /// applied again to the newer text when somebody saves at the same time, so it must not count on being called once.
     ///

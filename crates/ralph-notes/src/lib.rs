@@ -20,7 +20,7 @@ mod write;
 
 pub use document::{Document, Entry};
 pub use file::{FileError, FileText, LockedFile, UpdateError, Updated, read_file, resolve};
-pub use lock::{Notice, Patience, lock_path};
+pub use lock::{Notice, Patience, lock_path, read_mark};
 pub use patch::Patches;
 pub use problem::{Problem, ProblemKind};
 pub use render::{entry_text, normalise_line_breaks};

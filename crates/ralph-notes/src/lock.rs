@@ -1,7 +1,8 @@
 //! The lock on a file: `flock` on `<file>.lock`, whose waiters the kernel queues in turn.
 //!
 //! The lock file also says what its holder is about to replace, so that whoever comes after a killed holder can tell
-//! what the leftovers are.
+//! what the leftovers are; and when it is done, how it left things, so that a reader can tell whether anything happened
+//! since.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -42,6 +43,20 @@ impl Patience<'_> {
             ..self
         }
     }
+}
+
+/// The largest text that a lock file holds.
+const MAX_LOCK_TEXT: u64 = 1000;
+/// How a mark begins; an announcement begins with a digit.
+const MARK: &str = "left as ";
+
+/// The mark that the last holder of a file's lock left; none while somebody changes the file.
+#[must_use]
+pub fn read_mark(file: &Path) -> Option<String> {
+    let mut text = String::new();
+    let lock = File::open(lock_path(file)).ok()?;
+    lock.take(MAX_LOCK_TEXT).read_to_string(&mut text).ok()?;
+    Some(text.strip_prefix(MARK)?.strip_suffix('\n')?.to_owned())
 }
 
 /// Where the lock of a file is.
@@ -101,11 +116,17 @@ impl Lock {
             .map_err(|source| FileError::new("write", &self.path, source))
     }
 
+    /// Leaves a mark for later readers, in place of what was announced.
+    pub(crate) fn leave_mark(&mut self, mark: &str) -> Result<(), FileError> {
+        self.rewrite(&format!("{MARK}{mark}\n"))
+            .map_err(|source| FileError::new("write", &self.path, source))
+    }
+
     /// What the last holder was about to replace, if it said so.
     pub(crate) fn announced(&mut self) -> Option<Announced> {
         let mut text = String::new();
         self.file.seek(SeekFrom::Start(0)).ok()?;
-        (&self.file).take(200).read_to_string(&mut text).ok()?;
+        (&self.file).take(MAX_LOCK_TEXT).read_to_string(&mut text).ok()?;
         let mut numbers = text.split_ascii_whitespace();
         Some(Announced {
             old: (

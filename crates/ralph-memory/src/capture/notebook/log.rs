@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use ralph_model::Note;
-use ralph_notes::{Document, LockedFile, Patches, UpdateError, Updated, read_file, resolve};
+use ralph_model::{FileStamp, Note};
+use ralph_notes::{Document, LockedFile, Patches, UpdateError, Updated, read_file, read_mark, resolve};
 use ralph_store::{FileRecord, NoteAction, NoteChange, Store, StoreError, Wait};
 
 use super::compare::{Head, compare};
@@ -50,17 +50,24 @@ impl Notebook<'_> {
     }
 
     fn try_look(&self, reading: &Reading) -> Option<Findings> {
+        let file = resolve(&self.path).ok()?;
+        let head = self.surroundings.head();
+        // The usual case: everything is as the last writer left it, and the database need not be opened.
+        if let Some(stamp) = reading.stamp
+            && read_mark(&file) == Some(mark(&stamp, head.as_deref()))
+        {
+            return None;
+        }
         let mut store = Store::open_existing(&self.log.database, Wait::Brief).ok()??;
         let record = store.note_file(&self.log.file).ok()??;
-        let head = self.surroundings.head();
         if reading.stamp == Some(record.stamp) && head == record.head {
             return None;
         }
         // A writer that holds the lock may be between the file and the log; it looks for itself.
         // Where even the folder is gone there is none, and no reason to make it again.
-        let folder_is_there = resolve(&self.path).ok()?.parent().is_some_and(Path::exists);
+        let folder_is_there = file.parent().is_some_and(Path::exists);
         let lock = folder_is_there.then(|| LockedFile::lock(&self.path, &self.patience.none()));
-        let _lock = lock.transpose().ok()?;
+        let mut lock = lock.transpose().ok()?;
         let text = read_file(&self.path).ok()?;
         let stamp = text.as_ref().map_or(record.stamp, |text| text.stamp);
         // With the file as it was, only the commit is new: whatever goes missing from now on goes missing from there.
@@ -71,9 +78,13 @@ impl Notebook<'_> {
             let document = Document::parse(self.shelf, &bytes);
             self.since_last_look(&store, &document, head.as_deref()).ok()?
         };
+        let now_true = FileRecord { stamp, head };
         store
-            .record_notes(&self.log.file, &FileRecord { stamp, head }, &changes, self.clock.now())
+            .record_notes(&self.log.file, &now_true, &changes, self.clock.now())
             .ok()?;
+        if let Some(lock) = &mut lock {
+            leave_mark(lock, &now_true);
+        }
         Some(findings(&changes))
     }
 
@@ -105,7 +116,12 @@ impl Notebook<'_> {
             .and_then(|log| log.map_or_else(|| self.make_log(), Ok))
             .and_then(|mut store| self.record(&mut store, &updated, &made));
         let (history, findings) = match recorded {
-            Ok(findings) => (History::Recorded, findings),
+            Ok((findings, now_true)) => {
+                if let Some(record) = now_true {
+                    leave_mark(&mut locked, &record);
+                }
+                (History::Recorded, findings)
+            }
             Err(error) => (History::NotRecorded(error), Findings::default()),
         };
         Ok(Stored {
@@ -127,8 +143,13 @@ impl Notebook<'_> {
         Store::open_or_create(&self.log.database)
     }
 
-    /// Writes down an edit, and before it whatever the log had missed.
-    fn record(&self, store: &mut Store, updated: &Updated, made: &Edit) -> Result<Findings, StoreError> {
+    /// Writes down an edit, and before it whatever the log had missed. Returns what is now true of the file.
+    fn record(
+        &self,
+        store: &mut Store,
+        updated: &Updated,
+        made: &Edit,
+    ) -> Result<(Findings, Option<FileRecord>), StoreError> {
         let last = store.note_file(&self.log.file)?;
         let up_to_date = !updated.overtaken && last.as_ref().map(|record| record.stamp) == updated.read;
         let head = self.surroundings.head();
@@ -143,10 +164,11 @@ impl Notebook<'_> {
             action: made.action,
             note: note.clone(),
         }));
-        if let Some(stamp) = updated.written.or(updated.read) {
-            store.record_notes(&self.log.file, &FileRecord { stamp, head }, &changes, self.clock.now())?;
+        let now_true = updated.written.or(updated.read).map(|stamp| FileRecord { stamp, head });
+        if let Some(record) = &now_true {
+            store.record_notes(&self.log.file, record, &changes, self.clock.now())?;
         }
-        Ok(found)
+        Ok((found, now_true))
     }
 
     fn since_last_look(
@@ -162,6 +184,19 @@ impl Notebook<'_> {
         };
         Ok(compare(store.known_notes(&self.log.file)?, document, head))
     }
+}
+
+/// Tells readers that the log is up to date with the file. Where that cannot be written they ask the log itself.
+fn leave_mark(locked: &mut LockedFile<'_>, record: &FileRecord) {
+    drop(locked.leave_mark(&mark(&record.stamp, record.head.as_deref())));
+}
+
+fn mark(stamp: &FileStamp, head: Option<&str>) -> String {
+    let head = head.unwrap_or_default();
+    format!(
+        "{} {} {} {} {head}",
+        stamp.inode, stamp.size, stamp.mtime_ns, stamp.ctime_ns
+    )
 }
 
 fn findings(changes: &[NoteChange]) -> Findings {
