@@ -48,7 +48,11 @@ impl Document<'_> {
         let tags_differ = old_tags != (note.tags.clone(), note.created);
         let extra_differs = self.extra(entry) != note.extra;
         let tags = tags_line(&note.tags, note.created);
-        let extra = extra_line(&note.extra);
+        let mut extra = extra_line(&note.extra);
+        if extra.is_empty() && !entry.extra.is_empty() && self.has_stray_parts_after(entry.extra) {
+            // Another such line further down would be taken for the entry's own.
+            extra.push_str("<!-- ralph: -->\n");
+        }
         if entry.tags.is_empty() && entry.extra.is_empty() && (tags_differ || extra_differs) {
             self.put_comment(&mut patches, entry, Span::default(), &(tags + &extra));
             return patches;

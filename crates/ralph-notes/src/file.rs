@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -117,7 +118,9 @@ pub struct Updated {
 /// When it cannot be read, is a folder, or is too large to be notes.
 pub fn read_file(path: &Path) -> Result<Option<FileText>, FileError> {
     let failed = |source| FileError::new("read", path, source);
-    let mut file = match File::open(path) {
+    // Without waiting: somebody may have put a pipe there.
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let mut file = match opened {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(failed(source)),
@@ -126,13 +129,19 @@ pub fn read_file(path: &Path) -> Result<Option<FileText>, FileError> {
     if metadata.is_dir() {
         return Err(failed(io::ErrorKind::IsADirectory.into()));
     }
+    if !metadata.is_file() {
+        return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file")));
+    }
     let mut patient = true;
     for _ in 0..READ_TRIES {
         if metadata.len() > MAX_FILE_BYTES {
             return Err(failed(io::ErrorKind::FileTooLarge.into()));
         }
         let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default() + 1);
-        file.read_to_end(&mut bytes).map_err(failed)?;
+        (&mut file)
+            .take(MAX_FILE_BYTES)
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
         let before = FileStamp::of(&metadata);
         // Whoever has it open for writing may have emptied it and be about to write. Who keeps it open is no reason not
         // to read it.
@@ -192,8 +201,8 @@ impl<'a> LockedFile<'a> {
             create_folder(folder)?;
         }
         let replacement = Replacement::of(target, patience.notice)?;
-        let mut lock = Lock::take(lock_path(&replacement.target), patience)?;
-        replacement.clear_leftovers(&mut lock)?;
+        let lock = Lock::take(lock_path(&replacement.target), patience)?;
+        replacement.clear_leftovers(&lock)?;
         Ok(Self { replacement, lock })
     }
 

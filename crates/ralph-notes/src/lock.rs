@@ -46,8 +46,8 @@ impl Patience<'_> {
 }
 
 /// The largest text that a lock file holds.
-const MAX_LOCK_TEXT: u64 = 1000;
-/// How a mark begins; an announcement begins with a digit.
+const MAX_LOCK_TEXT: u64 = 64 << 10;
+/// How a mark begins; it stands on the second line, after what was announced.
 const MARK: &str = "left as ";
 
 /// The mark that the last holder of a file's lock left; none while somebody changes the file.
@@ -56,7 +56,8 @@ pub fn read_mark(file: &Path) -> Option<String> {
     let mut text = String::new();
     let lock = File::open(lock_path(file)).ok()?;
     lock.take(MAX_LOCK_TEXT).read_to_string(&mut text).ok()?;
-    Some(text.strip_prefix(MARK)?.strip_suffix('\n')?.to_owned())
+    let (_, rest) = text.split_once('\n')?;
+    Some(rest.strip_prefix(MARK)?.strip_suffix('\n')?.to_owned())
 }
 
 /// Where the lock of a file is.
@@ -72,6 +73,8 @@ pub fn lock_path(file: &Path) -> PathBuf {
 pub(crate) struct Lock {
     file: File,
     path: PathBuf,
+    /// The first line of the lock file: what its holder is about to do, or last did.
+    announcement: String,
 }
 
 impl Lock {
@@ -83,7 +86,13 @@ impl Lock {
             let same = fs::metadata(&path)
                 .and_then(|at_path| Ok(FileStamp::of(&at_path).inode == FileStamp::of(&file.metadata()?).inode));
             if same.unwrap_or(false) {
-                return Ok(Self { file, path });
+                let mut lock = Self {
+                    file,
+                    path,
+                    announcement: String::new(),
+                };
+                lock.announcement = lock.first_line().unwrap_or_default();
+                return Ok(lock);
             }
         }
     }
@@ -109,25 +118,21 @@ impl Lock {
     /// Writes down which file is about to be replaced, and by which. It need not survive a power cut, only this process.
     pub(crate) fn announce(&mut self, old: Option<&FileStamp>, new: Option<&FileStamp>) -> Result<(), FileError> {
         let new = new.map_or(0, |new| new.inode);
-        let text = old.map_or_else(String::new, |old| {
-            format!("{} {} {} {new}\n", old.inode, old.size, old.mtime_ns)
-        });
-        self.rewrite(&text)
-            .map_err(|source| FileError::new("write", &self.path, source))
+        self.announcement = old.map_or_else(
+            || "nothing\n".to_owned(),
+            |old| format!("{} {} {} {new}\n", old.inode, old.size, old.mtime_ns),
+        );
+        self.rewrite("")
     }
 
-    /// Leaves a mark for later readers, in place of what was announced.
+    /// Leaves a mark for later readers behind what was announced, which still tells of leftovers.
     pub(crate) fn leave_mark(&mut self, mark: &str) -> Result<(), FileError> {
         self.rewrite(&format!("{MARK}{mark}\n"))
-            .map_err(|source| FileError::new("write", &self.path, source))
     }
 
-    /// What the last holder was about to replace, if it said so.
-    pub(crate) fn announced(&mut self) -> Option<Announced> {
-        let mut text = String::new();
-        self.file.seek(SeekFrom::Start(0)).ok()?;
-        (&self.file).take(MAX_LOCK_TEXT).read_to_string(&mut text).ok()?;
-        let mut numbers = text.split_ascii_whitespace();
+    /// What was last announced, if it can be read.
+    pub(crate) fn announced(&self) -> Option<Announced> {
+        let mut numbers = self.announcement.split_ascii_whitespace();
         Some(Announced {
             old: (
                 numbers.next()?.parse().ok()?,
@@ -138,10 +143,22 @@ impl Lock {
         })
     }
 
-    fn rewrite(&mut self, text: &str) -> io::Result<()> {
-        self.file.set_len(0)?;
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(text.as_bytes())
+    fn first_line(&mut self) -> Option<String> {
+        let mut text = String::new();
+        (&self.file).take(MAX_LOCK_TEXT).read_to_string(&mut text).ok()?;
+        let (line, _) = text.split_once('\n')?;
+        Some(format!("{line}\n"))
+    }
+
+    /// Writes the announcement and what follows it over what stands there, and cuts the rest off only then: there is no
+    /// moment without an announcement.
+    fn rewrite(&mut self, mark: &str) -> Result<(), FileError> {
+        let text = format!("{}{mark}", self.announcement);
+        self.file
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| self.file.write_all(text.as_bytes()))
+            .and_then(|()| self.file.set_len(text.len() as u64))
+            .map_err(|source| FileError::new("write", &self.path, source))
     }
 }
 

@@ -15,7 +15,7 @@ use crate::FileError;
 use crate::file::{FileText, read_file};
 use crate::lock::{Lock, Notice};
 use crate::sys::{self, WritersHeldOff};
-use crate::write::{Owner, link_beside, sync_folder, write_synced};
+use crate::write::{Owner, first_free, sync_folder, write_synced};
 
 /// A file that is about to be replaced, and the names that this takes beside it.
 pub(crate) struct Replacement<'a> {
@@ -71,7 +71,7 @@ impl<'a> Replacement<'a> {
     }
 
     /// Removes what a killed process left, and keeps beside the file whatever of it nobody has merged.
-    pub(crate) fn clear_leftovers(&self, lock: &mut Lock) -> Result<(), FileError> {
+    pub(crate) fn clear_leftovers(&self, lock: &Lock) -> Result<(), FileError> {
         for path in [&self.swap, &self.aside] {
             let Ok(metadata) = fs::symlink_metadata(path) else {
                 continue;
@@ -83,8 +83,8 @@ impl<'a> Replacement<'a> {
                 // The old file, which the new one holds; the new one, which nobody was told of; a second name of what
                 // stands. Where the old one still stands, nothing was swapped.
                 Some(said) => said.is_old(&left) || said.is_new(&left) || is_standing(said.old_inode()),
-                // Killed before anything was announced.
-                None => true,
+                // Killed while it made a file that was not there before; else it is of unknown origin.
+                None => standing.is_err(),
             };
             if known || is_standing(left.inode) {
                 fs::remove_file(path).map_err(|source| FileError::new("remove", path, source))?;
@@ -109,6 +109,10 @@ impl<'a> Replacement<'a> {
         let like = base_file
             .metadata()
             .map_err(|source| FileError::new("read", &self.target, source))?;
+        if fs::symlink_metadata(&self.swap).is_ok() {
+            // What could not be kept before must not be taken for what is announced now.
+            self.clear_leftovers(lock)?;
+        }
         lock.announce(Some(&base.stamp), None)?;
         let (new, written) = self.write_new(pieces, Owner::Like(&like))?;
         let swapped = lock
@@ -129,13 +133,13 @@ impl<'a> Replacement<'a> {
     fn create<'b>(&self, lock: &mut Lock, pieces: impl Iterator<Item = &'b [u8]>) -> Result<Replaced, FileError> {
         lock.announce(None, None)?;
         let (file, written) = self.write_new(pieces, Owner::OfFolder)?;
-        // A link, unlike a rename, never takes the place of a file that somebody made meanwhile.
-        let linked = fs::hard_link(&self.swap, &self.target);
-        self.discard_if(&written);
-        match linked {
+        match sys::rename_new(&self.swap, &self.target) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return self.overtaken(&written),
-            Err(source) => return Err(FileError::new("create", &self.target, source)),
+            Err(source) => {
+                self.discard_if(&written);
+                return Err(FileError::new("create", &self.target, source));
+            }
         }
         sync_folder(&self.folder).inspect_err(|_| remove_if(&self.target, &written))?;
         self.done(&file, &written)
@@ -265,8 +269,8 @@ impl<'a> Replacement<'a> {
 
     /// Gives a text that nobody can merge a lasting name, and says so.
     fn keep(&self, path: &Path) -> Result<(), FileError> {
-        let kept = link_beside(path, &self.target, ".kept")?;
-        fs::remove_file(path).map_err(|source| FileError::new("remove", path, source))?;
+        let kept = first_free(&self.target, ".kept", |name| sys::rename_new(path, name))
+            .map_err(|source| FileError::new("keep", path, source))?;
         (self.notice)(Notice::Kept(&kept));
         Ok(())
     }

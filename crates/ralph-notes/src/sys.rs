@@ -12,24 +12,43 @@ use std::time::{Duration, Instant};
 ///
 /// # Errors
 /// `Unsupported` where the file system cannot; else what the system says.
-#[expect(unsafe_code, reason = "the standard library has no call that exchanges two files")]
 pub(crate) fn exchange(one: &Path, other: &Path) -> io::Result<()> {
-    let one = c_path(one)?;
-    let other = c_path(other)?;
+    rename_with(one, other, EXCHANGE)
+}
+
+/// Renames a file to a name that nobody has; unlike a plain rename it never takes the place of another file.
+///
+/// # Errors
+/// `AlreadyExists` when somebody has it; else what the system says.
+pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+    match rename_with(from, to, NO_REPLACE) {
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+            std::fs::hard_link(from, to)?;
+            std::fs::remove_file(from)
+        }
+        renamed => renamed,
+    }
+}
+
+#[cfg(target_os = "linux")]
+const EXCHANGE: libc::c_uint = libc::RENAME_EXCHANGE;
+#[cfg(target_os = "linux")]
+const NO_REPLACE: libc::c_uint = libc::RENAME_NOREPLACE;
+#[cfg(target_os = "macos")]
+const EXCHANGE: libc::c_uint = libc::RENAME_SWAP;
+#[cfg(target_os = "macos")]
+const NO_REPLACE: libc::c_uint = libc::RENAME_EXCL;
+
+#[expect(unsafe_code, reason = "the standard library has no rename with flags")]
+fn rename_with(from: &Path, to: &Path, flags: libc::c_uint) -> io::Result<()> {
+    let from = c_path(from)?;
+    let to = c_path(to)?;
     #[cfg(target_os = "linux")]
     // SAFETY: both pointers are to strings that end with NUL and outlive the call.
-    let status = unsafe {
-        libc::renameat2(
-            libc::AT_FDCWD,
-            one.as_ptr(),
-            libc::AT_FDCWD,
-            other.as_ptr(),
-            libc::RENAME_EXCHANGE,
-        )
-    };
+    let status = unsafe { libc::renameat2(libc::AT_FDCWD, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), flags) };
     #[cfg(target_os = "macos")]
     // SAFETY: both pointers are to strings that end with NUL and outlive the call.
-    let status = unsafe { libc::renamex_np(one.as_ptr(), other.as_ptr(), libc::RENAME_SWAP) };
+    let status = unsafe { libc::renamex_np(from.as_ptr(), to.as_ptr(), flags) };
     if status == 0 {
         return Ok(());
     }

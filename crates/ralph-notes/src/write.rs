@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
-use crate::FileError;
+use crate::{FileError, sys};
 
 /// Whose a new file shall be.
 #[derive(Debug, Clone, Copy)]
@@ -52,7 +52,7 @@ pub fn write_new_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = path.with_file_name(format!(".{name}.ralph-new"));
     let mut file = lock_scratch(&beside).map_err(failed)?;
-    let linked = (|| {
+    let written = (|| {
         if fs::symlink_metadata(path).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -60,10 +60,12 @@ pub fn write_new_file(path: &Path, bytes: &[u8]) -> Result<(), FileError> {
         hand_to_owner_of_folder(&file, path)?;
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::hard_link(&beside, path)
+        sys::rename_new(&beside, path)
     })();
-    drop(fs::remove_file(&beside));
-    linked.map_err(failed)?;
+    written.map_err(|source| {
+        drop(fs::remove_file(&beside));
+        failed(source)
+    })?;
     sync_folder(folder_of(path)).inspect_err(|_| drop(fs::remove_file(path)))
 }
 
@@ -80,11 +82,25 @@ fn lock_scratch(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Gives a file a second name beside another file: that one's name with a suffix, and a number where it is taken.
+/// Gives a file a second name beside it: its own with a suffix, and a number where that is taken.
 ///
 /// # Errors
 /// When the file system says no.
-pub fn link_beside(from: &Path, file: &Path, suffix: &str) -> Result<PathBuf, FileError> {
+pub fn link_beside(file: &Path, suffix: &str) -> Result<PathBuf, FileError> {
+    let linked = first_free(file, suffix, |name| fs::hard_link(file, name));
+    // A copy is as good where there are no links.
+    let copied = || first_free(file, suffix, |name| fs::copy(file, name).map(|_| ()));
+    linked
+        .or_else(|_| copied())
+        .map_err(|source| FileError::new("keep", file, source))
+}
+
+/// Finds the first name beside a file that is free, by trying: the file's own with a suffix, then with a number.
+pub(crate) fn first_free(
+    file: &Path,
+    suffix: &str,
+    mut take: impl FnMut(&Path) -> io::Result<()>,
+) -> io::Result<PathBuf> {
     let mut number = 1;
     loop {
         let mut name = file.to_owned().into_os_string();
@@ -93,10 +109,15 @@ pub fn link_beside(from: &Path, file: &Path, suffix: &str) -> Result<PathBuf, Fi
             name.push(format!("-{number}"));
         }
         let beside = PathBuf::from(name);
-        match fs::hard_link(from, &beside) {
+        let taken = if fs::symlink_metadata(&beside).is_ok() {
+            Err(io::ErrorKind::AlreadyExists.into())
+        } else {
+            take(&beside)
+        };
+        match taken {
             Ok(()) => return Ok(beside),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            Err(source) => return Err(FileError::new("keep", from, source)),
+            Err(error) => return Err(error),
         }
     }
 }

@@ -287,6 +287,17 @@ fn stray_parts_below_a_deleted_entry_do_not_go_to_the_one_above() {
     }
 }
 
+#[test]
+fn a_stray_line_is_not_taken_for_one_that_was_removed() {
+    let text = "### mem-1-0000\n> a\n<!-- tags:  | created: 2025-01-01 -->\n<!-- ralph: reason=x -->\nprose\n\
+                <!-- ralph: reason=stray -->\n";
+    let document = parse(text.as_bytes());
+    let mut bare = document.note(&document.entries()[0]).unwrap();
+    bare.extra = Extra::default();
+    let after = document.change(&document.entries()[0], &bare).apply(text.as_bytes());
+    assert_eq!(notes(&parse(&after)), [bare]);
+}
+
 /// Any text that a note may hold.
 fn content() -> impl Strategy<Value = String> {
     let line = prop_oneof![

@@ -5,7 +5,7 @@
 //! `kill:N` (SIGKILL instead of the n-th call), `save:N` (before the n-th call, `RALPH_FAULT_SAVE` is renamed over
 //! `RALPH_FAULT_TARGET`, as an editor saves), `savefail:N:M` (that, and the M-th call after it fails), `nosync` (fsync does
 //! nothing). When the n-th call comes, the file named in `RALPH_FAULT_MARK` is made, so that a test knows whether there was
-//! one. With `RALPH_FAULT_WITHOUT=swap`, files cannot be exchanged.
+//! one. With `RALPH_FAULT_WITHOUT=swap` there is no rename with flags, with `RALPH_FAULT_WITHOUT=link` no hard link.
 #![expect(unsafe_code, reason = "this is the boundary to libc itself")]
 #![expect(
     missing_docs,
@@ -189,9 +189,9 @@ interpose! {
     fn renameat2(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_uint) -> c_int, Needs::Nothing, true,
         exchange(of, old, nf, new, flags);
     fn link(old: *const c_char, new: *const c_char) -> c_int, Needs::Space, true,
-        syscall(libc::SYS_linkat, libc::AT_FDCWD, old, libc::AT_FDCWD, new, 0);
+        hard_link(libc::AT_FDCWD, old, libc::AT_FDCWD, new, 0);
     fn linkat(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_int) -> c_int, Needs::Space, true,
-        syscall(libc::SYS_linkat, of, old, nf, new, flags);
+        hard_link(of, old, nf, new, flags);
     fn unlink(path: *const c_char) -> c_int, Needs::Nothing, true,
         syscall(libc::SYS_unlinkat, libc::AT_FDCWD, path, 0);
     fn mkdir(path: *const c_char, mode: mode_t) -> c_int, Needs::Space, true,
@@ -212,6 +212,16 @@ unsafe fn exchange(of: c_int, old: *const c_char, nf: c_int, new: *const c_char,
     }
     // SAFETY: the arguments are handed on as they came.
     unsafe { syscall(libc::SYS_renameat2, of, old, nf, new, flags) }
+}
+
+/// A hard link, which some file systems do not have.
+unsafe fn hard_link(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_int) -> c_long {
+    if is_without("link") {
+        set_errno(libc::EPERM);
+        return -1;
+    }
+    // SAFETY: the arguments are handed on as they came.
+    unsafe { syscall(libc::SYS_linkat, of, old, nf, new, flags) }
 }
 
 /// A sync, or nothing where the fault is that there is none.

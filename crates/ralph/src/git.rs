@@ -66,6 +66,11 @@ impl Worktree {
         let Some(branch) = head.strip_prefix("ref:").map(str::trim) else {
             return Some(head.to_owned());
         };
+        if branch == "refs/heads/.invalid" {
+            // The references are in tables, whose list changes with every one of them.
+            let tables = fs::read_to_string(self.git.join("reftable/tables.list")).ok()?;
+            return Some(tables.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
         let loose = [&self.git, &self.common]
             .into_iter()
             .find_map(|folder| fs::read_to_string(folder.join(branch)).ok())

@@ -144,36 +144,61 @@ impl Surroundings for Project {
 
     fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
         let Some(folder) = file.parent() else { return Ok(()) };
+        create_folder(folder)?;
         let ours = [self.root.join(AGENT), self.root.join(RALPH).join("agent")];
-        if lock_path(file).exists() || self.root.join(CONFIG).exists() || !ours.iter().any(|path| path == folder) {
-            return create_folder(folder);
+        let locked_before = lock_path(&resolve(file)?).exists();
+        if !locked_before && ours.iter().any(|path| path == folder) && !self.ignores_locks() {
+            let shelves = [Shelf::Memories, Shelf::Guardrails];
+            let lines: Vec<String> = shelves
+                .iter()
+                .flat_map(|shelf| transient_names(shelf.file_name()))
+                .map(|name| format!("/{name}"))
+                .collect();
+            write_ignore_file(folder, &lines);
         }
-        let locks = [Shelf::Memories, Shelf::Guardrails]
-            .map(|shelf| lock_path(&Path::new("/").join(shelf.file_name())).display().to_string());
-        make_folder_with_ignore(folder, &locks)
+        Ok(())
     }
 
     fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
-        make_folder_with_ignore(folder, &["/progress.db*", "/index.db*", "/runs/"])
+        create_folder(folder)?;
+        let lines = ["/progress.db*", "/index.db*", "/runs/"].map(str::to_owned);
+        write_ignore_file(folder, &lines);
+        Ok(())
     }
 }
 
-fn make_folder_with_ignore(folder: &Path, lines: &[impl AsRef<str>]) -> Result<(), FileError> {
-    create_folder(folder)?;
-    let lines: Vec<&str> = lines.iter().map(AsRef::as_ref).collect();
+impl Project {
+    /// Whether `init` has told git about the locks.
+    fn ignores_locks(&self) -> bool {
+        let line = format!("{AGENT}/{}.lock", Shelf::Memories.file_name());
+        std::fs::read_to_string(self.root.join(".gitignore"))
+            .is_ok_and(|text| text.lines().any(|other| other.trim() == line))
+    }
+}
+
+/// What stands beside a note file now and then: its lock, and the new file before it takes its place.
+fn transient_names(name: &str) -> [String; 2] {
+    [format!("{name}.lock"), format!(".{name}.ralph-*")]
+}
+
+/// Writes an ignore file where there is none. It is a convenience: where it cannot be written, the note matters more.
+fn write_ignore_file(folder: &Path, lines: &[String]) {
     let text = format!(
         "# Written by ralph, for projects without `ralph init`.\n/.gitignore\n{}\n",
         lines.join("\n")
     );
-    match write_new_file(&folder.join(".gitignore"), text.as_bytes()) {
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        other => other,
+    if !folder.join(".gitignore").exists() {
+        drop(write_new_file(&folder.join(".gitignore"), text.as_bytes()));
     }
 }
 
-/// The lock file of a note file, from the root, as an ignore line.
-pub(crate) fn lock_ignore_line(project: &Project, file: &Path) -> Option<String> {
-    let lock = lock_path(&resolve(file).ok()?);
-    let inside = lock.strip_prefix(&project.root).ok()?;
-    Some(inside.display().to_string())
+/// The ignore lines for what stands beside a note file now and then, from the root.
+pub(crate) fn transient_ignore_lines(project: &Project, file: &Path) -> Vec<String> {
+    let resolved = resolve(file).unwrap_or_else(|_| file.to_owned());
+    let (Ok(inside), Some(name)) = (resolved.strip_prefix(&project.root), resolved.file_name()) else {
+        return Vec::new();
+    };
+    transient_names(&name.to_string_lossy())
+        .map(|name| inside.with_file_name(name).display().to_string())
+        .to_vec()
 }

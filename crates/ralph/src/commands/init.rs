@@ -34,10 +34,10 @@ pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), Co
         }
     }
     done.extend(make_database(context)?);
+    done.extend(ignore_lines::add(context)?);
     for shelf in [Shelf::Memories, Shelf::Guardrails] {
         done.extend(make_shelf(context, shelf)?);
     }
-    done.extend(ignore_lines::add(context)?);
     done.extend(skills::move_old(context)?);
     if done.is_empty() {
         return context.ui.data("Everything is in place.\n");

@@ -240,7 +240,7 @@ fn a_folder_that_may_not_be_written_is_named() {
         assert_eq!(
             ended,
             "exit 1\n--- stderr\n\
-             Error: cannot create [TMP]/project/.agent/.gitignore: Permission denied (os error 13)\n"
+             Error: cannot lock [TMP]/project/.agent/memories.md.lock: Permission denied (os error 13)\n"
         );
     }
     let read = with_mode(
@@ -273,7 +273,7 @@ fn a_log_that_may_not_be_written_does_not_hold_up_the_notes() {
     --- stdout
     Memory stored: mem-1737372000-910a
     --- stderr
-    Warning: The note is safe, but its history was not recorded: cannot use [TMP]/project/.ralph/progress.db: cannot create [TMP]/project/.ralph/.gitignore: Permission denied (os error 13).
+    Warning: The note is safe, but its history was not recorded: cannot open [TMP]/project/.ralph/progress.db: Permission denied (os error 13).
 
     exit 0
     --- stdout

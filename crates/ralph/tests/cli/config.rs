@@ -190,8 +190,8 @@ fn the_settings_of_earlier_tools_hold_after_init() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
+    added 8 lines to .gitignore
     created .agent/guardrails.md
-    added 6 lines to .gitignore
     --- stderr
     Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
     "#);
@@ -235,9 +235,9 @@ fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
+    added 8 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
-    added 6 lines to .gitignore
     --- stderr
     Warning: ralph.yml was not taken over: memories.inject is "always"; allowed is "auto", "manual" or "none".
     Warning: .ralph/config.sh:1: MEMORIES_BUDGET was not taken over: only a shell could tell its value.

@@ -174,6 +174,27 @@ fn what_an_editor_saved_before_it_failed_is_kept() {
 }
 
 #[test]
+fn line_breaks_from_an_editor_are_turned_and_said_so_but_only_if_the_text_changed() {
+    let env = sample();
+    let editor = editor(&env, "printf 'one\\r\\ntwo\\r\\n' > \"$1\"");
+    assert_snapshot!(env.ralph(["memory", "edit", ID]).env("EDITOR", &editor).run(), @"
+    exit 0
+    --- stdout
+    Memory updated: mem-1737372000-a1b2
+    --- stderr
+    Line breaks were turned into LF.
+    ");
+    assert!(env.read(MEMORIES).contains("> one\n> two\n"));
+    env.write(MEMORIES, "## Fixes\n### mem-1737372000-a1b2\n> one\rtwo\n");
+    let unchanged = env.ralph(["memory", "edit", ID]).env("EDITOR", "true").run();
+    assert_eq!(
+        (unchanged.code, unchanged.stdout.as_str()),
+        (Some(0), "Nothing changed.\n")
+    );
+    assert!(env.read(MEMORIES).contains("> one\rtwo\n"));
+}
+
+#[test]
 fn a_note_that_changed_meanwhile_is_not_overwritten_and_your_text_is_kept() {
     let env = sample();
     let script = format!("\"$RALPH\" memory edit {ID} --content theirs >&2; echo mine > \"$1\"");

@@ -15,9 +15,9 @@ fn a_new_project_has_everything() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
+    added 8 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
-    added 6 lines to .gitignore
     --- stderr
     Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
     "#);
@@ -44,7 +44,9 @@ fn a_new_project_has_everything() {
     .ralph/runs/
     .agent/scratchpad.md
     .agent/memories.md.lock
+    .agent/.memories.md.ralph-*
     .agent/guardrails.md.lock
+    .agent/.guardrails.md.ralph-*
     ");
     assert_eq!(
         env.read(".agent/guardrails.md"),
@@ -79,8 +81,8 @@ fn what_is_there_stays() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
+    added 7 lines to .gitignore
     created .agent/guardrails.md
-    added 5 lines to .gitignore
     --- stderr
     Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
     "#);
@@ -89,7 +91,8 @@ fn what_is_there_stays() {
     assert_eq!(
         env.read(".gitignore"),
         "target\r\n/.ralph/runs/\r\nlast\r\n\r\n# ralph\r\n.ralph/progress.db*\r\n.ralph/index.db*\r\n\
-         .agent/scratchpad.md\r\n.agent/memories.md.lock\r\n.agent/guardrails.md.lock\r\n"
+         .agent/scratchpad.md\r\n.agent/memories.md.lock\r\n.agent/.memories.md.ralph-*\r\n\
+         .agent/guardrails.md.lock\r\n.agent/.guardrails.md.ralph-*\r\n"
     );
 }
 
@@ -106,9 +109,9 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
+    added 8 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
-    added 6 lines to .gitignore
     --- stderr
     Warning: the line ".ralph/" of .gitignore keeps knowledge files out of git; they are meant to be in it.
     Warning: the line ".agent/*.md" of .gitignore keeps memories out of git; they are meant to be in it.
@@ -136,9 +139,9 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
+    added 8 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
-    added 6 lines to .gitignore
     moved .ralph/skills/deploy to .claude/skills/
     --- stderr
     Warning: .ralph/skills/test stays where it is: .claude/skills has one of that name.
@@ -170,9 +173,9 @@ fn a_foreign_database_is_named_once_and_left_alone() {
     created .agent/
     created .ralph/knowledge/
     created .ralph/features/
+    added 8 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
-    added 6 lines to .gitignore
     --- stderr
     Warning: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone; notes work, but without a history.
     Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.

@@ -112,3 +112,80 @@ fn secrets_are_refused_in_tags_too() {
     }
     env.ok(["memory", "add", "x", "--tags", &token, "--allow-secret"]);
 }
+
+#[test]
+fn what_is_no_file_is_not_read_and_not_waited_for() {
+    for make in ["mkfifo .agent/memories.md", "ln -s /dev/zero .agent/memories.md"] {
+        let env = env();
+        let made = env.sh(&format!("mkdir .agent && {make}")).run();
+        assert_eq!(made.code, Some(0), "{made}");
+        for command in [&["memory", "list"][..], &["memory", "add", "x"]] {
+            let refused = env.ralph(command.iter().copied()).run();
+            assert_eq!(refused.code, Some(1), "{make}: {refused}");
+            assert!(refused.stderr.contains("it is not a file"), "{make}: {refused}");
+        }
+    }
+}
+
+#[test]
+fn two_projects_that_share_a_file_each_notice_what_vanished() {
+    let (one, other) = (env(), env());
+    std::fs::create_dir_all(other.path(".agent")).unwrap();
+    let first = add(&one, "the first");
+    std::os::unix::fs::symlink(one.path(MEMORIES), other.path(MEMORIES)).unwrap();
+    let stale = one.read(MEMORIES);
+    let second = add(&other, "the second");
+    one.write(MEMORIES, &stale);
+    assert_eq!(ids(&one, &["memory", "list"]), [first.as_str()]);
+    let looked = other.ralph(["memory", "list"]).run();
+    assert!(looked.stderr.contains(&second), "{looked}");
+}
+
+#[test]
+fn a_note_under_a_heading_of_ones_own_is_not_gone_and_does_not_come_back_twice() {
+    let env = env();
+    let id = add(&env, "archived");
+    env.write(MEMORIES, env.read(MEMORIES).replace("## Patterns", "## Archive"));
+    let looked = env.ralph(["memory", "list"]).run();
+    assert!(!looked.stderr.contains("gone"), "{looked}");
+    let refused = env.ralph(["memory", "restore", &id]).run();
+    assert!(
+        refused.code == Some(1) && refused.stderr.contains("still stands in the file"),
+        "{refused}"
+    );
+    assert_eq!(env.read(MEMORIES).matches(&id).count(), 1);
+}
+
+#[test]
+fn a_switch_of_branches_is_no_alarm_where_references_are_in_tables() {
+    let env = env();
+    if env.sh("git init --quiet --ref-format=reftable .").run().code != Some(0) {
+        // An older git cannot make such a repository, and its user has none.
+        return;
+    }
+    env.ok(["init"]);
+    env.git(["add", "--all"]);
+    env.git(["commit", "--quiet", "--message", "first"]);
+    env.git(["checkout", "--quiet", "-b", "feature"]);
+    add(&env, "only on the feature");
+    env.git(["commit", "--quiet", "--all", "--message", "second"]);
+    env.git(["checkout", "--quiet", "-"]);
+    let looked = env.ralph(["memory", "list"]).run();
+    assert_eq!(looked.to_string(), "exit 0\n--- stdout\nNo memories yet.\n");
+}
+
+#[test]
+fn a_text_of_unknown_origin_beside_the_file_is_kept() {
+    let env = sample();
+    add(&env, "before");
+    env.write(".agent/.memories.md.ralph-new", "whose is this?\n");
+    let added = env.ralph(["memory", "add", "after"]).unfixed().run();
+    assert!(
+        added
+            .stderr
+            .contains("it is kept in [TMP]/project/.agent/memories.md.kept"),
+        "{added}"
+    );
+    assert_eq!(env.read(".agent/memories.md.kept"), "whose is this?\n");
+    env.ok(["memory", "list"]);
+}

@@ -144,7 +144,10 @@ fn what_a_checkout_takes_is_no_alarm_and_can_be_had_all_the_same() {
     assert_snapshot!(env.ralph(["memory", "restore", "--list"]).run(), @"
     exit 0
     --- stdout
-    Nothing is gone.
+    ID                   GONE SINCE            HOW          MEMORY
+    mem-1737372000-910a  2025-01-20T11:20:00Z  checked out  only on main
+
+    Showing 1 memory
     ");
     env.git(["checkout", "--quiet", "main"]);
     assert_eq!(ids(&env, &["memory", "list"]), [id.as_str()]);

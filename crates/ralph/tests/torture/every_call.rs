@@ -231,6 +231,44 @@ fn a_kill_at_any_call_is_survived_on_a_file_system_that_cannot_swap() {
 }
 
 #[test]
+fn everything_works_on_a_file_system_without_links() {
+    let env = TestEnv::new(PROGRAM);
+    for arguments in [
+        &["init"][..],
+        &["memory", "add", "a"],
+        &["memory", "init", "--force"],
+        &["memory", "add", "b"],
+    ] {
+        let invocation = env.ralph(arguments.iter().copied()).env("RALPH_FAULT_WITHOUT", "link");
+        let (finished, _) = under_fault(&env, invocation, "none");
+        assert_eq!(finished.code, Some(0), "{arguments:?}: {finished}");
+    }
+    assert!(env.read(".agent/memories.md.bak").contains("> a\n"));
+    assert!(env.read(FILE).contains("> b\n"));
+}
+
+#[test]
+fn what_a_kill_leaves_is_nothing_that_git_would_commit() {
+    let env = TestEnv::new(PROGRAM);
+    env.git(["init", "--quiet"]);
+    env.ok(["memory", "add", "first"]);
+    env.git(["add", "--all"]);
+    for call in 1.. {
+        let (_, came) = under_fault(
+            &env,
+            env.ralph(["memory", "add", "next"]).unfixed(),
+            &format!("kill:{call}"),
+        );
+        let status = env.git(["status", "--porcelain", "--untracked-files=all"]);
+        assert!(!status.contains("??"), "call {call}: {status}");
+        if !came {
+            assert!(call > 8);
+            return;
+        }
+    }
+}
+
+#[test]
 fn a_first_note_survives_or_never_was_whatever_call_is_killed() {
     let mut call = 1;
     loop {

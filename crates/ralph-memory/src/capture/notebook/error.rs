@@ -20,7 +20,7 @@ pub enum NotebookError {
     #[error("{part}{refusal}")]
     Refused {
         /// Which part, for the beginning of the message; nothing for the text itself.
-        part: &'static str,
+        part: String,
         /// Why.
         refusal: Refusal,
     },

@@ -42,8 +42,8 @@ impl Default for Edit {
 impl Notebook<'_> {
     /// Notices what happened to the file without ralph since the last look, and writes it down.
     ///
-    /// Readers call it, so it never waits and never makes anything: where the log is missing, busy or unreadable there
-    /// are no findings, and the next change looks again.
+    /// Readers call it, so it does not wait for long and makes at most the lock file: where the log is missing, busy or
+    /// unreadable there are no findings, and the next change looks again.
     #[must_use]
     pub fn look(&self, reading: &Reading) -> Findings {
         self.try_look(reading).unwrap_or_default()
@@ -54,7 +54,7 @@ impl Notebook<'_> {
         let head = self.surroundings.head();
         // The usual case: everything is as the last writer left it, and the database need not be opened.
         if let Some(stamp) = reading.stamp
-            && read_mark(&file) == Some(mark(&stamp, head.as_deref()))
+            && read_mark(&file) == Some(self.mark(&stamp, head.as_deref()))
         {
             return None;
         }
@@ -83,7 +83,7 @@ impl Notebook<'_> {
             .record_notes(&self.log.file, &now_true, &changes, self.clock.now())
             .ok()?;
         if let Some(lock) = &mut lock {
-            leave_mark(lock, &now_true);
+            self.leave_mark(lock, &now_true);
         }
         Some(findings(&changes))
     }
@@ -118,7 +118,7 @@ impl Notebook<'_> {
         let (history, findings) = match recorded {
             Ok((findings, now_true)) => {
                 if let Some(record) = now_true {
-                    leave_mark(&mut locked, &record);
+                    self.leave_mark(&mut locked, &record);
                 }
                 (History::Recorded, findings)
             }
@@ -171,6 +171,29 @@ impl Notebook<'_> {
         Ok((found, now_true))
     }
 
+    /// Tells readers that the log is up to date with the file. Where that cannot be written they ask the log itself.
+    fn leave_mark(&self, locked: &mut LockedFile<'_>, record: &FileRecord) {
+        drop(locked.leave_mark(&self.mark(&record.stamp, record.head.as_deref())));
+    }
+
+    /// What a mark says: whose log is up to date with which state. Two projects may share a file through a link.
+    fn mark(&self, stamp: &FileStamp, head: Option<&str>) -> String {
+        let FileStamp {
+            inode,
+            size,
+            mtime_ns,
+            ctime_ns,
+        } = stamp;
+        let log = &self.log;
+        let head = head.unwrap_or_default();
+        format!(
+            "{inode} {size} {mtime_ns} {ctime_ns} {head} {} {:?} {:?}",
+            log.database.display(),
+            log.file.worktree,
+            log.file.path
+        )
+    }
+
     fn since_last_look(
         &self,
         store: &Store,
@@ -184,19 +207,6 @@ impl Notebook<'_> {
         };
         Ok(compare(store.known_notes(&self.log.file)?, document, head))
     }
-}
-
-/// Tells readers that the log is up to date with the file. Where that cannot be written they ask the log itself.
-fn leave_mark(locked: &mut LockedFile<'_>, record: &FileRecord) {
-    drop(locked.leave_mark(&mark(&record.stamp, record.head.as_deref())));
-}
-
-fn mark(stamp: &FileStamp, head: Option<&str>) -> String {
-    let head = head.unwrap_or_default();
-    format!(
-        "{} {} {} {} {head}",
-        stamp.inode, stamp.size, stamp.mtime_ns, stamp.ctime_ns
-    )
 }
 
 fn findings(changes: &[NoteChange]) -> Findings {

@@ -125,7 +125,7 @@ impl Notebook<'_> {
             refuse_existing()?;
             if self.path.exists() {
                 let file = resolve(&self.path)?;
-                aside = Some(link_beside(&file, &file, ".bak")?);
+                aside = Some(link_beside(&file, ".bak")?);
             }
             let notes = document
                 .entries()
@@ -197,12 +197,12 @@ impl Notebook<'_> {
 /// Passes a draft through the gate.
 fn pass_draft(draft: &Draft) -> Result<Draft, NotebookError> {
     let mut passed = draft.clone();
-    passed.content = pass("", &draft.content, draft.secrets)?;
+    passed.content = pass(TEXT, &draft.content, draft.secrets)?;
     if !draft.tags.is_empty() {
-        pass("tags: ", &draft.tags.to_string(), draft.secrets)?;
+        pass(TAGS, &draft.tags.to_string(), draft.secrets)?;
     }
     for (key, value) in draft.extra.iter() {
-        passed.extra.set(key, &pass("reason: ", value, draft.secrets)?);
+        passed.extra.set(key, &pass(key, value, draft.secrets)?);
     }
     Ok(passed)
 }
@@ -210,16 +210,27 @@ fn pass_draft(draft: &Draft) -> Result<Draft, NotebookError> {
 /// Passes what is new in a note through the gate; what it said before was accepted then.
 fn pass_changes(old: &Note, mut new: Note, secrets: SecretPolicy) -> Result<Note, NotebookError> {
     if new.content != old.content {
-        new.content = pass("", &new.content, secrets)?;
+        new.content = pass(TEXT, &new.content, secrets)?;
     }
     if new.tags != old.tags && !new.tags.is_empty() {
-        pass("tags: ", &new.tags.to_string(), secrets)?;
+        pass(TAGS, &new.tags.to_string(), secrets)?;
     }
     Ok(new)
 }
 
-fn pass(part: &'static str, text: &str, secrets: SecretPolicy) -> Result<String, NotebookError> {
+/// The parts of a note, as messages name them.
+const TEXT: &str = "text";
+const TAGS: &str = "tags";
+
+fn pass(part: &str, text: &str, secrets: SecretPolicy) -> Result<String, NotebookError> {
     accept(text, secrets)
         .map(std::borrow::Cow::into_owned)
-        .map_err(|refusal| NotebookError::Refused { part, refusal })
+        .map_err(|refusal| NotebookError::Refused {
+            part: if part == TEXT {
+                String::new()
+            } else {
+                format!("{part}: ")
+            },
+            refusal,
+        })
 }

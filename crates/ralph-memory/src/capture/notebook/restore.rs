@@ -1,6 +1,7 @@
 //! Bringing notes back from the log.
 
 use ralph_model::Note;
+use ralph_notes::Document;
 use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store, Wait};
 
 use super::log::Edit;
@@ -60,14 +61,14 @@ impl Notebook<'_> {
             }
         }
         self.change(|document, _| {
-            if let Some(note) = wanted
-                .iter()
-                .find(|note| document.find(note.id.as_str()).next().is_some())
-            {
-                return Err(NotebookError::NothingToRestore(format!(
-                    "{} is not gone; name a version to go back to one",
-                    note.id
-                )));
+            for note in &wanted {
+                if document.find(note.id.as_str()).next().is_some() {
+                    return Err(NotebookError::NothingToRestore(format!(
+                        "{} is not gone; name a version to go back to one",
+                        note.id
+                    )));
+                }
+                refuse_unread(document, note)?;
             }
             Ok(Edit {
                 patches: document.add(&wanted),
@@ -96,7 +97,10 @@ impl Notebook<'_> {
             let note = version.note.clone();
             let patches = match document.find(note.id.as_str()).next() {
                 Some(_) => document.change(self.select(document, note.id.as_str())?, &note),
-                None => document.add(std::slice::from_ref(&note)),
+                None => {
+                    refuse_unread(document, &note)?;
+                    document.add(std::slice::from_ref(&note))
+                }
             };
             Ok(Edit::of_one(patches, NoteAction::Restored, note))
         })
@@ -116,4 +120,15 @@ impl Notebook<'_> {
             several => Err(NotebookError::ambiguous(selector, several)),
         }
     }
+}
+
+/// Refuses to bring a note back that still stands in a part of the file that is not read.
+fn refuse_unread(document: &Document<'_>, note: &Note) -> Result<(), NotebookError> {
+    if document.mentions(note.id.as_str()) {
+        return Err(NotebookError::NothingToRestore(format!(
+            "{} still stands in the file, where it is not read; `ralph memory validate` says where",
+            note.id
+        )));
+    }
+    Ok(())
 }

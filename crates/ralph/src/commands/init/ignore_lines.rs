@@ -17,7 +17,7 @@ pub(super) fn add(context: &Context<'_>) -> Result<Option<String>, CommandError>
     let mut wanted: Vec<String> = paths::IGNORED.iter().map(|line| (*line).to_owned()).collect();
     for shelf in [Shelf::Memories, Shelf::Guardrails] {
         let notebook = context.notebook(shelf, Spelling::Own);
-        wanted.extend(paths::lock_ignore_line(&context.project, &notebook.path));
+        wanted.extend(paths::transient_ignore_lines(&context.project, &notebook.path));
     }
     let path = context.project.root.join(FILE);
     let patience = context.notebook(Shelf::Memories, Spelling::Own).patience;

@@ -5,7 +5,6 @@ use std::io::Write;
 use clap::Args;
 use ralph_memory::capture::{Notebook, NotebookError, SecretPolicy, Stored};
 use ralph_model::{Note, NoteKind, Tags};
-use ralph_notes::normalise_line_breaks;
 use ralph_process::editor;
 
 use super::{LINE_BREAKS_CHANGED, SecretArgs, text_argument, view};
@@ -45,13 +44,13 @@ pub(super) fn cmd_edit(context: &Context<'_>, notebook: &Notebook<'_>, args: Edi
             .content
             .map(|content| text_argument(context, content))
             .transpose()?;
-        if text.as_ref().is_some_and(|text| text.contains('\r')) {
-            context.ui.status(LINE_BREAKS_CHANGED);
-        }
         Edited { text, before: None }
     } else {
         edit_by_hand(notebook, &args.id)?
     };
+    if edited.text.as_ref().is_some_and(|text| text.contains('\r')) {
+        context.ui.status(LINE_BREAKS_CHANGED);
+    }
     let change = Change {
         tags: args.tags,
         kind: args.kind,
@@ -146,10 +145,10 @@ fn edit_by_hand(notebook: &Notebook<'_>, id: &str) -> Result<Edited, CommandErro
         keep(error.as_bytes(), refused)
     })?;
     // Editors end a file with a line break; a note need not.
-    let text = normalise_line_breaks(&text);
-    let text = text.strip_suffix('\n').unwrap_or(&text).to_owned();
+    let line_break = ["\r\n", "\n", "\r"].into_iter().find(|end| text.ends_with(end));
+    let text = line_break.and_then(|end| text.strip_suffix(end)).unwrap_or(&text);
     Ok(Edited {
-        text: Some(text),
+        text: (text != before).then(|| text.to_owned()),
         before: Some(before),
     })
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use ralph_memory::capture::Notebook;
 use ralph_model::{Note, first_line};
-use ralph_store::{KnownNote, NoteAction};
+use ralph_store::KnownNote;
 use serde_json::json;
 
 use super::{read, view};
@@ -23,7 +23,7 @@ pub(crate) struct RestoreArgs {
     /// Ids, or their beginnings
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
-    /// List what was deleted or vanished
+    /// List what can be brought back
     #[arg(long, conflicts_with_all = ["ids", "version"])]
     list: bool,
     /// Go back to this version
@@ -71,9 +71,7 @@ const COLUMNS: &[Column] = &[
 
 fn list(context: &Context<'_>, notebook: &Notebook<'_>, format: Format) -> Result<(), CommandError> {
     read(context, notebook)?;
-    let mut gone = notebook.gone()?;
-    // What went with a checkout comes back with one.
-    gone.retain(|known| known.action != NoteAction::CheckedOut);
+    let gone = notebook.gone()?;
     match format {
         Format::Json => {
             let gone: Vec<_> = gone
