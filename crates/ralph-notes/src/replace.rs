@@ -5,7 +5,7 @@
 //! in between), or if somebody waits to write to it, it goes back, and the caller applies the edit to what they save. So
 //! neither side's text is lost, although editors take no lock.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -154,7 +154,7 @@ impl<'a> Replacement<'a> {
         write_synced(&self.swap, pieces, owner).map_err(failed)?;
         // From here on it is only read: whoever has it open for writing counts as an editor in the middle of a save.
         let file = File::open(&self.swap).map_err(failed)?;
-        let written = stamp(&file.metadata().map_err(failed)?);
+        let written = FileStamp::of(&file.metadata().map_err(failed)?);
         Ok((file, written))
     }
 
@@ -209,7 +209,10 @@ impl<'a> Replacement<'a> {
     ) -> Result<Replaced, FileError> {
         let unchanged = File::open(&self.swap).is_ok_and(|old| {
             let quiet = sys::wait_for_writers(&old);
-            quiet && old.metadata().is_ok_and(|old| stamp(&old).same_content(&base.stamp))
+            quiet
+                && old
+                    .metadata()
+                    .is_ok_and(|old| FileStamp::of(&old).same_content(&base.stamp))
         });
         match (unchanged, attempt) {
             (true, _) => self.discard(),
@@ -229,7 +232,7 @@ impl<'a> Replacement<'a> {
             .metadata()
             .map_err(|source| FileError::new("read", &self.target, source))?;
         Ok(Replaced::Done(FileStamp {
-            ctime_ns: stamp(&now).ctime_ns,
+            ctime_ns: FileStamp::of(&now).ctime_ns,
             ..*written
         }))
     }
@@ -288,7 +291,7 @@ impl<'a> Replacement<'a> {
 
 /// Whether a file is still what it was.
 fn is_still(path: &Path, then: &FileStamp) -> bool {
-    fs::metadata(path).is_ok_and(|metadata| stamp(&metadata).same_content(then))
+    fs::metadata(path).is_ok_and(|metadata| FileStamp::of(&metadata).same_content(then))
 }
 
 /// Removes a file of ours if nobody has put another one in its place. If that fails, the next writer clears it away, and
@@ -297,8 +300,4 @@ fn remove_if(path: &Path, written: &FileStamp) {
     if is_still(path, written) {
         drop(fs::remove_file(path));
     }
-}
-
-fn stamp(metadata: &Metadata) -> FileStamp {
-    FileStamp::of(metadata)
 }
