@@ -15,7 +15,7 @@ mod text;
 pub use budget::{Budget, Tokens};
 pub use clock::{Clock, Entropy};
 pub use file_stamp::FileStamp;
-pub use note::{Extra, Note, NoteKind, Shelf};
+pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;
 pub use split_mix::SplitMix64;
 pub use tags::{TagError, Tags};

@@ -95,6 +95,52 @@ impl Shelf {
         }
     }
 
+    /// How messages speak of it.
+    #[must_use]
+    pub fn words(self) -> ShelfWords {
+        match self {
+            Self::Memories => ShelfWords {
+                one: "memory",
+                many: "memories",
+                title: "Memory",
+                command: "ralph memory",
+                example_id: "mem-1737372000-a1b2",
+            },
+            Self::Guardrails => ShelfWords {
+                one: "guardrail",
+                many: "guardrails",
+                title: "Guardrail",
+                command: "ralph guardrails",
+                example_id: "fix-1737372000-a1b2",
+            },
+        }
+    }
+
+    /// Reads the word for one of its kinds.
+    ///
+    /// # Errors
+    /// When it is none of them; the message names them all.
+    pub fn parse_kind(self, word: &str) -> Result<NoteKind, String> {
+        let found = word.parse().ok().filter(|kind| self.kinds().contains(kind));
+        found.ok_or_else(|| {
+            let one = self.words().one;
+            format!(
+                "{word:?} is no kind of {one}; there are {}",
+                self.list_of_kinds(" and ")
+            )
+        })
+    }
+
+    /// The words for its kinds, with commas, and before the last one what is given.
+    #[must_use]
+    pub fn list_of_kinds(self, before_last: &str) -> String {
+        let words: Vec<&str> = self.kinds().iter().map(|kind| kind.word()).collect();
+        match words.split_last() {
+            Some((last, rest)) => format!("{}{before_last}{last}", rest.join(", ")),
+            None => String::new(),
+        }
+    }
+
     /// Its kinds of notes, in the order of their sections.
     #[must_use]
     pub fn kinds(self) -> &'static [NoteKind] {
@@ -143,6 +189,21 @@ impl Shelf {
         }
         text
     }
+}
+
+/// The words for a shelf and for what stands on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShelfWords {
+    /// One of its notes, within a sentence.
+    pub one: &'static str,
+    /// Several of them.
+    pub many: &'static str,
+    /// One of them, at the beginning of a line.
+    pub title: &'static str,
+    /// The command for them.
+    pub command: &'static str,
+    /// An id as help texts show it.
+    pub example_id: &'static str,
 }
 
 /// What stands on the second comment line of a note: reason, source, what it supersedes.
@@ -237,5 +298,15 @@ mod tests {
     fn kinds_are_read_by_their_words_alone() {
         assert_eq!("Fix".parse(), Ok(NoteKind::Fix));
         assert!("fixes".parse::<NoteKind>().unwrap_err().contains("pattern, decision"));
+    }
+
+    #[test]
+    fn a_shelf_takes_its_own_kinds_and_names_them_when_it_refuses_one() {
+        assert_eq!(Shelf::Memories.parse_kind("Context"), Ok(NoteKind::Context));
+        assert_eq!(Shelf::Guardrails.parse_kind(" fix"), Ok(NoteKind::Fix));
+        assert_eq!(
+            Shelf::Guardrails.parse_kind("context").unwrap_err(),
+            "\"context\" is no kind of guardrail; there are fix, decision and pattern"
+        );
     }
 }

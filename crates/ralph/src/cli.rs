@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{completions, demo, init, memory};
+use crate::commands::{completions, demo, guardrails, init, memory};
 use crate::ui::ColorChoice;
 
 /// Memory for coding agents that work in a loop.
@@ -46,6 +46,9 @@ pub(crate) enum Command {
     /// Keep what holds for the project: patterns, decisions, fixes, context
     #[command(subcommand)]
     Memory(memory::MemoryCommand),
+    /// Keep what holds for the current work: fixes, decisions, patterns
+    #[command(subcommand)]
+    Guardrails(guardrails::GuardrailsCommand),
     /// The same commands as ralph-orchestrator spells them
     #[command(subcommand)]
     Tools(ToolsCommand),

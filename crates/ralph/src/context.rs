@@ -1,7 +1,6 @@
 //! What every command works with: the project, its configuration, the clock, the printer.
 
 use std::cell::RefCell;
-use std::path::Path;
 use std::time::Duration;
 
 use ralph_memory::capture::{Findings, History, Notebook, Stored};
@@ -110,12 +109,12 @@ impl<'a> Context<'a> {
     }
 
     /// Says what is wrong in a file that was read.
-    pub(crate) fn report_problems(&self, path: &Path, document: &Document<'_>) {
+    pub(crate) fn report_problems(&self, notebook: &Notebook<'_>, document: &Document<'_>) {
         let hidden = document
             .problems()
             .iter()
             .filter(|problem| problem.kind.hides_an_entry());
-        let shown = self.project.shown(path);
+        let shown = self.project.shown(&notebook.path);
         let total = hidden.clone().count();
         for problem in hidden.take(PROBLEMS_NAMED) {
             let line = document.line_number(problem.at);
@@ -123,18 +122,19 @@ impl<'a> Context<'a> {
         }
         if total > PROBLEMS_NAMED {
             let more = count(total - PROBLEMS_NAMED, "more problem", "more problems");
+            let command = notebook.shelf.words().command;
             self.ui
-                .warning(&format!("{shown} has {more}; `ralph memory validate` lists all."));
+                .warning(&format!("{shown} has {more}; `{command} validate` lists all."));
         }
     }
 
     /// Says which notes vanished from a file.
-    pub(crate) fn report_findings(&self, path: &Path, findings: &Findings) {
+    pub(crate) fn report_findings(&self, notebook: &Notebook<'_>, findings: &Findings) {
         if findings.vanished.is_empty() {
             return;
         }
         let gone = count(findings.vanished.len(), "note is", "notes are");
-        let shown = self.project.shown(path);
+        let shown = self.project.shown(&notebook.path);
         self.ui.warning(&format!(
             "{gone} gone from {shown} without having been deleted; an old version of the file may have been saved over it."
         ));
@@ -142,13 +142,15 @@ impl<'a> Context<'a> {
             let text = preview(first_line(&note.content), PREVIEW_COLUMNS);
             self.ui.status(&format!("  {}  {text}", note.id));
         }
-        self.ui
-            .hint("`ralph memory restore ID` brings one back, `ralph memory restore --list` lists them.");
+        let command = notebook.shelf.words().command;
+        self.ui.hint(&format!(
+            "`{command} restore ID` brings one back, `{command} restore --list` lists them."
+        ));
     }
 
     /// Says what a person should know about a change beside that it was made.
-    pub(crate) fn report_stored(&self, path: &Path, stored: &Stored) {
-        self.report_findings(path, &stored.findings);
+    pub(crate) fn report_stored(&self, notebook: &Notebook<'_>, stored: &Stored) {
+        self.report_findings(notebook, &stored.findings);
         if let History::NotRecorded(error) = &stored.history {
             self.ui
                 .warning(&format!("The note is safe, but its history was not recorded: {error}."));

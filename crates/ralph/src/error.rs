@@ -116,14 +116,19 @@ impl From<NotebookError> for CommandError {
             NotebookError::Exists { .. } => {
                 Self::new(message).hint("--force starts anew and keeps the old file as .bak")
             }
-            NotebookError::NotFound { .. } => Self::new(message)
-                .hint("`ralph memory list` shows what there is, `ralph memory restore --list` what is gone"),
+            NotebookError::NotFound { shelf, .. } => {
+                let command = shelf.words().command;
+                Self::new(message).hint(format!(
+                    "`{command} list` shows what there is, `{command} restore --list` what is gone"
+                ))
+            }
             NotebookError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
             NotebookError::Twice { .. } => {
                 Self::new(message).hint("give one of them another id, or remove it, in the file")
             }
-            NotebookError::NothingToRestore(_) => {
-                Self::new(message).hint("`ralph memory show ID --history` lists the versions")
+            NotebookError::NothingToRestore { shelf, .. } => {
+                let command = shelf.words().command;
+                Self::new(message).hint(format!("`{command} show ID --history` lists the versions"))
             }
             NotebookError::File(_) | NotebookError::Log(_) | NotebookError::ChangedMeanwhile { .. } => {
                 Self::new(message)

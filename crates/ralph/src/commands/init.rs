@@ -66,7 +66,7 @@ fn make_shelf(context: &Context<'_>, shelf: Shelf) -> Result<Option<String>, Com
         Err(error) => return Err(error.into()),
     };
     // A new file has no history to speak of, and what is wrong with the database was said before.
-    context.report_findings(&notebook.path, &stored.findings);
+    context.report_findings(&notebook, &stored.findings);
     Ok(Some(format!("created {}", context.project.shown(&notebook.path))))
 }
 

@@ -2,8 +2,10 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod guardrails;
 pub(crate) mod init;
 pub(crate) mod memory;
+pub(crate) mod notes;
 mod overview;
 
 use std::process::ExitCode;
@@ -23,6 +25,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Demo(args)) => demo::cmd_demo(ui, &args)?,
         Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,
         Some(Command::Memory(command)) => return memory::run(&project()?, command, Spelling::Own),
+        Some(Command::Guardrails(command)) => return guardrails::run(&project()?, command),
         Some(Command::Tools(ToolsCommand::Memory(command))) => {
             return memory::run(&project()?, command, Spelling::Orchestrator);
         }

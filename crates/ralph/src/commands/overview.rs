@@ -13,8 +13,8 @@ pub(crate) fn cmd_overview(context: &Context<'_>) -> Result<(), CommandError> {
     let notebook = context.notebook(Shelf::Memories, Spelling::Own);
     let reading = notebook.read()?;
     let document = reading.document();
-    context.report_problems(&notebook.path, &document);
-    context.report_findings(&notebook.path, &notebook.look(&reading));
+    context.report_problems(&notebook, &document);
+    context.report_findings(&notebook, &notebook.look(&reading));
     let root = context.project.root.display();
     let mut text = format!("{}  {root}\n", ui.paint(Style::Strong, "Project"));
     let total = document.entries().len();

@@ -47,7 +47,7 @@ fn wrong_arguments_are_usage_errors() {
     assert_snapshot!(env.ralph(["memory", "add", "x", "--type", "bug"]).run(), @r#"
     exit 2
     --- stderr
-    error: invalid value 'bug' for '--type <KIND>': "bug" is no kind of note; there are pattern, decision, fix and context
+    error: invalid value 'bug' for '--type <KIND>': "bug" is no kind of memory; there are pattern, decision, fix and context
 
     For more information, try '--help'.
     "#);

@@ -9,6 +9,7 @@ mod delete;
 mod demo;
 mod edit;
 mod faults;
+mod guardrails;
 mod init;
 mod languages;
 mod list;
@@ -28,6 +29,8 @@ use ralph_testkit::TestEnv;
 
 /// The file of memories in its usual place.
 const MEMORIES: &str = ".agent/memories.md";
+/// The file of guardrails in its usual place.
+const GUARDRAILS: &str = ".agent/guardrails.md";
 /// The database of facts.
 const DATABASE: &str = ".ralph/progress.db";
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use ralph_model::Shelf;
 use ralph_notes::FileError;
 use ralph_store::StoreError;
 
@@ -25,10 +26,10 @@ pub enum NotebookError {
         refusal: Refusal,
     },
     /// There is no such note.
-    #[error("{noun} not found: {id}")]
+    #[error("{} not found: {id}", shelf.words().title)]
     NotFound {
-        /// What kind of note was looked for.
-        noun: &'static str,
+        /// Where it was looked for.
+        shelf: Shelf,
         /// The id, or the beginning of one.
         id: String,
     },
@@ -63,8 +64,13 @@ pub enum NotebookError {
         id: String,
     },
     /// There is nothing to restore.
-    #[error("{0}")]
-    NothingToRestore(String),
+    #[error("{reason}")]
+    NothingToRestore {
+        /// Where it was to be restored.
+        shelf: Shelf,
+        /// Why not.
+        reason: String,
+    },
 }
 
 /// How many ids a message names.

@@ -177,10 +177,7 @@ impl Notebook<'_> {
     #[must_use]
     pub fn not_found(&self, id: &str) -> NotebookError {
         NotebookError::NotFound {
-            noun: match self.shelf {
-                Shelf::Memories => "Memory",
-                Shelf::Guardrails => "Guardrail",
-            },
+            shelf: self.shelf,
             id: id.to_owned(),
         }
     }

@@ -63,12 +63,10 @@ impl Notebook<'_> {
         self.change(|document, _| {
             for note in &wanted {
                 if document.find(note.id.as_str()).next().is_some() {
-                    return Err(NotebookError::NothingToRestore(format!(
-                        "{} is not gone; name a version to go back to one",
-                        note.id
-                    )));
+                    let reason = format!("{} is not gone; name a version to go back to one", note.id);
+                    return Err(self.nothing_to_restore(reason));
                 }
-                refuse_unread(document, note)?;
+                self.refuse_unread(document, note)?;
             }
             Ok(Edit {
                 patches: document.add(&wanted),
@@ -89,16 +87,15 @@ impl Notebook<'_> {
             return Err(self.not_found(selector));
         }
         let Some(version) = versions.into_iter().find(|version| version.number == number) else {
-            return Err(NotebookError::NothingToRestore(format!(
-                "{selector} has no version {number}; there are 1 to {last}"
-            )));
+            let reason = format!("{selector} has no version {number}; there are 1 to {last}");
+            return Err(self.nothing_to_restore(reason));
         };
         self.change(|document, _| {
             let note = version.note.clone();
             let patches = match document.find(note.id.as_str()).next() {
                 Some(_) => document.change(self.select(document, note.id.as_str())?, &note),
                 None => {
-                    refuse_unread(document, &note)?;
+                    self.refuse_unread(document, &note)?;
                     document.add(std::slice::from_ref(&note))
                 }
             };
@@ -120,15 +117,23 @@ impl Notebook<'_> {
             several => Err(NotebookError::ambiguous(selector, several)),
         }
     }
-}
 
-/// Refuses to bring a note back that still stands in a part of the file that is not read.
-fn refuse_unread(document: &Document<'_>, note: &Note) -> Result<(), NotebookError> {
-    if document.mentions(note.id.as_str()) {
-        return Err(NotebookError::NothingToRestore(format!(
-            "{} still stands in the file, where it is not read; `ralph memory validate` says where",
-            note.id
-        )));
+    /// Refuses to bring a note back that still stands in a part of the file that is not read.
+    fn refuse_unread(&self, document: &Document<'_>, note: &Note) -> Result<(), NotebookError> {
+        if document.mentions(note.id.as_str()) {
+            return Err(self.nothing_to_restore(format!(
+                "{} still stands in the file, where it is not read; `{} validate` says where",
+                note.id,
+                self.shelf.words().command
+            )));
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn nothing_to_restore(&self, reason: String) -> NotebookError {
+        NotebookError::NothingToRestore {
+            shelf: self.shelf,
+            reason,
+        }
+    }
 }

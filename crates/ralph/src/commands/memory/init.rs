@@ -24,7 +24,7 @@ pub(super) fn cmd_init(context: &Context<'_>, notebook: &Notebook<'_>, args: &In
         Start::OnlyIfMissing
     };
     let (stored, backup) = notebook.start_anew(start)?;
-    context.report_stored(&notebook.path, &stored);
+    context.report_stored(notebook, &stored);
     if let Some(backup) = backup {
         context
             .ui

@@ -5,7 +5,7 @@ use ralph_memory::capture::Notebook;
 use ralph_memory::inject::{PrimeFormat, prime};
 use ralph_model::{Budget, Tokens, count};
 
-use super::{FilterArgs, first_day, read};
+use crate::commands::notes::{FilterArgs, Memories, first_day, read};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -23,7 +23,7 @@ pub(crate) struct PrimeArgs {
     #[arg(long, value_name = "TOKENS", default_value_t = 0)]
     budget: u32,
     #[command(flatten)]
-    filter: FilterArgs,
+    filter: FilterArgs<Memories>,
     /// Prefer notes that fit this text
     #[arg(long = "for", value_name = "TEXT", allow_hyphen_values = true)]
     about: Option<String>,
@@ -47,7 +47,7 @@ enum Format {
 pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &PrimeArgs) -> Result<(), CommandError> {
     let reading = read(context, notebook)?;
     let document = reading.document();
-    context.report_problems(&notebook.path, &document);
+    context.report_problems(notebook, &document);
     let configured = &context.config.memories.filter;
     let mut wanted = args.filter.wanted(context);
     if wanted.kinds.is_empty() {

@@ -1,4 +1,6 @@
-//! `ralph memory restore`.
+//! `restore`: brings notes back.
+
+use std::marker::PhantomData;
 
 use clap::Args;
 use ralph_memory::capture::Notebook;
@@ -6,7 +8,7 @@ use ralph_model::{Note, first_line};
 use ralph_store::KnownNote;
 use serde_json::json;
 
-use super::{read, view};
+use super::{OnShelf, read, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -15,11 +17,11 @@ use crate::ui::showing;
 
 /// Bring notes back that are gone, or an earlier version of one
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  ralph memory restore --list
-  ralph memory restore mem-1737372000-a1b2
-  ralph memory restore mem-1737372000-a1b2 --version 2    # numbers as `show --history` has them")]
-pub(crate) struct RestoreArgs {
+#[command(after_help = S::examples("Examples:
+  {ralph} restore --list
+  {ralph} restore {id}
+  {ralph} restore {id} --version 2    # numbers as `show --history` has them"))]
+pub(crate) struct RestoreArgs<S: OnShelf> {
     /// Ids, or their beginnings
     #[arg(value_name = "ID", required_unless_present = "list")]
     ids: Vec<String>,
@@ -31,12 +33,14 @@ pub(crate) struct RestoreArgs {
     version: Option<usize>,
     #[command(flatten)]
     format: FormatArgs,
+    #[arg(skip)]
+    shelf: PhantomData<S>,
 }
 
-pub(super) fn cmd_restore(
+pub(super) fn cmd_restore<S: OnShelf>(
     context: &Context<'_>,
     notebook: &Notebook<'_>,
-    args: &RestoreArgs,
+    args: &RestoreArgs<S>,
 ) -> Result<(), CommandError> {
     if args.list {
         return list(context, notebook, args.format.get());
@@ -46,11 +50,11 @@ pub(super) fn cmd_restore(
         (Some(version), [id]) => notebook.go_back(id, version)?,
         (Some(_), _) => return Err(CommandError::usage("--version goes with a single id")),
     };
-    context.report_stored(&notebook.path, &stored);
-    view::acknowledge(context, "restored", &stored.notes, args.format.get())
+    context.report_stored(notebook, &stored);
+    view::acknowledge(context, notebook.shelf, ("restored", &stored.notes), args.format.get())
 }
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: [Column; 3] = [
     Column {
         title: "ID",
         fit: Fit::Whole,
@@ -62,10 +66,6 @@ const COLUMNS: &[Column] = &[
     Column {
         title: "HOW",
         fit: Fit::Optional,
-    },
-    Column {
-        title: "MEMORY",
-        fit: Fit::Cut,
     },
 ];
 
@@ -83,13 +83,15 @@ fn list(context: &Context<'_>, notebook: &Notebook<'_>, format: Format) -> Resul
         Format::Table if gone.is_empty() => context.ui.data("Nothing is gone.\n"),
         Format::Table => {
             let rows: Vec<Vec<String>> = gone.iter().map(row).collect();
+            let words = notebook.shelf.words();
+            let columns = view::with_text(&COLUMNS, notebook.shelf);
             context
                 .ui
-                .table(COLUMNS, &rows, &showing(rows.len(), "memory", "memories"))
+                .table(&columns, &rows, &showing(rows.len(), words.one, words.many))
         }
         other => {
             let notes: Vec<Note> = gone.into_iter().map(|known| known.note).collect();
-            view::whole(context, &notes, other)
+            view::whole(context, notebook.shelf, &notes, other)
         }
     }
 }

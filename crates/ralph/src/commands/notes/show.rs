@@ -1,4 +1,6 @@
-//! `ralph memory show`.
+//! `show`: notes whole, or their histories.
+
+use std::marker::PhantomData;
 
 use clap::Args;
 use ralph_memory::capture::Notebook;
@@ -7,7 +9,7 @@ use ralph_notes::Document;
 use ralph_store::NoteVersion;
 use serde_json::json;
 
-use super::{read, view};
+use super::{OnShelf, read, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -16,10 +18,10 @@ use crate::ui::showing;
 
 /// Show notes whole
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  ralph memory show mem-1737372000-a1b2
-  ralph memory show mem-17373 --history")]
-pub(crate) struct ShowArgs {
+#[command(after_help = S::examples("Examples:
+  {ralph} show {id}
+  {ralph} show {id} --history"))]
+pub(crate) struct ShowArgs<S: OnShelf> {
     /// Ids, or their beginnings
     #[arg(value_name = "ID", required = true)]
     ids: Vec<String>,
@@ -28,24 +30,30 @@ pub(crate) struct ShowArgs {
     history: bool,
     #[command(flatten)]
     format: FormatArgs,
+    #[arg(skip)]
+    shelf: PhantomData<S>,
 }
 
-pub(super) fn cmd_show(context: &Context<'_>, notebook: &Notebook<'_>, args: &ShowArgs) -> Result<(), CommandError> {
+pub(super) fn cmd_show<S: OnShelf>(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+    args: &ShowArgs<S>,
+) -> Result<(), CommandError> {
     let reading = read(context, notebook)?;
     if args.history {
         return show_history(context, notebook, &reading.document(), args);
     }
     let document = reading.document();
-    context.report_problems(&notebook.path, &document);
+    context.report_problems(notebook, &document);
     let mut notes: Vec<Note> = Vec::new();
     for id in &args.ids {
         let entry = notebook.select(&document, id)?;
         notes.extend(document.note(entry));
     }
-    view::whole(context, &notes, args.format.get())
+    view::whole(context, notebook.shelf, &notes, args.format.get())
 }
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: [Column; 4] = [
     Column {
         title: "ID",
         fit: Fit::Optional,
@@ -62,17 +70,13 @@ const COLUMNS: &[Column] = &[
         title: "CHANGE",
         fit: Fit::Whole,
     },
-    Column {
-        title: "MEMORY",
-        fit: Fit::Cut,
-    },
 ];
 
-fn show_history(
+fn show_history<S: OnShelf>(
     context: &Context<'_>,
     notebook: &Notebook<'_>,
     document: &Document<'_>,
-    args: &ShowArgs,
+    args: &ShowArgs<S>,
 ) -> Result<(), CommandError> {
     let mut versions: Vec<NoteVersion> = Vec::new();
     for id in &args.ids {
@@ -102,13 +106,14 @@ fn show_history(
         }
         Format::Table => {
             let rows: Vec<Vec<String>> = versions.iter().map(row).collect();
+            let columns = view::with_text(&COLUMNS, notebook.shelf);
             context
                 .ui
-                .table(COLUMNS, &rows, &showing(rows.len(), "version", "versions"))
+                .table(&columns, &rows, &showing(rows.len(), "version", "versions"))
         }
         other => {
             let notes: Vec<Note> = versions.into_iter().map(|version| version.note).collect();
-            view::whole(context, &notes, other)
+            view::whole(context, notebook.shelf, &notes, other)
         }
     }
 }

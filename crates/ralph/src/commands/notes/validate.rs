@@ -1,4 +1,4 @@
-//! `ralph memory validate`.
+//! `validate`: what is not read, or looks wrong.
 
 use std::process::ExitCode;
 
@@ -39,8 +39,9 @@ pub(super) fn cmd_validate(
             .collect();
         context.ui.json(&list)?;
     } else if problems.is_empty() {
-        let memories = count(document.entries().len(), "memory", "memories");
-        context.ui.data(&format!("{shown} is fine: {memories}.\n"))?;
+        let words = notebook.shelf.words();
+        let notes = count(document.entries().len(), words.one, words.many);
+        context.ui.data(&format!("{shown} is fine: {notes}.\n"))?;
     } else {
         let list: String = found
             .map(|(line, problem)| format!("{shown}:{line}: {}\n", problem.kind))

@@ -1,6 +1,6 @@
 //! How notes are shown.
 
-use ralph_model::Note;
+use ralph_model::{Note, Shelf};
 use ralph_notes::entry_text;
 
 use crate::cli::Format;
@@ -9,7 +9,7 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::{Style, showing};
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: [Column; 4] = [
     Column {
         title: "ID",
         fit: Fit::Whole,
@@ -26,10 +26,6 @@ const COLUMNS: &[Column] = &[
         title: "TAGS",
         fit: Fit::Optional,
     },
-    Column {
-        title: "MEMORY",
-        fit: Fit::Cut,
-    },
 ];
 
 /// The widest that the tags of a note are shown in a table.
@@ -38,43 +34,63 @@ const TAGS_COLUMNS: usize = 24;
 /// Says what was done with notes.
 pub(super) fn acknowledge(
     context: &Context<'_>,
-    done: &str,
-    notes: &[Note],
+    shelf: Shelf,
+    (done, notes): (&str, &[Note]),
     format: Format,
 ) -> Result<(), CommandError> {
     match format {
         Format::Table if notes.is_empty() => context.ui.data("Nothing changed.\n"),
-        Format::Table => notes
-            .iter()
-            .try_for_each(|note| context.ui.result("📝", &format!("Memory {done}: {}", note.id))),
-        other => whole(context, notes, other),
+        Format::Table => notes.iter().try_for_each(|note| {
+            let title = shelf.words().title;
+            context.ui.result("📝", &format!("{title} {done}: {}", note.id))
+        }),
+        other => whole(context, shelf, notes, other),
     }
 }
 
-/// Shows notes in a list; `nothing` is said when there are none.
-pub(super) fn list(context: &Context<'_>, notes: &[Note], format: Format, nothing: &str) -> Result<(), CommandError> {
+/// Why there is nothing to list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nothing {
+    /// The shelf is empty.
+    Yet,
+    /// Nothing on it is what was asked for.
+    Matching,
+}
+
+/// Shows notes in a list, or says why there are none.
+pub(super) fn list(
+    context: &Context<'_>,
+    shelf: Shelf,
+    (notes, nothing): (&[Note], Nothing),
+    format: Format,
+) -> Result<(), CommandError> {
     let ui = context.ui;
+    let words = shelf.words();
     match format {
         Format::Json => ui.json(&notes),
         Format::Quiet => ui.data(&notes.iter().map(|note| format!("{}\n", note.id)).collect::<String>()),
         Format::Markdown => ui.text(&notes.iter().map(entry_text).collect::<Vec<_>>().join("\n")),
-        Format::Table if notes.is_empty() => ui.data(&format!("{nothing}\n")),
+        Format::Table if notes.is_empty() => match nothing {
+            Nothing::Yet => ui.data(&format!("No {} yet.\n", words.many)),
+            Nothing::Matching => ui.data(&format!("No matching {} found\n", words.many)),
+        },
         Format::Table => {
             let rows: Vec<Vec<String>> = notes.iter().map(row).collect();
-            ui.table(COLUMNS, &rows, &showing(notes.len(), "memory", "memories"))
+            let columns = with_text(&COLUMNS, shelf);
+            ui.table(&columns, &rows, &showing(notes.len(), words.one, words.many))
         }
     }
 }
 
 /// Shows notes whole, one after the other.
-pub(super) fn whole(context: &Context<'_>, notes: &[Note], format: Format) -> Result<(), CommandError> {
+pub(super) fn whole(context: &Context<'_>, shelf: Shelf, notes: &[Note], format: Format) -> Result<(), CommandError> {
     let ui = context.ui;
     match format {
         Format::Json => match notes {
             [one] => ui.json(one),
             several => ui.json(&several),
         },
-        Format::Quiet | Format::Markdown => list(context, notes, format, ""),
+        Format::Quiet | Format::Markdown => list(context, shelf, (notes, Nothing::Matching), format),
         Format::Table => {
             for (index, note) in notes.iter().enumerate() {
                 if index > 0 {
@@ -93,6 +109,18 @@ pub(super) fn whole(context: &Context<'_>, notes: &[Note], format: Format) -> Re
             Ok(())
         }
     }
+}
+
+/// The columns with a last one for the text, which bears the shelf's word.
+pub(super) fn with_text(columns: &[Column], shelf: Shelf) -> Vec<Column> {
+    let text = Column {
+        title: match shelf {
+            Shelf::Memories => "MEMORY",
+            Shelf::Guardrails => "GUARDRAIL",
+        },
+        fit: Fit::Cut,
+    };
+    columns.iter().copied().chain([text]).collect()
 }
 
 fn row(note: &Note) -> Vec<String> {

@@ -1,13 +1,14 @@
-//! `ralph memory edit`.
+//! `edit`: changes a note.
 
 use std::io::Write;
+use std::marker::PhantomData;
 
 use clap::Args;
 use ralph_memory::capture::{Notebook, NotebookError, SecretPolicy, Stored};
 use ralph_model::{Note, NoteKind, Tags};
 use ralph_process::editor;
 
-use super::{LINE_BREAKS_CHANGED, SecretArgs, text_argument, view};
+use super::{LINE_BREAKS_CHANGED, OnShelf, SecretArgs, text_argument, view};
 use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::env;
@@ -15,10 +16,10 @@ use crate::error::CommandError;
 
 /// Change a note, in your editor or by flags
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  ralph memory edit mem-1737372000-a1b2                   # opens $EDITOR
-  ralph memory edit mem-17373 --tags docker,ci --type fix")]
-pub(crate) struct EditArgs {
+#[command(after_help = S::examples("Examples:
+  {ralph} edit {id}                   # opens $EDITOR
+  {ralph} edit {id} --tags docker,ci --type fix"))]
+pub(crate) struct EditArgs<S: OnShelf> {
     /// The id, or its beginning
     #[arg(value_name = "ID")]
     id: String,
@@ -28,16 +29,22 @@ pub(crate) struct EditArgs {
     /// The new tags, separated by commas; an empty list removes them
     #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
     tags: Option<Tags>,
-    /// The new kind: pattern, decision, fix, context
     #[arg(short = 't', long = "type", value_name = "KIND")]
+    #[arg(help = S::kinds("The new kind"), value_parser = S::parse_kind)]
     kind: Option<NoteKind>,
     #[command(flatten)]
     secrets: SecretArgs,
     #[command(flatten)]
     format: FormatArgs,
+    #[arg(skip)]
+    shelf: PhantomData<S>,
 }
 
-pub(super) fn cmd_edit(context: &Context<'_>, notebook: &Notebook<'_>, args: EditArgs) -> Result<(), CommandError> {
+pub(super) fn cmd_edit<S: OnShelf>(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+    args: EditArgs<S>,
+) -> Result<(), CommandError> {
     let by_flags = args.content.is_some() || args.tags.is_some() || args.kind.is_some();
     let edited = if by_flags {
         let text = args
@@ -57,8 +64,8 @@ pub(super) fn cmd_edit(context: &Context<'_>, notebook: &Notebook<'_>, args: Edi
         secrets: args.secrets.policy(),
     };
     let stored = apply(notebook, &args.id, &edited, &change).map_err(|error| edited.keep_text(error))?;
-    context.report_stored(&notebook.path, &stored);
-    view::acknowledge(context, "updated", &stored.notes, args.format.get())
+    context.report_stored(notebook, &stored);
+    view::acknowledge(context, notebook.shelf, ("updated", &stored.notes), args.format.get())
 }
 
 /// What is to change beside the text.

@@ -1,0 +1,95 @@
+//! `add`: keeps a note.
+
+use std::marker::PhantomData;
+
+use clap::Args;
+use ralph_memory::capture::{Draft, Notebook};
+use ralph_model::{Extra, NoteKind, Tags};
+
+use super::{LINE_BREAKS_CHANGED, OnShelf, SecretArgs, refuse_mistyped_flag, text_argument, view};
+use crate::cli::FormatArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Keep a note
+#[derive(Debug, Args)]
+#[command(after_help = S::examples("Examples:
+  {ralph} add \"uses barrel exports\" --type pattern --tags imports,structure
+  {ralph} add \"ECONNREFUSED on 5432: start docker\" -t fix --tags docker
+  git log -1 --format=%B | {ralph} add - -t decision
+  {ralph} add \"we use pnpm now\" -t decision --supersedes {id}"))]
+pub(crate) struct AddArgs<S: OnShelf> {
+    /// The text; `-` reads it from standard input
+    #[arg(value_name = "CONTENT", allow_hyphen_values = true)]
+    content: String,
+    #[arg(short = 't', long = "type", value_name = "KIND", default_value = "pattern")]
+    #[arg(help = S::kinds("What it is about"), value_parser = S::parse_kind)]
+    kind: NoteKind,
+    #[command(flatten)]
+    details: DetailArgs,
+    #[arg(skip)]
+    shelf: PhantomData<S>,
+}
+
+/// What is kept beside the text of a note and its kind.
+#[derive(Debug, Args)]
+pub(crate) struct DetailArgs {
+    /// Tags, separated by commas
+    #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
+    tags: Option<Tags>,
+    /// The note that this one replaces; it is not shown to agents any more
+    #[arg(long, value_name = "ID")]
+    supersedes: Option<String>,
+    /// Why the note was written
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    reason: Option<String>,
+    #[command(flatten)]
+    secrets: SecretArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+pub(super) fn cmd_add<S: OnShelf>(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+    args: AddArgs<S>,
+) -> Result<(), CommandError> {
+    let content = content_argument(context, args.content)?;
+    store(context, notebook, (args.kind, content), args.details)
+}
+
+/// The text that was given for a note.
+pub(crate) fn content_argument(context: &Context<'_>, content: String) -> Result<String, CommandError> {
+    refuse_mistyped_flag(context, &content)?;
+    text_argument(context, content)
+}
+
+/// Stores a note of this kind with this text, and says so.
+pub(crate) fn store(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+    (kind, content): (NoteKind, String),
+    details: DetailArgs,
+) -> Result<(), CommandError> {
+    let mut extra = Extra::default();
+    if let Some(reason) = &details.reason {
+        extra.set(Extra::REASON, reason);
+    }
+    if let Some(old) = &details.supersedes {
+        extra.set(Extra::SUPERSEDES, old);
+    }
+    let breaks_change = content.contains('\r');
+    let draft = Draft {
+        kind,
+        content,
+        tags: details.tags.unwrap_or_default(),
+        extra,
+        secrets: details.secrets.policy(),
+    };
+    let stored = context.with_entropy(|entropy| notebook.add(&[draft], entropy))?;
+    if breaks_change {
+        context.ui.status(LINE_BREAKS_CHANGED);
+    }
+    context.report_stored(notebook, &stored);
+    view::acknowledge(context, notebook.shelf, ("stored", &stored.notes), details.format.get())
+}

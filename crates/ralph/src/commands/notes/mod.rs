@@ -1,0 +1,185 @@
+//! The verbs that every shelf of notes has, one file each: `ralph memory …`, `ralph guardrails …`.
+
+pub(crate) mod add;
+mod delete;
+mod edit;
+mod list;
+mod restore;
+mod search;
+mod show;
+mod validate;
+mod view;
+
+use std::marker::PhantomData;
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use jiff::Span;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook, SecretPolicy};
+use ralph_memory::recall::Wanted;
+use ralph_model::{NoteKind, Shelf, Tags};
+
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Said when a text came with other line breaks than notes have.
+const LINE_BREAKS_CHANGED: &str = "Line breaks were turned into LF.";
+
+/// A shelf, as a type: arguments that are the same for every shelf are described in its words.
+pub(crate) trait OnShelf: std::fmt::Debug + 'static {
+    /// The shelf.
+    const SHELF: Shelf;
+
+    /// Examples in which `{ralph}` stands for the shelf's command and `{id}` for an id.
+    fn examples(template: &str) -> String {
+        let words = Self::SHELF.words();
+        template
+            .replace("{ralph}", words.command)
+            .replace("{id}", words.example_id)
+    }
+
+    /// A help text that ends with the kinds of the shelf.
+    fn kinds(about: &str) -> String {
+        format!("{about}: {}", Self::SHELF.list_of_kinds(", "))
+    }
+
+    /// Reads the word for a kind of the shelf.
+    fn parse_kind(word: &str) -> Result<NoteKind, String> {
+        Self::SHELF.parse_kind(word)
+    }
+}
+
+/// `memories.md`.
+#[derive(Debug)]
+pub(crate) struct Memories;
+
+impl OnShelf for Memories {
+    const SHELF: Shelf = Shelf::Memories;
+}
+
+/// `guardrails.md`.
+#[derive(Debug)]
+pub(crate) struct Guardrails;
+
+impl OnShelf for Guardrails {
+    const SHELF: Shelf = Shelf::Guardrails;
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NotesCommand<S: OnShelf> {
+    Add(add::AddArgs<S>),
+    Search(search::SearchArgs<S>),
+    List(list::ListArgs<S>),
+    Show(show::ShowArgs<S>),
+    Edit(edit::EditArgs<S>),
+    Delete(delete::DeleteArgs<S>),
+    Restore(restore::RestoreArgs<S>),
+    Validate(validate::ValidateArgs),
+}
+
+/// Runs a verb on a shelf.
+pub(crate) fn run<S: OnShelf>(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+    command: NotesCommand<S>,
+) -> Result<ExitCode, CommandError> {
+    match command {
+        NotesCommand::Add(args) => add::cmd_add(context, notebook, args)?,
+        NotesCommand::Search(args) => search::cmd_search(context, notebook, &args)?,
+        NotesCommand::List(args) => list::cmd_list(context, notebook, &args)?,
+        NotesCommand::Show(args) => show::cmd_show(context, notebook, &args)?,
+        NotesCommand::Edit(args) => edit::cmd_edit(context, notebook, args)?,
+        NotesCommand::Delete(args) => delete::cmd_delete(context, notebook, &args)?,
+        NotesCommand::Restore(args) => restore::cmd_restore(context, notebook, &args)?,
+        NotesCommand::Validate(args) => return validate::cmd_validate(context, notebook, &args),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Which notes are wanted.
+#[derive(Debug, Args)]
+pub(crate) struct FilterArgs<S: OnShelf> {
+    #[arg(short = 't', long = "type", value_name = "KINDS", value_delimiter = ',')]
+    #[arg(help = S::kinds("Only these kinds, separated by commas"), value_parser = S::parse_kind)]
+    kinds: Vec<NoteKind>,
+    /// Only notes with one of these tags, separated by commas
+    #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
+    pub(crate) tags: Option<Tags>,
+    /// Only notes of the last so many days
+    #[arg(long, value_name = "DAYS")]
+    recent: Option<u32>,
+    #[arg(skip)]
+    shelf: PhantomData<S>,
+}
+
+impl<S: OnShelf> FilterArgs<S> {
+    pub(crate) fn wanted(&self, context: &Context<'_>) -> Wanted {
+        Wanted {
+            kinds: self.kinds.clone(),
+            tags: self.tags.clone().unwrap_or_default(),
+            since: self.recent.map(|days| first_day(context, days)),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.kinds.is_empty() && self.tags.is_none() && self.recent.is_none()
+    }
+}
+
+/// Whether a note may hold what looks like a secret.
+#[derive(Debug, Args)]
+pub(crate) struct SecretArgs {
+    /// Store the note although it looks like it holds a secret
+    #[arg(long)]
+    allow_secret: bool,
+}
+
+impl SecretArgs {
+    pub(crate) fn policy(&self) -> SecretPolicy {
+        if self.allow_secret {
+            SecretPolicy::Allow
+        } else {
+            SecretPolicy::Refuse
+        }
+    }
+}
+
+/// The first of the last so many days, in UTC; today counts, and so does the day that many days ago.
+pub(crate) fn first_day(context: &Context<'_>, days: u32) -> Date {
+    let today = context.clock().now().to_zoned(TimeZone::UTC).date();
+    Span::new()
+        .try_days(days)
+        .and_then(|days| today.checked_sub(days))
+        .unwrap_or(Date::MIN)
+}
+
+/// The text of an argument; `-` stands for standard input.
+fn text_argument(context: &Context<'_>, argument: String) -> Result<String, CommandError> {
+    if argument == "-" {
+        context.ui.read_input(MAX_NOTE_BYTES)
+    } else {
+        Ok(argument)
+    }
+}
+
+/// A text may begin with a dash, as a bullet does. A single word that does is a mistyped flag, unless `--` stands before.
+fn refuse_mistyped_flag(context: &Context<'_>, text: &str) -> Result<(), CommandError> {
+    let like_a_flag = text.len() > 1 && text.starts_with('-') && !text.contains(char::is_whitespace);
+    if like_a_flag && !context.text_after_dashes {
+        return Err(CommandError::usage(format!("unexpected argument '{text}'"))
+            .hint(format!("if it is meant as a text, use `-- {text}`")));
+    }
+    Ok(())
+}
+
+/// Reads the file, says what happened to it, and hands it on.
+pub(crate) fn read(
+    context: &Context<'_>,
+    notebook: &Notebook<'_>,
+) -> Result<ralph_memory::capture::Reading, CommandError> {
+    let reading = notebook.read()?;
+    context.report_findings(notebook, &notebook.look(&reading));
+    Ok(reading)
+}

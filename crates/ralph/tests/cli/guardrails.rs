@@ -1,0 +1,166 @@
+//! `ralph guardrails`: the verbs of every shelf, in the words of this one.
+
+use insta::assert_snapshot;
+
+use crate::{GUARDRAILS, MEMORIES, changes, env, ids, json, names};
+
+const FIX: &str = "fix-1737372000-910a";
+
+#[test]
+fn a_guardrail_is_kept_listed_shown_changed_deleted_and_brought_back() {
+    let env = env();
+    let added = env
+        .ralph([
+            "guardrails",
+            "add",
+            "npm test fails: build first",
+            "-t",
+            "fix",
+            "--tags",
+            "npm",
+        ])
+        .run();
+    assert_snapshot!(added, @"
+    exit 0
+    --- stdout
+    Guardrail stored: fix-1737372000-910a
+    ");
+    assert_snapshot!(env.read(GUARDRAILS), @"
+    # Guardrails
+
+    ## Fixes
+
+    ### fix-1737372000-910a
+    > npm test fails: build first
+    <!-- tags: npm | created: 2025-01-20 -->
+
+    ## Decisions
+
+    ## Patterns
+    ");
+    assert_snapshot!(env.ok(["guardrails", "list"]), @"
+    ID                   TYPE  CREATED     TAGS  GUARDRAIL
+    fix-1737372000-910a  fix   2025-01-20  npm   npm test fails: build first
+
+    Showing 1 guardrail
+    ");
+    assert_snapshot!(env.ok(["guardrails", "search", "build the tests"]), @"
+    ID                   TYPE  CREATED     TAGS  GUARDRAIL
+    fix-1737372000-910a  fix   2025-01-20  npm   npm test fails: build first
+
+    Showing 1 guardrail
+    ");
+    assert_snapshot!(env.ok(["guardrails", "edit", "fix-17", "--content", "run npm ci first"]), @"Guardrail updated: fix-1737372000-910a");
+    assert_snapshot!(env.ok(["guardrails", "show", "fix-17", "--history"]), @"
+    ID                   VERSION  TIME                  CHANGE  GUARDRAIL
+    fix-1737372000-910a  1        2025-01-20T11:20:00Z  added   npm test fails: build first
+    fix-1737372000-910a  2        2025-01-20T11:20:00Z  edited  run npm ci first
+
+    Showing 2 versions
+    ");
+    assert_snapshot!(env.ok(["guardrails", "validate"]), @".agent/guardrails.md is fine: 1 guardrail.");
+    assert_snapshot!(env.ok(["guardrails", "delete", FIX]), @"Guardrail deleted: fix-1737372000-910a");
+    assert_snapshot!(env.ok(["guardrails", "restore", "--list"]), @"
+    ID                   GONE SINCE            HOW      GUARDRAIL
+    fix-1737372000-910a  2025-01-20T11:20:00Z  deleted  run npm ci first
+
+    Showing 1 guardrail
+    ");
+    assert_snapshot!(env.ok(["guardrails", "restore", FIX]), @"Guardrail restored: fix-1737372000-910a");
+    assert_eq!(ids(&env, &["guardrails", "list"]), [FIX]);
+    assert!(!env.path(MEMORIES).exists(), "the shelves are strangers");
+}
+
+#[test]
+fn a_project_without_guardrails_says_so() {
+    let env = env();
+    assert_snapshot!(env.ok(["guardrails", "list"]), @"No guardrails yet.");
+    assert_snapshot!(env.ok(["guardrails", "search", "x"]), @"No matching guardrails found");
+    assert_eq!(json(&env, &["guardrails", "list", "--json"]), serde_json::json!([]));
+    assert_snapshot!(env.ok(["guardrails", "validate"]), @".agent/guardrails.md is fine: 0 guardrails.");
+    assert_eq!(names(&env), [""; 0]);
+}
+
+#[test]
+fn kinds_that_guardrails_do_not_have_are_usage_errors_that_name_those_they_have() {
+    let env = env();
+    assert_snapshot!(env.ralph(["guardrails", "add", "x", "--type", "context"]).run(), @r#"
+    exit 2
+    --- stderr
+    error: invalid value 'context' for '--type <KIND>': "context" is no kind of guardrail; there are fix, decision and pattern
+
+    For more information, try '--help'.
+    "#);
+    for arguments in [
+        ["guardrails", "list", "--type", "fix,context"],
+        ["guardrails", "search", "--type", "context"],
+        ["guardrails", "add", "x", "--type=sign"],
+    ] {
+        let refused = env.ralph(arguments).run();
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(
+            refused.stderr.contains("there are fix, decision and pattern"),
+            "{refused}"
+        );
+    }
+    env.ok(["guardrails", "add", "x"]);
+    let before = env.tree();
+    let refused = env.ralph(["guardrails", "edit", "pattern-", "-t", "context"]).run();
+    assert_eq!(refused.code, Some(2), "{refused}");
+    assert_eq!(changes(&before, &env.tree()), [""; 0]);
+}
+
+#[test]
+fn hints_and_warnings_name_the_command_of_the_shelf() {
+    let env = env();
+    assert_snapshot!(env.ralph(["guardrails", "delete", "fix-1-0000"]).run(), @"
+    exit 1
+    --- stderr
+    Error: Guardrail not found: fix-1-0000
+    Hint: `ralph guardrails list` shows what there is, `ralph guardrails restore --list` what is gone
+    ");
+    env.ok(["guardrails", "add", "kept", "-t", "decision"]);
+    assert_snapshot!(env.ralph(["guardrails", "restore", "decision-"]).run(), @"
+    exit 1
+    --- stderr
+    Error: decision-1737372000-910a is not gone; name a version to go back to one
+    Hint: `ralph guardrails show ID --history` lists the versions
+    ");
+    env.write(
+        GUARDRAILS,
+        "## Fixes\n### fix-a\n> x\n### fix-b\n> x\n### fix-c\n> x\n### fix-d\n> x\n",
+    );
+    assert_snapshot!(env.ralph(["guardrails", "list"]).run(), @r#"
+    exit 0
+    --- stdout
+    No guardrails yet.
+    --- stderr
+    Warning: 1 note is gone from .agent/guardrails.md without having been deleted; an old version of the file may have been saved over it.
+      decision-1737372000-910a  kept
+    Hint: `ralph guardrails restore ID` brings one back, `ralph guardrails restore --list` lists them.
+    Warning: .agent/guardrails.md:2: "fix-a" is not a valid id, so this block is not read.
+    Warning: .agent/guardrails.md:4: "fix-b" is not a valid id, so this block is not read.
+    Warning: .agent/guardrails.md:6: "fix-c" is not a valid id, so this block is not read.
+    Warning: .agent/guardrails.md has 1 more problem; `ralph guardrails validate` lists all.
+    "#);
+}
+
+#[test]
+fn every_help_text_speaks_of_this_shelf() {
+    let env = env();
+    for verb in ["add", "search", "list", "show", "edit", "delete", "restore", "validate"] {
+        let help = env.ok(["guardrails", verb, "--help"]);
+        let about_memories = ["memory", "memories", "mem-", "context"];
+        for word in about_memories {
+            assert!(!help.contains(word), "{verb} speaks of {word}:\n{help}");
+        }
+    }
+    assert!(
+        env.ok(["guardrails", "add", "--help"])
+            .contains("What it is about: fix, decision, pattern")
+    );
+    assert!(
+        env.ok(["memory", "add", "--help"])
+            .contains("What it is about: pattern, decision, fix, context")
+    );
+}
