@@ -19,4 +19,4 @@ pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;
 pub use split_mix::SplitMix64;
 pub use tags::{TagError, Tags};
-pub use text::{count, display_width, first_line, preview};
+pub use text::{count, display_width, first_line, preview, slug};

@@ -215,6 +215,8 @@ pub struct Extra(Vec<(String, String)>);
 impl Extra {
     /// The key under which a note names the one it replaces.
     pub const SUPERSEDES: &'static str = "supersedes";
+    /// The key for what a note was made from: a Sign, a guardrail.
+    pub const SOURCE: &'static str = "source";
     /// The key for why a note was written.
     pub const REASON: &'static str = "reason";
 

@@ -52,6 +52,37 @@ pub fn preview(text: &str, columns: usize) -> String {
     cut
 }
 
+/// The most characters and bytes of a slug: it becomes a file's name, or a part of an id.
+const MAX_SLUG_CHARACTERS: usize = 80;
+const MAX_SLUG_BYTES: usize = 200;
+
+/// A text as a short name: lower case, with one dash for everything between letters and digits, and none at its ends.
+/// A text without any letter or digit has none.
+#[must_use]
+pub fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    let mut characters = 0;
+    for word in text
+        .to_lowercase()
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+    {
+        if !slug.is_empty() {
+            slug.push('-');
+            characters += 1;
+        }
+        for c in word.chars() {
+            characters += 1;
+            if characters > MAX_SLUG_CHARACTERS || slug.len() + c.len_utf8() > MAX_SLUG_BYTES {
+                slug.truncate(slug.trim_end_matches('-').len());
+                return slug;
+            }
+            slug.push(c);
+        }
+    }
+    slug
+}
+
 /// `one thing`, `2 things`: a count with its noun, for sentences.
 #[must_use]
 pub fn count(n: usize, one: &str, many: &str) -> String {
@@ -98,7 +129,31 @@ mod tests {
         assert_eq!(preview("🇩🇪🇫🇷🇯🇵", 4), "🇩🇪…");
     }
 
+    #[test]
+    fn fault_3_slugs_are_short_names_of_any_text() {
+        for (text, expected) in [
+            ("Read Before Writing", "read-before-writing"),
+            ("  -- What's new?! ", "what-s-new"),
+            ("Größe ÄNDERN", "größe-ändern"),
+            ("日本語 テキスト", "日本語-テキスト"),
+            ("🚧", ""),
+            ("", ""),
+        ] {
+            assert_eq!(slug(text), expected, "{text:?}");
+        }
+        assert_eq!(slug(&"x".repeat(200)), "x".repeat(80));
+        assert_eq!(slug(&format!("{} y", "x".repeat(79))), "x".repeat(79));
+        assert_eq!(slug(&"語".repeat(100)), "語".repeat(66));
+    }
+
     proptest! {
+        #[test]
+        fn slugs_never_exceed_their_limits(text in "(\\p{Any}){0,120}") {
+            let name = slug(&text);
+            prop_assert!(name.chars().count() <= MAX_SLUG_CHARACTERS && name.len() <= MAX_SLUG_BYTES);
+            prop_assert!(!name.starts_with('-') && !name.ends_with('-') && !name.contains("--"));
+        }
+
         #[test]
         fn fault_3_previews_never_exceed_their_width_or_split_a_character(text in "\\PC*|(\\p{Any}){0,80}", columns in 0usize..40) {
             let shown = preview(&text, columns);

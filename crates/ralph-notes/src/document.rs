@@ -5,6 +5,7 @@ use ralph_model::{NoteId, NoteKind, Shelf};
 
 use crate::decode::has_text;
 use crate::lines::{Fences, Line, heading, is_blank};
+use crate::signs::{self, SignPlace};
 use crate::{Problem, ProblemKind, Span};
 
 /// A parsed notes file.
@@ -16,6 +17,7 @@ pub struct Document<'a> {
     /// Where the last line that is not blank ends.
     pub(crate) text_end: usize,
     entries: Vec<Entry>,
+    signs: Vec<SignPlace>,
     problems: Vec<Problem>,
 }
 
@@ -53,6 +55,11 @@ impl<'a> Document<'a> {
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    /// Where Signs stand, in the order of the file.
+    pub(crate) fn sign_places(&self) -> &[SignPlace] {
+        &self.signs
     }
 
     /// What parsing could not read, in the order of the file.
@@ -173,6 +180,7 @@ impl<'a> Scanner<'a> {
                 text_end: 0,
                 // An entry takes some 250 bytes; a guess that is too low only costs a copy.
                 entries: Vec::with_capacity(bytes.len() / 256),
+                signs: Vec::new(),
                 problems: Vec::new(),
             },
             place: Place::Top,
@@ -205,7 +213,7 @@ impl<'a> Scanner<'a> {
         let mut next = line.next;
         let was_orphan = std::mem::take(&mut self.inside_orphan);
         match text.first() {
-            Some(b'#') if self.heading(line, text) => return next,
+            Some(b'#') if self.heading(line, text) => return self.document.text_end,
             Some(b'>') => self.quote(line, was_orphan),
             Some(b'<') if text.starts_with(b"<!-- tags:") => self.tags(line),
             Some(b'<') if text.starts_with(b"<!-- ralph:") => self.extra(line),
@@ -229,13 +237,38 @@ impl<'a> Scanner<'a> {
         let Some((level, words)) = heading(text) else {
             return false;
         };
+        let mut end = line.next;
         match level {
+            3 if self.document.shelf == Shelf::Guardrails && signs::is_sign(words) => end = self.sign(line),
             3 => self.entry_heading(line, words),
             2 => self.section_heading(line, words),
             _ => self.close_section(),
         }
-        self.document.text_end = line.next;
+        self.document.text_end = end;
         true
+    }
+
+    /// Takes a whole Sign, and says where it ends. It is read in any section.
+    fn sign(&mut self, line: Line) -> usize {
+        self.close_block();
+        let bytes = self.document.bytes;
+        let end = signs::end_of_sign(bytes, line, &mut self.fences);
+        let section = match self.place {
+            Place::Known(kind) => Some(kind),
+            Place::Top | Place::Unknown { .. } => None,
+        };
+        let place = SignPlace {
+            heading: line.whole(),
+            block: Span::new(line.text.start(), end),
+            section,
+        };
+        let sign = signs::read(bytes, place);
+        if !self.whole_file_is_utf8 && std::str::from_utf8(place.block.of(bytes)).is_err() {
+            self.problem(place.heading, ProblemKind::NotUtf8 { id: sign.id });
+        } else if !sign.text().is_empty() {
+            self.document.signs.push(place);
+        }
+        end
     }
 
     fn section_heading(&mut self, line: Line, name: &[u8]) {

@@ -4,7 +4,7 @@ use ralph_model::{Note, NoteKind};
 
 use crate::lines::{Fences, Line, heading, is_blank};
 use crate::render::{entry_text, extra_line, quoted, tags_line};
-use crate::{Document, Entry, Patches, Span};
+use crate::{Document, Entry, Patches, Sign, Span};
 
 impl Document<'_> {
     /// Adds notes at the end of their sections, in the order given; a missing section is created at the end.
@@ -76,6 +76,26 @@ impl Document<'_> {
         patches
     }
 
+    /// Makes entries of Signs: where they stand, if that is the section of the note, else at the end of that section.
+    #[must_use]
+    pub fn migrate(&self, signs: &[(Sign, Note)]) -> Patches {
+        let mut patches = Patches::none();
+        let mut moved: Vec<Note> = Vec::new();
+        for (sign, note) in signs {
+            let block = sign.place.block;
+            if sign.section == Some(note.kind) {
+                let eol = self.eol_at(sign.place.heading);
+                let with_break = ends_line(block.of(self.bytes));
+                patches.replace(block, with_eol(&entry_text(note), eol, with_break));
+            } else {
+                self.take_out(&mut patches, (block.start(), block), &sign.id);
+                moved.push(note.clone());
+            }
+        }
+        self.add_to(&mut patches, &moved);
+        patches
+    }
+
     fn add_to(&self, patches: &mut Patches, notes: &[Note]) {
         for kind in self.shelf.kinds() {
             let mut text = String::new();
@@ -131,13 +151,20 @@ impl Document<'_> {
                 }
             });
         }
-        let Some(last) = stretch else { return };
+        if let Some(last) = stretch {
+            self.take_out(patches, (entry.heading.start(), last), self.id(entry));
+        }
+    }
+
+    /// Takes out the last stretch of a block that began at an offset.
+    fn take_out(&self, patches: &mut Patches, (begin, last): (usize, Span), name: &str) {
         if self.has_stray_parts_after(last) {
             // Without a heading of their own they would become parts of the entry above.
-            let line = format!("### was {}\n", self.id(entry));
+            let line = format!("### was {name}\n");
+            let heading = Line::at(self.bytes, begin).map(Line::whole).unwrap_or_default();
             patches.remove(last);
-            patches.insert(entry.heading.start(), with_eol(&line, self.eol_of(entry), true));
-        } else if last.start() == entry.heading.start() {
+            patches.insert(begin, with_eol(&line, self.eol_at(heading), true));
+        } else if last.start() == begin {
             patches.remove(self.with_blank_line_before(last));
         } else {
             patches.remove(last);
@@ -207,12 +234,13 @@ impl Document<'_> {
     }
 
     fn eol_of(&self, entry: &Entry) -> &'static str {
-        let heading = entry.heading.of(self.bytes);
-        if ends_line(heading) {
-            eol_in(heading)
-        } else {
-            self.eol()
-        }
+        self.eol_at(entry.heading)
+    }
+
+    /// The line break of a line, or of the file where that one has none.
+    fn eol_at(&self, line: Span) -> &'static str {
+        let line = line.of(self.bytes);
+        if ends_line(line) { eol_in(line) } else { self.eol() }
     }
 }
 

@@ -122,6 +122,12 @@ impl From<NotebookError> for CommandError {
                     "`{command} list` shows what there is, `{command} restore --list` what is gone"
                 ))
             }
+            NotebookError::IsSign { .. } => {
+                Self::new(message).hint("`ralph guardrails migrate` makes entries of all Signs, which can be changed")
+            }
+            NotebookError::PromotedDifferently { id, .. } => Self::new(message).hint(format!(
+                "bring the memory up to date with `ralph memory edit`, then `ralph guardrails delete {id}`"
+            )),
             NotebookError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
             NotebookError::Twice { .. } => {
                 Self::new(message).hint("give one of them another id, or remove it, in the file")

@@ -9,7 +9,9 @@ use std::borrow::Cow;
 
 use ralph_notes::normalise_line_breaks;
 
-pub use notebook::{Draft, Findings, History, LogPlace, Notebook, NotebookError, Reading, Start, Stored, Surroundings};
+pub use notebook::{
+    Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
+};
 
 /// The largest text that one note may hold.
 pub const MAX_NOTE_BYTES: usize = 4 << 20;

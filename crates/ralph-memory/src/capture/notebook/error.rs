@@ -33,6 +33,20 @@ pub enum NotebookError {
         /// The id, or the beginning of one.
         id: String,
     },
+    /// It is a Sign, which has to become an entry before it can be changed.
+    #[error("{id} is a Sign, and Signs are only read")]
+    IsSign {
+        /// The id that it is shown under.
+        id: String,
+    },
+    /// A guardrail became a memory that says something else by now.
+    #[error("{id} became {memory} before, and the two say different things now")]
+    PromotedDifferently {
+        /// The guardrail.
+        id: String,
+        /// The memory.
+        memory: String,
+    },
     /// Several notes begin so.
     #[error("{prefix} is the beginning of {count} ids: {}{}", ids.join(", "), if *count > ids.len() { ", …" } else { "" })]
     Ambiguous {

@@ -4,17 +4,22 @@
 mod compare;
 mod error;
 mod log;
+mod migrate;
 mod operations;
+mod promote;
 mod restore;
 
 use std::path::{Path, PathBuf};
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use ralph_model::{Clock, Extra, FileStamp, Note, NoteKind, Shelf, Tags};
-use ralph_notes::{Document, Entry, FileError, Patience, read_file};
+use ralph_notes::{Document, Entry, FileError, Patience, Sign, read_file};
 use ralph_store::{NoteFile, StoreError};
 
 pub use error::NotebookError;
 pub use operations::Start;
+pub use promote::Promoted;
 
 use crate::capture::SecretPolicy;
 
@@ -164,13 +169,40 @@ impl Notebook<'_> {
             document.find_prefix(selector).collect()
         };
         match candidates.as_slice() {
-            [] => Err(self.not_found(selector)),
+            [] => Err(match self.find_sign(document, selector)? {
+                Some(sign) => NotebookError::IsSign { id: sign.id },
+                None => self.not_found(selector),
+            }),
             [one] => Ok(one),
             several => {
                 let ids: Vec<&str> = several.iter().map(|entry| document.id(entry)).collect();
                 Err(NotebookError::ambiguous(selector, &ids))
             }
         }
+    }
+
+    /// The Sign that an id, or the beginning of one, names.
+    ///
+    /// # Errors
+    /// When it is the beginning of several.
+    pub fn find_sign(&self, document: &Document<'_>, selector: &str) -> Result<Option<Sign>, NotebookError> {
+        let mut signs = document.signs();
+        if let Some(exact) = signs.iter().position(|sign| sign.id == selector) {
+            return Ok(Some(signs.swap_remove(exact)));
+        }
+        signs.retain(|sign| !selector.is_empty() && sign.id.starts_with(selector));
+        match signs.as_slice() {
+            [] | [_] => Ok(signs.pop()),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|sign| sign.id.as_str()).collect();
+                Err(NotebookError::ambiguous(selector, &ids))
+            }
+        }
+    }
+
+    /// The present day.
+    pub(super) fn today(&self) -> Date {
+        self.clock.now().to_zoned(TimeZone::UTC).date()
     }
 
     /// The error for a note that is not there.

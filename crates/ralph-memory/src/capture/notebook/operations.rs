@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::path::PathBuf;
 
-use jiff::tz::TimeZone;
 use ralph_model::{Entropy, Extra, Note, NoteId, NoteKind};
 use ralph_notes::{Document, Entry, Patches, link_beside, resolve};
 use ralph_store::{NoteAction, Store};
@@ -142,7 +141,7 @@ impl Notebook<'_> {
     }
 
     /// Refuses ids that are not there before anything is locked or made.
-    fn refuse_unknown<'s>(&self, selectors: impl IntoIterator<Item = &'s str>) -> Result<(), NotebookError> {
+    pub(super) fn refuse_unknown<'s>(&self, selectors: impl IntoIterator<Item = &'s str>) -> Result<(), NotebookError> {
         let mut selectors = selectors.into_iter().peekable();
         if selectors.peek().is_none() {
             return Ok(());
@@ -166,13 +165,13 @@ impl Notebook<'_> {
             kind: draft.kind,
             content: draft.content.clone(),
             tags: draft.tags.clone(),
-            created: self.clock.now().to_zoned(TimeZone::UTC).date(),
+            created: self.today(),
             extra,
         })
     }
 
     /// An id that neither the file nor the log has seen.
-    fn new_id(
+    pub(super) fn new_id(
         &self,
         document: &Document<'_>,
         log: Option<&Store>,
@@ -195,7 +194,7 @@ impl Notebook<'_> {
 }
 
 /// Passes a draft through the gate.
-fn pass_draft(draft: &Draft) -> Result<Draft, NotebookError> {
+pub(super) fn pass_draft(draft: &Draft) -> Result<Draft, NotebookError> {
     let mut passed = draft.clone();
     passed.content = pass(TEXT, &draft.content, draft.secrets)?;
     if !draft.tags.is_empty() {

@@ -2,9 +2,9 @@
 
 use clap::Args;
 use ralph_memory::capture::Notebook;
-use ralph_model::Note;
-use ralph_notes::Entry;
+use ralph_notes::{Document, Entry};
 
+use super::listed::NoteOrSign;
 use super::{
     FilterArgs, OnShelf, read,
     view::{self, Nothing},
@@ -46,11 +46,29 @@ pub(super) fn cmd_list<S: OnShelf>(
             entries.split_off(skipped)
         }
     };
-    let notes: Vec<Note> = entries.into_iter().filter_map(|entry| document.note(entry)).collect();
-    let nothing = if document.entries().is_empty() {
+    let mut notes: Vec<NoteOrSign> = undated(&document, args, entries.len());
+    notes.extend(
+        entries
+            .into_iter()
+            .filter_map(|entry| document.note(entry))
+            .map(NoteOrSign::Note),
+    );
+    let nothing = if document.entries().is_empty() && document.signs().is_empty() {
         Nothing::Yet
     } else {
         Nothing::Matching
     };
     view::list(context, notebook.shelf, (&notes, nothing), args.format.get())
+}
+
+/// The Signs that stand in the list before so many dated notes: they have no kind, no tags and no day that a filter could
+/// ask for, and count as older than everything that has one.
+fn undated<S: OnShelf>(document: &Document<'_>, args: &ListArgs<S>, dated: usize) -> Vec<NoteOrSign> {
+    if !args.filter.is_empty() {
+        return Vec::new();
+    }
+    let mut signs = document.signs();
+    let room = args.last.map_or(usize::MAX, |last| last.saturating_sub(dated));
+    let shown = signs.split_off(signs.len().saturating_sub(room));
+    shown.into_iter().map(|sign| NoteOrSign::sign(document, sign)).collect()
 }

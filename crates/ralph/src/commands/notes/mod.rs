@@ -4,11 +4,12 @@ pub(crate) mod add;
 mod delete;
 mod edit;
 mod list;
+mod listed;
 mod restore;
 mod search;
 mod show;
 mod validate;
-mod view;
+pub(crate) mod view;
 
 use std::marker::PhantomData;
 use std::process::ExitCode;

@@ -9,6 +9,7 @@ use ralph_notes::Document;
 use ralph_store::NoteVersion;
 use serde_json::json;
 
+use super::listed::NoteOrSign;
 use super::{OnShelf, read, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
@@ -45,10 +46,14 @@ pub(super) fn cmd_show<S: OnShelf>(
     }
     let document = reading.document();
     context.report_problems(notebook, &document);
-    let mut notes: Vec<Note> = Vec::new();
+    let mut notes: Vec<NoteOrSign> = Vec::new();
     for id in &args.ids {
-        let entry = notebook.select(&document, id)?;
-        notes.extend(document.note(entry));
+        if let Some(sign) = notebook.find_sign(&document, id)? {
+            notes.push(NoteOrSign::sign(&document, sign));
+        } else {
+            let entry = notebook.select(&document, id)?;
+            notes.extend(document.note(entry).map(NoteOrSign::Note));
+        }
     }
     view::whole(context, notebook.shelf, &notes, args.format.get())
 }

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use ralph_memory::capture::Notebook;
 use ralph_model::count;
+use ralph_notes::Form;
 use serde_json::json;
 
 use super::read;
@@ -40,8 +41,18 @@ pub(super) fn cmd_validate(
         context.ui.json(&list)?;
     } else if problems.is_empty() {
         let words = notebook.shelf.words();
-        let notes = count(document.entries().len(), words.one, words.many);
+        let mut notes = count(document.entries().len(), words.one, words.many);
+        let signs = document.signs().len();
+        if signs > 0 {
+            notes.push_str(&format!(" and {}", count(signs, "Sign", "Signs")));
+        }
         context.ui.data(&format!("{shown} is fine: {notes}.\n"))?;
+        if document.form() == Form::Legacy {
+            let command = words.command;
+            context.ui.status(&format!(
+                "It has the old form; `{command} migrate` makes entries of its Signs."
+            ));
+        }
     } else {
         let list: String = found
             .map(|(line, problem)| format!("{shown}:{line}: {}\n", problem.kind))

@@ -1,8 +1,8 @@
 //! How notes are shown.
 
-use ralph_model::{Note, Shelf};
-use ralph_notes::entry_text;
+use ralph_model::Shelf;
 
+use super::listed::Listed;
 use crate::cli::Format;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -32,17 +32,17 @@ const COLUMNS: [Column; 4] = [
 const TAGS_COLUMNS: usize = 24;
 
 /// Says what was done with notes.
-pub(super) fn acknowledge(
+pub(crate) fn acknowledge(
     context: &Context<'_>,
     shelf: Shelf,
-    (done, notes): (&str, &[Note]),
+    (done, notes): (&str, &[impl Listed]),
     format: Format,
 ) -> Result<(), CommandError> {
     match format {
         Format::Table if notes.is_empty() => context.ui.data("Nothing changed.\n"),
         Format::Table => notes.iter().try_for_each(|note| {
             let title = shelf.words().title;
-            context.ui.result("📝", &format!("{title} {done}: {}", note.id))
+            context.ui.result("📝", &format!("{title} {done}: {}", note.id()))
         }),
         other => whole(context, shelf, notes, other),
     }
@@ -61,15 +61,15 @@ pub(super) enum Nothing {
 pub(super) fn list(
     context: &Context<'_>,
     shelf: Shelf,
-    (notes, nothing): (&[Note], Nothing),
+    (notes, nothing): (&[impl Listed], Nothing),
     format: Format,
 ) -> Result<(), CommandError> {
     let ui = context.ui;
     let words = shelf.words();
     match format {
         Format::Json => ui.json(&notes),
-        Format::Quiet => ui.data(&notes.iter().map(|note| format!("{}\n", note.id)).collect::<String>()),
-        Format::Markdown => ui.text(&notes.iter().map(entry_text).collect::<Vec<_>>().join("\n")),
+        Format::Quiet => ui.data(&notes.iter().map(|note| format!("{}\n", note.id())).collect::<String>()),
+        Format::Markdown => ui.text(&notes.iter().map(Listed::markdown).collect::<Vec<_>>().join("\n")),
         Format::Table if notes.is_empty() => match nothing {
             Nothing::Yet => ui.data(&format!("No {} yet.\n", words.many)),
             Nothing::Matching => ui.data(&format!("No matching {} found\n", words.many)),
@@ -83,7 +83,12 @@ pub(super) fn list(
 }
 
 /// Shows notes whole, one after the other.
-pub(super) fn whole(context: &Context<'_>, shelf: Shelf, notes: &[Note], format: Format) -> Result<(), CommandError> {
+pub(super) fn whole(
+    context: &Context<'_>,
+    shelf: Shelf,
+    notes: &[impl Listed],
+    format: Format,
+) -> Result<(), CommandError> {
     let ui = context.ui;
     match format {
         Format::Json => match notes {
@@ -96,15 +101,16 @@ pub(super) fn whole(context: &Context<'_>, shelf: Shelf, notes: &[Note], format:
                 if index > 0 {
                     ui.data("\n")?;
                 }
-                let id = ui.paint(Style::Strong, note.id.as_str());
-                ui.data(&format!("{id}  {}, {}\n", note.kind, note.created))?;
-                let tags = (!note.tags.is_empty()).then(|| ("tags".to_owned(), note.tags.to_string()));
-                let extra = note.extra.iter().map(|(key, value)| (key.to_owned(), value.to_owned()));
-                for (key, value) in tags.into_iter().chain(extra) {
+                let id = ui.paint(Style::Strong, note.id());
+                let about = [note.kind().to_owned(), note.created()];
+                let about: Vec<String> = about.into_iter().filter(|word| !word.is_empty()).collect();
+                ui.data(&format!("{id}  {}\n", about.join(", ")))?;
+                let tags = Some(("tags".to_owned(), note.tags())).filter(|(_, tags)| !tags.is_empty());
+                for (key, value) in tags.into_iter().chain(note.details()) {
                     ui.data(&ui.paint(Style::Faint, &key))?;
                     ui.text(&format!("  {value}\n"))?;
                 }
-                ui.text(&format!("\n{}\n", note.content))?;
+                ui.text(&format!("\n{}\n", note.content()))?;
             }
             Ok(())
         }
@@ -123,12 +129,12 @@ pub(super) fn with_text(columns: &[Column], shelf: Shelf) -> Vec<Column> {
     columns.iter().copied().chain([text]).collect()
 }
 
-fn row(note: &Note) -> Vec<String> {
+fn row(note: &impl Listed) -> Vec<String> {
     vec![
-        note.id.to_string(),
-        note.kind.to_string(),
-        note.created.to_string(),
-        ralph_model::preview(&note.tags.to_string(), TAGS_COLUMNS),
-        ralph_model::first_line(&note.content).to_owned(),
+        note.id().to_owned(),
+        note.kind().to_owned(),
+        note.created(),
+        ralph_model::preview(&note.tags(), TAGS_COLUMNS),
+        ralph_model::first_line(&note.content()).to_owned(),
     ]
 }

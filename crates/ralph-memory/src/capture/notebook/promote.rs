@@ -1,0 +1,132 @@
+//! Making a memory of a guardrail that lasts.
+//!
+//! Two files change. The memory is written and on record before the guardrail goes, so that a crash between the two leaves
+//! the note twice, never not at all; and the memory names the guardrail it came from, so that a second run finds it.
+
+use std::cell::RefCell;
+
+use ralph_model::{Entropy, Extra, Note};
+use ralph_notes::Document;
+use ralph_store::NoteAction;
+
+use super::log::Edit;
+use super::operations::pass_draft;
+use super::{Draft, Notebook, NotebookError, Stored};
+use crate::capture::SecretPolicy;
+
+/// What became of a guardrail that was to be promoted.
+#[derive(Debug)]
+pub struct Promoted {
+    /// The memory.
+    pub memory: Note,
+    /// What was done to the file of memories; nothing where the memory stood there before.
+    pub stored: Option<Stored>,
+    /// What was done to the file of guardrails; nothing where the guardrail was gone before.
+    pub removed: Option<Stored>,
+}
+
+impl Notebook<'_> {
+    /// Makes a memory of a guardrail of this file, and takes it out here. Doing so again changes nothing.
+    ///
+    /// # Errors
+    /// When there is no such guardrail, the gate refuses it, the memory it became says something else by now, or a file
+    /// cannot be written; then the guardrail still stands.
+    pub fn promote(
+        &self,
+        memories: &Notebook<'_>,
+        selector: &str,
+        (secrets, entropy): (SecretPolicy, &mut dyn Entropy),
+    ) -> Result<Promoted, NotebookError> {
+        let entropy = RefCell::new(entropy);
+        let mut kept: Option<(Note, Option<Stored>)> = None;
+        let removed = self.refuse_unknown([selector]).and_then(|()| {
+            self.change(|document, _| {
+                let entry = self.select(document, selector)?;
+                let note = self.note_at(document, entry)?;
+                let adopted = memories.adopt(&note, (secrets, &mut **entropy.borrow_mut()))?;
+                // When somebody saved at the same time this is not the first try, and the first one stored it.
+                let before = kept.take().and_then(|(_, stored)| stored);
+                kept = Some((adopted.0, adopted.1.or(before)));
+                Ok(Edit {
+                    patches: document.delete(&[entry]),
+                    action: NoteAction::Deleted,
+                    notes: vec![note],
+                })
+            })
+        });
+        match (removed, kept) {
+            (Ok(removed), Some((memory, stored))) => Ok(Promoted {
+                memory,
+                stored,
+                removed: Some(removed),
+            }),
+            (Err(error @ NotebookError::NotFound { .. }), _) => {
+                let reading = memories.read()?;
+                let memory = memories.made_from(&reading.document(), selector).ok_or(error)?;
+                Ok(Promoted {
+                    memory,
+                    stored: None,
+                    removed: None,
+                })
+            }
+            (Err(error), _) => Err(error),
+            (Ok(_), None) => Err(self.not_found(selector)),
+        }
+    }
+
+    /// Adds a note of another shelf, with an id of this one, unless it was added before.
+    fn adopt(
+        &self,
+        note: &Note,
+        (secrets, entropy): (SecretPolicy, &mut dyn Entropy),
+    ) -> Result<(Note, Option<Stored>), NotebookError> {
+        let draft = pass_draft(&Draft {
+            kind: note.kind,
+            content: note.content.clone(),
+            tags: note.tags.clone(),
+            extra: note.extra.clone(),
+            secrets,
+        })?;
+        let entropy = RefCell::new(entropy);
+        let mut known: Option<Note> = None;
+        let stored = self.change(|document, log| {
+            if let Some(memory) = self.made_from(document, note.id.as_str()) {
+                if memory.content != note.content {
+                    return Err(NotebookError::PromotedDifferently {
+                        id: note.id.to_string(),
+                        memory: memory.id.to_string(),
+                    });
+                }
+                known = Some(memory);
+                return Ok(Edit::default());
+            }
+            let mut extra = draft.extra.clone();
+            extra.set(Extra::SOURCE, note.id.as_str());
+            let memory = Note {
+                id: self.new_id(document, log, note.kind, (&[], &entropy)),
+                content: draft.content.clone(),
+                extra,
+                ..note.clone()
+            };
+            Ok(Edit {
+                patches: document.add(std::slice::from_ref(&memory)),
+                action: NoteAction::Added,
+                notes: vec![memory],
+            })
+        })?;
+        match (stored.notes.first().cloned(), known) {
+            (Some(memory), _) => Ok((memory, Some(stored))),
+            (None, Some(memory)) => Ok((memory, None)),
+            (None, None) => Err(self.not_found(note.id.as_str())),
+        }
+    }
+
+    /// The note that was made from another one.
+    fn made_from(&self, document: &Document<'_>, source: &str) -> Option<Note> {
+        let entry = document
+            .entries()
+            .iter()
+            .find(|entry| document.extra(entry).get(Extra::SOURCE) == Some(source))?;
+        document.note(entry)
+    }
+}
