@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{completions, demo, guardrails, init, memory};
+use crate::commands::{completions, demo, guardrails, init, memory, remember, scratchpad};
 use crate::ui::ColorChoice;
 
 /// Memory for coding agents that work in a loop.
@@ -16,7 +16,7 @@ use crate::ui::ColorChoice;
 #[command(after_help = "Examples:
   ralph demo                                        # a guided tour in a temporary project
   ralph init                                        # set this project up
-  ralph memory add \"run the tests with --locked\" -t fix --tags ci
+  ralph remember \"the tests fail without --locked\" --tags ci
   ralph memory prime --budget 2000                  # the notes for a session's beginning")]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -41,6 +41,7 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Remember(remember::RememberArgs),
     Init(init::InitArgs),
     Demo(demo::DemoArgs),
     /// Keep what holds for the project: patterns, decisions, fixes, context
@@ -49,6 +50,9 @@ pub(crate) enum Command {
     /// Keep what holds for the current work: fixes, decisions, patterns
     #[command(subcommand)]
     Guardrails(guardrails::GuardrailsCommand),
+    /// Keep the state of the current work: what is done, what is next, what is in the way
+    #[command(subcommand)]
+    Scratchpad(scratchpad::ScratchpadCommand),
     /// The same commands as ralph-orchestrator spells them
     #[command(subcommand)]
     Tools(ToolsCommand),

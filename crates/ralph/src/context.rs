@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use ralph_memory::capture::{Findings, History, Notebook, Stored};
+use ralph_memory::capture::{Findings, History, Notebook, Scratchpad, Stored};
 use ralph_model::config::Config;
 use ralph_model::{Clock, Entropy, Shelf, count, first_line, preview};
 use ralph_notes::{Document, Notice, Patience, read_file};
@@ -94,17 +94,32 @@ impl<'a> Context<'a> {
             Shelf::Guardrails => self.config.guardrails.path.as_deref(),
         };
         let path = self.project.shelf_file(shelf, configured, spelling);
+        let patience = self.patience();
         Notebook {
             shelf,
             log: self.project.log_of(&path),
             path,
             surroundings: &self.project,
             clock: &self.clock,
-            patience: Patience {
-                notice_after: WAIT_NOTICE,
-                limit: WAIT_LIMIT,
-                notice: &*self.notice,
-            },
+            patience,
+        }
+    }
+
+    /// The working notes.
+    pub(crate) fn scratchpad(&self) -> Scratchpad<'_> {
+        let configured = self.config.scratchpad.path.as_deref();
+        Scratchpad {
+            path: self.project.scratchpad_file(configured),
+            surroundings: &self.project,
+            patience: self.patience(),
+        }
+    }
+
+    fn patience(&self) -> Patience<'_> {
+        Patience {
+            notice_after: WAIT_NOTICE,
+            limit: WAIT_LIMIT,
+            notice: &*self.notice,
         }
     }
 

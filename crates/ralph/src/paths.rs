@@ -27,6 +27,8 @@ pub(crate) const SKILLS: &str = ".claude/skills";
 pub(crate) const OLD_SETTINGS: &str = ".ralph/config.sh";
 /// The configuration of ralph-orchestrator.
 pub(crate) const ORCHESTRATOR_CONFIG: &str = "ralph.yml";
+/// The working notes.
+const SCRATCHPAD: &str = "scratchpad.md";
 /// The facts.
 const DATABASE: &str = "progress.db";
 /// What git must not keep, from the project's root; the lock of each note file comes on top.
@@ -81,22 +83,30 @@ impl Project {
 
     /// The file of a shelf: the configured one, else the first that exists, else where a new one goes.
     pub(crate) fn shelf_file(&self, shelf: Shelf, configured: Option<&Path>, spelling: Spelling) -> PathBuf {
+        self.note_file(shelf.file_name(), configured, spelling)
+    }
+
+    /// The scratchpad, found in the same way.
+    pub(crate) fn scratchpad_file(&self, configured: Option<&Path>) -> PathBuf {
+        self.note_file(SCRATCHPAD, configured, Spelling::Own)
+    }
+
+    fn note_file(&self, name: &str, configured: Option<&Path>, spelling: Spelling) -> PathBuf {
         if let Some(path) = configured {
             return self.root.join(path);
         }
-        self.shelf_candidates(shelf)
+        self.candidates(name)
             .into_iter()
             // One that cannot be looked at may be there, and passing it over would hide its notes.
             .find(|path| path.try_exists().unwrap_or(true) || path.is_symlink())
             .unwrap_or_else(|| match spelling {
-                Spelling::Own => self.root.join(AGENT).join(shelf.file_name()),
-                Spelling::Orchestrator => self.root.join(RALPH).join("agent").join(shelf.file_name()),
+                Spelling::Own => self.root.join(AGENT).join(name),
+                Spelling::Orchestrator => self.root.join(RALPH).join("agent").join(name),
             })
     }
 
-    /// Where a shelf's file is looked for, in this order.
-    fn shelf_candidates(&self, shelf: Shelf) -> [PathBuf; 3] {
-        let name = shelf.file_name();
+    /// Where a file of notes is looked for, in this order.
+    fn candidates(&self, name: &str) -> [PathBuf; 3] {
         [
             self.root.join(AGENT).join(name),
             self.root.join(RALPH).join("agent").join(name),
@@ -148,10 +158,11 @@ impl Surroundings for Project {
         let ours = [self.root.join(AGENT), self.root.join(RALPH).join("agent")];
         let locked_before = lock_path(&resolve(file)?).exists();
         if !locked_before && ours.iter().any(|path| path == folder) && !self.ignores_locks() {
-            let shelves = [Shelf::Memories, Shelf::Guardrails];
-            let lines: Vec<String> = shelves
-                .iter()
-                .flat_map(|shelf| transient_names(shelf.file_name()))
+            let files = [Shelf::Memories.file_name(), Shelf::Guardrails.file_name(), SCRATCHPAD];
+            let lines: Vec<String> = files
+                .into_iter()
+                .flat_map(transient_names)
+                .chain([SCRATCHPAD.to_owned(), kept_names(SCRATCHPAD)])
                 .map(|name| format!("/{name}"))
                 .collect();
             write_ignore_file(folder, &lines);
@@ -181,6 +192,11 @@ fn transient_names(name: &str) -> [String; 2] {
     [format!("{name}.lock"), format!(".{name}.ralph-*")]
 }
 
+/// What a file that is not in git is kept as when it is cleared.
+fn kept_names(name: &str) -> String {
+    format!("{name}.bak*")
+}
+
 /// Writes an ignore file where there is none. It is a convenience: where it cannot be written, the note matters more.
 fn write_ignore_file(folder: &Path, lines: &[String]) {
     let text = format!(
@@ -201,4 +217,15 @@ pub(crate) fn transient_ignore_lines(project: &Project, file: &Path) -> Vec<Stri
     transient_names(&name.to_string_lossy())
         .map(|name| inside.with_file_name(name).display().to_string())
         .to_vec()
+}
+
+/// The ignore lines for the scratchpad, wherever it is, and for what stands beside it.
+pub(crate) fn scratchpad_ignore_lines(project: &Project, file: &Path) -> Vec<String> {
+    let (Ok(inside), Some(name)) = (file.strip_prefix(&project.root), file.file_name()) else {
+        return Vec::new();
+    };
+    let kept = inside.with_file_name(kept_names(&name.to_string_lossy()));
+    let mut lines = vec![inside.display().to_string(), kept.display().to_string()];
+    lines.extend(transient_ignore_lines(project, file));
+    lines
 }

@@ -2,16 +2,21 @@
 //!
 //! What a person or an agent hands in on purpose is accepted or refused, never changed, but for its line breaks.
 
+mod guess;
 mod notebook;
+mod scratchpad;
 pub mod secrets;
 
 use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 
-use ralph_notes::normalise_line_breaks;
+use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
+pub use guess::guess_kind;
 pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
 };
+pub use scratchpad::Scratchpad;
 
 /// The largest text that one note may hold.
 pub const MAX_NOTE_BYTES: usize = 4 << 20;
@@ -77,6 +82,21 @@ pub fn accept(text: &str, policy: SecretPolicy) -> Result<Cow<'_, str>, Refusal>
         });
     }
     Ok(normalise_line_breaks(text))
+}
+
+/// Keeps a file beside it as `.bak` before it is changed for good, and returns the name. An earlier try that did not come
+/// to its end may have done so already.
+fn keep_beside(path: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
+    const SUFFIX: &str = ".bak";
+    let file = resolve(path)?;
+    let mut name = file.clone().into_os_string();
+    name.push(SUFFIX);
+    let backup = PathBuf::from(name);
+    if read_file(&backup)?.is_some_and(|text| text.bytes == bytes) {
+        Ok(backup)
+    } else {
+        link_beside(&file, SUFFIX)
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 mod pack;
 mod prime;
+mod tail;
 
 pub use pack::{Item, Packed, Sizes, pack};
 pub use prime::{PrimeFormat, Primed, prime};
+pub use tail::{Tail, tail};

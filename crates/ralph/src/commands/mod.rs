@@ -7,6 +7,8 @@ pub(crate) mod init;
 pub(crate) mod memory;
 pub(crate) mod notes;
 mod overview;
+pub(crate) mod remember;
+pub(crate) mod scratchpad;
 
 use std::process::ExitCode;
 
@@ -21,11 +23,13 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
     let project = || Context::new(global, ui);
     match command {
         None => overview::cmd_overview(&project()?)?,
+        Some(Command::Remember(args)) => remember::cmd_remember(&project()?, args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
         Some(Command::Demo(args)) => demo::cmd_demo(ui, &args)?,
         Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,
         Some(Command::Memory(command)) => return memory::run(&project()?, command, Spelling::Own),
         Some(Command::Guardrails(command)) => return guardrails::run(&project()?, command),
+        Some(Command::Scratchpad(command)) => scratchpad::run(&project()?, command)?,
         Some(Command::Tools(ToolsCommand::Memory(command))) => {
             return memory::run(&project()?, command, Spelling::Orchestrator);
         }

@@ -4,14 +4,12 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 
 use ralph_model::{Entropy, Extra, Note, NoteId, NoteKind, Tags};
-use ralph_notes::{Document, Sign, link_beside, normalise_line_breaks, read_file, resolve};
+use ralph_notes::{Sign, normalise_line_breaks};
 use ralph_store::NoteAction;
 
 use super::log::Edit;
 use super::{Findings, History, Notebook, NotebookError, Stored};
-
-/// What the original file is kept as.
-const BACKUP: &str = ".bak";
+use crate::capture::keep_beside;
 
 impl Notebook<'_> {
     /// Makes an entry of every Sign, in one change; the original file is kept beside, and returned. A Sign in a section
@@ -45,7 +43,7 @@ impl Notebook<'_> {
                 signs.push((sign, note));
             }
             if !signs.is_empty() {
-                kept = Some(self.keep_beside(document)?);
+                kept = Some(keep_beside(&self.path, document.bytes())?);
             }
             Ok(Edit {
                 patches: document.migrate(&signs),
@@ -66,20 +64,6 @@ impl Notebook<'_> {
             tags: Tags::default(),
             created: self.today(),
             extra,
-        }
-    }
-
-    /// Keeps the file as it is beside it, unless an earlier try that did not come to its end has done so.
-    fn keep_beside(&self, document: &Document<'_>) -> Result<PathBuf, NotebookError> {
-        let file = resolve(&self.path)?;
-        let mut name = file.clone().into_os_string();
-        name.push(BACKUP);
-        let backup = PathBuf::from(name);
-        let kept_before = read_file(&backup)?.is_some_and(|text| text.bytes == document.bytes());
-        if kept_before {
-            Ok(backup)
-        } else {
-            Ok(link_beside(&file, BACKUP)?)
         }
     }
 }

@@ -19,6 +19,11 @@ pub(super) fn add(context: &Context<'_>) -> Result<Option<String>, CommandError>
         let notebook = context.notebook(shelf, Spelling::Own);
         wanted.extend(paths::transient_ignore_lines(&context.project, &notebook.path));
     }
+    for line in paths::scratchpad_ignore_lines(&context.project, &context.scratchpad().path) {
+        if !wanted.contains(&line) {
+            wanted.push(line);
+        }
+    }
     let path = context.project.root.join(FILE);
     let patience = context.notebook(Shelf::Memories, Spelling::Own).patience;
     let mut locked = LockedFile::lock(&path, &patience)?;

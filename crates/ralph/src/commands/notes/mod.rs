@@ -1,6 +1,6 @@
 //! The verbs that every shelf of notes has, one file each: `ralph memory …`, `ralph guardrails …`.
 
-pub(crate) mod add;
+mod add;
 mod delete;
 mod edit;
 mod list;
@@ -22,11 +22,13 @@ use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook, SecretPolicy};
 use ralph_memory::recall::Wanted;
 use ralph_model::{NoteKind, Shelf, Tags};
 
+pub(crate) use add::{DetailArgs, content_argument, store};
+
 use crate::context::Context;
 use crate::error::CommandError;
 
 /// Said when a text came with other line breaks than notes have.
-const LINE_BREAKS_CHANGED: &str = "Line breaks were turned into LF.";
+pub(crate) const LINE_BREAKS_CHANGED: &str = "Line breaks were turned into LF.";
 
 /// A shelf, as a type: arguments that are the same for every shelf are described in its words.
 pub(crate) trait OnShelf: std::fmt::Debug + 'static {

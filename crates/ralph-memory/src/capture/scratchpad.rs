@@ -1,0 +1,87 @@
+//! The scratchpad: the state of the current work, as text without entries. It is appended to, read from its end, cleared.
+
+use std::path::PathBuf;
+
+use ralph_notes::{LockedFile, Patches, Patience, UpdateError, read_file};
+
+use super::notebook::{NotebookError, Surroundings};
+use super::{SecretPolicy, accept, keep_beside};
+
+/// A file of working notes.
+pub struct Scratchpad<'a> {
+    /// The file.
+    pub path: PathBuf,
+    /// The project around it.
+    pub surroundings: &'a dyn Surroundings,
+    /// How long to wait for others who write.
+    pub patience: Patience<'a>,
+}
+
+impl Scratchpad<'_> {
+    /// What it says; nothing where there is none. Bytes that are no text are shown as such.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&self) -> Result<String, NotebookError> {
+        let bytes = read_file(&self.path)?.map(|text| text.bytes).unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// Adds a text at the end, on lines of its own, durably.
+    ///
+    /// # Errors
+    /// When the gate refuses it, or the file cannot be written; it is then as it was.
+    pub fn append(&self, text: &str, secrets: SecretPolicy) -> Result<(), NotebookError> {
+        let text = accept(text, secrets).map_err(|refusal| NotebookError::Refused {
+            part: String::new(),
+            refusal,
+        })?;
+        self.surroundings.prepare_note_folder(&self.path)?;
+        self.update(|bytes| {
+            let mut patches = Patches::none();
+            patches.insert(bytes.len(), on_lines_of_its_own(bytes, &text));
+            Ok(patches)
+        })
+    }
+
+    /// Empties it. The old text is kept beside, under the name that is returned; nothing is done where there is none.
+    ///
+    /// # Errors
+    /// When a file cannot be written; the scratchpad is then as it was.
+    pub fn clear(&self) -> Result<Option<PathBuf>, NotebookError> {
+        if read_file(&self.path)?.is_none_or(|text| text.bytes.is_empty()) {
+            return Ok(None);
+        }
+        let mut kept = None;
+        self.update(|bytes| {
+            if bytes.is_empty() {
+                return Ok(Patches::none());
+            }
+            kept = Some(keep_beside(&self.path, bytes)?);
+            Ok(Patches::whole(bytes, Vec::new()))
+        })?;
+        Ok(kept)
+    }
+
+    fn update(&self, edit: impl FnMut(&[u8]) -> Result<Patches, NotebookError>) -> Result<(), NotebookError> {
+        let mut locked = LockedFile::lock(&self.path, &self.patience)?;
+        match locked.update(b"", edit) {
+            Ok(_) => Ok(()),
+            Err(UpdateError::File(error)) => Err(error.into()),
+            Err(UpdateError::Edit(error)) => Err(error),
+        }
+    }
+}
+
+/// The text with the line breaks that set it apart from what stands before and what will follow.
+fn on_lines_of_its_own(before: &[u8], text: &str) -> Vec<u8> {
+    let mut added = String::with_capacity(text.len() + 2);
+    if !before.is_empty() && !before.ends_with(b"\n") {
+        added.push('\n');
+    }
+    added.push_str(text);
+    if !text.ends_with('\n') {
+        added.push('\n');
+    }
+    added.into_bytes()
+}

@@ -1,0 +1,120 @@
+//! The end of a text that grows: what was written last matters most.
+
+use ralph_model::Budget;
+
+/// The end of a text, and how much of it was left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tail {
+    /// What to show: all of the text or, after a line that says so, its end.
+    pub text: String,
+    /// How many characters of the text are not in it.
+    pub left_out: usize,
+}
+
+/// The end of a text within a budget, beginning with a whole line. Only a last line that is too long by itself is cut,
+/// between two characters. Where there is no room even for saying that something was left out, nothing is shown.
+#[must_use]
+pub fn tail(text: &str, mut budget: Budget) -> Tail {
+    let total = text.chars().count();
+    if budget.take(total) {
+        return Tail {
+            text: text.to_owned(),
+            left_out: 0,
+        };
+    }
+    if !budget.take(note(total).len()) {
+        return Tail {
+            text: String::new(),
+            left_out: total,
+        };
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    for line in text.split_inclusive('\n').rev() {
+        if budget.take(line.chars().count()) {
+            kept.push(line);
+            continue;
+        }
+        if kept.is_empty() {
+            kept.push(end_of_line(line, &mut budget));
+        }
+        break;
+    }
+    kept.reverse();
+    let kept = kept.concat();
+    let left_out = total - kept.chars().count();
+    Tail {
+        text: format!("{}{kept}", note(left_out)),
+        left_out,
+    }
+}
+
+/// As many characters from the end of a line as there is room for.
+fn end_of_line<'a>(line: &'a str, budget: &mut Budget) -> &'a str {
+    let fitting = line.char_indices().rev().take_while(|_| budget.take(1)).last();
+    fitting.and_then(|(start, _)| line.get(start..)).unwrap_or_default()
+}
+
+fn note(left_out: usize) -> String {
+    format!("<!-- earlier content truncated ({left_out} characters) -->\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use ralph_model::Tokens;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, tokens: u32, expected: &str) {
+        assert_eq!(
+            tail(text, Budget::of(Tokens(tokens))).text,
+            expected,
+            "{text:?} in {tokens}"
+        );
+    }
+
+    #[test]
+    fn the_end_is_kept_by_whole_lines() {
+        check("", 1, "");
+        check("all of it\n", 0, "all of it\n");
+        check("fits", 1, "fits");
+        let long = "first line\n".repeat(20) + "the last\n";
+        check(&long, 14, "<!-- earlier content truncated (220 characters) -->\n");
+        check(
+            &long,
+            16,
+            "<!-- earlier content truncated (220 characters) -->\nthe last\n",
+        );
+        check(
+            &long,
+            18,
+            "<!-- earlier content truncated (209 characters) -->\nfirst line\nthe last\n",
+        );
+        check(&long, 12, "");
+    }
+
+    #[test]
+    fn fault_3_a_last_line_that_is_too_long_is_cut_between_characters() {
+        check(
+            &"日本語".repeat(100),
+            15,
+            "<!-- earlier content truncated (291 characters) -->\n日本語日本語日本語",
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn fault_3_the_budget_is_never_exceeded_and_what_is_kept_is_the_end(text in "(\\PC|\n){0,300}", tokens in 0u32..60) {
+            let shown = tail(&text, Budget::of(Tokens(tokens)));
+            let most = if tokens == 0 { usize::MAX } else { tokens as usize * 4 };
+            prop_assert!(shown.text.chars().count() <= most);
+            let kept = match shown.text.strip_prefix(note(shown.left_out).as_str()) {
+                Some(kept) => kept,
+                None => shown.text.as_str(),
+            };
+            prop_assert!(text.ends_with(kept), "{kept:?}");
+            prop_assert_eq!(kept.chars().count() + shown.left_out, text.chars().count());
+        }
+    }
+}

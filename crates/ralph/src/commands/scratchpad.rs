@@ -1,0 +1,94 @@
+//! `ralph scratchpad show|append|clear`.
+
+use clap::{Args, Subcommand};
+use ralph_memory::inject::tail;
+use ralph_model::{Budget, Tokens};
+use serde_json::json;
+
+use super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
+use crate::context::Context;
+use crate::error::CommandError;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ScratchpadCommand {
+    Show(ShowArgs),
+    Append(AppendArgs),
+    Clear(ClearArgs),
+}
+
+/// Write what stands in the scratchpad, or its end
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph scratchpad show
+  ralph scratchpad show --budget 1000     # the last lines, at most 4000 characters")]
+pub(crate) struct ShowArgs {
+    /// The most tokens to write, of four characters each; 0 is unlimited
+    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    budget: u32,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Add a text at the end of the scratchpad
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph scratchpad append \"step 2 of 5 is done; next: the login page\"
+  git status --short | ralph scratchpad append -")]
+pub(crate) struct AppendArgs {
+    /// The text; `-` reads it from standard input
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    text: String,
+    #[command(flatten)]
+    secrets: SecretArgs,
+}
+
+/// Empty the scratchpad; the old text is kept beside it
+#[derive(Debug, Args)]
+pub(crate) struct ClearArgs {}
+
+/// Runs one of the scratchpad commands.
+pub(crate) fn run(context: &Context<'_>, command: ScratchpadCommand) -> Result<(), CommandError> {
+    match command {
+        ScratchpadCommand::Show(args) => cmd_show(context, &args),
+        ScratchpadCommand::Append(args) => cmd_append(context, args),
+        ScratchpadCommand::Clear(args) => cmd_clear(context, &args),
+    }
+}
+
+fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), CommandError> {
+    let scratchpad = context.scratchpad();
+    let tail = tail(&scratchpad.read()?, Budget::of(Tokens(args.budget)));
+    if args.json {
+        return context.ui.json(&json!({
+            "path": context.project.shown(&scratchpad.path).to_string(),
+            "content": tail.text,
+            "left_out": tail.left_out,
+        }));
+    }
+    context.ui.text(&tail.text)
+}
+
+fn cmd_append(context: &Context<'_>, args: AppendArgs) -> Result<(), CommandError> {
+    let scratchpad = context.scratchpad();
+    let text = content_argument(context, args.text)?;
+    scratchpad.append(&text, args.secrets.policy())?;
+    if text.contains('\r') {
+        context.ui.status(LINE_BREAKS_CHANGED);
+    }
+    let shown = context.project.shown(&scratchpad.path);
+    context.ui.result("📝", &format!("Added to {shown}"))
+}
+
+fn cmd_clear(context: &Context<'_>, _args: &ClearArgs) -> Result<(), CommandError> {
+    let scratchpad = context.scratchpad();
+    let shown = context.project.shown(&scratchpad.path);
+    match scratchpad.clear()? {
+        None => context.ui.data("The scratchpad is empty.\n"),
+        Some(kept) => {
+            let kept = context.project.shown(&kept);
+            context.ui.status(&format!("The old text is kept as {kept}."));
+            context.ui.result("🗑️ ", &format!("Cleared {shown}"))
+        }
+    }
+}

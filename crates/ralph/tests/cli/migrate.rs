@@ -1,0 +1,234 @@
+//! Signs, the old form of guardrails, and `ralph guardrails migrate`.
+
+use insta::assert_snapshot;
+
+use crate::{GUARDRAILS, changes, env, ids, json, names};
+
+const LEGACY: &str = "\
+# Guardrails
+
+Ours, do not touch.
+
+### Sign: Read Before Writing 📖
+- **Trigger**: Before modifying any file
+- **Instruction**: Read it first
+- **Added after**: iteration 3
+
+### Sign: Green tests
+- **Trigger**: Before `git commit`
+- **Instruction**: Run the tests
+";
+
+#[test]
+fn signs_are_listed_and_shown_like_notes() {
+    let env = env();
+    env.write(GUARDRAILS, LEGACY);
+    let before = env.tree();
+    assert_snapshot!(env.ralph(["guardrails", "list"]).run(), @"
+    exit 0
+    --- stdout
+    ID                        TYPE  CREATED  TAGS  GUARDRAIL
+    sign-read-before-writing  sign                 Read Before Writing 📖 Before modifying any file: Read it first. Added a…
+    sign-green-tests          sign                 Green tests. Before `git commit`: Run the tests.
+
+    Showing 2 guardrails
+    ");
+    assert_eq!(
+        json(&env, &["guardrails", "list", "--json"])[1],
+        serde_json::json!({
+            "id": "sign-green-tests",
+            "memory_type": "sign",
+            "content": "Green tests. Before `git commit`: Run the tests.",
+            "tags": [],
+            "created": null,
+        })
+    );
+    assert_snapshot!(env.ok(["guardrails", "show", "sign-green"]), @"
+    sign-green-tests  sign
+
+    Green tests. Before `git commit`: Run the tests.
+    ");
+    assert_snapshot!(env.ok(["guardrails", "show", "sign-green", "--format", "markdown"]), @"
+    ### Sign: Green tests
+    - **Trigger**: Before `git commit`
+    - **Instruction**: Run the tests
+    ");
+    assert_snapshot!(env.ralph(["guardrails", "validate"]).run(), @"
+    exit 0
+    --- stdout
+    .agent/guardrails.md is fine: 0 guardrails and 2 Signs.
+    --- stderr
+    It has the old form; `ralph guardrails migrate` makes entries of its Signs.
+    ");
+    assert_eq!(changes(&before, &env.tree()), [""; 0], "readers change nothing");
+}
+
+#[test]
+fn signs_count_as_older_than_entries_and_match_no_filter() {
+    let env = env();
+    env.write(GUARDRAILS, LEGACY);
+    let fix = env.ok(["guardrails", "add", "x", "-t", "fix", "--format", "quiet"]);
+    let list = |arguments: &[&str]| ids(&env, &[&["guardrails", "list"], arguments].concat());
+    assert_eq!(
+        list(&[]),
+        ["sign-read-before-writing", "sign-green-tests", fix.trim_end()]
+    );
+    assert_eq!(list(&["--last", "2"]), ["sign-green-tests", fix.trim_end()]);
+    assert_eq!(list(&["--last", "0"]), [""; 0]);
+    for filter in [["--type", "fix"], ["--recent", "1"]] {
+        assert_eq!(list(&filter), [fix.trim_end()]);
+    }
+    assert_eq!(list(&["--tags", "x"]), [""; 0]);
+}
+
+#[test]
+fn a_sign_is_not_changed_before_it_is_an_entry() {
+    let env = env();
+    env.write(GUARDRAILS, LEGACY);
+    assert_snapshot!(env.ralph(["guardrails", "delete", "sign-green-tests"]).run(), @"
+    exit 1
+    --- stderr
+    Error: sign-green-tests is a Sign, and Signs are only read
+    Hint: `ralph guardrails migrate` makes entries of all Signs, which can be changed
+    ");
+    for arguments in [
+        vec!["edit", "sign-green", "--content", "x"],
+        vec!["promote", "sign-green-tests"],
+        vec!["add", "x", "--supersedes", "sign-green-tests"],
+        vec!["show", "sign-green-tests", "--history"],
+    ] {
+        let refused = env.ralph([&["guardrails"], arguments.as_slice()].concat()).run();
+        assert_eq!(refused.code, Some(1), "{refused}");
+        assert!(refused.stderr.contains("ralph guardrails migrate"), "{refused}");
+    }
+    assert_snapshot!(env.ralph(["guardrails", "show", "sign-"]).run(), @"
+    exit 1
+    --- stderr
+    Error: sign- is the beginning of 2 ids: sign-read-before-writing, sign-green-tests
+    Hint: give more of the id
+    ");
+    assert_snapshot!(env.ralph(["guardrails", "show", "sign-x"]).run(), @"
+    exit 1
+    --- stderr
+    Error: Guardrail not found: sign-x
+    Hint: `ralph guardrails list` shows what there is, `ralph guardrails restore --list` what is gone
+    ");
+    assert_eq!(env.read(GUARDRAILS), LEGACY);
+    assert_eq!(names(&env), [".agent/", GUARDRAILS]);
+}
+
+#[test]
+fn migration_makes_entries_keeps_the_original_and_is_on_record() {
+    let env = env();
+    env.write(GUARDRAILS, LEGACY);
+    assert_snapshot!(env.ralph(["guardrails", "migrate", "--dry-run"]).run(), @"
+    exit 0
+    --- stdout
+    sign-read-before-writing would become a fix: Read Before Writing 📖 Before modifying any file: Read it first. Added after: iteration 3.
+    sign-green-tests would become a fix: Green tests. Before `git commit`: Run the tests.
+    --- stderr
+    Nothing was changed; without --dry-run 2 Signs would be migrated.
+    ");
+    assert_eq!(names(&env), [".agent/", GUARDRAILS]);
+    assert_snapshot!(env.ralph(["guardrails", "migrate"]).run(), @"
+    exit 0
+    --- stdout
+    Guardrail stored: fix-1737372000-910a
+    Guardrail stored: fix-1737372000-beeb
+    --- stderr
+    The old file is kept as .agent/guardrails.md.bak.
+    ");
+    assert_snapshot!(env.read(GUARDRAILS), @"
+    # Guardrails
+
+    Ours, do not touch.
+
+    ## Fixes
+
+    ### fix-1737372000-910a
+    > Read Before Writing 📖 Before modifying any file: Read it first. Added after: iteration 3.
+    <!-- tags:  | created: 2025-01-20 -->
+    <!-- ralph: source=sign-read-before-writing -->
+
+    ### fix-1737372000-beeb
+    > Green tests. Before `git commit`: Run the tests.
+    <!-- tags:  | created: 2025-01-20 -->
+    <!-- ralph: source=sign-green-tests -->
+    ");
+    assert_eq!(env.read(".agent/guardrails.md.bak"), LEGACY);
+    assert!(
+        env.ok(["guardrails", "show", "fix-1737372000-beeb", "--history"])
+            .contains("added")
+    );
+    let before = env.tree();
+    assert_snapshot!(env.ralph(["guardrails", "migrate"]).run(), @"
+    exit 0
+    --- stdout
+    There are no Signs to migrate.
+    ");
+    assert_eq!(json(&env, &["guardrails", "migrate", "--json"]), serde_json::json!([]));
+    assert_eq!(
+        json(&env, &["guardrails", "migrate", "--dry-run", "--json"]),
+        serde_json::json!([])
+    );
+    assert_eq!(changes(&before, &env.tree()), [""; 0]);
+}
+
+#[test]
+fn signs_in_sections_and_of_a_chosen_kind() {
+    let env = env();
+    let file = "## Decisions\r\n\r\n### Sign: Here\r\n- stay\r\n\r\n## Mine\r\n### Sign: There\r\n- move\r\n";
+    env.write(GUARDRAILS, file);
+    assert_eq!(
+        json(&env, &["guardrails", "migrate", "--dry-run", "--json", "-t", "pattern"]),
+        serde_json::json!([
+            {"sign": "sign-here", "memory_type": "decision", "content": "Here. stay."},
+            {"sign": "sign-there", "memory_type": "pattern", "content": "There. move."},
+        ])
+    );
+    env.ok(["guardrails", "migrate", "--type", "pattern"]);
+    assert_eq!(
+        env.read(GUARDRAILS),
+        "## Decisions\r\n\r\n### decision-1737372000-910a\r\n> Here. stay.\r\n\
+         <!-- tags:  | created: 2025-01-20 -->\r\n<!-- ralph: source=sign-here -->\r\n\r\n## Mine\r\n\r\n\
+         ## Patterns\r\n\r\n### pattern-1737372000-beeb\r\n> There. move.\r\n\
+         <!-- tags:  | created: 2025-01-20 -->\r\n<!-- ralph: source=sign-there -->\r\n"
+    );
+    let refused = env.ralph(["guardrails", "migrate", "-t", "context"]).run();
+    assert_eq!(refused.code, Some(2), "{refused}");
+}
+
+#[test]
+fn a_project_without_a_file_has_nothing_to_migrate() {
+    let env = env();
+    assert_snapshot!(env.ok(["guardrails", "migrate"]), @"There are no Signs to migrate.");
+    assert_snapshot!(env.ok(["guardrails", "migrate", "--dry-run"]), @"There are no Signs to migrate.");
+    assert_eq!(names(&env), [""; 0]);
+}
+
+#[test]
+fn an_earlier_backup_is_never_written_over() {
+    let env = env();
+    env.write(GUARDRAILS, LEGACY);
+    env.write(".agent/guardrails.md.bak", "an older one\n");
+    let migrated = env.ralph(["guardrails", "migrate"]).run();
+    assert!(
+        migrated.stderr.contains("kept as .agent/guardrails.md.bak-2."),
+        "{migrated}"
+    );
+    assert_eq!(env.read(".agent/guardrails.md.bak"), "an older one\n");
+    assert_eq!(env.read(".agent/guardrails.md.bak-2"), LEGACY);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_stays_as_it_is() {
+    let env = env();
+    env.write(GUARDRAILS, LEGACY);
+    let mut permissions = std::fs::metadata(env.path(GUARDRAILS)).unwrap().permissions();
+    permissions.set_readonly(true);
+    std::fs::set_permissions(env.path(GUARDRAILS), permissions).unwrap();
+    let refused = env.ralph(["guardrails", "migrate"]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("the file is read-only"), "{refused}");
+    assert_eq!(env.read(GUARDRAILS), LEGACY);
+}
