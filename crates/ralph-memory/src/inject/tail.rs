@@ -80,7 +80,7 @@ mod tests {
         check("all of it\n", 0, "all of it\n");
         check("fits", 1, "fits");
         let long = "first line\n".repeat(20) + "the last\n";
-        check(&long, 14, "<!-- earlier content truncated (220 characters) -->\n");
+        check(&long, 14, "<!-- earlier content truncated (225 characters) -->\nast\n");
         check(
             &long,
             16,
@@ -99,7 +99,7 @@ mod tests {
         check(
             &"日本語".repeat(100),
             15,
-            "<!-- earlier content truncated (291 characters) -->\n日本語日本語日本語",
+            "<!-- earlier content truncated (292 characters) -->\n本語日本語日本語",
         );
     }
 

@@ -47,7 +47,7 @@ pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), Co
         .data(&done.iter().map(|line| format!("{line}\n")).collect::<String>())?;
     context
         .ui
-        .status("Next: `ralph memory add \"TEXT\"` keeps a note, `ralph memory --help` shows the rest.");
+        .status("Next: `ralph remember \"TEXT\"` keeps a note, `ralph --help` shows the rest.");
     Ok(())
 }
 

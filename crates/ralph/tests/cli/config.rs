@@ -190,10 +190,10 @@ fn the_settings_of_earlier_tools_hold_after_init() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 8 lines to .gitignore
+    added 11 lines to .gitignore
     created .agent/guardrails.md
     --- stderr
-    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     let set: Vec<String> = env
         .read(CONFIG)
@@ -235,13 +235,13 @@ fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 8 lines to .gitignore
+    added 11 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr
     Warning: ralph.yml was not taken over: memories.inject is "always"; allowed is "auto", "manual" or "none".
     Warning: .ralph/config.sh:1: MEMORIES_BUDGET was not taken over: only a shell could tell its value.
-    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_eq!(json(&env, &["memory", "list", "--json"]), serde_json::json!([]));
 }

@@ -15,11 +15,11 @@ fn a_new_project_has_everything() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 8 lines to .gitignore
+    added 11 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr
-    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_snapshot!(names(&env).join("\n"), @"
     .agent/
@@ -47,6 +47,9 @@ fn a_new_project_has_everything() {
     .agent/.memories.md.ralph-*
     .agent/guardrails.md.lock
     .agent/.guardrails.md.ralph-*
+    .agent/scratchpad.md.bak*
+    .agent/scratchpad.md.lock
+    .agent/.scratchpad.md.ralph-*
     ");
     assert_eq!(
         env.read(".agent/guardrails.md"),
@@ -81,10 +84,10 @@ fn what_is_there_stays() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 7 lines to .gitignore
+    added 10 lines to .gitignore
     created .agent/guardrails.md
     --- stderr
-    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_eq!(env.read(MEMORIES), SAMPLE);
     assert_eq!(env.read(".ralph.toml"), "# mine\n");
@@ -92,7 +95,8 @@ fn what_is_there_stays() {
         env.read(".gitignore"),
         "target\r\n/.ralph/runs/\r\nlast\r\n\r\n# ralph\r\n.ralph/progress.db*\r\n.ralph/index.db*\r\n\
          .agent/scratchpad.md\r\n.agent/memories.md.lock\r\n.agent/.memories.md.ralph-*\r\n\
-         .agent/guardrails.md.lock\r\n.agent/.guardrails.md.ralph-*\r\n"
+         .agent/guardrails.md.lock\r\n.agent/.guardrails.md.ralph-*\r\n\
+         .agent/scratchpad.md.bak*\r\n.agent/scratchpad.md.lock\r\n.agent/.scratchpad.md.ralph-*\r\n"
     );
 }
 
@@ -109,19 +113,19 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 8 lines to .gitignore
+    added 11 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr
     Warning: the line ".ralph/" of .gitignore keeps knowledge files out of git; they are meant to be in it.
     Warning: the line ".agent/*.md" of .gitignore keeps memories out of git; they are meant to be in it.
-    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     env.write(".gitignore", ".agent/*\n!.agent/memories.md\n");
     let done = env.ralph(["init"]).run();
     assert_eq!(
         done.stderr,
-        "Next: `ralph memory add \"TEXT\"` keeps a note, `ralph memory --help` shows the rest.\n"
+        "Next: `ralph remember \"TEXT\"` keeps a note, `ralph --help` shows the rest.\n"
     );
 }
 
@@ -139,13 +143,13 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 8 lines to .gitignore
+    added 11 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     moved .ralph/skills/deploy to .claude/skills/
     --- stderr
     Warning: .ralph/skills/test stays where it is: .claude/skills has one of that name.
-    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_eq!(env.read(".claude/skills/deploy/SKILL.md"), "old deploy");
     assert_eq!(env.read(".claude/skills/test/SKILL.md"), "new test");
@@ -157,7 +161,7 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     --- stdout
     moved .ralph/skills/test to .claude/skills/
     --- stderr
-    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert!(!env.path(".ralph/skills").exists(), "it goes once it is empty");
 }
@@ -173,12 +177,12 @@ fn a_foreign_database_is_named_once_and_left_alone() {
     created .agent/
     created .ralph/knowledge/
     created .ralph/features/
-    added 8 lines to .gitignore
+    added 11 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr
     Warning: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone; notes work, but without a history.
-    Next: `ralph memory add "TEXT"` keeps a note, `ralph memory --help` shows the rest.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_eq!(std::fs::read(env.path(DATABASE)).unwrap(), foreign_database());
     assert!(env.path(MEMORIES).exists());

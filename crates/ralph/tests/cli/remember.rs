@@ -1,0 +1,123 @@
+//! `ralph remember`.
+
+use insta::assert_snapshot;
+
+use crate::{GUARDRAILS, MEMORIES, env, json, names};
+
+#[test]
+fn the_kind_is_guessed_and_said() {
+    let env = env();
+    assert_snapshot!(env.ralph(["remember", "ECONNREFUSED on 5432: start docker", "--tags", "docker"]).run(), @"
+    exit 0
+    --- stdout
+    Memory stored: mem-1737372000-910a
+    --- stderr
+    Kept as a fix; --type overrides.
+    ");
+    assert!(env.read(MEMORIES).contains(
+        "## Fixes\n\n### mem-1737372000-910a\n> ECONNREFUSED on 5432: start docker\n<!-- tags: docker | created: 2025-01-20 -->\n"
+    ));
+    for (text, said) in [
+        ("we chose SQLite", "Kept as a decision; --type overrides.\n"),
+        ("never edit src/gen", "Kept as a pattern; --type overrides.\n"),
+        ("team Falcon owns billing", "Kept as context; --type overrides.\n"),
+    ] {
+        let kept = env.ralph(["remember", text]).run();
+        assert_eq!((kept.code, kept.stderr.as_str()), (Some(0), said), "{text}");
+    }
+}
+
+#[test]
+fn a_type_that_is_given_is_not_guessed() {
+    let env = env();
+    assert_snapshot!(env.ralph(["remember", "it crashes", "-t", "context"]).run(), @"
+    exit 0
+    --- stdout
+    Memory stored: mem-1737372000-910a
+    ");
+    assert_eq!(json(&env, &["memory", "list", "--json"])[0]["memory_type"], "context");
+}
+
+#[test]
+fn here_means_the_current_work() {
+    let env = env();
+    assert_snapshot!(env.ralph(["remember", "team Falcon owns billing", "--here"]).run(), @"
+    exit 0
+    --- stdout
+    Guardrail stored: pattern-1737372000-910a
+    --- stderr
+    Kept as a pattern; --type overrides.
+    ");
+    assert!(env.read(GUARDRAILS).contains("> team Falcon owns billing\n"));
+    assert!(!env.path(MEMORIES).exists());
+    assert_snapshot!(env.ralph(["remember", "x", "--here", "--type", "context"]).run(), @r#"
+    exit 2
+    --- stderr
+    Error: --type: "context" is no kind of guardrail; there are fix, decision and pattern
+    "#);
+}
+
+#[test]
+fn everything_that_add_takes_is_taken() {
+    let env = env();
+    let old = env.ok(["remember", "we use npm", "--format", "quiet"]);
+    let kept = env
+        .ralph([
+            "remember",
+            "-",
+            "--supersedes",
+            old.trim_end(),
+            "--reason",
+            "faster",
+            "--tags",
+            "node",
+            "--json",
+        ])
+        .input("we use pnpm\r\nnow")
+        .run();
+    assert_eq!(
+        kept.stderr,
+        "Line breaks were turned into LF.\nKept as a decision; --type overrides.\n"
+    );
+    let note: serde_json::Value = serde_json::from_str(&kept.stdout).unwrap();
+    assert_eq!(
+        (&note["content"], &note["tags"]),
+        (&"we use pnpm\nnow".into(), &serde_json::json!(["node"]))
+    );
+    let shown = env.ok(["memory", "show", note["id"].as_str().unwrap()]);
+    assert!(
+        shown.contains("reason  faster") && shown.contains("supersedes  mem-"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_no_note_can_hold_is_refused_and_nothing_is_said_to_be_kept() {
+    let env = env();
+    let token = format!("the token is ghp_{}", "a1B2".repeat(9));
+    for arguments in [
+        vec!["remember"],
+        vec!["remember", " "],
+        vec!["remember", token.as_str()],
+        vec!["remember", "--colour"],
+        vec!["remember", "x", "--type", "bug"],
+        vec!["remember", "two", "texts"],
+    ] {
+        let refused = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(
+            (refused.code, refused.stdout.as_str()),
+            (Some(2), ""),
+            "{arguments:?}: {refused}"
+        );
+        assert!(!refused.stderr.contains("Kept"), "{refused}");
+    }
+    assert_eq!(names(&env), [""; 0]);
+    env.ok(["remember", &token, "--allow-secret"]);
+}
+
+#[test]
+fn it_stands_first_in_the_help() {
+    let help = env().ok(["--help"]);
+    let commands = help.split("Commands:\n").nth(1).unwrap();
+    assert!(commands.trim_start().starts_with("remember "), "{help}");
+}

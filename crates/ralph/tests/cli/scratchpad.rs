@@ -1,0 +1,187 @@
+//! `ralph scratchpad`.
+
+use insta::assert_snapshot;
+
+use crate::{changes, env, json, names};
+
+const SCRATCHPAD: &str = ".agent/scratchpad.md";
+
+#[test]
+fn texts_are_added_on_lines_of_their_own_and_shown() {
+    let env = env();
+    assert_snapshot!(env.ralph(["scratchpad", "append", "step 1 is done"]).run(), @"
+    exit 0
+    --- stdout
+    Added to .agent/scratchpad.md
+    ");
+    let added = env
+        .ralph(["scratchpad", "append", "-"])
+        .input("## Next\n\n- the login page\n")
+        .run();
+    assert_eq!(added.code, Some(0), "{added}");
+    env.write(SCRATCHPAD, env.read(SCRATCHPAD) + "by hand, without a line break");
+    env.ok(["scratchpad", "append", "  - as it is  "]);
+    let text = "step 1 is done\n## Next\n\n- the login page\nby hand, without a line break\n  - as it is  \n";
+    assert_eq!(env.read(SCRATCHPAD), text);
+    assert_eq!(env.ok(["scratchpad", "show"]), text);
+    assert_eq!(
+        json(&env, &["scratchpad", "show", "--json"]),
+        serde_json::json!({"path": SCRATCHPAD, "content": text, "left_out": 0})
+    );
+}
+
+#[test]
+fn a_budget_keeps_the_end() {
+    let env = env();
+    env.write(SCRATCHPAD, "an old line\n".repeat(50) + "the newest\n");
+    assert_snapshot!(env.ok(["scratchpad", "show", "--budget", "19"]), @"
+    <!-- earlier content truncated (588 characters) -->
+    an old line
+    the newest
+    ");
+    assert_eq!(
+        json(&env, &["scratchpad", "show", "--json", "--budget", "1"]),
+        serde_json::json!({"path": SCRATCHPAD, "content": "", "left_out": 611})
+    );
+    assert_eq!(env.ok(["scratchpad", "show", "--budget", "0"]).len(), 611);
+}
+
+#[test]
+fn clearing_keeps_the_old_text() {
+    let env = env();
+    env.ok(["scratchpad", "append", "one"]);
+    assert_snapshot!(env.ralph(["scratchpad", "clear"]).run(), @"
+    exit 0
+    --- stdout
+    Cleared .agent/scratchpad.md
+    --- stderr
+    The old text is kept as .agent/scratchpad.md.bak.
+    ");
+    assert_eq!(
+        (env.read(SCRATCHPAD), env.ok(["scratchpad", "show"])),
+        (String::new(), String::new())
+    );
+    assert_eq!(env.read(".agent/scratchpad.md.bak"), "one\n");
+    let before = env.tree();
+    assert_snapshot!(env.ralph(["scratchpad", "clear"]).run(), @"
+    exit 0
+    --- stdout
+    The scratchpad is empty.
+    ");
+    assert_eq!(changes(&before, &env.tree()), [""; 0]);
+    env.ok(["scratchpad", "append", "two"]);
+    let cleared = env.ralph(["scratchpad", "clear"]).run();
+    assert!(cleared.stderr.contains("scratchpad.md.bak-2"), "{cleared}");
+    assert_eq!(env.read(".agent/scratchpad.md.bak"), "one\n");
+}
+
+#[test]
+fn without_a_scratchpad_there_is_nothing_and_nothing_is_made() {
+    let env = env();
+    assert_eq!(env.ok(["scratchpad", "show"]), "");
+    assert_eq!(
+        json(&env, &["scratchpad", "show", "--json"]),
+        serde_json::json!({"path": SCRATCHPAD, "content": "", "left_out": 0})
+    );
+    assert_snapshot!(env.ok(["scratchpad", "clear"]), @"The scratchpad is empty.");
+    assert_eq!(names(&env), [""; 0]);
+}
+
+#[test]
+fn what_the_gate_refuses_is_not_added() {
+    let env = env();
+    let append = |input: &[u8]| env.ralph(["scratchpad", "append", "-"]).input(input).run();
+    assert_snapshot!(append(b" \n"), @"
+    exit 2
+    --- stderr
+    Error: the text is blank, so there is nothing to store
+    ");
+    assert_snapshot!(append(b"a\0b"), @"
+    exit 2
+    --- stderr
+    Error: the text holds a NUL character at byte 1, which no note can hold
+    ");
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    for refused in [
+        append(b"\xff"),
+        append(&vec![b'x'; (4 << 20) + 1]),
+        append(token.as_bytes()),
+        env.ralph(["scratchpad", "append", "--wrong"]).run(),
+        env.ralph(["scratchpad", "append"]).run(),
+        env.ralph(["scratchpad"]).run(),
+        env.ralph(["scratchpad", "show", "--budget", "-1"]).run(),
+    ] {
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(2), ""), "{refused}");
+    }
+    assert_eq!(names(&env), [""; 0]);
+    env.ok(["scratchpad", "append", &token, "--allow-secret"]);
+    assert_eq!(env.read(SCRATCHPAD), format!("{token}\n"));
+}
+
+#[test]
+fn it_is_found_where_it_is() {
+    let env = env();
+    env.write("scratchpad.md", "in the root\n");
+    assert_eq!(env.ok(["scratchpad", "show"]), "in the root\n");
+    env.write(".ralph/agent/scratchpad.md", "the other tool's\n");
+    assert_eq!(env.ok(["scratchpad", "show"]), "the other tool's\n");
+    env.write(".ralph.toml", "[scratchpad]\npath = \"docs/now.md\"\n");
+    assert_snapshot!(env.ok(["scratchpad", "append", "x"]), @"Added to docs/now.md");
+    assert_eq!(env.read("docs/now.md"), "x\n");
+    env.ok(["init"]);
+    let ignored = env.read(".gitignore");
+    for line in [
+        "docs/now.md",
+        "docs/now.md.bak*",
+        "docs/now.md.lock",
+        "docs/.now.md.ralph-*",
+    ] {
+        assert!(ignored.lines().any(|other| other == line), "{line} in {ignored}");
+    }
+}
+
+#[test]
+fn it_is_never_committed_even_without_init() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.ok(["scratchpad", "append", "one"]);
+    env.ok(["scratchpad", "clear"]);
+    env.ok(["scratchpad", "append", "two"]);
+    assert_eq!(env.git(["status", "--porcelain", "--untracked-files=all"]), "");
+}
+
+#[test]
+fn bytes_that_are_no_text_and_large_files_are_no_obstacle() {
+    let env = env();
+    let mut bytes = b"caf\xe9\n".to_vec();
+    bytes.extend("a line of forty characters, more or less\n".repeat(200_000).bytes());
+    env.write(SCRATCHPAD, &bytes);
+    env.ok(["scratchpad", "append", "the end"]);
+    bytes.extend(b"the end\n");
+    assert_eq!(std::fs::read(env.path(SCRATCHPAD)).unwrap(), bytes, "no byte changed");
+    let shown = env.ok(["scratchpad", "show", "--budget", "100"]);
+    assert!(
+        shown.ends_with("less\nthe end\n") && shown.chars().count() <= 400,
+        "{shown}"
+    );
+    assert!(env.ok(["scratchpad", "show"]).starts_with("caf\u{fffd}\n"));
+}
+
+#[test]
+fn many_writers_lose_nothing() {
+    let env = env();
+    let texts: Vec<String> = (0..12).map(|number| format!("line {number}")).collect();
+    let runs: Vec<_> = texts
+        .iter()
+        .map(|text| env.ralph(["scratchpad", "append", text]).start())
+        .collect();
+    for run in runs {
+        assert!(run.wait_with_output().unwrap().status.success());
+    }
+    let text = env.read(SCRATCHPAD);
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    let mut expected: Vec<&str> = texts.iter().map(String::as_str).collect();
+    expected.sort_unstable();
+    assert_eq!(lines, expected);
+}
