@@ -15,6 +15,7 @@ mod languages;
 mod list;
 mod memory_init;
 mod migrate;
+mod naughty;
 mod overview;
 mod places;
 mod prime;

@@ -7,6 +7,7 @@
 mod editor;
 mod every_call;
 mod kills;
+mod shelves;
 mod writers;
 
 use std::path::{Path, PathBuf};
