@@ -1,9 +1,5 @@
 //! What is read as a Sign, and that making entries of Signs changes nothing else.
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    reason = "tests stop at the first surprise"
-)]
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use insta::assert_snapshot;
 use jiff::civil::date;

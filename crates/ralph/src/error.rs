@@ -125,6 +125,9 @@ impl From<NotebookError> for CommandError {
             NotebookError::IsSign { .. } => {
                 Self::new(message).hint("`ralph guardrails migrate` makes entries of all Signs, which can be changed")
             }
+            NotebookError::HeldBack { .. } => {
+                Self::new(message).hint("delete the older of the two with `ralph guardrails delete ID`")
+            }
             NotebookError::PromotedDifferently { id, .. } => Self::new(message).hint(format!(
                 "bring the memory up to date with `ralph memory edit`, then `ralph guardrails delete {id}`"
             )),

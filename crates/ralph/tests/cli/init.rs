@@ -119,6 +119,7 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     --- stderr
     Warning: the line ".ralph/" of .gitignore keeps knowledge files out of git; they are meant to be in it.
     Warning: the line ".agent/*.md" of .gitignore keeps memories out of git; they are meant to be in it.
+    Warning: the line ".agent/*.md" of .gitignore keeps guardrails out of git; they are meant to be in it.
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     env.write(".gitignore", ".agent/*\n!.agent/memories.md\n");

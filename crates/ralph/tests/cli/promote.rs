@@ -115,6 +115,29 @@ fn what_is_not_there_or_looks_like_a_secret_is_refused() {
 }
 
 #[test]
+fn a_note_is_not_parted_from_the_one_it_replaces() {
+    let env = env();
+    env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);
+    env.ok(["guardrails", "add", "pnpm first", "-t", "decision", "--supersedes", FIX]);
+    let before = env.tree();
+    assert_snapshot!(env.ralph(["guardrails", "promote", "decision"]).run(), @"
+    exit 1
+    --- stderr
+    Error: decision-1737372000-910a cannot be promoted as long as fix-1737372000-910a, which it supersedes, stands beside it
+    Hint: delete the older of the two with `ralph guardrails delete ID`
+    ");
+    assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
+    exit 1
+    --- stderr
+    Error: fix-1737372000-910a cannot be promoted as long as decision-1737372000-910a supersedes it
+    Hint: delete the older of the two with `ralph guardrails delete ID`
+    ");
+    assert_eq!(changes(&before, &env.tree()), [""; 0]);
+    env.ok(["guardrails", "delete", FIX]);
+    env.ok(["guardrails", "promote", "decision"]);
+}
+
+#[test]
 fn many_at_once_make_one_copy() {
     let env = env();
     env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);

@@ -47,6 +47,14 @@ pub enum NotebookError {
         /// The memory.
         memory: String,
     },
+    /// A guardrail cannot leave, because another one would count again or take its place.
+    #[error("{id} cannot be promoted as long as {reason}")]
+    HeldBack {
+        /// The guardrail.
+        id: String,
+        /// Why.
+        reason: String,
+    },
     /// Several notes begin so.
     #[error("{prefix} is the beginning of {count} ids: {}{}", ids.join(", "), if *count > ids.len() { ", …" } else { "" })]
     Ambiguous {

@@ -43,6 +43,7 @@ impl Notebook<'_> {
             self.change(|document, _| {
                 let entry = self.select(document, selector)?;
                 let note = self.note_at(document, entry)?;
+                refuse_half_of_a_pair(document, &note)?;
                 let adopted = memories.adopt(&note, (secrets, &mut **entropy.borrow_mut()))?;
                 // When somebody saved at the same time this is not the first try, and the first one stored it.
                 let before = kept.take().and_then(|(_, stored)| stored);
@@ -129,4 +130,25 @@ impl Notebook<'_> {
             .find(|entry| document.extra(entry).get(Extra::SOURCE) == Some(source))?;
         document.note(entry)
     }
+}
+
+/// Refuses to part a note from the one that it replaces or that replaces it: on another shelf nothing would hold the old
+/// one back any more.
+fn refuse_half_of_a_pair(document: &Document<'_>, note: &Note) -> Result<(), NotebookError> {
+    let id = note.id.as_str();
+    let replaced = note.extra.get(Extra::SUPERSEDES);
+    let stands = |old: &&str| document.find(old).next().is_some();
+    let newer = document
+        .entries()
+        .iter()
+        .find(|entry| document.extra(entry).get(Extra::SUPERSEDES) == Some(id));
+    let reason = match (replaced.filter(stands), newer) {
+        (Some(old), _) => format!("{old}, which it supersedes, stands beside it"),
+        (None, Some(newer)) => format!("{} supersedes it", document.id(newer)),
+        (None, None) => return Ok(()),
+    };
+    Err(NotebookError::HeldBack {
+        id: id.to_owned(),
+        reason,
+    })
 }

@@ -79,6 +79,7 @@ fn appended(bytes: &[u8], lines: &[&String]) -> Vec<u8> {
 fn report_hidden(context: &Context<'_>) {
     let root = &context.project.root;
     let memories = context.notebook(Shelf::Memories, Spelling::Own).path;
+    let guardrails = context.notebook(Shelf::Guardrails, Spelling::Own).path;
     let top = context
         .project
         .worktree
@@ -87,6 +88,7 @@ fn report_hidden(context: &Context<'_>) {
     for (what, path) in [
         ("knowledge files", root.join(paths::KNOWLEDGE).join("note.md")),
         ("memories", memories),
+        ("guardrails", guardrails),
     ] {
         if let Some((file, line)) = hiding_line(top, root, &path) {
             let file = context.project.shown(&file).to_string();
