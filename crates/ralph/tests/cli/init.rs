@@ -122,7 +122,7 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     Warning: the line ".agent/*.md" of .gitignore keeps guardrails out of git; they are meant to be in it.
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
-    env.write(".gitignore", ".agent/*\n!.agent/memories.md\n");
+    env.write(".gitignore", ".agent/*\n!.agent/memories.md\n!.agent/guardrails.md\n");
     let done = env.ralph(["init"]).run();
     assert_eq!(
         done.stderr,
