@@ -20,6 +20,9 @@ const ID_PREFIX: &str = "sign-";
 /// The word that makes a heading a Sign.
 const WORD: &[u8] = b"sign:";
 
+/// What a sentence ends with that needs no full stop.
+const ENDS: [char; 10] = ['.', '!', '?', ':', ';', ',', '…', '。', '！', '？'];
+
 /// A guardrail in the old form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sign {
@@ -73,26 +76,20 @@ impl Sign {
             label => format!("{label}: {text}"),
         });
         let parts: Vec<String> = [self.name.clone(), rule].into_iter().chain(others).collect();
-        let between = if parts.iter().any(|part| part.contains('\n')) {
-            "\n"
-        } else {
-            " "
-        };
-        let sentences: Vec<String> = parts
-            .into_iter()
-            .filter(|part| !part.is_empty())
-            .map(sentence)
-            .collect();
-        sentences.join(between)
+        let has_lines = parts.iter().any(|part| part.contains('\n'));
+        let mut text = String::new();
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            if !text.is_empty() {
+                text.push_str(match (has_lines, text.ends_with(ENDS)) {
+                    (true, _) => "\n",
+                    (false, true) => " ",
+                    (false, false) => ". ",
+                });
+            }
+            text.push_str(part);
+        }
+        text
     }
-}
-
-/// A text with a full stop, where it does not end with a sign of its own.
-fn sentence(mut text: String) -> String {
-    if text.ends_with(char::is_alphanumeric) {
-        text.push('.');
-    }
-    text
 }
 
 impl Document<'_> {

@@ -92,17 +92,17 @@ Never push to main.
 - unlabelled: stays whole
 ";
     assert_snapshot!(summary(text), @"
-    sign-read-before-writing [-] Read Before Writing. Before modifying any file: Read it first. Added after: Core principle.
-    sign-plain [-] Plain.
+    sign-read-before-writing [-] Read Before Writing. Before modifying any file: Read it first. Added after: Core principle
+    sign-plain [-] Plain
     the build fails: run `npm ci`,
-    then build again.
+    then build again
     sign-colon-inside [-] Colon inside. a migration is added: bump the version.
     sign-only-a-paragraph [-] Only a paragraph. Never push to main.
     sign-only-an-instruction [-] Only an instruction. Ask!
-    sign-only-a-trigger [-] Only a trigger. CI is red.
-    sign-only-a-name [-] Only a name.
-    sign-without-bullets [-] Without bullets. a: b.
-    sign-plain-2 [-] Plain. unlabelled: stays whole.
+    sign-only-a-trigger [-] Only a trigger. CI is red
+    sign-only-a-name [-] Only a name
+    sign-without-bullets [-] Without bullets. a: b
+    sign-plain-2 [-] Plain. unlabelled: stays whole
     ");
     assert_eq!(parse(text.as_bytes()).form(), Form::Legacy);
 }
@@ -143,9 +143,9 @@ fn a_structured_file_may_hold_signs_in_any_section() {
 - x
 ";
     assert_snapshot!(summary(text), @"
-    sign-on-top [-] On top. do it.
-    sign-among-fixes [fix] Among fixes. mend it.
-    sign-elsewhere [-] Elsewhere. x.
+    sign-on-top [-] On top. do it
+    sign-among-fixes [fix] Among fixes. mend it
+    sign-elsewhere [-] Elsewhere. x
     fix-1-0000 an entry
     pattern-2-0000 another
     these quoted lines belong to no entry
@@ -180,8 +180,8 @@ fn what_only_looks_like_a_sign_is_none() {
 #[test]
 fn a_sign_without_letters_still_has_an_id() {
     assert_snapshot!(summary("### Sign: 🚧\n- x\n### Sign: 🛑\n- y\n"), @"
-    sign [-] 🚧 x.
-    sign-2 [-] 🛑 y.
+    sign [-] 🚧. x
+    sign-2 [-] 🛑. y
     ");
 }
 
@@ -199,12 +199,12 @@ fn signs_become_entries_of_their_section_or_go_to_the_fixes() {
     ## Fixes
 
     ### fix-7-0000
-    > A. t: i.
+    > A. t: i
     <!-- tags:  | created: 2025-01-20 -->
     <!-- ralph: source=sign-a -->
 
     ### fix-7-0001
-    > B. b.
+    > B. b
     <!-- tags:  | created: 2025-01-20 -->
     <!-- ralph: source=sign-b -->
     ");
@@ -217,14 +217,14 @@ fn signs_become_entries_of_their_section_or_go_to_the_fixes() {
     > kept
 
     ### fix-7-0001
-    > M. m.
+    > M. m
     <!-- tags:  | created: 2025-01-20 -->
     <!-- ralph: source=sign-m -->
 
     ## Patterns
 
     ### pattern-7-0000
-    > P. p.
+    > P. p
     <!-- tags:  | created: 2025-01-20 -->
     <!-- ralph: source=sign-p -->
 
@@ -238,12 +238,12 @@ fn signs_become_entries_of_their_section_or_go_to_the_fixes() {
 fn line_breaks_and_a_missing_last_one_are_kept() {
     assert_eq!(
         migrated("## Fixes\r\n\r\n### Sign: A\r\n- x"),
-        "## Fixes\r\n\r\n### fix-7-0000\r\n> A. x.\r\n<!-- tags:  | created: 2025-01-20 -->\r\n\
+        "## Fixes\r\n\r\n### fix-7-0000\r\n> A. x\r\n<!-- tags:  | created: 2025-01-20 -->\r\n\
          <!-- ralph: source=sign-a -->"
     );
     assert_eq!(
         migrated("\u{feff}# G\r\n\r\n### Sign: A\r\n- x\r\n\r\n\r\nours\r\n"),
-        "\u{feff}# G\r\n\r\n\r\nours\r\n\r\n## Fixes\r\n\r\n### fix-7-0000\r\n> A. x.\r\n\
+        "\u{feff}# G\r\n\r\n\r\nours\r\n\r\n## Fixes\r\n\r\n### fix-7-0000\r\n> A. x\r\n\
          <!-- tags:  | created: 2025-01-20 -->\r\n<!-- ralph: source=sign-a -->\r\n"
     );
 }
@@ -254,7 +254,7 @@ fn stray_lines_after_a_sign_do_not_become_parts_of_an_entry() {
     let document = migrated(text);
     assert_snapshot!(summary(&document), @"
     fix-1-0000 kept
-    fix-7-0000 A. x.
+    fix-7-0000 A. x
     these quoted lines belong to no entry
     ");
     let in_place = migrated("## Fixes\n### Sign: A\n- x\n<!-- ralph: a=b -->\n");

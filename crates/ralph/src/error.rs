@@ -125,9 +125,6 @@ impl From<NotebookError> for CommandError {
             NotebookError::IsSign { .. } => {
                 Self::new(message).hint("`ralph guardrails migrate` makes entries of all Signs, which can be changed")
             }
-            NotebookError::HeldBack { .. } => {
-                Self::new(message).hint("delete the older of the two with `ralph guardrails delete ID`")
-            }
             NotebookError::PromotedDifferently { id, .. } => Self::new(message).hint(format!(
                 "bring the memory up to date with `ralph memory edit`, then `ralph guardrails delete {id}`"
             )),
@@ -139,9 +136,10 @@ impl From<NotebookError> for CommandError {
                 let command = shelf.words().command;
                 Self::new(message).hint(format!("`{command} show ID --history` lists the versions"))
             }
-            NotebookError::File(_) | NotebookError::Log(_) | NotebookError::ChangedMeanwhile { .. } => {
-                Self::new(message)
-            }
+            NotebookError::File(_)
+            | NotebookError::Log(_)
+            | NotebookError::HeldBack { .. }
+            | NotebookError::ChangedMeanwhile { .. } => Self::new(message),
         }
     }
 }

@@ -28,8 +28,8 @@ fn signs_are_listed_and_shown_like_notes() {
     exit 0
     --- stdout
     ID                        TYPE  CREATED  TAGS  GUARDRAIL
-    sign-read-before-writing  sign                 Read Before Writing 📖 Before modifying any file: Read it first. Added a…
-    sign-green-tests          sign                 Green tests. Before `git commit`: Run the tests.
+    sign-read-before-writing  sign                 Read Before Writing 📖. Before modifying any file: Read it first. Added…
+    sign-green-tests          sign                 Green tests. Before `git commit`: Run the tests
 
     Showing 2 guardrails
     ");
@@ -38,7 +38,7 @@ fn signs_are_listed_and_shown_like_notes() {
         serde_json::json!({
             "id": "sign-green-tests",
             "memory_type": "sign",
-            "content": "Green tests. Before `git commit`: Run the tests.",
+            "content": "Green tests. Before `git commit`: Run the tests",
             "tags": [],
             "created": null,
         })
@@ -46,7 +46,7 @@ fn signs_are_listed_and_shown_like_notes() {
     assert_snapshot!(env.ok(["guardrails", "show", "sign-green"]), @"
     sign-green-tests  sign
 
-    Green tests. Before `git commit`: Run the tests.
+    Green tests. Before `git commit`: Run the tests
     ");
     assert_snapshot!(env.ok(["guardrails", "show", "sign-green", "--format", "markdown"]), @"
     ### Sign: Green tests
@@ -124,8 +124,8 @@ fn migration_makes_entries_keeps_the_original_and_is_on_record() {
     assert_snapshot!(env.ralph(["guardrails", "migrate", "--dry-run"]).run(), @"
     exit 0
     --- stdout
-    sign-read-before-writing would become a fix: Read Before Writing 📖 Before modifying any file: Read it first. Added after: iteration 3.
-    sign-green-tests would become a fix: Green tests. Before `git commit`: Run the tests.
+    sign-read-before-writing would become a fix: Read Before Writing 📖. Before modifying any file: Read it first. Added after: iteration 3
+    sign-green-tests would become a fix: Green tests. Before `git commit`: Run the tests
     --- stderr
     Nothing was changed; without --dry-run 2 Signs would be migrated.
     ");
@@ -146,12 +146,12 @@ fn migration_makes_entries_keeps_the_original_and_is_on_record() {
     ## Fixes
 
     ### fix-1737372000-910a
-    > Read Before Writing 📖 Before modifying any file: Read it first. Added after: iteration 3.
+    > Read Before Writing 📖. Before modifying any file: Read it first. Added after: iteration 3
     <!-- tags:  | created: 2025-01-20 -->
     <!-- ralph: source=sign-read-before-writing -->
 
     ### fix-1737372000-beeb
-    > Green tests. Before `git commit`: Run the tests.
+    > Green tests. Before `git commit`: Run the tests
     <!-- tags:  | created: 2025-01-20 -->
     <!-- ralph: source=sign-green-tests -->
     ");
@@ -182,16 +182,16 @@ fn signs_in_sections_and_of_a_chosen_kind() {
     assert_eq!(
         json(&env, &["guardrails", "migrate", "--dry-run", "--json", "-t", "pattern"]),
         serde_json::json!([
-            {"sign": "sign-here", "memory_type": "decision", "content": "Here. stay."},
-            {"sign": "sign-there", "memory_type": "pattern", "content": "There. move."},
+            {"sign": "sign-here", "memory_type": "decision", "content": "Here. stay"},
+            {"sign": "sign-there", "memory_type": "pattern", "content": "There. move"},
         ])
     );
     env.ok(["guardrails", "migrate", "--type", "pattern"]);
     assert_eq!(
         env.read(GUARDRAILS),
-        "## Decisions\r\n\r\n### decision-1737372000-910a\r\n> Here. stay.\r\n\
+        "## Decisions\r\n\r\n### decision-1737372000-910a\r\n> Here. stay\r\n\
          <!-- tags:  | created: 2025-01-20 -->\r\n<!-- ralph: source=sign-here -->\r\n\r\n## Mine\r\n\r\n\
-         ## Patterns\r\n\r\n### pattern-1737372000-beeb\r\n> There. move.\r\n\
+         ## Patterns\r\n\r\n### pattern-1737372000-beeb\r\n> There. move\r\n\
          <!-- tags:  | created: 2025-01-20 -->\r\n<!-- ralph: source=sign-there -->\r\n"
     );
     let refused = env.ralph(["guardrails", "migrate", "-t", "context"]).run();

@@ -124,17 +124,27 @@ fn a_note_is_not_parted_from_the_one_it_replaces() {
     exit 1
     --- stderr
     Error: decision-1737372000-910a cannot be promoted as long as fix-1737372000-910a, which it supersedes, stands beside it
-    Hint: delete the older of the two with `ralph guardrails delete ID`
     ");
     assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
     exit 1
     --- stderr
     Error: fix-1737372000-910a cannot be promoted as long as decision-1737372000-910a supersedes it
-    Hint: delete the older of the two with `ralph guardrails delete ID`
     ");
     assert_eq!(changes(&before, &env.tree()), [""; 0]);
     env.ok(["guardrails", "delete", FIX]);
     env.ok(["guardrails", "promote", "decision"]);
+}
+
+#[test]
+fn one_file_for_both_is_refused_at_once() {
+    let env = env();
+    env.ok(["guardrails", "add", "npm ci first", "-t", "fix"]);
+    env.write(".ralph.toml", format!("[memories]\npath = \"{GUARDRAILS}\"\n"));
+    assert_snapshot!(env.ralph(["guardrails", "promote", FIX]).run(), @"
+    exit 1
+    --- stderr
+    Error: fix-1737372000-910a cannot be promoted as long as guardrails and memories stand in one file
+    ");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use ralph_model::{Entropy, Extra, Note};
-use ralph_notes::Document;
+use ralph_notes::{Document, resolve};
 use ralph_store::NoteAction;
 
 use super::log::Edit;
@@ -37,6 +37,13 @@ impl Notebook<'_> {
         selector: &str,
         (secrets, entropy): (SecretPolicy, &mut dyn Entropy),
     ) -> Result<Promoted, NotebookError> {
+        if resolve(&self.path)? == resolve(&memories.path)? {
+            // Its lock would be waited for while it is held.
+            return Err(NotebookError::HeldBack {
+                id: selector.to_owned(),
+                reason: "guardrails and memories stand in one file".to_owned(),
+            });
+        }
         let entropy = RefCell::new(entropy);
         let mut kept: Option<(Note, Option<Stored>)> = None;
         let removed = self.refuse_unknown([selector]).and_then(|()| {
