@@ -1,12 +1,16 @@
 //! Notes for a prompt: never more than the budget, never half a note, and valid in every format.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(dead_code, reason = "not every test needs all of the support")]
+
+mod support;
 
 use jiff::civil::date;
 use proptest::prelude::*;
-use ralph_memory::inject::{PrimeFormat, Primed, prime};
+use ralph_memory::inject::{Occasion, PrimeFormat, Primed, prime};
 use ralph_memory::recall::Wanted;
 use ralph_model::{Budget, Extra, Note, NoteId, NoteKind, Shelf, Tags, Tokens};
 use ralph_notes::Document;
+use support::Files;
 
 fn note(number: usize, kind: NoteKind, content: &str) -> Note {
     let number = i64::try_from(number).unwrap();
@@ -22,8 +26,15 @@ fn note(number: usize, kind: NoteKind, content: &str) -> Note {
 
 fn primed(notes: &[Note], about: Option<&str>, tokens: u32, format: PrimeFormat) -> Primed {
     let bytes = Document::parse(Shelf::Memories, b"").add(notes).apply(b"");
-    let document = Document::parse(Shelf::Memories, &bytes);
-    prime(&document, &Wanted::default(), about, Budget::of(Tokens(tokens)), format).unwrap()
+    let files = Files::new();
+    let occasion = Occasion {
+        shelf: Shelf::Memories,
+        wanted: &Wanted::default(),
+        about,
+        budget: Budget::of(Tokens(tokens)),
+        format,
+    };
+    prime(&files.write(Shelf::Memories, &bytes).catalogue(), &occasion).unwrap()
 }
 
 #[test]

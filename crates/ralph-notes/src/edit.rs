@@ -96,6 +96,18 @@ impl Document<'_> {
         patches
     }
 
+    /// The ids of the entries between which new notes of a kind go; none where their section is missing.
+    #[must_use]
+    pub fn neighbours_of_new(&self, kind: NoteKind) -> Option<(Option<&str>, Option<&str>)> {
+        let kind = self.kind_here(kind);
+        let section = self.sections.iter().find(|section| section.kind == Some(kind))?;
+        let after = self
+            .entries()
+            .partition_point(|entry| entry.heading.start() < section.text_end);
+        let id_at = |position: usize| self.entries().get(position).map(|entry| self.id(entry));
+        Some((after.checked_sub(1).and_then(id_at), id_at(after)))
+    }
+
     fn add_to(&self, patches: &mut Patches, notes: &[Note]) {
         for kind in self.shelf.kinds() {
             let mut text = String::new();

@@ -10,7 +10,7 @@
 
 use std::collections::HashSet;
 
-use ralph_model::{NoteKind, slug};
+use ralph_model::{NoteKind, NoteOrSign, slug};
 
 use crate::lines::{Fences, Line, heading, is_blank, lines_in};
 use crate::{Document, Span};
@@ -110,6 +110,23 @@ impl Document<'_> {
                 sign
             })
             .collect()
+    }
+
+    /// Everything that stands in the file, notes and Signs.
+    pub fn items(&self) -> impl Iterator<Item = NoteOrSign> {
+        let signs = self.signs().into_iter().map(|sign| self.item_of(sign));
+        let notes = self.entries().iter().filter_map(|entry| self.note(entry));
+        signs.chain(notes.map(NoteOrSign::Note))
+    }
+
+    /// A Sign as something that stands on the shelf.
+    #[must_use]
+    pub fn item_of(&self, sign: Sign) -> NoteOrSign {
+        NoteOrSign::Sign {
+            text: sign.text(),
+            lines: self.sign_lines(&sign),
+            id: sign.id,
+        }
     }
 
     /// Which of the forms of guardrails the file has.

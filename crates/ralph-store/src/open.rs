@@ -12,8 +12,12 @@ use rusqlite::{Connection, OpenFlags};
 use crate::StoreError;
 use crate::migrate::{MIGRATIONS, migrate};
 
+/// What every SQLite database begins with.
+const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Written into the header of every database of ours, so that another tool's is never taken for one.
 pub(crate) const APPLICATION_ID: i32 = 0x7261_6c70;
+/// The same for the search index.
+pub(crate) const INDEX_APPLICATION_ID: i32 = 0x7261_6c69;
 /// How long a writer waits for another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long a reader waits that has something to note.
@@ -56,6 +60,11 @@ pub(crate) fn open_existing(path: &Path, wait: Wait) -> Result<Option<Connection
         Owner::Nobody => Ok(None),
         Owner::Ours { write_ahead } => open_ours(path, wait, write_ahead).map(Some),
     }
+}
+
+/// Whether a file is a database of ours.
+pub(crate) fn is_ours(path: &Path) -> bool {
+    matches!(owner(path), Ok(Owner::Ours { .. }))
 }
 
 /// Opens the database, and makes it where there is none; its folder must exist.
@@ -114,19 +123,50 @@ fn create(path: &Path) -> Result<(), StoreError> {
         .and_then(|()| migrate(&connection, path, MIGRATIONS))
         .and_then(|()| switch_log_on(&connection))
         .map_err(|error| error.at(path))?;
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new("."));
-    hand_to_owner(folder, &[path, &lock_path(path)]).map_err(io_error)?;
-    File::open(folder)
+    hand_to_owner_of_folder(&[path, &lock_path(path)]).map_err(io_error)?;
+    File::open(folder_of(path))
         .and_then(|folder| folder.sync_all())
         .map_err(io_error)
 }
 
+/// Opens an index whose seal is intact, to read it.
+pub(crate) fn index_for_reading(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    connection.busy_timeout(BRIEF_TIMEOUT)?;
+    Ok(connection)
+}
+
+/// Opens an index to write it. Whose it is stands in its header from the first moment. There is no journal on disk and no
+/// syncing: an index that was not written to its end is made anew.
+pub(crate) fn index_for_writing(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    connection.busy_timeout(BRIEF_TIMEOUT)?;
+    connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;")?;
+    let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+    if application != INDEX_APPLICATION_ID {
+        connection.pragma_update(None, "application_id", INDEX_APPLICATION_ID)?;
+    }
+    Ok(connection)
+}
+
+/// An index in memory.
+pub(crate) fn index_in_memory() -> rusqlite::Result<Connection> {
+    Connection::open_in_memory()
+}
+
+/// Whether a file is a database of another tool. One that is no database at all, or not there, is nobody's.
+pub(crate) fn belongs_to_another_tool(path: &Path, ours: i32) -> io::Result<bool> {
+    let Some(header) = read_header(path)? else {
+        return Ok(false);
+    };
+    Ok(header.starts_with(MAGIC) && header.get(68..72) != Some(&ours.to_be_bytes()))
+}
+
 /// What root makes in another user's project belongs to that user, who could not write to it else. SQLite does the same
 /// with the files beside the database.
-fn hand_to_owner(folder: &Path, files: &[&Path]) -> io::Result<()> {
-    let owner = std::fs::metadata(folder)?;
+pub(crate) fn hand_to_owner_of_folder(files: &[&Path]) -> io::Result<()> {
     for file in files {
+        let owner = std::fs::metadata(folder_of(file))?;
         let made = std::fs::metadata(file)?;
         if made.uid() == 0 && owner.uid() != 0 {
             chown(file, Some(owner.uid()), Some(owner.gid()))?;
@@ -135,21 +175,27 @@ fn hand_to_owner(folder: &Path, files: &[&Path]) -> io::Result<()> {
     Ok(())
 }
 
+fn folder_of(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
 fn lock_path(path: &Path) -> PathBuf {
     let mut lock = path.to_owned().into_os_string();
     lock.push(".lock");
     lock.into()
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
-    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(|error| {
-        StoreError::Sql {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        }
-    })?;
-    Ok(connection)
+    connect_with(path, flags).map_err(|error| StoreError::Sql {
+        path: path.to_owned(),
+        reason: error.to_string(),
+    })
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
+fn connect_with(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
 }
 
 fn prepare(connection: &Connection, wait: Wait) -> Result<(), MigrateError> {
@@ -180,18 +226,11 @@ fn owner(path: &Path) -> Result<Owner, StoreError> {
         path: path.to_owned(),
         source,
     };
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Owner::Nobody),
-        Err(source) => return Err(io_error(source)),
-    };
-    let mut header = Vec::new();
-    (&mut file).take(100).read_to_end(&mut header).map_err(io_error)?;
-    if header.is_empty() {
+    let Some(header) = read_header(path).map_err(io_error)? else {
         return Ok(Owner::Nobody);
-    }
+    };
     let application = header.get(68..72);
-    if !header.starts_with(b"SQLite format 3\0") {
+    if !header.starts_with(MAGIC) {
         Err(StoreError::NotADatabase { path: path.to_owned() })
     } else if application == Some(&APPLICATION_ID.to_be_bytes()) {
         // The version of the format for writing; 2 is the one with a write-ahead log.
@@ -200,6 +239,18 @@ fn owner(path: &Path) -> Result<Owner, StoreError> {
     } else {
         Err(StoreError::Foreign { path: path.to_owned() })
     }
+}
+
+/// The first bytes of a database; none of a file that is not there or empty.
+fn read_header(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut header = Vec::new();
+    file.take(100).read_to_end(&mut header)?;
+    Ok((!header.is_empty()).then_some(header))
 }
 
 /// An error before it is known which file it concerns.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{completions, demo, guardrails, init, memory, remember, scratchpad};
+use crate::commands::{completions, demo, guardrails, init, memory, recall, remember, scratchpad};
 use crate::ui::ColorChoice;
 
 /// Memory for coding agents that work in a loop.
@@ -42,6 +42,7 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Remember(remember::RememberArgs),
+    Recall(recall::RecallArgs),
     Init(init::InitArgs),
     Demo(demo::DemoArgs),
     /// Keep what holds for the project: patterns, decisions, fixes, context

@@ -1,13 +1,16 @@
 //! What every command works with: the project, its configuration, the clock, the printer.
 
 use std::cell::RefCell;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use ralph_memory::capture::{Findings, History, Notebook, Scratchpad, Stored};
+use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems};
 use ralph_model::config::Config;
 use ralph_model::{Clock, Entropy, Shelf, count, first_line, preview};
-use ralph_notes::{Document, Notice, Patience, read_file};
+use ralph_notes::{Notice, Patience, read_file};
 use ralph_store::StoreError;
+use ralph_store::index::IndexError;
 
 use crate::cli::Global;
 use crate::env;
@@ -20,8 +23,6 @@ use crate::ui::Ui;
 const WAIT_NOTICE: Duration = Duration::from_secs(2);
 /// How long a command waits for another one.
 const WAIT_LIMIT: Duration = Duration::from_secs(120);
-/// How many problems of a file are named; `validate` names all.
-const PROBLEMS_NAMED: usize = 3;
 /// How many vanished notes are named.
 const VANISHED_NAMED: usize = 5;
 /// How many columns of a note stand in a message.
@@ -89,19 +90,15 @@ impl<'a> Context<'a> {
 
     /// The notes of a shelf.
     pub(crate) fn notebook(&self, shelf: Shelf, spelling: Spelling) -> Notebook<'_> {
-        let configured = match shelf {
-            Shelf::Memories => self.config.memories.path.as_deref(),
-            Shelf::Guardrails => self.config.guardrails.path.as_deref(),
-        };
-        let path = self.project.shelf_file(shelf, configured, spelling);
-        let patience = self.patience();
+        let path = self.shelf_path(shelf, spelling);
         Notebook {
             shelf,
             log: self.project.log_of(&path),
+            catalogue: self.catalogue(spelling),
             path,
             surroundings: &self.project,
             clock: &self.clock,
-            patience,
+            patience: self.patience(),
         }
     }
 
@@ -123,20 +120,67 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Says what is wrong in a file that was read.
-    pub(crate) fn report_problems(&self, notebook: &Notebook<'_>, document: &Document<'_>) {
-        let hidden = document
-            .problems()
-            .iter()
-            .filter(|problem| problem.kind.hides_an_entry());
-        let shown = self.project.shown(&notebook.path);
-        let total = hidden.clone().count();
-        for problem in hidden.take(PROBLEMS_NAMED) {
-            let line = document.line_number(problem.at);
-            self.ui.warning(&format!("{shown}:{line}: {}.", problem.kind));
+    /// The index of all notes.
+    pub(crate) fn catalogue(&self, spelling: Spelling) -> CataloguePlace<'_> {
+        CataloguePlace {
+            database: self.project.index(),
+            shelves: [Shelf::Memories, Shelf::Guardrails]
+                .map(|shelf| (shelf, self.shelf_path(shelf, spelling)))
+                .to_vec(),
+            home: &self.project,
+            file_clock: &ProgramClock::Machine,
         }
-        if total > PROBLEMS_NAMED {
-            let more = count(total - PROBLEMS_NAMED, "more problem", "more problems");
+    }
+
+    fn shelf_path(&self, shelf: Shelf, spelling: Spelling) -> PathBuf {
+        let configured = match shelf {
+            Shelf::Memories => self.config.memories.path.as_deref(),
+            Shelf::Guardrails => self.config.guardrails.path.as_deref(),
+        };
+        self.project.shelf_file(shelf, configured, spelling)
+    }
+
+    /// Asks the catalogue about a shelf, and says what a reader should know about its file.
+    pub(crate) fn ask<T>(
+        &self,
+        notebook: &Notebook<'_>,
+        question: impl Fn(&Catalogue) -> Result<T, IndexError>,
+    ) -> Result<T, CommandError> {
+        self.ask_all(std::slice::from_ref(notebook), question)
+    }
+
+    /// The same for several shelves, of which there is at least one.
+    pub(crate) fn ask_all<T>(
+        &self,
+        notebooks: &[Notebook<'_>],
+        question: impl Fn(&Catalogue) -> Result<T, IndexError>,
+    ) -> Result<T, CommandError> {
+        let place = self.catalogue(Spelling::Own);
+        let place = notebooks.first().map_or(&place, |notebook| &notebook.catalogue);
+        let (answer, states) = Catalogue::ask(place, |catalogue| {
+            let states = notebooks
+                .iter()
+                .map(|notebook| catalogue.shelf(notebook.shelf).cloned());
+            Ok((question(catalogue)?, states.collect::<Vec<_>>()))
+        })?;
+        for (notebook, state) in notebooks.iter().zip(states) {
+            if let Some(state) = state {
+                self.report_problems(notebook, &state.problems);
+                self.report_findings(notebook, &notebook.look(state.stamp));
+            }
+        }
+        Ok(answer)
+    }
+
+    /// Says what is wrong in a file that was read.
+    pub(crate) fn report_problems(&self, notebook: &Notebook<'_>, problems: &Problems) {
+        let shown = self.project.shown(&notebook.path);
+        for (line, what) in &problems.named {
+            self.ui.warning(&format!("{shown}:{line}: {what}."));
+        }
+        let more = problems.total - problems.named.len();
+        if more > 0 {
+            let more = count(more, "more problem", "more problems");
             let command = notebook.shelf.words().command;
             self.ui
                 .warning(&format!("{shown} has {more}; `{command} validate` lists all."));

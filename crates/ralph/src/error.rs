@@ -4,6 +4,7 @@ use std::io;
 use std::process::ExitCode;
 
 use ralph_memory::capture::{NotebookError, Refusal};
+use ralph_memory::catalogue::CatalogueError;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
 use ralph_store::StoreError;
@@ -82,6 +83,12 @@ impl From<io::Error> for CommandError {
 
 impl From<FileError> for CommandError {
     fn from(error: FileError) -> Self {
+        Self::new(error.to_string())
+    }
+}
+
+impl From<CatalogueError> for CommandError {
+    fn from(error: CatalogueError) -> Self {
         Self::new(error.to_string())
     }
 }

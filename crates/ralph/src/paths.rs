@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{LogPlace, Surroundings};
+use ralph_memory::catalogue::CatalogueHome;
 use ralph_model::Shelf;
 use ralph_notes::{FileError, create_folder, lock_path, resolve, write_new_file};
-use ralph_store::NoteFile;
+use ralph_store::{NoteFile, Store};
 
 use crate::git::Worktree;
 
@@ -31,6 +32,8 @@ pub(crate) const ORCHESTRATOR_CONFIG: &str = "ralph.yml";
 const SCRATCHPAD: &str = "scratchpad.md";
 /// The facts.
 const DATABASE: &str = "progress.db";
+/// The search index.
+const INDEX: &str = "index.db";
 /// What git must not keep, from the project's root; the lock of each note file comes on top.
 pub(crate) const IGNORED: &[&str] = &[
     ".ralph/progress.db*",
@@ -126,6 +129,11 @@ impl Project {
         }
     }
 
+    /// The search index, which each worktree has for itself.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.root.join(RALPH).join(INDEX)
+    }
+
     /// The database of facts.
     pub(crate) fn database(&self) -> PathBuf {
         let shared = self.worktree.as_ref().map_or_else(
@@ -175,6 +183,15 @@ impl Surroundings for Project {
         let lines = ["/progress.db*", "/index.db*", "/runs/"].map(str::to_owned);
         write_ignore_file(folder, &lines);
         Ok(())
+    }
+}
+
+/// Where ralph keeps its facts it may keep an index too; a linked worktree, whose facts are in the main one, gets a folder
+/// for it.
+impl CatalogueHome for Project {
+    fn prepare_index(&self) -> bool {
+        let folder = self.root.join(RALPH);
+        Store::is_there(&self.database()) && self.prepare_database_folder(&folder).is_ok()
     }
 }
 

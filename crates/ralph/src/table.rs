@@ -25,8 +25,11 @@ pub(crate) enum Fit {
     Cut,
 }
 
+/// What is done to the text of a cut column before it is printed; it must not change how wide it is.
+pub(crate) type Paint<'a> = &'a dyn Fn(&str) -> String;
+
 /// The lines of a table, the first of them the titles. Without a width nothing is cut.
-pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usize>) -> Vec<String> {
+pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usize>, paint: Paint<'_>) -> Vec<String> {
     let natural: Vec<usize> = columns
         .iter()
         .enumerate()
@@ -40,10 +43,9 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usiz
         .collect();
     let widths = fit(columns, &natural, width);
     let titles: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
-    std::iter::once(&titles)
-        .chain(rows)
-        .map(|row| line(row, &widths))
-        .collect()
+    let titles = line(columns, &titles, &widths, &str::to_owned);
+    let rows = rows.iter().map(|row| line(columns, row, &widths, paint));
+    std::iter::once(titles).chain(rows).collect()
 }
 
 /// The width of each column; none for one that is left out.
@@ -89,15 +91,17 @@ fn fit(columns: &[Column], natural: &[usize], width: Option<usize>) -> Vec<Optio
     widths
 }
 
-fn line(row: &[String], widths: &[Option<usize>]) -> String {
+fn line(columns: &[Column], row: &[String], widths: &[Option<usize>], paint: Paint<'_>) -> String {
     let cells: Vec<String> = row
         .iter()
         .zip(widths)
-        .filter_map(|(cell, width)| {
+        .zip(columns)
+        .filter_map(|((cell, width), column)| {
             let width = (*width)?;
-            let mut cell = preview(cell, width);
-            cell.extend(std::iter::repeat_n(' ', width.saturating_sub(display_width(&cell))));
-            Some(cell)
+            let shown = preview(cell, width);
+            let gap = width.saturating_sub(display_width(&shown));
+            let shown = if column.fit == Fit::Cut { paint(&shown) } else { shown };
+            Some(shown + &" ".repeat(gap))
         })
         .collect();
     cells.join(GAP).trim_end().to_owned()
@@ -128,7 +132,7 @@ mod tests {
             ["b-22", "x", "short"],
         ];
         let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        lines(COLUMNS, &rows, width).join("\n")
+        lines(COLUMNS, &rows, width, &str::to_owned).join("\n")
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ralph_model::count;
 
 use crate::env;
 use crate::error::CommandError;
-use crate::table::{self, Column};
+use crate::table::{self, Column, Paint};
 
 /// The width of tables where nothing tells it.
 const DEFAULT_WIDTH: usize = 120;
@@ -33,6 +33,8 @@ pub(crate) enum Style {
     Strong,
     /// Something of less interest.
     Faint,
+    /// What was looked for.
+    Match,
     /// A failure.
     Error,
     /// Something to look at.
@@ -44,6 +46,7 @@ impl Style {
         match self {
             Self::Strong => "1",
             Self::Faint => "2",
+            Self::Match => "1;36",
             Self::Error => "1;31",
             Self::Warning => "1;33",
         }
@@ -112,7 +115,18 @@ impl Ui {
 
     /// Prints a table with a closing line.
     pub(crate) fn table(&self, columns: &[Column], rows: &[Vec<String>], closing: &str) -> Result<(), CommandError> {
-        let lines = table::lines(columns, rows, Some(self.width()));
+        self.table_with(columns, rows, closing, &str::to_owned)
+    }
+
+    /// The same, with the texts painted.
+    pub(crate) fn table_with(
+        &self,
+        columns: &[Column],
+        rows: &[Vec<String>],
+        closing: &str,
+        paint: Paint<'_>,
+    ) -> Result<(), CommandError> {
+        let lines = table::lines(columns, rows, Some(self.width()), paint);
         let mut text = String::new();
         for (index, line) in lines.iter().enumerate() {
             if index == 0 {

@@ -5,5 +5,5 @@ mod prime;
 mod tail;
 
 pub use pack::{Item, Packed, Sizes, pack};
-pub use prime::{PrimeFormat, Primed, prime};
+pub use prime::{Occasion, PrimeFormat, Primed, prime};
 pub use tail::{Tail, tail};

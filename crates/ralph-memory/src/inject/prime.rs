@@ -1,12 +1,21 @@
 //! Notes for the beginning of a session: the most fitting ones, whole, within a budget.
 
-use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
 
-use ralph_model::{Budget, Note, Shelf};
-use ralph_notes::{Document, entry_text};
+use ralph_model::{Budget, NoteOrSign, Shelf};
+use ralph_notes::entry_text;
+use ralph_store::index::{Age, IndexError};
 
-use super::pack::{Item, Sizes, pack};
-use crate::recall::{Hit, Recalled, Wanted, recall};
+use super::pack::{Item, Packed, Sizes, pack};
+use crate::catalogue::Catalogue;
+use crate::recall::{Newest, Question, Reach, Superseded, Wanted, recall};
+
+/// How many notes that fit a text go before the others.
+const MOST_FITTING: usize = 200;
+/// So many more notes of a kind than the budget holds are looked at: one that does not fit is passed over, and a later one
+/// may be shorter.
+const LOOK_BEYOND: usize = 32;
 
 /// How the notes are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +24,21 @@ pub enum PrimeFormat {
     Markdown,
     /// As an array of objects.
     Json,
+}
+
+/// What is wanted for the beginning of a session.
+#[derive(Debug, Clone, Copy)]
+pub struct Occasion<'a> {
+    /// The shelf.
+    pub shelf: Shelf,
+    /// Which notes are wanted.
+    pub wanted: &'a Wanted,
+    /// The text that they should fit.
+    pub about: Option<&'a str>,
+    /// How much room there is.
+    pub budget: Budget,
+    /// How they are written.
+    pub format: PrimeFormat,
 }
 
 /// Notes that were chosen.
@@ -28,64 +52,77 @@ pub struct Primed {
     pub left_out: usize,
 }
 
+/// A note that may be chosen.
+struct Choice {
+    age: Age,
+    /// The section it stands in.
+    group: usize,
+    /// As it is written.
+    text: String,
+}
+
 /// Chooses notes for a budget: those that fit the text best or, without one, the newest. Superseded ones never stand.
 ///
 /// # Errors
-/// When the notes cannot be written as JSON.
-pub fn prime(
-    document: &Document<'_>,
-    wanted: &Wanted,
-    about: Option<&str>,
-    budget: Budget,
-    format: PrimeFormat,
-) -> Result<Primed, serde_json::Error> {
-    let Recalled { matching, rest } = recall(document, wanted, about);
-    let hits: Vec<Hit> = matching.into_iter().chain(rest).collect();
-    let rendered = hits
+/// When the index cannot be read.
+pub fn prime(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Primed, IndexError> {
+    let choices = preferred(catalogue, occasion)?;
+    let total = catalogue.count(&newest(occasion, None))?.max(choices.len());
+    let groups = groups(occasion.shelf);
+    let items: Vec<Item> = choices
         .iter()
-        .map(|hit| render(&hit.note, format))
-        .collect::<Result<Vec<String>, _>>()?;
-    let kinds = document.shelf().kinds();
-    let items: Vec<Item> = hits
-        .iter()
-        .zip(&rendered)
-        .map(|(hit, text)| Item {
-            group: kinds.iter().position(|kind| *kind == hit.note.kind).unwrap_or_default(),
-            size: text.chars().count(),
+        .map(|choice| Item {
+            group: choice.group,
+            size: choice.text.chars().count(),
         })
         .collect();
-    let headings: Vec<usize> = kinds
+    let headings: Vec<usize> = groups
         .iter()
-        .map(|kind| heading(kind.section(), format).chars().count())
+        .map(|group| heading(group.section, occasion.format).chars().count())
         .collect();
-    let (before, after) = frame(document.shelf(), format);
+    let (before, after) = frame(occasion.shelf, occasion.format);
     let sizes = Sizes {
         frame: before.len() + after.len(),
         group: &headings,
-        note: left_out_note(hits.len(), format).len(),
+        note: left_out_note(total, occasion.format).len(),
     };
-    let packed = pack(&items, &sizes, budget);
-    let left_out = hits.len() - packed.chosen.len();
+    let mut packed = pack(&items, &sizes, occasion.budget);
+    if total > choices.len() && packed.chosen.len() == choices.len() {
+        // There are more than were looked at, so the note that says so needs its room.
+        packed = pack_with_note(&items, &sizes, occasion.budget);
+    }
+    Ok(written(&choices, &packed, total, occasion))
+}
+
+/// Packs items as if one more stood behind them that never fits.
+fn pack_with_note(items: &[Item], sizes: &Sizes<'_>, budget: Budget) -> Packed {
+    let never = Item {
+        group: 0,
+        size: usize::MAX / 2,
+    };
+    let items: Vec<Item> = items.iter().copied().chain([never]).collect();
+    pack(&items, sizes, budget)
+}
+
+fn written(choices: &[Choice], packed: &Packed, total: usize, occasion: &Occasion<'_>) -> Primed {
+    let format = occasion.format;
+    let chosen: HashSet<usize> = packed.chosen.iter().copied().collect();
     let mut text = String::new();
-    for (group, kind) in kinds.iter().enumerate() {
-        let mut of_kind: Vec<usize> = packed
-            .chosen
+    for (group, section) in groups(occasion.shelf).iter().enumerate() {
+        let mut of_group: Vec<&Choice> = choices
             .iter()
-            .copied()
-            .filter(|position| items.get(*position).is_some_and(|item| item.group == group))
+            .enumerate()
+            .filter(|(position, choice)| choice.group == group && chosen.contains(position))
+            .map(|(_, choice)| choice)
             .collect();
         // Within a section the oldest stands first, as in the file.
-        of_kind.sort_by_key(|position| hits.get(*position).map(|hit| Reverse(hit.age)));
-        if !of_kind.is_empty() {
-            text.push_str(&heading(kind.section(), format));
+        of_group.sort_by(|one, other| one.age.cmp(&other.age));
+        if !of_group.is_empty() {
+            text.push_str(&heading(section.section, format));
         }
-        text.extend(
-            of_kind
-                .iter()
-                .filter_map(|position| rendered.get(*position))
-                .map(String::as_str),
-        );
+        text.extend(of_group.iter().map(|choice| choice.text.as_str()));
     }
+    let (before, after) = frame(occasion.shelf, format);
     if format == PrimeFormat::Json && text.is_empty() {
         text = "[]\n".to_owned();
     } else if format == PrimeFormat::Json {
@@ -93,22 +130,113 @@ pub fn prime(
     } else if !text.is_empty() {
         text = format!("{before}{text}{after}");
     }
+    let left_out = total - chosen.len();
     if left_out > 0 && packed.note_fits {
         let note = left_out_note(left_out, format);
         text.push_str(if text.is_empty() { note.trim_start() } else { &note });
     }
-    Ok(Primed {
+    Primed {
         text,
-        shown: packed.chosen.len(),
+        shown: chosen.len(),
         left_out,
-    })
+    }
 }
 
-fn render(note: &Note, format: PrimeFormat) -> Result<String, serde_json::Error> {
-    Ok(match format {
-        PrimeFormat::Markdown => format!("\n{}", entry_text(note)),
-        PrimeFormat::Json => format!("\n  {},", serde_json::to_string(note)?),
-    })
+/// The notes that may be chosen, in the order of preference: those that fit the text, then the newest.
+fn preferred(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Vec<Choice>, IndexError> {
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut choices = Vec::new();
+    if let Some(text) = occasion.about {
+        let question = Question {
+            text,
+            shelves: &[occasion.shelf],
+            wanted: occasion.wanted,
+            reach: Reach::Best(MOST_FITTING),
+        };
+        for hit in recall(catalogue, &question)?.hits {
+            taken.insert(hit.item.id().to_owned());
+            choices.push(Choice::of(&hit.item, hit.age, occasion));
+        }
+    }
+    let mut rest = Vec::new();
+    for group in groups(occasion.shelf) {
+        let mut room = occasion.budget;
+        let mut beyond = 0;
+        catalogue.walk(&newest(occasion, Some(group.kind)), |item, age| {
+            if !taken.contains(item.id()) {
+                let choice = Choice::of(&item, age, occasion);
+                if !room.take(choice.text.chars().count()) {
+                    beyond += 1;
+                }
+                rest.push(choice);
+            }
+            if beyond > LOOK_BEYOND {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+    }
+    rest.sort_by(|one, other| other.age.cmp(&one.age));
+    choices.extend(rest);
+    Ok(choices)
+}
+
+fn newest<'a>(occasion: &Occasion<'a>, kind: Option<&'a str>) -> Newest<'a> {
+    Newest {
+        shelf: occasion.shelf,
+        kind,
+        wanted: occasion.wanted,
+        superseded: Superseded::Hidden,
+    }
+}
+
+/// A section of what is written.
+struct Group {
+    section: &'static str,
+    /// The word for the kind of what stands in it.
+    kind: &'static str,
+}
+
+/// The sections of a shelf in their order; the Signs of old guardrails stand last.
+fn groups(shelf: Shelf) -> Vec<Group> {
+    let kinds = shelf.kinds().iter().map(|kind| Group {
+        section: kind.section(),
+        kind: kind.word(),
+    });
+    let signs = (shelf == Shelf::Guardrails).then_some(Group {
+        section: "Signs",
+        kind: NoteOrSign::SIGN,
+    });
+    kinds.chain(signs).collect()
+}
+
+impl Choice {
+    fn of(item: &NoteOrSign, age: Age, occasion: &Occasion<'_>) -> Self {
+        let kind = item.note().map_or(NoteOrSign::SIGN, |note| note.kind.word());
+        let text = match occasion.format {
+            PrimeFormat::Markdown => format!("\n{}", lines(item)),
+            // What has only texts in it can always be written.
+            PrimeFormat::Json => format!("\n  {},", serde_json::to_string(item).unwrap_or_default()),
+        };
+        Self {
+            group: groups(occasion.shelf)
+                .iter()
+                .position(|group| group.kind == kind)
+                .unwrap_or_default(),
+            text,
+            age,
+        }
+    }
+}
+
+/// The lines of a note or Sign, the last of them ended.
+fn lines(item: &NoteOrSign) -> String {
+    match item {
+        NoteOrSign::Note(note) => entry_text(note),
+        NoteOrSign::Sign { lines, .. } if lines.ends_with('\n') => lines.clone(),
+        NoteOrSign::Sign { lines, .. } => format!("{lines}\n"),
+    }
 }
 
 fn heading(section: &str, format: PrimeFormat) -> String {

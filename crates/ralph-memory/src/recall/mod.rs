@@ -1,91 +1,132 @@
 //! Recall: finding notes again.
+//!
+//! The index gives candidates by the words that tell most, `score` weighs each against the whole question, and `choose`
+//! decides what of it is shown: near-duplicates once, of several on the same subject the newest first.
 
-mod rank;
+mod candidates;
+mod choose;
+mod forgive;
+mod question;
+mod score;
+mod shelves;
+mod wanted;
 
 use std::collections::HashSet;
 
-use jiff::civil::Date;
-use ralph_model::{Extra, Note, NoteKind, Tags};
-use ralph_notes::{Document, Entry};
+use ralph_model::{NoteOrSign, Shelf};
+use ralph_store::index::{Age, IndexError, Words};
 
-use rank::rank;
+pub use score::Score;
+pub use shelves::{Newest, Superseded};
+pub use wanted::Wanted;
 
-/// Which notes are wanted. Empty parts let everything through.
+use crate::catalogue::{Catalogue, source_name};
+use candidates::candidates;
+use choose::choose;
+use question::Terms;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The text; any text whatever.
+    pub text: &'a str,
+    /// The shelves to look on.
+    pub shelves: &'a [Shelf],
+    /// Which notes are wanted.
+    pub wanted: &'a Wanted,
+    /// How far to look.
+    pub reach: Reach,
+}
+
+/// How far to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// For the best so many.
+    Best(usize),
+    /// For everything that shares a word that tells something.
+    All,
+}
+
+/// What was found, best first.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
-    /// Only these kinds.
-    pub kinds: Vec<NoteKind>,
-    /// Only notes with one of these tags.
-    pub tags: Tags,
-    /// Only notes of this day or later.
-    pub since: Option<Date>,
+pub struct Answer {
+    /// The notes.
+    pub hits: Vec<Hit>,
+    /// Words of the question that nothing held, with the words that were taken for them.
+    pub forgiven: Vec<(String, String)>,
+    /// The terms that were looked for.
+    pub terms: HashSet<String>,
 }
 
-impl Wanted {
-    /// Whether an entry is wanted.
-    #[must_use]
-    pub fn matches(&self, document: &Document<'_>, entry: &Entry) -> bool {
-        (self.kinds.is_empty() || self.kinds.contains(&entry.kind))
-            && self.since.is_none_or(|since| document.created(entry) >= since)
-            && (self.tags.is_empty() || document.tags(entry).match_any(&self.tags))
-    }
-}
-
-/// The wanted notes: those that share words with a text, best first, then the rest, newest first. A note that a later one
-/// supersedes is never among them.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Recalled {
-    /// Notes that share words with the text; none without one.
-    pub matching: Vec<Hit>,
-    /// All others.
-    pub rest: Vec<Hit>,
-}
-
-/// A note that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Something that was found.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
-    /// The note.
-    pub note: Note,
-    /// Its place among all that are wanted, 0 for the newest.
-    pub age: usize,
+    /// What was found.
+    pub item: NoteOrSign,
+    /// The shelf it stands on.
+    pub shelf: Shelf,
+    /// Its age.
+    pub age: Age,
+    /// How well it fits, and why.
+    pub score: Score,
 }
 
-/// Finds the wanted notes.
-#[must_use]
-pub fn recall(document: &Document<'_>, wanted: &Wanted, about: Option<&str>) -> Recalled {
-    let replaced = superseded(document);
-    let mut newest: Vec<&Entry> = document.oldest_first();
-    newest.reverse();
-    let mut hits: Vec<Option<Hit>> = newest
-        .into_iter()
-        .filter(|entry| wanted.matches(document, entry) && !replaced.contains(document.id(entry)))
-        .filter_map(|entry| document.note(entry))
-        .enumerate()
-        .map(|(age, note)| Some(Hit { note, age }))
-        .collect();
-    let order = about.map_or_else(Vec::new, |about| {
-        let texts: Vec<String> = hits
-            .iter()
-            .flatten()
-            .map(|hit| format!("{} {}", hit.note.content, hit.note.tags))
-            .collect();
-        rank(about, &texts)
-    });
-    let matching = order
-        .into_iter()
-        .filter_map(|position| hits.get_mut(position).and_then(Option::take))
-        .collect();
-    Recalled {
-        matching,
-        rest: hits.into_iter().flatten().collect(),
+impl Answer {
+    /// Where in a text the words stand that were looked for.
+    #[must_use]
+    pub fn places_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
+        Words::default().places(text, |term| self.terms.contains(term))
     }
 }
 
-/// The ids of the notes that a later one replaces.
-fn superseded(document: &Document<'_>) -> HashSet<String> {
-    document
-        .entries()
-        .iter()
-        .filter_map(|entry| document.extra(entry).get(Extra::SUPERSEDES).map(str::to_owned))
-        .collect()
+/// Finds what fits a question.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn recall(catalogue: &Catalogue, question: &Question<'_>) -> Result<Answer, IndexError> {
+    let index = &catalogue.index;
+    let mut terms = Terms::of(index, question.text)?;
+    let mut answer = ask(catalogue, question, &terms)?;
+    if answer.hits.is_empty() {
+        let forgiven = forgive::forgive(index, &mut terms)?;
+        if !forgiven.is_empty() {
+            answer = ask(catalogue, question, &terms)?;
+            answer.forgiven = forgiven;
+        }
+    }
+    answer.terms = terms.all();
+    Ok(answer)
+}
+
+fn ask(catalogue: &Catalogue, question: &Question<'_>, terms: &Terms) -> Result<Answer, IndexError> {
+    let index = &catalogue.index;
+    let candidates = candidates(index, question, terms)?;
+    let totals = index.totals()?;
+    let scored = candidates
+        .into_iter()
+        .map(|outline| (score::score(terms, &totals, &outline), outline))
+        .filter(|(score, _)| score.total() > 0.0)
+        .collect();
+    let most = match question.reach {
+        Reach::Best(most) => most,
+        Reach::All => usize::MAX,
+    };
+    let numbers = index.source_numbers()?;
+    let shelf_of = |source: i64| {
+        let named = |shelf: &&Shelf| numbers.get(source_name(**shelf)) == Some(&source);
+        question.shelves.iter().find(named).copied().unwrap_or(Shelf::Memories)
+    };
+    let hits = choose(index, terms, scored, most)?
+        .into_iter()
+        .map(|chosen| Hit {
+            shelf: shelf_of(chosen.source),
+            item: chosen.item,
+            age: chosen.age,
+            score: chosen.score,
+        })
+        .collect();
+    Ok(Answer {
+        hits,
+        ..Answer::default()
+    })
 }

@@ -29,6 +29,12 @@ impl Store {
         }))
     }
 
+    /// Whether there is a database of ours. Only its header is looked at.
+    #[must_use]
+    pub fn is_there(path: &Path) -> bool {
+        open::is_ours(path)
+    }
+
     /// Opens the database, and makes it where there is none; its folder must exist.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ pub(crate) mod init;
 pub(crate) mod memory;
 pub(crate) mod notes;
 mod overview;
+pub(crate) mod recall;
 pub(crate) mod remember;
 pub(crate) mod scratchpad;
 
@@ -24,6 +25,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
     match command {
         None => overview::cmd_overview(&project()?)?,
         Some(Command::Remember(args)) => remember::cmd_remember(&project()?, args)?,
+        Some(Command::Recall(args)) => recall::cmd_recall(&project()?, &args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
         Some(Command::Demo(args)) => demo::cmd_demo(ui, &args)?,
         Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,

@@ -1,5 +1,6 @@
 //! `ralph` alone: how things stand, and the next sensible command.
 
+use ralph_memory::catalogue::Problems;
 use ralph_model::{Shelf, count};
 use ralph_store::{KnownNote, NoteAction};
 
@@ -13,8 +14,8 @@ pub(crate) fn cmd_overview(context: &Context<'_>) -> Result<(), CommandError> {
     let notebook = context.notebook(Shelf::Memories, Spelling::Own);
     let reading = notebook.read()?;
     let document = reading.document();
-    context.report_problems(&notebook, &document);
-    context.report_findings(&notebook, &notebook.look(&reading));
+    context.report_problems(&notebook, &Problems::of(&document));
+    context.report_findings(&notebook, &notebook.look(reading.stamp()));
     let root = context.project.root.display();
     let mut text = format!("{}  {root}\n", ui.paint(Style::Strong, "Project"));
     let total = document.entries().len();

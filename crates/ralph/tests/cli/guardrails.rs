@@ -135,13 +135,13 @@ fn hints_and_warnings_name_the_command_of_the_shelf() {
     --- stdout
     No guardrails yet.
     --- stderr
-    Warning: 1 note is gone from .agent/guardrails.md without having been deleted; an old version of the file may have been saved over it.
-      decision-1737372000-910a  kept
-    Hint: `ralph guardrails restore ID` brings one back, `ralph guardrails restore --list` lists them.
     Warning: .agent/guardrails.md:2: "fix-a" is not a valid id, so this block is not read.
     Warning: .agent/guardrails.md:4: "fix-b" is not a valid id, so this block is not read.
     Warning: .agent/guardrails.md:6: "fix-c" is not a valid id, so this block is not read.
     Warning: .agent/guardrails.md has 1 more problem; `ralph guardrails validate` lists all.
+    Warning: 1 note is gone from .agent/guardrails.md without having been deleted; an old version of the file may have been saved over it.
+      decision-1737372000-910a  kept
+    Hint: `ralph guardrails restore ID` brings one back, `ralph guardrails restore --list` lists them.
     "#);
 }
 

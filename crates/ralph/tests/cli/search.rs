@@ -12,10 +12,9 @@ fn words_are_found_in_texts_and_tags() {
     --- stdout
     ID                   TYPE      CREATED     TAGS               MEMORY
     mem-1737300000-e5f6  fix       2025-01-19  docker, Database   ECONNREFUSED on port 5432: the database is down
-    mem-1736000000-g7h8  context   2025-01-04                     The billing service belongs to team Falcon.
     mem-1700000000-c3d4  decision  2023-11-14  storage, database  Chose SQLite for events: one file, no server
 
-    Showing 3 memories
+    Showing 2 memories
     ");
     assert_eq!(ids(&env, &["memory", "search", "http"]), ["mem-1737372000-a1b2"]);
 }
@@ -65,7 +64,9 @@ fn nothing_found_is_a_sentence_and_json_an_empty_list() {
 #[test]
 fn ten_are_shown_unless_all_are_asked_for() {
     let env = env();
-    let entries: String = (0..12).map(|n| format!("### mem-{n}-0000\n> same words\n")).collect();
+    let entries: String = (0..12)
+        .map(|n| format!("### mem-{n}-0000\n> same words, number {n}\n"))
+        .collect();
     env.write(MEMORIES, entries);
     assert_eq!(ids(&env, &["memory", "search", "words"]).len(), 10);
     assert_eq!(ids(&env, &["memory", "search", "words", "--all"]).len(), 12);

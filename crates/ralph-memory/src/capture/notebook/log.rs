@@ -5,10 +5,13 @@ use std::path::Path;
 
 use ralph_model::{FileStamp, Note};
 use ralph_notes::{Document, LockedFile, Patches, UpdateError, Updated, read_file, read_mark, resolve};
+use ralph_store::index::Change;
 use ralph_store::{FileRecord, NoteAction, NoteChange, Store, StoreError, Wait};
 
 use super::compare::{Head, compare};
-use super::{Findings, History, Notebook, NotebookError, Reading, Stored};
+use crate::catalogue::{Made, follow};
+
+use super::{Findings, History, Notebook, NotebookError, Stored};
 
 /// An edit of a document: the patches, and what they do to which notes.
 #[derive(Debug)]
@@ -16,12 +19,15 @@ pub(super) struct Edit {
     pub(super) patches: Patches,
     pub(super) action: NoteAction,
     pub(super) notes: Vec<Note>,
+    /// The same for the index, where single entries say it all.
+    pub(super) entries: Option<Vec<Change>>,
 }
 
 impl Edit {
     /// An edit of one note. What changes nothing is no version of its own.
     pub(super) fn of_one(patches: Patches, action: NoteAction, note: Note) -> Self {
         Self {
+            entries: None,
             notes: if patches.is_empty() { Vec::new() } else { vec![note] },
             patches,
             action,
@@ -35,6 +41,7 @@ impl Default for Edit {
             patches: Patches::none(),
             action: NoteAction::Edited,
             notes: Vec::new(),
+            entries: None,
         }
     }
 }
@@ -45,22 +52,22 @@ impl Notebook<'_> {
     /// Readers call it, so it does not wait for long and makes at most the lock file: where the log is missing, busy or
     /// unreadable there are no findings, and the next change looks again.
     #[must_use]
-    pub fn look(&self, reading: &Reading) -> Findings {
-        self.try_look(reading).unwrap_or_default()
+    pub fn look(&self, stamp: Option<FileStamp>) -> Findings {
+        self.try_look(stamp).unwrap_or_default()
     }
 
-    fn try_look(&self, reading: &Reading) -> Option<Findings> {
+    fn try_look(&self, found: Option<FileStamp>) -> Option<Findings> {
         let file = resolve(&self.path).ok()?;
         let head = self.surroundings.head();
         // The usual case: everything is as the last writer left it, and the database need not be opened.
-        if let Some(stamp) = reading.stamp
+        if let Some(stamp) = found
             && read_mark(&file) == Some(self.mark(&stamp, head.as_deref()))
         {
             return None;
         }
         let mut store = Store::open_existing(&self.log.database, Wait::Brief).ok()??;
         let record = store.note_file(&self.log.file).ok()??;
-        if reading.stamp == Some(record.stamp) && head == record.head {
+        if found == Some(record.stamp) && head == record.head {
             return None;
         }
         // A writer that holds the lock may be between the file and the log; it looks for itself.
@@ -124,11 +131,27 @@ impl Notebook<'_> {
             }
             Err(error) => (History::NotRecorded(error), Findings::default()),
         };
+        self.catalogue_follows(&updated, &made);
         Ok(Stored {
             notes: made.notes,
             history,
             findings,
         })
+    }
+
+    fn catalogue_follows(&self, updated: &Updated, made: &Edit) {
+        let Some(written) = updated.written else { return };
+        follow(
+            &self.catalogue,
+            &Made {
+                shelf: self.shelf,
+                read: updated.read.filter(|_| !updated.overtaken),
+                written,
+                before: &updated.before,
+                patches: &made.patches,
+                changes: made.entries.as_deref(),
+            },
+        );
     }
 
     fn make_log(&self) -> Result<Store, StoreError> {

@@ -48,6 +48,7 @@ impl Notebook<'_> {
             Ok(Edit {
                 patches: document.migrate(&signs),
                 action: NoteAction::Added,
+                entries: None,
                 notes: signs.into_iter().map(|(_, note)| note).collect(),
             })
         })?;

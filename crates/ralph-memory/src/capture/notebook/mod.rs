@@ -22,6 +22,7 @@ pub use operations::Start;
 pub use promote::Promoted;
 
 use crate::capture::SecretPolicy;
+use crate::catalogue::CataloguePlace;
 
 /// Where the log of a file is kept.
 #[derive(Debug, Clone)]
@@ -58,6 +59,8 @@ pub struct Notebook<'a> {
     pub path: PathBuf,
     /// Where its log is kept.
     pub log: LogPlace,
+    /// The index that its changes are taken along into.
+    pub catalogue: CataloguePlace<'a>,
     /// The project around it.
     pub surroundings: &'a dyn Surroundings,
     /// The present moment.
@@ -121,6 +124,12 @@ impl Reading {
     #[must_use]
     pub fn document(&self) -> Document<'_> {
         Document::parse(self.shelf, &self.bytes)
+    }
+
+    /// What the file system said of the file; none where there is none.
+    #[must_use]
+    pub fn stamp(&self) -> Option<FileStamp> {
+        self.stamp
     }
 
     /// Whether the file is there.

@@ -1,10 +1,12 @@
 //! What can be done to notes: add, edit, delete, start anew. Whatever is written passes the gate here.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use ralph_model::{Entropy, Extra, Note, NoteId, NoteKind};
 use ralph_notes::{Document, Entry, Patches, link_beside, resolve};
+use ralph_store::index::{Change, Neighbours};
 use ralph_store::{NoteAction, Store};
 
 use super::log::Edit;
@@ -53,6 +55,7 @@ impl Notebook<'_> {
             Ok(Edit {
                 patches: document.add(&missing),
                 action: NoteAction::Added,
+                entries: added(document, &missing),
                 notes,
             })
         })
@@ -73,7 +76,9 @@ impl Notebook<'_> {
             let entry = self.select(document, selector)?;
             let old = self.note_at(document, entry)?;
             let new = pass_changes(&old, edit(&old)?, secrets)?;
-            Ok(Edit::of_one(document.change(entry, &new), NoteAction::Edited, new))
+            let stays = (old.kind == new.kind).then(|| vec![Change::Edited(new.clone())]);
+            let edit = Edit::of_one(document.change(entry, &new), NoteAction::Edited, new);
+            Ok(Edit { entries: stays, ..edit })
         })
     }
 
@@ -101,6 +106,7 @@ impl Notebook<'_> {
             Ok(Edit {
                 patches: document.delete(&entries),
                 action: NoteAction::Deleted,
+                entries: Some(resolved.iter().cloned().map(Change::Removed).collect()),
                 notes,
             })
         })
@@ -134,6 +140,7 @@ impl Notebook<'_> {
             Ok(Edit {
                 patches: Patches::whole(document.bytes(), self.shelf.template().into_bytes()),
                 action: NoteAction::Deleted,
+                entries: None,
                 notes,
             })
         })?;
@@ -191,6 +198,28 @@ impl Notebook<'_> {
             second += 1;
         }
     }
+}
+
+/// What new notes are to the index: each stands after the one before it of its kind.
+fn added(document: &Document<'_>, notes: &[Note]) -> Option<Vec<Change>> {
+    let mut last_of_kind: HashMap<NoteKind, String> = HashMap::new();
+    notes
+        .iter()
+        .map(|note| {
+            let (before, after) = document.neighbours_of_new(note.kind)?;
+            let before = last_of_kind
+                .insert(note.kind, note.id.to_string())
+                .or(before.map(str::to_owned));
+            let between = Neighbours {
+                before,
+                after: after.map(str::to_owned),
+            };
+            Some(Change::Added {
+                note: note.clone(),
+                between,
+            })
+        })
+        .collect()
 }
 
 /// Passes a draft through the gate.

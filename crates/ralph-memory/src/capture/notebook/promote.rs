@@ -58,6 +58,7 @@ impl Notebook<'_> {
                 Ok(Edit {
                     patches: document.delete(&[entry]),
                     action: NoteAction::Deleted,
+                    entries: None,
                     notes: vec![note],
                 })
             })
@@ -119,6 +120,7 @@ impl Notebook<'_> {
             Ok(Edit {
                 patches: document.add(std::slice::from_ref(&memory)),
                 action: NoteAction::Added,
+                entries: None,
                 notes: vec![memory],
             })
         })?;

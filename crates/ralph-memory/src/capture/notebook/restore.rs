@@ -71,6 +71,7 @@ impl Notebook<'_> {
             Ok(Edit {
                 patches: document.add(&wanted),
                 action: NoteAction::Restored,
+                entries: None,
                 notes: wanted.clone(),
             })
         })

@@ -2,10 +2,10 @@
 
 use clap::{Args, ValueEnum};
 use ralph_memory::capture::Notebook;
-use ralph_memory::inject::{PrimeFormat, prime};
+use ralph_memory::inject::{Occasion, PrimeFormat, prime};
 use ralph_model::{Budget, Tokens, count};
 
-use crate::commands::notes::{FilterArgs, Memories, first_day, read};
+use crate::commands::notes::{FilterArgs, Memories, first_day};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -45,9 +45,6 @@ enum Format {
 }
 
 pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &PrimeArgs) -> Result<(), CommandError> {
-    let reading = read(context, notebook)?;
-    let document = reading.document();
-    context.report_problems(notebook, &document);
     let configured = &context.config.memories.filter;
     let mut wanted = args.filter.wanted(context);
     if wanted.kinds.is_empty() {
@@ -64,8 +61,14 @@ pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &P
     } else {
         PrimeFormat::Markdown
     };
-    let budget = Budget::of(Tokens(args.budget));
-    let primed = prime(&document, &wanted, args.about.as_deref(), budget, format)?;
+    let occasion = Occasion {
+        shelf: notebook.shelf,
+        wanted: &wanted,
+        about: args.about.as_deref(),
+        budget: Budget::of(Tokens(args.budget)),
+        format,
+    };
+    let primed = context.ask(notebook, |catalogue| prime(catalogue, &occasion))?;
     if primed.left_out > 0 {
         let left_out = count(primed.left_out, "note did", "notes did");
         context

@@ -1,8 +1,8 @@
 //! What can stand in a list: a note, or a guardrail in the old form.
 
-use ralph_model::Note;
-use ralph_notes::{Document, Sign, entry_text};
-use serde::{Serialize, Serializer};
+use ralph_model::{Note, NoteOrSign};
+use ralph_notes::entry_text;
+use serde::Serialize;
 
 /// Something that can be listed and shown.
 pub(crate) trait Listed: Serialize {
@@ -53,41 +53,15 @@ impl Listed for Note {
     }
 }
 
-/// A note, or a guardrail in the old form, which has no kind, no tags and no day.
-#[derive(Debug)]
-pub(crate) enum NoteOrSign {
-    Note(Note),
-    Sign {
-        id: String,
-        text: String,
-        /// Its lines in the file.
-        lines: String,
-    },
-}
-
-impl NoteOrSign {
-    /// A Sign as it stands in its file.
-    pub(crate) fn sign(document: &Document<'_>, sign: Sign) -> Self {
-        Self::Sign {
-            text: sign.text(),
-            lines: document.sign_lines(&sign),
-            id: sign.id,
-        }
-    }
-}
-
 impl Listed for NoteOrSign {
     fn id(&self) -> &str {
-        match self {
-            Self::Note(note) => Listed::id(note),
-            Self::Sign { id, .. } => id,
-        }
+        Self::id(self)
     }
 
     fn kind(&self) -> &str {
         match self {
             Self::Note(note) => Listed::kind(note),
-            Self::Sign { .. } => "sign",
+            Self::Sign { .. } => Self::SIGN,
         }
     }
 
@@ -113,10 +87,7 @@ impl Listed for NoteOrSign {
     }
 
     fn content(&self) -> String {
-        match self {
-            Self::Note(note) => Listed::content(note),
-            Self::Sign { text, .. } => text.clone(),
-        }
+        Self::content(self).to_owned()
     }
 
     fn markdown(&self) -> String {
@@ -125,23 +96,5 @@ impl Listed for NoteOrSign {
             Self::Sign { lines, .. } if lines.ends_with('\n') => lines.clone(),
             Self::Sign { lines, .. } => format!("{lines}\n"),
         }
-    }
-}
-
-/// A Sign has the keys of a note, so that whoever reads the list finds what they look for.
-impl Serialize for NoteOrSign {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        use serde::ser::SerializeStruct;
-        let (id, text) = match self {
-            Self::Note(note) => return note.serialize(serializer),
-            Self::Sign { id, text, .. } => (id, text),
-        };
-        let mut object = serializer.serialize_struct("Sign", 5)?;
-        object.serialize_field("id", id)?;
-        object.serialize_field("memory_type", self.kind())?;
-        object.serialize_field("content", text)?;
-        object.serialize_field::<[&str]>("tags", &[])?;
-        object.serialize_field("created", &None::<&str>)?;
-        object.end()
     }
 }

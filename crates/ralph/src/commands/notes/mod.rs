@@ -3,6 +3,7 @@
 mod add;
 mod delete;
 mod edit;
+pub(crate) mod found;
 mod list;
 mod listed;
 mod restore;
@@ -123,11 +124,8 @@ impl<S: OnShelf> FilterArgs<S> {
             kinds: self.kinds.clone(),
             tags: self.tags.clone().unwrap_or_default(),
             since: self.recent.map(|days| first_day(context, days)),
+            ..Wanted::default()
         }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.kinds.is_empty() && self.tags.is_none() && self.recent.is_none()
     }
 }
 
@@ -183,6 +181,6 @@ pub(crate) fn read(
     notebook: &Notebook<'_>,
 ) -> Result<ralph_memory::capture::Reading, CommandError> {
     let reading = notebook.read()?;
-    context.report_findings(notebook, &notebook.look(&reading));
+    context.report_findings(notebook, &notebook.look(reading.stamp()));
     Ok(reading)
 }

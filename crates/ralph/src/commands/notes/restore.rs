@@ -84,7 +84,7 @@ fn list(context: &Context<'_>, notebook: &Notebook<'_>, format: Format) -> Resul
         Format::Table => {
             let rows: Vec<Vec<String>> = gone.iter().map(row).collect();
             let words = notebook.shelf.words();
-            let columns = view::with_text(&COLUMNS, notebook.shelf);
+            let columns = view::with_text(&COLUMNS, view::text_column(notebook.shelf));
             context
                 .ui
                 .table(&columns, &rows, &showing(rows.len(), words.one, words.many))

@@ -2,24 +2,21 @@
 
 use clap::Args;
 use ralph_memory::capture::Notebook;
-use ralph_memory::recall::recall;
-use ralph_model::Note;
+use ralph_memory::recall::{Newest, Question, Superseded, recall};
 
+use super::found::{FoundArgs, Nouns};
 use super::{
-    FilterArgs, OnShelf, read,
+    FilterArgs, OnShelf,
     view::{self, Nothing},
 };
-use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-
-/// How many results are shown unless all are asked for.
-const SHOWN: usize = 10;
 
 /// Find notes by words, best first
 #[derive(Debug, Args)]
 #[command(after_help = S::examples("Examples:
   {ralph} search \"database migration\"
+  {ralph} search \"ECONNREFUSED 5432\" --explain
   {ralph} search --type fix --tags docker"))]
 pub(crate) struct SearchArgs<S: OnShelf> {
     /// Words to look for in texts and tags; any text is fine
@@ -27,11 +24,8 @@ pub(crate) struct SearchArgs<S: OnShelf> {
     query: Option<String>,
     #[command(flatten)]
     filter: FilterArgs<S>,
-    /// Show all results, not only the best 10
-    #[arg(long)]
-    all: bool,
     #[command(flatten)]
-    format: FormatArgs,
+    found: FoundArgs,
 }
 
 pub(super) fn cmd_search<S: OnShelf>(
@@ -39,17 +33,34 @@ pub(super) fn cmd_search<S: OnShelf>(
     notebook: &Notebook<'_>,
     args: &SearchArgs<S>,
 ) -> Result<(), CommandError> {
-    let reading = read(context, notebook)?;
-    let document = reading.document();
-    context.report_problems(notebook, &document);
-    let found = recall(&document, &args.filter.wanted(context), args.query.as_deref());
-    let hits = match args.query {
-        Some(_) => found.matching,
-        None => found.rest,
+    let wanted = args.filter.wanted(context);
+    let Some(text) = args.query.as_deref() else {
+        let newest = Newest {
+            shelf: notebook.shelf,
+            kind: None,
+            wanted: &wanted,
+            superseded: Superseded::Hidden,
+        };
+        let notes = context.ask(notebook, |catalogue| catalogue.newest(&newest, args.found.most()))?;
+        return view::list(
+            context,
+            notebook.shelf,
+            (&notes, Nothing::Matching),
+            args.found.format(),
+        );
     };
-    let mut notes: Vec<Note> = hits.into_iter().map(|hit| hit.note).collect();
-    if !args.all {
-        notes.truncate(SHOWN);
-    }
-    view::list(context, notebook.shelf, (&notes, Nothing::Matching), args.format.get())
+    let question = Question {
+        text,
+        shelves: &[notebook.shelf],
+        wanted: &wanted,
+        reach: args.found.reach(),
+    };
+    let answer = context.ask(notebook, |catalogue| recall(catalogue, &question))?;
+    let words = notebook.shelf.words();
+    let nouns = Nouns {
+        one: words.one,
+        many: words.many,
+        column: view::text_column(notebook.shelf),
+    };
+    args.found.show(context, &answer, nouns)
 }

@@ -4,12 +4,11 @@ use std::marker::PhantomData;
 
 use clap::Args;
 use ralph_memory::capture::Notebook;
-use ralph_model::{Note, first_line};
+use ralph_model::{Note, NoteOrSign, first_line};
 use ralph_notes::Document;
 use ralph_store::NoteVersion;
 use serde_json::json;
 
-use super::listed::NoteOrSign;
 use super::{OnShelf, read, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
@@ -40,22 +39,35 @@ pub(super) fn cmd_show<S: OnShelf>(
     notebook: &Notebook<'_>,
     args: &ShowArgs<S>,
 ) -> Result<(), CommandError> {
-    let reading = read(context, notebook)?;
     if args.history {
+        let reading = read(context, notebook)?;
         return show_history(context, notebook, &reading.document(), args);
     }
+    let found = context.ask(notebook, |catalogue| {
+        let find = |id: &String| catalogue.find(notebook.shelf, id);
+        args.ids.iter().map(find).collect::<Result<Option<Vec<_>>, _>>()
+    })?;
+    // The file tells best what is not clear about an id.
+    let notes = match found {
+        Some(notes) => notes,
+        None => find_in_file(notebook, &args.ids)?,
+    };
+    view::whole(context, notebook.shelf, &notes, args.format.get())
+}
+
+fn find_in_file(notebook: &Notebook<'_>, ids: &[String]) -> Result<Vec<NoteOrSign>, CommandError> {
+    let reading = notebook.read()?;
     let document = reading.document();
-    context.report_problems(notebook, &document);
-    let mut notes: Vec<NoteOrSign> = Vec::new();
-    for id in &args.ids {
+    let mut notes = Vec::new();
+    for id in ids {
         if let Some(sign) = notebook.find_sign(&document, id)? {
-            notes.push(NoteOrSign::sign(&document, sign));
+            notes.push(document.item_of(sign));
         } else {
             let entry = notebook.select(&document, id)?;
             notes.extend(document.note(entry).map(NoteOrSign::Note));
         }
     }
-    view::whole(context, notebook.shelf, &notes, args.format.get())
+    Ok(notes)
 }
 
 const COLUMNS: [Column; 4] = [
@@ -111,7 +123,7 @@ fn show_history<S: OnShelf>(
         }
         Format::Table => {
             let rows: Vec<Vec<String>> = versions.iter().map(row).collect();
-            let columns = view::with_text(&COLUMNS, notebook.shelf);
+            let columns = view::with_text(&COLUMNS, view::text_column(notebook.shelf));
             context
                 .ui
                 .table(&columns, &rows, &showing(rows.len(), "version", "versions"))

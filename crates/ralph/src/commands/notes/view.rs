@@ -9,7 +9,7 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::{Style, showing};
 
-const COLUMNS: [Column; 4] = [
+pub(super) const COLUMNS: [Column; 4] = [
     Column {
         title: "ID",
         fit: Fit::Whole,
@@ -76,7 +76,7 @@ pub(super) fn list(
         },
         Format::Table => {
             let rows: Vec<Vec<String>> = notes.iter().map(row).collect();
-            let columns = with_text(&COLUMNS, shelf);
+            let columns = with_text(&COLUMNS, text_column(shelf));
             ui.table(&columns, &rows, &showing(notes.len(), words.one, words.many))
         }
     }
@@ -117,24 +117,32 @@ pub(super) fn whole(
     }
 }
 
-/// The columns with a last one for the text, which bears the shelf's word.
-pub(super) fn with_text(columns: &[Column], shelf: Shelf) -> Vec<Column> {
-    let text = Column {
-        title: match shelf {
-            Shelf::Memories => "MEMORY",
-            Shelf::Guardrails => "GUARDRAIL",
-        },
-        fit: Fit::Cut,
-    };
+/// The title of the column for the texts of a shelf.
+pub(super) fn text_column(shelf: Shelf) -> &'static str {
+    match shelf {
+        Shelf::Memories => "MEMORY",
+        Shelf::Guardrails => "GUARDRAIL",
+    }
+}
+
+/// The columns with a last one for the text.
+pub(super) fn with_text(columns: &[Column], title: &'static str) -> Vec<Column> {
+    let text = Column { title, fit: Fit::Cut };
     columns.iter().copied().chain([text]).collect()
 }
 
-fn row(note: &impl Listed) -> Vec<String> {
+/// What stands in a row before the text.
+pub(super) fn head(note: &impl Listed) -> Vec<String> {
     vec![
         note.id().to_owned(),
         note.kind().to_owned(),
         note.created(),
         ralph_model::preview(&note.tags(), TAGS_COLUMNS),
-        ralph_model::first_line(&note.content()).to_owned(),
     ]
+}
+
+fn row(note: &impl Listed) -> Vec<String> {
+    let mut row = head(note);
+    row.push(ralph_model::first_line(&note.content()).to_owned());
+    row
 }

@@ -1,0 +1,177 @@
+//! What of the scored entries is shown, and in which order: near-duplicates once, of several on the same subject the
+//! newest first.
+
+use ralph_model::NoteOrSign;
+use ralph_store::index::{Age, Index, IndexError, Outline};
+
+use super::question::Terms;
+use super::score::Score;
+
+/// Two entries are on the same subject when they share the same words with the question and so many in a hundred of all
+/// their words.
+const SAME_SUBJECT_PERCENT: usize = 40;
+/// One entry repeats another when it holds so many in a hundred of its words, and nothing else.
+const REPEATS_PERCENT: usize = 90;
+/// Beyond what is shown so many more are compared, because repetitions fall away.
+const SPARE: usize = 30;
+/// What turns the meaning of a sentence round.
+const NEGATIONS: [&str; 8] = ["not", "no", "never", "without", "cannot", "don't", "doesn't", "isn't"];
+
+/// An entry that is shown.
+pub(super) struct Chosen {
+    pub(super) item: NoteOrSign,
+    pub(super) source: i64,
+    pub(super) age: Age,
+    pub(super) score: Score,
+}
+
+/// An entry with what is compared of it.
+struct Compared {
+    outline: Outline,
+    score: Score,
+    terms: Vec<u32>,
+    shared: Vec<u32>,
+}
+
+/// Chooses what is shown, at most so many.
+pub(super) fn choose(
+    index: &Index,
+    terms: &Terms,
+    mut scored: Vec<(Score, Outline)>,
+    most: usize,
+) -> Result<Vec<Chosen>, IndexError> {
+    scored.sort_by(|(one, entry), (other, better)| {
+        let by_score = other.total().total_cmp(&one.total());
+        by_score
+            .then_with(|| better.age.cmp(&entry.age))
+            .then_with(|| entry.id.cmp(&better.id))
+    });
+    scored.truncate(most.saturating_add(SPARE));
+    let compared = scored
+        .into_iter()
+        .map(|(score, outline)| Compared::of(terms, score, outline))
+        .collect();
+    let mut chosen = newest_of_a_subject_first(without_repetitions(index, compared)?);
+    chosen.truncate(most);
+    chosen
+        .into_iter()
+        .map(|compared| {
+            Ok(Chosen {
+                item: index.item(compared.outline.number)?,
+                source: compared.outline.source,
+                age: compared.outline.age,
+                score: compared.score,
+            })
+        })
+        .collect()
+}
+
+impl Compared {
+    fn of(question: &Terms, score: Score, outline: Outline) -> Self {
+        let mut terms = outline.terms.clone();
+        terms.sort_unstable();
+        terms.dedup();
+        let asked = |number: &u32| question.by_number.contains_key(number);
+        Self {
+            shared: terms.iter().copied().filter(asked).collect(),
+            terms,
+            outline,
+            score,
+        }
+    }
+
+    /// Whether all of one entry's words stand in the other, which has hardly any more.
+    fn repeats(&self, other: &Self) -> bool {
+        let common = common(&self.terms, &other.terms);
+        let (fewer, more) = order(self.terms.len(), other.terms.len());
+        common == fewer && common > 0 && common * 100 >= more * REPEATS_PERCENT
+    }
+
+    fn is_on_the_subject_of(&self, other: &Self) -> bool {
+        let common = common(&self.terms, &other.terms);
+        let all = self.terms.len() + other.terms.len() - common;
+        self.shared == other.shared && common * 100 >= all * SAME_SUBJECT_PERCENT
+    }
+}
+
+/// Of entries that say the same, the newest takes the best place that one of them has.
+fn without_repetitions(index: &Index, compared: Vec<Compared>) -> Result<Vec<Compared>, IndexError> {
+    let mut kept: Vec<Compared> = Vec::new();
+    for entry in compared {
+        let mut repeated = None;
+        for (position, earlier) in kept.iter().enumerate() {
+            if entry.repeats(earlier) && says_the_same(index, &entry.outline, &earlier.outline)? {
+                repeated = Some(position);
+                break;
+            }
+        }
+        match repeated.and_then(|position| kept.get_mut(position)) {
+            None => kept.push(entry),
+            Some(earlier) if entry.outline.age > earlier.outline.age => *earlier = entry,
+            Some(_) => {}
+        }
+    }
+    Ok(kept)
+}
+
+/// The same numbers, and as many negations: "use port 1" and "do not use port 2" share every word that tells something.
+fn says_the_same(index: &Index, one: &Outline, other: &Outline) -> Result<bool, IndexError> {
+    let (one, other) = (index.item(one.number)?, index.item(other.number)?);
+    Ok(facts(one.content()) == facts(other.content()))
+}
+
+fn facts(text: &str) -> (Vec<String>, usize) {
+    let text = text.to_lowercase().replace('’', "'");
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    let negations = words.filter(|word| NEGATIONS.contains(word)).count();
+    let numbers = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| !digits.is_empty());
+    (numbers.map(str::to_owned).collect(), negations)
+}
+
+fn newest_of_a_subject_first(entries: Vec<Compared>) -> Vec<Compared> {
+    let mut places: Vec<Option<Compared>> = entries.into_iter().map(Some).collect();
+    for first in 0..places.len() {
+        let Some(entry) = places.get(first).and_then(Option::as_ref) else {
+            continue;
+        };
+        let on_it = |place: &usize| {
+            places
+                .get(*place)
+                .and_then(Option::as_ref)
+                .is_some_and(|other| *place == first || other.is_on_the_subject_of(entry))
+        };
+        let newest = (first..places.len()).filter(on_it).max_by_key(|place| {
+            let outline = places.get(*place).and_then(Option::as_ref).map(|entry| &entry.outline);
+            outline.map(|outline| outline.age.clone())
+        });
+        // The newest comes here, and those between move down by one.
+        if let Some(stretch) = newest.and_then(|newest| places.get_mut(first..=newest)) {
+            stretch.rotate_right(1);
+        }
+    }
+    places.into_iter().flatten().collect()
+}
+
+/// How many numbers two ascending lists have in common.
+fn common(one: &[u32], other: &[u32]) -> usize {
+    one.iter().filter(|number| other.binary_search(number).is_ok()).count()
+}
+
+fn order(one: usize, other: usize) -> (usize, usize) {
+    (one.min(other), one.max(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_tell_sentences_apart_that_share_their_words() {
+        assert_eq!(facts("Use port 5432."), facts("use the port 5432"));
+        assert_ne!(facts("use port 5432"), facts("use port 5433"));
+        assert_ne!(facts("use the cache"), facts("do not use the cache"));
+        assert_ne!(facts("it starts"), facts("it doesn’t start"));
+    }
+}

@@ -1,0 +1,96 @@
+//! Forgiving a typo: where a question finds nothing at all, its words are taken for the nearest ones that the notes hold.
+
+use ralph_store::index::{Index, IndexError, KnownTerm, is_name};
+
+use super::question::Terms;
+
+/// Shorter words have too many neighbours.
+const LEAST_CHARACTERS: usize = 4;
+/// From so many characters on two slips are forgiven.
+const LONG_WORD: usize = 8;
+/// So many words at most are mended.
+const MAX_MENDED: usize = 16;
+
+/// Replaces the unknown terms of a question by near ones, and says which by which.
+pub(super) fn forgive(index: &Index, terms: &mut Terms) -> Result<Vec<(String, String)>, IndexError> {
+    let unknown: Vec<String> = terms
+        .unknown
+        .iter()
+        .filter(|term| term.chars().count() >= LEAST_CHARACTERS && !is_name(term))
+        .take(MAX_MENDED)
+        .cloned()
+        .collect();
+    if unknown.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut nearest: Vec<Option<(usize, KnownTerm)>> = vec![None; unknown.len()];
+    index.all_terms(&mut |known| {
+        for (term, nearest) in unknown.iter().zip(&mut nearest) {
+            let Some(slips) = slips(term, &known.term) else {
+                continue;
+            };
+            // The terms come in the order of the alphabet, so equals are always decided alike.
+            let better = nearest.as_ref().is_none_or(|(fewest, best)| {
+                (slips, std::cmp::Reverse(known.entries)) < (*fewest, std::cmp::Reverse(best.entries))
+            });
+            if better {
+                *nearest = Some((slips, known.clone()));
+            }
+        }
+    })?;
+    let mended: Vec<(String, KnownTerm)> = unknown
+        .into_iter()
+        .zip(nearest)
+        .filter_map(|(term, nearest)| Some((term, nearest?.1)))
+        .collect();
+    let forgiven = mended
+        .iter()
+        .map(|(term, known)| (term.clone(), known.term.clone()))
+        .collect();
+    terms.replace_unknown(distinct(mended));
+    Ok(forgiven)
+}
+
+fn distinct(mended: Vec<(String, KnownTerm)>) -> Vec<KnownTerm> {
+    let mut terms: Vec<KnownTerm> = mended.into_iter().map(|(_, known)| known).collect();
+    terms.sort_by_key(|known| known.number);
+    terms.dedup_by_key(|known| known.number);
+    terms
+}
+
+/// How many slips of the pen turn one word into the other; `None` when they are too many. The beginning of a longer word
+/// counts as one.
+fn slips(asked: &str, known: &str) -> Option<usize> {
+    if is_name(known) {
+        return None;
+    }
+    if known.starts_with(asked) {
+        return Some(1);
+    }
+    let length = asked.chars().count();
+    let allowed = if length >= LONG_WORD { 2 } else { 1 };
+    if known.chars().count().abs_diff(length) > allowed {
+        return None;
+    }
+    Some(strsim::osa_distance(asked, known)).filter(|slips| *slips <= allowed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_words_are_near() {
+        for (asked, known, expected) in [
+            ("databs", "databas", Some(1)),
+            ("migartion", "migration", Some(1)),
+            ("auth", "authent", Some(1)),
+            ("confgiuration", "configuration", Some(1)),
+            ("dcoker", "docker", Some(1)),
+            ("test", "rust", None),
+            ("port", "ports_open", None),
+        ] {
+            assert_eq!(slips(asked, known), expected, "{asked} {known}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! A question as terms: which of its words the notes know, and which of them tell something.
+
+use std::collections::{HashMap, HashSet};
+
+use ralph_store::index::{Index, IndexError, KnownTerm, Words, is_name};
+
+/// How many different terms of a question are looked at. The longest task has some hundreds.
+const MAX_TERMS: usize = 1_024;
+/// A term that more than one in so many notes holds is common …
+const COMMON_SHARE: u64 = 4;
+/// … from so many notes on; among a handful of notes every word of theirs is common.
+const COMMON_FROM: u64 = 24;
+/// A question of so few words means each of them, also the common ones.
+const FEW_TERMS: usize = 3;
+
+/// The terms of a question.
+#[derive(Debug)]
+pub(super) struct Terms {
+    /// Those that the notes hold, the rarest first.
+    pub(super) known: Vec<Asked>,
+    /// Where a term stands in `known`, by its number.
+    pub(super) by_number: HashMap<u32, usize>,
+    /// Terms that follow one another in the question.
+    pub(super) pairs: HashSet<(u32, u32)>,
+    /// Those that no note holds.
+    pub(super) unknown: Vec<String>,
+    /// The numbers of the question's terms in its order.
+    sequence: Vec<Option<u32>>,
+    entries: u64,
+}
+
+/// A term of a question that the notes hold.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) known: KnownTerm,
+    /// What it tells, times how often the question says it.
+    pub(super) weight: f64,
+    /// What it tells.
+    pub(super) rarity: f64,
+    pub(super) is_name: bool,
+    /// Whether a note may be found by it alone.
+    pub(super) telling: bool,
+}
+
+impl Terms {
+    /// The terms of a text.
+    pub(super) fn of(index: &Index, text: &str) -> Result<Self, IndexError> {
+        let mut terms = Self {
+            known: Vec::new(),
+            by_number: HashMap::new(),
+            pairs: HashSet::new(),
+            unknown: Vec::new(),
+            sequence: Vec::new(),
+            entries: index.totals()?.entries,
+        };
+        let mut met: HashMap<String, Option<KnownTerm>> = HashMap::new();
+        for term in Words::default().terms(text) {
+            if !met.contains_key(&term) {
+                if met.len() >= MAX_TERMS {
+                    continue;
+                }
+                let known = index.term(&term)?;
+                if known.is_none() {
+                    terms.unknown.push(term.clone());
+                }
+                met.insert(term.clone(), known);
+            }
+            let known = met.get(&term).and_then(Option::as_ref);
+            terms.sequence.push(known.map(|known| known.number));
+        }
+        terms.set(met.into_values().flatten().collect());
+        Ok(terms)
+    }
+
+    /// All terms that are looked for.
+    pub(super) fn all(&self) -> HashSet<String> {
+        self.known.iter().map(|asked| asked.known.term.clone()).collect()
+    }
+
+    /// Takes other terms for those that no note holds.
+    pub(super) fn replace_unknown(&mut self, instead: Vec<KnownTerm>) {
+        self.sequence = instead.iter().map(|known| Some(known.number)).collect();
+        self.unknown.clear();
+        self.set(instead);
+    }
+
+    fn set(&mut self, known: Vec<KnownTerm>) {
+        let mut often: HashMap<u32, f64> = HashMap::new();
+        for number in self.sequence.iter().flatten() {
+            *often.entry(*number).or_default() += 1.0;
+        }
+        self.known = known
+            .into_iter()
+            .map(|known| {
+                let rarity = rarity(known.entries, self.entries);
+                Asked {
+                    weight: rarity * often.get(&known.number).copied().unwrap_or(1.0),
+                    rarity,
+                    is_name: is_name(&known.term),
+                    telling: self.entries < COMMON_FROM || known.entries * COMMON_SHARE <= self.entries,
+                    known,
+                }
+            })
+            .collect();
+        // Sums of floats depend on their order, so it must not be that of a hash map.
+        self.known
+            .sort_by(|one, other| (one.known.entries, &one.known.term).cmp(&(other.known.entries, &other.known.term)));
+        if self.known.len() <= FEW_TERMS && !self.known.iter().any(|asked| asked.telling) {
+            self.known.iter_mut().for_each(|asked| asked.telling = true);
+        }
+        self.by_number = self
+            .known
+            .iter()
+            .enumerate()
+            .map(|(position, asked)| (asked.known.number, position))
+            .collect();
+        self.pairs = self
+            .sequence
+            .windows(2)
+            .filter_map(|pair| Some((*pair.first()?.as_ref()?, *pair.last()?.as_ref()?)))
+            .collect();
+    }
+}
+
+/// How much a term tells that so many of all entries hold: the usual weight of BM25.
+#[expect(clippy::cast_precision_loss, reason = "counts of notes are far below 2^52")]
+fn rarity(holding: u64, all: u64) -> f64 {
+    let (holding, all) = (holding as f64, all as f64);
+    (1.0 + (all - holding + 0.5) / (holding + 0.5)).ln()
+}

@@ -1,0 +1,52 @@
+//! Which notes are wanted, whatever they say.
+
+use jiff::civil::Date;
+use ralph_model::{Note, NoteKind, NoteOrSign, Tags};
+
+/// Which notes are wanted. Empty parts let everything through.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Only these kinds.
+    pub kinds: Vec<NoteKind>,
+    /// Only notes with one of these tags.
+    pub tags: Tags,
+    /// Only notes of this day or later.
+    pub since: Option<Date>,
+    /// Only notes whose id is of an earlier second than this.
+    pub before_second: Option<i64>,
+    /// Not the notes with these ids.
+    pub except: Vec<String>,
+}
+
+impl Wanted {
+    /// Whether everything is wanted.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.kinds.is_empty() && self.except.is_empty() && self.asks_nothing_of_dates()
+    }
+
+    /// Whether something is wanted. A Sign has no kind, no tags and no day that could be asked for.
+    #[must_use]
+    pub fn matches(&self, item: &NoteOrSign) -> bool {
+        match item {
+            NoteOrSign::Note(note) => self.matches_note(note),
+            NoteOrSign::Sign { id, .. } => {
+                self.kinds.is_empty() && self.asks_nothing_of_dates() && !self.except.contains(id)
+            }
+        }
+    }
+
+    /// Whether a note is wanted.
+    #[must_use]
+    pub fn matches_note(&self, note: &Note) -> bool {
+        (self.kinds.is_empty() || self.kinds.contains(&note.kind))
+            && self.since.is_none_or(|since| note.created >= since)
+            && self.before_second.is_none_or(|second| note.id.unix_second() < second)
+            && (self.tags.is_empty() || note.tags.match_any(&self.tags))
+            && !self.except.iter().any(|id| id == note.id.as_str())
+    }
+
+    fn asks_nothing_of_dates(&self) -> bool {
+        self.tags.is_empty() && self.since.is_none() && self.before_second.is_none()
+    }
+}

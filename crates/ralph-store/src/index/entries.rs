@@ -1,0 +1,295 @@
+//! The entries of the index as rows: from what stands on a shelf to a row, and back.
+
+use std::ops::ControlFlow;
+use std::str::FromStr;
+
+use ralph_model::{Extra, Note, NoteId, NoteKind, NoteOrSign, Tags};
+use rusqlite::{Row, params};
+use xxhash_rust::xxh3::Xxh3Default;
+
+use super::vocabulary::{EntryTerms, Vocabulary, decode, encode};
+use super::{Age, Index, IndexError};
+
+/// The columns that [`Index::item`] reads, in its order.
+const ITEM: &str = "id, kind, created, tags, extra, content";
+
+/// The columns that [`Age::read`] reads, in its order.
+pub(super) const AGE: &str = "created, second, place";
+
+/// Where an entry is to stand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spot {
+    pub(super) source: i64,
+    pub(super) place: i64,
+}
+
+/// A row as it stands in the database.
+struct EntryRow {
+    id: String,
+    kind: String,
+    created: String,
+    tags: String,
+    extra: String,
+    content: String,
+}
+
+impl EntryRow {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            id: row.get(0)?,
+            kind: row.get(1)?,
+            created: row.get(2)?,
+            tags: row.get(3)?,
+            extra: row.get(4)?,
+            content: row.get(5)?,
+        })
+    }
+
+    /// A Sign has its lines where notes have everything else that is recorded about them.
+    fn of(item: &NoteOrSign) -> Result<Self, String> {
+        Ok(match item {
+            NoteOrSign::Note(note) => {
+                let pairs: Vec<(&str, &str)> = note.extra.iter().collect();
+                Self {
+                    id: note.id.to_string(),
+                    kind: note.kind.word().to_owned(),
+                    created: note.created.to_string(),
+                    tags: note.tags.to_string(),
+                    extra: if pairs.is_empty() {
+                        String::new()
+                    } else {
+                        serde_json::to_string(&pairs).map_err(|error| error.to_string())?
+                    },
+                    content: note.content.clone(),
+                }
+            }
+            NoteOrSign::Sign { id, text, lines } => Self {
+                id: id.clone(),
+                kind: NoteOrSign::SIGN.to_owned(),
+                created: String::new(),
+                tags: String::new(),
+                extra: lines.clone(),
+                content: text.clone(),
+            },
+        })
+    }
+
+    fn decode(self) -> Result<NoteOrSign, String> {
+        if self.kind == NoteOrSign::SIGN {
+            return Ok(NoteOrSign::Sign {
+                id: self.id,
+                text: self.content,
+                lines: self.extra,
+            });
+        }
+        let mut extra = Extra::default();
+        if !self.extra.is_empty() {
+            let pairs: Vec<(String, String)> = serde_json::from_str(&self.extra).map_err(|error| error.to_string())?;
+            for (key, value) in &pairs {
+                extra.set(key, value);
+            }
+        }
+        Ok(NoteOrSign::Note(Note {
+            id: NoteId::parse(&self.id, &NoteId::PREFIXES).ok_or_else(|| format!("the id {:?}", self.id))?,
+            kind: NoteKind::from_str(&self.kind)?,
+            content: self.content,
+            tags: Tags::parse(&self.tags).map_err(|error| error.to_string())?,
+            created: self.created.parse().map_err(|error: jiff::Error| error.to_string())?,
+            extra,
+        }))
+    }
+
+    /// A number that changes with whatever the entry says.
+    fn fingerprint(&self) -> i64 {
+        let mut hasher = Xxh3Default::new();
+        for part in [
+            &self.id,
+            &self.kind,
+            &self.created,
+            &self.tags,
+            &self.extra,
+            &self.content,
+        ] {
+            hasher.update(&u64::try_from(part.len()).unwrap_or_default().to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.digest().cast_signed()
+    }
+}
+
+/// The fingerprint of what an entry says.
+pub(super) fn fingerprint(item: &NoteOrSign) -> i64 {
+    EntryRow::of(item).map_or(0, |row| row.fingerprint())
+}
+
+impl Index {
+    /// What stands under a number.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn item(&self, number: i64) -> Result<NoteOrSign, IndexError> {
+        let sql = format!("SELECT {ITEM} FROM entries WHERE number = ?1");
+        let row = self
+            .connection
+            .prepare_cached(&sql)
+            .and_then(|mut statement| statement.query_row([number], EntryRow::read));
+        self.sql(row)?.decode().map_err(|what| self.damaged(what))
+    }
+
+    /// The numbers of what has this id on a shelf; several only in a damaged file.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn with_id(&self, source: &str, id: &str) -> Result<Vec<i64>, IndexError> {
+        self.numbers(
+            "SELECT entries.number FROM entries JOIN sources ON sources.number = source
+             WHERE name = ?1 AND id = ?2 ORDER BY place",
+            params![source, id],
+        )
+    }
+
+    /// The numbers of what has an id that begins with this text, two at most: with two it is not clear what is meant.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn with_id_prefix(&self, source: &str, prefix: &str) -> Result<Vec<i64>, IndexError> {
+        self.numbers(
+            "SELECT entries.number FROM entries JOIN sources ON sources.number = source
+             WHERE name = ?1 AND id >= ?2 AND id < ?2 || char(0x10ffff) LIMIT 2",
+            params![source, prefix],
+        )
+    }
+
+    /// Whether a later entry replaces the one with this id.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn is_superseded(&self, id: &str) -> Result<bool, IndexError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT 1 FROM superseded WHERE id = ?1")
+            .and_then(|mut statement| statement.exists([id]));
+        self.sql(found)
+    }
+
+    /// Walks through a shelf, newest first, until the visitor has enough. Only this kind, if one is given by its word.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn walk_newest(
+        &self,
+        source: &str,
+        kind: Option<&str>,
+        visit: &mut dyn FnMut(NoteOrSign, Age) -> ControlFlow<()>,
+    ) -> Result<(), IndexError> {
+        let of_kind = if kind.is_some() { "kind = ?2" } else { "?2 IS NULL" };
+        let sql = format!(
+            "SELECT {ITEM}, {AGE} FROM entries WHERE source = (SELECT number FROM sources WHERE name = ?1) AND {of_kind}
+             ORDER BY created DESC, second DESC, place DESC"
+        );
+        let mut statement = self.sql(self.connection.prepare_cached(&sql))?;
+        let mut rows = self.sql(statement.query(params![source, kind]))?;
+        while let Some(row) = self.sql(rows.next())? {
+            let (item, age) = self.sql(EntryRow::read(row).and_then(|item| Ok((item, Age::read(row, 6)?))))?;
+            let item = item.decode().map_err(|what| self.damaged(what))?;
+            if visit(item, age).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn numbers(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<Vec<i64>, IndexError> {
+        let numbers = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_map(parameters, |row| row.get(0))?.collect());
+        self.sql(numbers)
+    }
+
+    pub(super) fn insert_entry(
+        &self,
+        vocabulary: &mut Vocabulary<'_>,
+        spot: Spot,
+        item: &NoteOrSign,
+    ) -> Result<(), IndexError> {
+        let row = EntryRow::of(item).map_err(|what| self.damaged(what))?;
+        let terms = self.sql(vocabulary.add(&row.content, &row.tags))?;
+        let second = item.note().map_or(0, |note| note.id.unix_second());
+        let inserted = self.connection.prepare_cached(
+            "INSERT INTO entries (source, id, kind, created, second, place, fingerprint, terms, tag_terms, tags, extra,
+             content) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        );
+        let inserted = inserted.and_then(|mut statement| {
+            statement.insert(params![
+                spot.source,
+                row.id,
+                row.kind,
+                row.created,
+                second,
+                spot.place,
+                row.fingerprint(),
+                encode(&terms.text),
+                encode(&terms.tags),
+                row.tags,
+                row.extra,
+                row.content,
+            ])
+        });
+        let number = self.sql(inserted)?;
+        let superseded = item.note().and_then(|note| note.extra.get(Extra::SUPERSEDES));
+        self.sql(self.insert_around(number, &terms, superseded))?;
+        self.sql(self.count(spot.source, 1, terms.len()))
+    }
+
+    fn insert_around(&self, number: i64, terms: &EntryTerms, superseded: Option<&str>) -> rusqlite::Result<()> {
+        self.connection
+            .prepare_cached("INSERT INTO words (rowid, terms) VALUES (?1, ?2)")?
+            .execute((number, terms.as_words()))?;
+        if let Some(old) = superseded {
+            self.connection
+                .prepare_cached("INSERT OR IGNORE INTO superseded (id, entry) VALUES (?1, ?2)")?
+                .execute((old, number))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove_entry(&self, vocabulary: &mut Vocabulary<'_>, number: i64) -> Result<(), IndexError> {
+        let removed = self.remove_row(number).and_then(|(source, terms)| {
+            vocabulary.remove(&terms);
+            self.count(source, -1, terms.len())
+        });
+        self.sql(removed)
+    }
+
+    fn remove_row(&self, number: i64) -> rusqlite::Result<(i64, EntryTerms)> {
+        let removed = self
+            .connection
+            .prepare_cached("DELETE FROM entries WHERE number = ?1 RETURNING source, terms, tag_terms")?
+            .query_row([number], |row| {
+                let terms = EntryTerms {
+                    text: decode(row.get_ref(1)?.as_blob()?),
+                    tags: decode(row.get_ref(2)?.as_blob()?),
+                };
+                Ok((row.get(0)?, terms))
+            })?;
+        self.connection
+            .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
+            .execute([number])?;
+        self.connection
+            .prepare_cached("DELETE FROM superseded WHERE entry = ?1")?
+            .execute([number])?;
+        Ok(removed)
+    }
+
+    fn count(&self, source: i64, entries: i64, terms: usize) -> rusqlite::Result<()> {
+        let terms = i64::try_from(terms).unwrap_or(i64::MAX).saturating_mul(entries);
+        self.connection
+            .prepare_cached("UPDATE totals SET entries = entries + ?1, terms = terms + ?2")?
+            .execute((entries, terms))?;
+        self.connection
+            .prepare_cached("UPDATE sources SET entries = entries + ?2 WHERE number = ?1")?
+            .execute((source, entries))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! The search index of a worktree's notes. All of it is derived from their files: in doubt it is thrown away and made
+//! anew, and where it cannot be written the same index is made in memory.
+//!
+//! It knows nothing of files of notes but their names and stamps; whoever reads them keeps it in step.
+
+mod entries;
+mod error;
+mod outline;
+mod places;
+mod seal;
+mod sources;
+mod stop_words;
+mod terms;
+mod vocabulary;
+mod words;
+mod writer;
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::open;
+
+pub use error::IndexError;
+pub use outline::{Age, Outline, Totals};
+pub use sources::{Change, Neighbours, SourceState};
+pub use terms::KnownTerm;
+pub use words::{Words, is_name};
+pub use writer::IndexWriter;
+
+/// An index that can be asked. While it is open its content does not change.
+#[derive(Debug)]
+pub struct Index {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Index {
+    /// Opens the index for reading; `None` when there is none, or none that can be trusted.
+    ///
+    /// # Errors
+    /// When the file belongs to another tool.
+    pub fn open(path: &Path) -> Result<Option<Self>, IndexError> {
+        if !seal::is_intact(path) {
+            return Ok(None);
+        }
+        let Ok(connection) = open::index_for_reading(path) else {
+            return Ok(None);
+        };
+        let index = Self {
+            connection,
+            path: path.to_owned(),
+        };
+        // From the first read on nobody can write, so a seal that is intact now stays true.
+        Ok((index.begin_reading().is_ok() && seal::is_intact(path)).then_some(index))
+    }
+
+    /// An empty index that is kept in memory alone.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn in_memory() -> Result<Self, IndexError> {
+        let path = PathBuf::from("the index in memory");
+        let made = open::index_in_memory().and_then(|connection| {
+            connection.execute_batch(writer::SCHEMA)?;
+            Ok(connection)
+        });
+        match made {
+            Ok(connection) => Ok(Self { connection, path }),
+            Err(error) => Err(IndexError::unusable(&path, &error)),
+        }
+    }
+
+    /// Lets whoever comes next make the index anew: it holds what it should not.
+    pub fn distrust(path: &Path) {
+        // Where even that is not possible, nobody can mend it here.
+        drop(seal::break_seal(path));
+    }
+
+    fn begin_reading(&self) -> rusqlite::Result<()> {
+        self.connection.execute_batch("BEGIN")?;
+        self.connection
+            .query_row("SELECT entries FROM totals", [], |row| row.get::<_, i64>(0))
+            .map(drop)
+    }
+
+    fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, IndexError> {
+        result.map_err(|error| IndexError::unusable(&self.path, &error))
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> IndexError {
+        IndexError::Unusable {
+            path: self.path.clone(),
+            reason: what.into(),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What ranking needs to know of an entry: its terms and its age, but not its text.
+
+use std::collections::HashMap;
+
+use rusqlite::{OptionalExtension, Row};
+
+use super::entries::AGE;
+use super::vocabulary::decode;
+use super::{Index, IndexError};
+
+/// An entry without its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outline {
+    /// Its number.
+    pub number: i64,
+    /// The number of its file; see [`Index::source_numbers`].
+    pub source: i64,
+    /// Its id.
+    pub id: String,
+    /// Its age.
+    pub age: Age,
+    /// The terms of its text, in order.
+    pub terms: Vec<u32>,
+    /// The terms of its tags.
+    pub tag_terms: Vec<u32>,
+}
+
+/// The age of an entry: what is newer is greater.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Age {
+    /// The day it was made; empty where nobody knows.
+    pub created: String,
+    /// The second of its id.
+    pub second: i64,
+    /// Its place in the file.
+    pub place: i64,
+}
+
+impl Age {
+    /// Reads it from three columns, of which this is the first.
+    pub(super) fn read(row: &Row<'_>, first: usize) -> rusqlite::Result<Self> {
+        Ok(Self {
+            created: row.get(first)?,
+            second: row.get(first + 1)?,
+            place: row.get(first + 2)?,
+        })
+    }
+}
+
+/// How much there is in the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Totals {
+    /// How many entries.
+    pub entries: u64,
+    /// How many terms all of them have together.
+    pub terms: u64,
+}
+
+impl Index {
+    /// How much there is.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn totals(&self) -> Result<Totals, IndexError> {
+        let totals = self
+            .connection
+            .query_row("SELECT entries, terms FROM totals", [], |row| {
+                Ok(Totals {
+                    entries: row.get::<_, i64>(0)?.cast_unsigned(),
+                    terms: row.get::<_, i64>(1)?.cast_unsigned(),
+                })
+            });
+        self.sql(totals)
+    }
+
+    /// The number of each file, by its name.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn source_numbers(&self) -> Result<HashMap<String, i64>, IndexError> {
+        let numbers = self
+            .connection
+            .prepare_cached("SELECT name, number FROM sources")
+            .and_then(|mut statement| statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect());
+        self.sql(numbers)
+    }
+
+    /// How many entries a file has.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn entries_in(&self, source: &str) -> Result<usize, IndexError> {
+        let entries = self
+            .connection
+            .prepare_cached("SELECT entries FROM sources WHERE name = ?1")
+            .and_then(|mut statement| statement.query_row([source], |row| row.get::<_, i64>(0)).optional());
+        let entries = self.sql(entries)?.unwrap_or_default();
+        Ok(usize::try_from(entries).unwrap_or_default())
+    }
+
+    /// How many entries of a file a later one replaces.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn superseded_in(&self, source: &str) -> Result<usize, IndexError> {
+        let superseded = self
+            .connection
+            .prepare_cached(
+                "SELECT count(*) FROM entries WHERE source = (SELECT number FROM sources WHERE name = ?1)
+                 AND id IN (SELECT id FROM superseded)",
+            )
+            .and_then(|mut statement| statement.query_row([source], |row| row.get::<_, i64>(0)));
+        self.sql(superseded)
+            .map(|superseded| usize::try_from(superseded).unwrap_or_default())
+    }
+
+    /// The outline of an entry.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn outline(&self, number: i64) -> Result<Outline, IndexError> {
+        let outline = self.connection.prepare_cached(&format!(
+            "SELECT number, source, id, terms, tag_terms, {AGE} FROM entries WHERE number = ?1"
+        ));
+        let read = |row: &Row<'_>| {
+            Ok(Outline {
+                number: row.get(0)?,
+                source: row.get(1)?,
+                id: row.get(2)?,
+                terms: decode(row.get_ref(3)?.as_blob()?),
+                tag_terms: decode(row.get_ref(4)?.as_blob()?),
+                age: Age::read(row, 5)?,
+            })
+        };
+        self.sql(outline.and_then(|mut statement| statement.query_row([number], read)))
+    }
+}

@@ -1,0 +1,57 @@
+-- The search index of a worktree's notes. All of it is derived from their files, so there are no migrations: an index
+-- with another number than this program's is thrown away and made anew.
+
+CREATE TABLE sources (
+    number     INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL UNIQUE,
+    inode      INTEGER NOT NULL,
+    size       INTEGER NOT NULL,
+    mtime_ns   INTEGER NOT NULL,
+    ctime_ns   INTEGER NOT NULL,
+    indexed_ns INTEGER NOT NULL,
+    digest     BLOB NOT NULL,
+    problems   TEXT NOT NULL,
+    entries    INTEGER NOT NULL
+);
+
+-- The text stands last: whoever reads only what comes before it need not walk through a long one.
+CREATE TABLE entries (
+    number      INTEGER PRIMARY KEY,
+    source      INTEGER NOT NULL,
+    id          TEXT NOT NULL,
+    kind        TEXT NOT NULL,
+    created     TEXT NOT NULL,
+    second      INTEGER NOT NULL,
+    place       INTEGER NOT NULL,
+    fingerprint INTEGER NOT NULL,
+    terms       BLOB NOT NULL,
+    tag_terms   BLOB NOT NULL,
+    tags        TEXT NOT NULL,
+    extra       TEXT NOT NULL,
+    content     TEXT NOT NULL
+);
+CREATE INDEX entries_by_id ON entries (source, id);
+CREATE INDEX entries_by_age ON entries (source, created, second, place);
+CREATE INDEX entries_by_kind ON entries (source, kind, created, second, place);
+
+CREATE TABLE superseded (
+    id    TEXT NOT NULL,
+    entry INTEGER NOT NULL,
+    PRIMARY KEY (id, entry)
+) WITHOUT ROWID;
+CREATE INDEX superseded_by_entry ON superseded (entry);
+
+-- How many entries hold a term: what tells which words of a query say something, before any list is walked through.
+CREATE TABLE terms (
+    number  INTEGER PRIMARY KEY,
+    term    TEXT NOT NULL UNIQUE,
+    entries INTEGER NOT NULL
+);
+CREATE TABLE totals (
+    entries INTEGER NOT NULL,
+    terms   INTEGER NOT NULL
+);
+INSERT INTO totals VALUES (0, 0);
+
+-- Terms stand in it by their numbers, so that no text whatever can be taken for a query's syntax or be cut differently.
+CREATE VIRTUAL TABLE words USING fts5(terms, content = '', contentless_delete = 1, tokenize = 'ascii');

@@ -1,0 +1,79 @@
+//! Asking the index for terms: how many entries hold one, and which.
+
+use rusqlite::OptionalExtension;
+
+use super::{Index, IndexError};
+
+/// A term that at least one entry holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnownTerm {
+    /// The term.
+    pub term: String,
+    /// Its number.
+    pub number: u32,
+    /// How many entries hold it.
+    pub entries: u64,
+}
+
+impl Index {
+    /// A term, if any entry holds it.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn term(&self, term: &str) -> Result<Option<KnownTerm>, IndexError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT number, entries FROM terms WHERE term = ?1 AND entries > 0")
+            .and_then(|mut statement| {
+                let read = |row: &rusqlite::Row<'_>| {
+                    Ok(KnownTerm {
+                        term: term.to_owned(),
+                        number: row.get(0)?,
+                        entries: row.get::<_, i64>(1)?.cast_unsigned(),
+                    })
+                };
+                statement.query_row([term], read).optional()
+            });
+        self.sql(found)
+    }
+
+    /// Every term that an entry holds.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn all_terms(&self, visit: &mut dyn FnMut(KnownTerm)) -> Result<(), IndexError> {
+        let all = self
+            .connection
+            .prepare_cached("SELECT term, number, entries FROM terms WHERE entries > 0 ORDER BY term")
+            .and_then(|mut statement| {
+                let mut rows = statement.query([])?;
+                while let Some(row) = rows.next()? {
+                    visit(KnownTerm {
+                        term: row.get(0)?,
+                        number: row.get(1)?,
+                        entries: row.get::<_, i64>(2)?.cast_unsigned(),
+                    });
+                }
+                Ok(())
+            });
+        self.sql(all)
+    }
+
+    /// The numbers of the entries that hold a term.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn entries_with(&self, term: u32, visit: &mut dyn FnMut(i64)) -> Result<(), IndexError> {
+        let walked = self
+            .connection
+            .prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")
+            .and_then(|mut statement| {
+                let mut rows = statement.query([format!("\"{term}\"")])?;
+                while let Some(row) = rows.next()? {
+                    visit(row.get(0)?);
+                }
+                Ok(())
+            });
+        self.sql(walked)
+    }
+}

@@ -1,0 +1,302 @@
+//! From text to terms: what the index holds of a note, and what a query asks for.
+//!
+//! A word is cut where its case changes, at digits and at the signs that names are joined with; each part counts by its
+//! stem, and the whole counts as a name of its own. So `parseConfig`, `parse_config` and `parse-config` are one name, and
+//! "parsing" finds all of them.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::stop_words::is_stop_word;
+
+/// The longest part that is kept; what is longer is a hash or noise, and found by its beginning.
+const MAX_TERM_CHARACTERS: usize = 64;
+/// What joins the parts of a name. No part holds it.
+const JOINT: char = '_';
+
+/// Cuts text into terms.
+pub struct Words {
+    stemmer: Stemmer,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self {
+            stemmer: Stemmer::create(Algorithm::English),
+        }
+    }
+}
+
+/// Whether a term is a whole name, and not one of the words it is made of.
+#[must_use]
+pub fn is_name(term: &str) -> bool {
+    term.contains(JOINT)
+}
+
+impl Words {
+    /// The terms of a text, in its order. Words that every text holds are left out.
+    #[must_use]
+    pub fn terms(&self, text: &str) -> Vec<String> {
+        let mut terms = Vec::new();
+        for range in runs(text) {
+            self.terms_of_run(text.get(range).unwrap_or_default(), &mut terms);
+        }
+        terms
+    }
+
+    /// Where the words of a text stand that have one of the terms that are looked for.
+    pub fn places(&self, text: &str, looked_for: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+        let mut terms = Vec::new();
+        runs(text)
+            .filter(|range| {
+                terms.clear();
+                self.terms_of_run(text.get(range.clone()).unwrap_or_default(), &mut terms);
+                terms.iter().any(|term| looked_for(term))
+            })
+            .collect()
+    }
+
+    fn terms_of_run(&self, run: &str, terms: &mut Vec<String>) {
+        let run = normalised(run);
+        let mut name = Name::default();
+        let mut segments = 0;
+        for segment in run.split(['/', ':']).filter(|segment| !segment.is_empty()) {
+            segments += 1;
+            let mut own = Name::default();
+            for word in segment.split(|c: char| !is_word(c) || c == JOINT) {
+                for part in word_parts(word) {
+                    self.term_of_part(part, terms);
+                    own.join(part);
+                }
+            }
+            if own.parts > 1 {
+                terms.push(own.text.clone());
+            }
+            name.join_all(&own);
+        }
+        if segments > 1 && name.parts > 1 {
+            terms.push(name.text);
+        }
+    }
+
+    fn term_of_part(&self, part: &str, terms: &mut Vec<String>) {
+        if part.chars().next().is_some_and(is_unspaced) {
+            return pairs(part, terms);
+        }
+        let lower = part.to_lowercase();
+        if is_stop_word(&lower) {
+            return;
+        }
+        let kept = match lower.char_indices().nth(MAX_TERM_CHARACTERS) {
+            Some((end, _)) => lower.get(..end).unwrap_or_default(),
+            None => &lower,
+        };
+        terms.push(self.stemmer.stem(kept).into_owned());
+    }
+}
+
+/// The parts of a name, joined as they are looked for.
+#[derive(Default)]
+struct Name {
+    text: String,
+    parts: usize,
+}
+
+impl Name {
+    fn join(&mut self, part: &str) {
+        if self.text.chars().count() > MAX_TERM_CHARACTERS {
+            return;
+        }
+        if self.parts > 0 {
+            self.text.push(JOINT);
+        }
+        self.text.push_str(&part.to_lowercase());
+        self.parts += 1;
+    }
+
+    fn join_all(&mut self, other: &Self) {
+        if other.parts > 0 {
+            let parts = self.parts + other.parts;
+            self.join(&other.text);
+            self.parts = parts;
+        }
+    }
+}
+
+/// Stretches of a text that may be one name: letters and digits, joined by single signs.
+fn runs(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let mut signs = text.char_indices().peekable();
+    std::iter::from_fn(move || {
+        let (start, first) = signs.find(|(_, c)| is_word(*c))?;
+        let mut end = start + first.len_utf8();
+        while let Some((at, c)) = signs.peek().copied() {
+            let inside = is_word(c) || is_combining_mark(c);
+            if !inside && !joins(text.get(at..).unwrap_or_default()) {
+                break;
+            }
+            end = at + c.len_utf8();
+            signs.next();
+        }
+        Some(start..end)
+    })
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == JOINT
+}
+
+/// Whether a text begins with a sign that joins words to a name, a path or a short form, and with such a word after it.
+fn joins(text: &str) -> bool {
+    let after = text
+        .strip_prefix("::")
+        .or_else(|| text.strip_prefix(['.', '/', ':', '-', '\'', '’', '@', '+', '#']));
+    after.is_some_and(|after| after.starts_with(is_word))
+}
+
+/// Letters of scripts that are written without spaces between words.
+fn is_unspaced(c: char) -> bool {
+    matches!(u32::from(c),
+        0x0e00..=0x0eff       // Thai, Lao
+        | 0x1000..=0x109f     // Burmese
+        | 0x1780..=0x17ff     // Khmer
+        | 0x3040..=0x30ff     // Kana
+        | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x2_0000..=0x3_ffff // Han
+        | 0xac00..=0xd7af) // Hangul, whose words carry their particles with them
+}
+
+/// Text without case or marks in the way: full-width letters, ligatures and accents become plain ones. The ending of a
+/// short form (the `'s` of "it's") says nothing and goes.
+fn normalised(run: &str) -> Cow<'_, str> {
+    let plain = if run.is_ascii() {
+        Cow::Borrowed(run)
+    } else {
+        Cow::Owned(run.nfkd().filter(|c| !is_combining_mark(*c)).nfc().collect())
+    };
+    match plain.rfind(['\'', '’']) {
+        Some(at) if plain.len() - at <= "’ll".len() => Cow::Owned(plain.get(..at).unwrap_or_default().to_owned()),
+        _ => plain,
+    }
+}
+
+/// The parts of a word: cut where the case goes up, between letters and digits, and around scripts without spaces.
+fn word_parts(word: &str) -> impl Iterator<Item = &str> {
+    let mut rest = word;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (part, after) = rest.split_at_checked(part_end(rest))?;
+        rest = after;
+        Some(part)
+    })
+}
+
+fn part_end(word: &str) -> usize {
+    let mut signs = word.char_indices().peekable();
+    let Some((_, mut last)) = signs.next() else { return 0 };
+    while let Some((at, c)) = signs.next() {
+        let next = signs.peek().map(|(_, c)| *c);
+        let case_goes_up = c.is_uppercase() && (last.is_lowercase() || next.is_some_and(char::is_lowercase));
+        if c.is_numeric() != last.is_numeric() || is_unspaced(c) != is_unspaced(last) || case_goes_up {
+            return at;
+        }
+        last = c;
+    }
+    word.len()
+}
+
+/// Every two signs that follow one another: without spaces nobody can tell where a word begins.
+fn pairs(text: &str, terms: &mut Vec<String>) {
+    let signs: Vec<char> = text.chars().collect();
+    match signs.as_slice() {
+        [one] => terms.push(one.to_string()),
+        several => terms.extend(several.windows(2).map(|pair| pair.iter().collect::<String>())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(Words::default().terms(text), expected, "{text:?}");
+    }
+
+    #[test]
+    fn words_count_by_their_stems_and_common_ones_not_at_all() {
+        check("The tests are failing, run them again", &["test", "fail", "run"]);
+        check("database, (database) \"database\"", &["databas"; 3]);
+        check("it's Caroline's, isn't it", &["carolin"]);
+        check("how to do it", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn names_are_kept_whole_and_split() {
+        for spelling in [
+            "parseConfig",
+            "ParseConfig",
+            "parse_config",
+            "parse-config",
+            "PARSE_CONFIG",
+        ] {
+            check(spelling, &["pars", "config", "parse_config"]);
+        }
+        check("HTTPServer2", &["http", "server", "2", "http_server_2"]);
+        check("src/lib.rs", &["src", "lib", "rs", "lib_rs", "src_lib_rs"]);
+        check("std::fs::write.", &["std", "fs", "write", "std_fs_write"]);
+        check(
+            "ECONNREFUSED 127.0.0.1:5432",
+            &[
+                "econnrefus",
+                "127",
+                "0",
+                "0",
+                "1",
+                "127_0_0_1",
+                "5432",
+                "127_0_0_1_5432",
+            ],
+        );
+        check("utf8 utf-8", &["utf", "8", "utf_8", "utf", "8", "utf_8"]);
+        assert!(is_name("parse_config") && !is_name("pars"));
+    }
+
+    #[test]
+    fn other_scripts_are_words_too() {
+        check("Größe café cafe\u{301} ＡＰＩ", &["große", "cafe", "cafe", "api"]);
+        check("数据库连接", &["数据", "据库", "库连", "连接"]);
+        check("пароль", &["пароль"]);
+        check("テスト2回", &["テス", "スト", "2", "回", "テスト_2_回"]);
+    }
+
+    #[test]
+    fn places_are_those_of_whole_words() {
+        let words = Words::default();
+        let text = "Run parseConfig — the größte config!";
+        let places = words.places(text, |term| term == "config");
+        let found: Vec<&str> = places.into_iter().filter_map(|range| text.get(range)).collect();
+        assert_eq!(found, ["parseConfig", "config"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_has_terms_without_signs_in_them(text in "\\PC*|(\\p{Any}){0,60}") {
+            let words = Words::default();
+            for term in words.terms(&text) {
+                prop_assert!(!term.is_empty());
+                prop_assert!(term.chars().all(|c| c.is_alphanumeric() || c == '_'), "{term:?}");
+            }
+            for range in words.places(&text, |_| true) {
+                prop_assert!(text.get(range).is_some());
+            }
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Writing the index: one writer at a time, behind a lock of its own, and all or nothing.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::time::Duration;
+
+use super::seal::{self, FORMAT, beside};
+use super::{Index, IndexError};
+use crate::open::{self, INDEX_APPLICATION_ID};
+
+/// The tables of an index.
+pub(super) const SCHEMA: &str = include_str!("schema.sql");
+/// How often the lock is tried …
+const LOCK_TRIES: u32 = 40;
+/// … and how long it is waited in between: 200 ms in all.
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
+
+/// An index that is being written. Nothing of it is seen by others until [`IndexWriter::commit`]; dropped without that,
+/// the index is made anew by whoever comes next.
+#[derive(Debug)]
+pub struct IndexWriter {
+    index: Index,
+    _lock: File,
+}
+
+impl Index {
+    /// Opens the index for writing, and makes it anew where it cannot be trusted; its folder must exist.
+    ///
+    /// # Errors
+    /// When another process writes it for too long, it belongs to another tool, or it cannot be written.
+    pub fn write(path: &Path) -> Result<IndexWriter, IndexError> {
+        let lock = take_lock(path)?;
+        let failed = |error: &dyn std::fmt::Display| IndexError::unusable(path, &error.to_string());
+        let intact = seal::is_intact(path);
+        if !intact {
+            if open::belongs_to_another_tool(path, INDEX_APPLICATION_ID).map_err(|error| failed(&error))? {
+                return Err(IndexError::Foreign { path: path.to_owned() });
+            }
+            seal::remove(path).map_err(|error| failed(&error))?;
+        }
+        let connection = open::index_for_writing(path).map_err(|error| failed(&error))?;
+        let index = Self {
+            connection,
+            path: path.to_owned(),
+        };
+        // From here on nobody reads, and a seal that is broken now cannot mislead anybody.
+        index.begin_writing()?;
+        seal::break_seal(path).map_err(|error| failed(&error))?;
+        if !intact {
+            index.sql(index.connection.execute_batch(SCHEMA))?;
+            index.sql(index.connection.pragma_update(None, "user_version", FORMAT))?;
+        }
+        Ok(IndexWriter { index, _lock: lock })
+    }
+
+    fn begin_writing(&self) -> Result<(), IndexError> {
+        match self.connection.execute_batch("BEGIN EXCLUSIVE") {
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
+                Err(IndexError::Busy {
+                    path: self.path.clone(),
+                })
+            }
+            other => self.sql(other),
+        }
+    }
+}
+
+impl IndexWriter {
+    /// Makes the changes final, and goes on as a reader.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn commit(self) -> Result<Index, IndexError> {
+        let index = self.index;
+        index.sql(index.connection.execute_batch("COMMIT"))?;
+        let sealed = seal::put_on(&index.path).and_then(|()| {
+            let beside = [".seal", ".lock"].map(|ending| beside(&index.path, ending));
+            open::hand_to_owner_of_folder(&[&index.path, &beside[0], &beside[1]])
+        });
+        sealed.map_err(|error| IndexError::unusable(&index.path, &error))?;
+        index.sql(index.begin_reading())?;
+        Ok(index)
+    }
+}
+
+impl Deref for IndexWriter {
+    type Target = Index;
+
+    fn deref(&self) -> &Index {
+        &self.index
+    }
+}
+
+impl DerefMut for IndexWriter {
+    fn deref_mut(&mut self) -> &mut Index {
+        &mut self.index
+    }
+}
+
+fn take_lock(path: &Path) -> Result<File, IndexError> {
+    let failed = |error: std::io::Error| IndexError::unusable(path, &error);
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(beside(path, ".lock"))
+        .map_err(failed)?;
+    for _ in 0..LOCK_TRIES {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(LOCK_PAUSE),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+        }
+    }
+    Err(IndexError::Busy { path: path.to_owned() })
+}

@@ -1,0 +1,172 @@
+//! How what was found is shown: the line that holds most of what was looked for, matches set apart, the parts of a score.
+
+use clap::Args;
+use ralph_memory::recall::{Answer, Hit, Reach};
+use ralph_model::first_line;
+use serde_json::{Value, json};
+
+use super::listed::Listed;
+use super::view;
+use crate::cli::{Format, FormatArgs};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+use crate::ui::{Style, Ui, showing};
+
+/// How many results are shown unless all are asked for.
+const SHOWN: usize = 10;
+/// How many words that were taken for others are named.
+const FORGIVEN_NAMED: usize = 3;
+
+/// How much is shown of what was found, and how.
+#[derive(Debug, Args)]
+pub(crate) struct FoundArgs {
+    /// Show all results, not only the best 10
+    #[arg(long)]
+    all: bool,
+    /// Show what each result's score is made of
+    #[arg(long)]
+    explain: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// What the results are called.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Nouns {
+    pub(crate) one: &'static str,
+    pub(crate) many: &'static str,
+    /// The title of the column with their texts.
+    pub(crate) column: &'static str,
+}
+
+impl FoundArgs {
+    /// How far to look.
+    pub(crate) fn reach(&self) -> Reach {
+        if self.all { Reach::All } else { Reach::Best(SHOWN) }
+    }
+
+    /// How many are shown at most.
+    pub(crate) fn most(&self) -> usize {
+        if self.all { usize::MAX } else { SHOWN }
+    }
+
+    /// How the results are written.
+    pub(crate) fn format(&self) -> Format {
+        self.format.get()
+    }
+
+    /// Shows what was found.
+    pub(crate) fn show(&self, context: &Context<'_>, answer: &Answer, nouns: Nouns) -> Result<(), CommandError> {
+        let ui = context.ui;
+        say_what_was_forgiven(ui, answer);
+        match self.format() {
+            Format::Json => ui.json(&answer.hits.iter().map(|hit| self.object(hit)).collect::<Vec<_>>()),
+            Format::Quiet => ui.data(
+                &answer
+                    .hits
+                    .iter()
+                    .map(|hit| format!("{}\n", hit.item.id()))
+                    .collect::<String>(),
+            ),
+            Format::Markdown => {
+                let entries: Vec<String> = answer.hits.iter().map(|hit| hit.item.markdown()).collect();
+                ui.text(&entries.join("\n"))
+            }
+            Format::Table if answer.hits.is_empty() => ui.data(&format!("No matching {} found\n", nouns.many)),
+            Format::Table => {
+                let columns = self.columns(nouns);
+                let rows: Vec<Vec<String>> = answer.hits.iter().map(|hit| self.row(answer, hit)).collect();
+                let closing = showing(rows.len(), nouns.one, nouns.many);
+                ui.table_with(&columns, &rows, &closing, &|text| set_apart(ui, answer, text))
+            }
+        }
+    }
+
+    fn object(&self, hit: &Hit) -> Value {
+        let mut object = json!(hit.item);
+        if self.explain
+            && let Some(object) = object.as_object_mut()
+        {
+            let mut score = serde_json::Map::new();
+            score.insert("total".to_owned(), rounded(hit.score.total()));
+            for (name, part) in hit.score.parts() {
+                score.insert(name.to_owned(), rounded(part));
+            }
+            object.insert("shelf".to_owned(), json!(hit.shelf.words().many));
+            object.insert("score".to_owned(), Value::Object(score));
+        }
+        object
+    }
+
+    fn columns(&self, nouns: Nouns) -> Vec<Column> {
+        if !self.explain {
+            return view::with_text(&view::COLUMNS, nouns.column);
+        }
+        let titles = ["ID", "SCORE", "WORDS", "NAMES", "PHRASES", "TAGS"];
+        let columns: Vec<Column> = titles.map(|title| Column { title, fit: Fit::Whole }).to_vec();
+        view::with_text(&columns, nouns.column)
+    }
+
+    fn row(&self, answer: &Answer, hit: &Hit) -> Vec<String> {
+        let mut row = if self.explain {
+            let parts = hit.score.parts().map(|(_, part)| format!("{part:.2}"));
+            let head = [hit.item.id().to_owned(), format!("{:.2}", hit.score.total())];
+            head.into_iter().chain(parts).collect()
+        } else {
+            view::head(&hit.item)
+        };
+        row.push(telling_line(answer, hit.item.content()).to_owned());
+        row
+    }
+}
+
+/// The line of a text that holds most of what was looked for; the first one where none holds anything.
+fn telling_line<'t>(answer: &Answer, text: &'t str) -> &'t str {
+    let mut best = (0, first_line(text));
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let matches = answer.places_in(line).len();
+        if matches > best.0 {
+            best = (matches, line);
+        }
+    }
+    best.1
+}
+
+/// Sets apart what was looked for.
+fn set_apart(ui: &Ui, answer: &Answer, text: &str) -> String {
+    let mut painted = String::with_capacity(text.len());
+    let mut done = 0;
+    for place in answer.places_in(text) {
+        painted.push_str(text.get(done..place.start).unwrap_or_default());
+        painted.push_str(&ui.paint(Style::Match, text.get(place.clone()).unwrap_or_default()));
+        done = place.end;
+    }
+    painted.push_str(text.get(done..).unwrap_or_default());
+    painted
+}
+
+/// Says which words of the notes were taken for those of the question. They are shown as the notes spell them.
+fn say_what_was_forgiven(ui: &Ui, answer: &Answer) {
+    if answer.forgiven.is_empty() || answer.hits.is_empty() {
+        return;
+    }
+    let mut words: Vec<String> = Vec::new();
+    for hit in &answer.hits {
+        let text = hit.item.content();
+        for place in answer.places_in(text) {
+            let word = text.get(place).unwrap_or_default().to_lowercase();
+            if words.len() < FORGIVEN_NAMED && !words.contains(&word) {
+                words.push(word);
+            }
+        }
+    }
+    ui.status(&format!(
+        "Nothing holds these words as they are spelled; looked for words like them: {}.",
+        words.join(", ")
+    ));
+}
+
+fn rounded(number: f64) -> Value {
+    json!((number * 1000.0).round() / 1000.0)
+}

@@ -1,0 +1,51 @@
+//! `ralph recall`: finds what is known about something, wherever it is kept.
+
+use clap::Args;
+use ralph_memory::recall::{Question, recall};
+use ralph_model::Shelf;
+
+use super::notes::found::{FoundArgs, Nouns};
+use super::notes::{FilterArgs, Memories};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::paths::Spelling;
+
+/// Every shelf that notes stand on.
+const SHELVES: [Shelf; 2] = [Shelf::Memories, Shelf::Guardrails];
+const NOTES: Nouns = Nouns {
+    one: "note",
+    many: "notes",
+    column: "NOTE",
+};
+
+/// Find what is known about something, in all notes
+///
+/// Any text is fine: a few words, a name, an error message, a whole task. Words count by their stems, rare ones most;
+/// a name is found in all its spellings; of several notes on one subject the newest stands first.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph recall \"how do we run the migrations\"
+  ralph recall parseConfig --explain
+  ralph recall \"$(cat task.md)\" --json")]
+pub(crate) struct RecallArgs {
+    /// What to look for
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    text: String,
+    #[command(flatten)]
+    filter: FilterArgs<Memories>,
+    #[command(flatten)]
+    found: FoundArgs,
+}
+
+pub(crate) fn cmd_recall(context: &Context<'_>, args: &RecallArgs) -> Result<(), CommandError> {
+    let wanted = args.filter.wanted(context);
+    let question = Question {
+        text: &args.text,
+        shelves: &SHELVES,
+        wanted: &wanted,
+        reach: args.found.reach(),
+    };
+    let notebooks = SHELVES.map(|shelf| context.notebook(shelf, Spelling::Own));
+    let answer = context.ask_all(&notebooks, |catalogue| recall(catalogue, &question))?;
+    args.found.show(context, &answer, NOTES)
+}
