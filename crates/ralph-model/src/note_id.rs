@@ -52,6 +52,18 @@ impl NoteId {
         Some(second)
     }
 
+    /// The id with any of the prefixes that these bytes begin with, whatever follows it.
+    #[must_use]
+    pub fn at_start_of(bytes: &[u8]) -> Option<&[u8]> {
+        let begun = Self::PREFIXES
+            .iter()
+            .find_map(|prefix| bytes.strip_prefix(prefix.as_bytes())?.strip_prefix(b"-"))?;
+        let digits = begun.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let before = bytes.len() - begun.len();
+        let id = bytes.get(..before + digits + "-0000".len())?;
+        Self::second_of(id, &Self::PREFIXES).map(|_| id)
+    }
+
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
@@ -109,6 +121,17 @@ mod tests {
             assert_eq!(NoteId::parse(bad, &["mem"]), None, "{bad:?}");
         }
         assert!(NoteId::parse("fix-12-a1b2", &["fix", "decision"]).is_some());
+    }
+
+    #[test]
+    fn an_id_is_found_where_text_follows() {
+        let check = |bytes: &[u8], id: Option<&[u8]>| assert_eq!(NoteId::at_start_of(bytes), id, "{bytes:?}");
+        check(b"mem-12-a1b2", Some(b"mem-12-a1b2"));
+        check(b"decision-12-a1b2c and on", Some(b"decision-12-a1b2"));
+        check(b"mem-12-a1b", None);
+        check(b"mem-12-A1B2", None);
+        check(b"mem-123456789012-a1b2", None);
+        check(b" mem-12-a1b2", None);
     }
 
     #[test]

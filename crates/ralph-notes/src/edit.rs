@@ -70,6 +70,9 @@ impl Document<'_> {
     #[must_use]
     pub fn delete(&self, entries: &[&Entry]) -> Patches {
         let mut patches = Patches::none();
+        // In the order of the file each patch goes to the end of the list.
+        let mut entries = entries.to_vec();
+        entries.sort_by_key(|entry| entry.heading.start());
         for entry in entries {
             self.delete_from(&mut patches, entry);
         }

@@ -27,6 +27,7 @@ pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head
             order.push(id);
         }
     }
+    let lookup = document.lookup(known.len());
     let mut changes = Vec::new();
     let mut record = |action, note| changes.push(NoteChange { action, note });
     for KnownNote { action, note, .. } in known {
@@ -35,7 +36,7 @@ pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head
             (Some(found), Presence::Present) if found != note => record(NoteAction::Changed, found),
             (Some(_), Presence::Present) | (None, Presence::Gone) => {}
             // It still stands, in a part that is not read, which is said elsewhere.
-            (None, Presence::Present) if document.mentions(note.id.as_str()) => {}
+            (None, Presence::Present) if lookup.mentions(&note.id) => {}
             (None, Presence::Present) => match head {
                 Head::Same => record(NoteAction::Vanished, note),
                 Head::Moved => record(NoteAction::CheckedOut, note),

@@ -1,13 +1,15 @@
 //! Making entries of Signs.
 
-use std::cell::RefCell;
 use std::path::PathBuf;
 
+use jiff::civil::Date;
 use ralph_model::{Entropy, Extra, Note, NoteId, NoteKind, Tags};
 use ralph_notes::{Sign, normalise_line_breaks};
 use ralph_store::NoteAction;
 
 use super::log::Edit;
+use super::new_ids::{NewIds, within_ids};
+use super::operations::day_of;
 use super::{Findings, History, Notebook, NotebookError, Stored};
 use crate::capture::keep_beside;
 
@@ -30,16 +32,17 @@ impl Notebook<'_> {
         if self.read()?.document().signs().is_empty() {
             return Ok((nothing, None));
         }
-        let entropy = RefCell::new(entropy);
         let mut kept = None;
         let stored = self.change(|document, log| {
-            let mut ids: Vec<NoteId> = Vec::new();
+            let now = within_ids(self.clock.now());
+            let found = document.signs();
+            let lookup = document.lookup(found.len());
+            let mut new_ids = NewIds::new(&lookup, log, entropy);
             let mut signs: Vec<(Sign, Note)> = Vec::new();
-            for sign in document.signs() {
+            for sign in found {
                 let kind = sign.section.unwrap_or(kind);
-                let id = self.new_id(document, log, kind, (&ids, &entropy));
-                ids.push(id.clone());
-                let note = self.note_from(&sign, kind, id);
+                let id = new_ids.next(self.shelf.id_prefix(kind), now.as_second());
+                let note = note_from(&sign, kind, id, day_of(now));
                 signs.push((sign, note));
             }
             if !signs.is_empty() {
@@ -54,17 +57,17 @@ impl Notebook<'_> {
         })?;
         Ok((stored, kept))
     }
+}
 
-    fn note_from(&self, sign: &Sign, kind: NoteKind, id: NoteId) -> Note {
-        let mut extra = Extra::default();
-        extra.set(Extra::SOURCE, &sign.id);
-        Note {
-            id,
-            kind,
-            content: normalise_line_breaks(&sign.text()).into_owned(),
-            tags: Tags::default(),
-            created: self.today(),
-            extra,
-        }
+fn note_from(sign: &Sign, kind: NoteKind, id: NoteId, created: Date) -> Note {
+    let mut extra = Extra::default();
+    extra.set(Extra::SOURCE, &sign.id);
+    Note {
+        id,
+        kind,
+        content: normalise_line_breaks(&sign.text()).into_owned(),
+        tags: Tags::default(),
+        created,
+        extra,
     }
 }

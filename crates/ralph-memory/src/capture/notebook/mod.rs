@@ -5,16 +5,16 @@ mod compare;
 mod error;
 mod log;
 mod migrate;
+mod new_ids;
 mod operations;
 mod promote;
 mod restore;
 
 use std::path::{Path, PathBuf};
 
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
+use jiff::Timestamp;
 use ralph_model::{Clock, Extra, FileStamp, Note, NoteKind, Shelf, Tags};
-use ralph_notes::{Document, Entry, FileError, Patience, Sign, read_file};
+use ralph_notes::{Document, Entry, FileError, Lookup, Patience, Sign, read_file};
 use ralph_store::{NoteFile, StoreError};
 
 pub use error::NotebookError;
@@ -82,6 +82,8 @@ pub struct Draft {
     pub extra: Extra,
     /// Whether it may hold what looks like a secret.
     pub secrets: SecretPolicy,
+    /// When it was made, for its id and its day; none for now.
+    pub at: Option<Timestamp>,
 }
 
 /// Whether a change is in the log.
@@ -158,28 +160,46 @@ impl Notebook<'_> {
     /// # Errors
     /// When it names none or several.
     pub fn select<'d>(&self, document: &'d Document<'_>, selector: &str) -> Result<&'d Entry, NotebookError> {
-        let mut exact = document.find(selector);
-        if let Some(first) = exact.next() {
-            if exact.next().is_some() {
-                let lines = document
-                    .find(selector)
-                    .map(|entry| document.line_number(document.place(entry)).to_string())
-                    .collect();
+        self.select_in(&document.lookup(1), selector)
+    }
+
+    /// The entries that ids, or their beginnings, name, in the order of these.
+    ///
+    /// # Errors
+    /// When one of them names none or several.
+    pub fn select_all<'d, S: AsRef<str>>(
+        &self,
+        document: &'d Document<'_>,
+        selectors: &[S],
+    ) -> Result<Vec<&'d Entry>, NotebookError> {
+        let lookup = document.lookup(selectors.len());
+        selectors
+            .iter()
+            .map(|selector| self.select_in(&lookup, selector.as_ref()))
+            .collect()
+    }
+
+    pub(super) fn select_in<'d>(&self, lookup: &Lookup<'d, '_>, selector: &str) -> Result<&'d Entry, NotebookError> {
+        let document = lookup.document();
+        match lookup.find(selector).as_slice() {
+            [] => {}
+            [one] => return Ok(one),
+            several => {
+                let places = several.iter().map(|entry| document.place(entry));
                 return Err(NotebookError::Twice {
                     id: selector.to_owned(),
-                    lines,
+                    lines: document.line_numbers(places).map(|line| line.to_string()).collect(),
                 });
             }
-            return Ok(first);
         }
         let candidates: Vec<&Entry> = if selector.is_empty() {
             Vec::new()
         } else {
-            document.find_prefix(selector).collect()
+            lookup.find_prefix(selector)
         };
         match candidates.as_slice() {
-            [] => Err(match self.find_sign(document, selector)? {
-                Some(sign) => NotebookError::IsSign { id: sign.id },
+            [] => Err(match find_sign(&document.signs(), selector)? {
+                Some(sign) => NotebookError::IsSign { id: sign.id.clone() },
                 None => self.not_found(selector),
             }),
             [one] => Ok(one),
@@ -190,28 +210,20 @@ impl Notebook<'_> {
         }
     }
 
-    /// The Sign that an id, or the beginning of one, names.
+    /// The Signs that ids, or their beginnings, name, in the order of these; none for one that names no Sign.
     ///
     /// # Errors
-    /// When it is the beginning of several.
-    pub fn find_sign(&self, document: &Document<'_>, selector: &str) -> Result<Option<Sign>, NotebookError> {
-        let mut signs = document.signs();
-        if let Some(exact) = signs.iter().position(|sign| sign.id == selector) {
-            return Ok(Some(signs.swap_remove(exact)));
-        }
-        signs.retain(|sign| !selector.is_empty() && sign.id.starts_with(selector));
-        match signs.as_slice() {
-            [] | [_] => Ok(signs.pop()),
-            several => {
-                let ids: Vec<&str> = several.iter().map(|sign| sign.id.as_str()).collect();
-                Err(NotebookError::ambiguous(selector, &ids))
-            }
-        }
-    }
-
-    /// The present day.
-    pub(super) fn today(&self) -> Date {
-        self.clock.now().to_zoned(TimeZone::UTC).date()
+    /// When one of them is the beginning of several.
+    pub fn find_signs<S: AsRef<str>>(
+        &self,
+        document: &Document<'_>,
+        selectors: &[S],
+    ) -> Result<Vec<Option<Sign>>, NotebookError> {
+        let signs = document.signs();
+        selectors
+            .iter()
+            .map(|selector| Ok(find_sign(&signs, selector.as_ref())?.cloned()))
+            .collect()
     }
 
     /// The error for a note that is not there.
@@ -225,5 +237,22 @@ impl Notebook<'_> {
 
     pub(super) fn note_at(&self, document: &Document<'_>, entry: &Entry) -> Result<Note, NotebookError> {
         document.note(entry).ok_or_else(|| self.not_found(document.id(entry)))
+    }
+}
+
+/// The one among these Signs that an id, or the beginning of one, names.
+fn find_sign<'s>(signs: &'s [Sign], selector: &str) -> Result<Option<&'s Sign>, NotebookError> {
+    if let Some(exact) = signs.iter().find(|sign| sign.id == selector) {
+        return Ok(Some(exact));
+    }
+    let begins = |sign: &&Sign| !selector.is_empty() && sign.id.starts_with(selector);
+    let candidates: Vec<&Sign> = signs.iter().filter(begins).collect();
+    match candidates.as_slice() {
+        [] => Ok(None),
+        [one] => Ok(Some(one)),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|sign| sign.id.as_str()).collect();
+            Err(NotebookError::ambiguous(selector, &ids))
+        }
     }
 }

@@ -1,20 +1,20 @@
 //! What can be done to notes: add, edit, delete, start anew. Whatever is written passes the gate here.
 
-use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use ralph_model::{Entropy, Extra, Note, NoteId, NoteKind};
-use ralph_notes::{Document, Entry, Patches, link_beside, resolve};
+use ralph_notes::{Document, Entry, Lookup, Patches, link_beside, resolve};
+use ralph_store::NoteAction;
 use ralph_store::index::{Change, Neighbours};
-use ralph_store::{NoteAction, Store};
 
 use super::log::Edit;
+use super::new_ids::{NewIds, within_ids};
 use super::{Draft, Notebook, NotebookError, Stored};
 use crate::capture::{SecretPolicy, accept};
-
-/// How many random suffixes are tried before the id's second is moved on.
-const SUFFIX_TRIES: usize = 64;
 
 /// What starting anew does about a file that is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,22 +34,27 @@ impl Notebook<'_> {
         let accepted: Vec<Draft> = drafts.iter().map(pass_draft).collect::<Result<_, _>>()?;
         let superseded = accepted.iter().filter_map(|draft| draft.extra.get(Extra::SUPERSEDES));
         self.refuse_unknown(superseded)?;
-        let entropy = RefCell::new(entropy);
+        let mut begun: Option<Timestamp> = None;
         let mut ids: Vec<NoteId> = Vec::new();
         self.change(|document, log| {
-            let mut notes = Vec::with_capacity(accepted.len());
-            for (index, draft) in accepted.iter().enumerate() {
-                if ids.len() == index {
-                    ids.push(self.new_id(document, log, draft.kind, (&ids, &entropy)));
-                }
-                if let Some(id) = ids.get(index) {
-                    notes.push(self.note_of(draft, id.clone(), document)?);
-                }
+            let now = *begun.get_or_insert_with(|| within_ids(self.clock.now()));
+            let lookup = document.lookup(accepted.len());
+            if ids.is_empty() {
+                let mut new_ids = NewIds::new(&lookup, log, entropy);
+                ids.extend(accepted.iter().map(|draft| {
+                    let second = draft.at.unwrap_or(now).as_second();
+                    new_ids.next(self.shelf.id_prefix(draft.kind), second)
+                }));
             }
+            let notes = accepted
+                .iter()
+                .zip(&ids)
+                .map(|(draft, id)| self.note_of(draft, id.clone(), draft.at.unwrap_or(now), &lookup))
+                .collect::<Result<Vec<Note>, _>>()?;
             // A save by somebody else may hold them already, when this is not the first try.
             let missing: Vec<Note> = notes
                 .iter()
-                .filter(|note| document.find(note.id.as_str()).next().is_none())
+                .filter(|note| lookup.find(note.id.as_str()).is_empty())
                 .cloned()
                 .collect();
             Ok(Edit {
@@ -90,15 +95,20 @@ impl Notebook<'_> {
         self.refuse_unknown(selectors.iter().map(String::as_str))?;
         let mut resolved: Vec<String> = Vec::new();
         self.change(|document, _| {
+            let lookup = document.lookup(selectors.len());
             if resolved.is_empty() {
+                let mut seen = HashSet::new();
                 for selector in selectors {
-                    let id = document.id(self.select(document, selector)?).to_owned();
-                    if !resolved.contains(&id) {
-                        resolved.push(id);
+                    let id = document.id(self.select_in(&lookup, selector)?);
+                    if seen.insert(id) {
+                        resolved.push(id.to_owned());
                     }
                 }
             }
-            let entries: Vec<&Entry> = resolved.iter().filter_map(|id| document.find(id).next()).collect();
+            let entries: Vec<&Entry> = resolved
+                .iter()
+                .filter_map(|id| lookup.find(id).first().copied())
+                .collect();
             let notes = entries
                 .iter()
                 .map(|entry| self.note_at(document, entry))
@@ -149,22 +159,24 @@ impl Notebook<'_> {
 
     /// Refuses ids that are not there before anything is locked or made.
     pub(super) fn refuse_unknown<'s>(&self, selectors: impl IntoIterator<Item = &'s str>) -> Result<(), NotebookError> {
-        let mut selectors = selectors.into_iter().peekable();
-        if selectors.peek().is_none() {
+        let selectors: Vec<&str> = selectors.into_iter().collect();
+        if selectors.is_empty() {
             return Ok(());
         }
         let reading = self.read()?;
-        let document = reading.document();
-        for selector in selectors {
-            self.select(&document, selector)?;
-        }
-        Ok(())
+        self.select_all(&reading.document(), &selectors).map(drop)
     }
 
-    fn note_of(&self, draft: &Draft, id: NoteId, document: &Document<'_>) -> Result<Note, NotebookError> {
+    fn note_of(
+        &self,
+        draft: &Draft,
+        id: NoteId,
+        at: Timestamp,
+        lookup: &Lookup<'_, '_>,
+    ) -> Result<Note, NotebookError> {
         let mut extra = draft.extra.clone();
         if let Some(old) = draft.extra.get(Extra::SUPERSEDES) {
-            let old = document.id(self.select(document, old)?).to_owned();
+            let old = lookup.document().id(self.select_in(lookup, old)?).to_owned();
             extra.set(Extra::SUPERSEDES, &old);
         }
         Ok(Note {
@@ -172,32 +184,15 @@ impl Notebook<'_> {
             kind: draft.kind,
             content: draft.content.clone(),
             tags: draft.tags.clone(),
-            created: self.today(),
+            created: day_of(at),
             extra,
         })
     }
+}
 
-    /// An id that neither the file nor the log has seen.
-    pub(super) fn new_id(
-        &self,
-        document: &Document<'_>,
-        log: Option<&Store>,
-        kind: NoteKind,
-        (taken, entropy): (&[NoteId], &RefCell<&mut dyn Entropy>),
-    ) -> NoteId {
-        let mut second = self.clock.now().as_second();
-        loop {
-            for _ in 0..SUFFIX_TRIES {
-                let suffix = u16::try_from(entropy.borrow_mut().next_bits() >> 48).unwrap_or_default();
-                let id = NoteId::new(self.shelf.id_prefix(kind), second, suffix);
-                let known = log.is_some_and(|log| log.knows_note(&id).unwrap_or(false));
-                if !known && !taken.contains(&id) && !document.mentions(id.as_str()) {
-                    return id;
-                }
-            }
-            second += 1;
-        }
-    }
+/// The day of a moment, as notes are dated.
+pub(super) fn day_of(at: Timestamp) -> Date {
+    at.to_zoned(TimeZone::UTC).date()
 }
 
 /// What new notes are to the index: each stands after the one before it of its kind.
@@ -225,6 +220,7 @@ fn added(document: &Document<'_>, notes: &[Note]) -> Option<Vec<Change>> {
 /// Passes a draft through the gate.
 pub(super) fn pass_draft(draft: &Draft) -> Result<Draft, NotebookError> {
     let mut passed = draft.clone();
+    passed.at = draft.at.map(within_ids);
     passed.content = pass(TEXT, &draft.content, draft.secrets)?;
     if !draft.tags.is_empty() {
         pass(TAGS, &draft.tags.to_string(), draft.secrets)?;

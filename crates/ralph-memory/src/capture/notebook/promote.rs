@@ -3,13 +3,12 @@
 //! Two files change. The memory is written and on record before the guardrail goes, so that a crash between the two leaves
 //! the note twice, never not at all; and the memory names the guardrail it came from, so that a second run finds it.
 
-use std::cell::RefCell;
-
 use ralph_model::{Entropy, Extra, Note};
 use ralph_notes::{Document, resolve};
 use ralph_store::NoteAction;
 
 use super::log::Edit;
+use super::new_ids::{NewIds, within_ids};
 use super::operations::pass_draft;
 use super::{Draft, Notebook, NotebookError, Stored};
 use crate::capture::SecretPolicy;
@@ -44,14 +43,13 @@ impl Notebook<'_> {
                 reason: "guardrails and memories stand in one file".to_owned(),
             });
         }
-        let entropy = RefCell::new(entropy);
         let mut kept: Option<(Note, Option<Stored>)> = None;
         let removed = self.refuse_unknown([selector]).and_then(|()| {
             self.change(|document, _| {
                 let entry = self.select(document, selector)?;
                 let note = self.note_at(document, entry)?;
                 refuse_half_of_a_pair(document, &note)?;
-                let adopted = memories.adopt(&note, (secrets, &mut **entropy.borrow_mut()))?;
+                let adopted = memories.adopt(&note, (secrets, &mut *entropy))?;
                 // When somebody saved at the same time this is not the first try, and the first one stored it.
                 let before = kept.take().and_then(|(_, stored)| stored);
                 kept = Some((adopted.0, adopted.1.or(before)));
@@ -95,8 +93,8 @@ impl Notebook<'_> {
             tags: note.tags.clone(),
             extra: note.extra.clone(),
             secrets,
+            at: None,
         })?;
-        let entropy = RefCell::new(entropy);
         let mut known: Option<Note> = None;
         let stored = self.change(|document, log| {
             if let Some(memory) = self.made_from(document, note.id.as_str()) {
@@ -111,8 +109,10 @@ impl Notebook<'_> {
             }
             let mut extra = draft.extra.clone();
             extra.set(Extra::SOURCE, note.id.as_str());
+            let lookup = document.lookup(1);
+            let second = within_ids(self.clock.now()).as_second();
             let memory = Note {
-                id: self.new_id(document, log, note.kind, (&[], &entropy)),
+                id: NewIds::new(&lookup, log, entropy).next(self.shelf.id_prefix(note.kind), second),
                 content: draft.content.clone(),
                 extra,
                 ..note.clone()

@@ -1,7 +1,7 @@
 //! Bringing notes back from the log.
 
 use ralph_model::Note;
-use ralph_notes::Document;
+use ralph_notes::Lookup;
 use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store, Wait};
 
 use super::log::Edit;
@@ -61,12 +61,13 @@ impl Notebook<'_> {
             }
         }
         self.change(|document, _| {
+            let lookup = document.lookup(wanted.len());
             for note in &wanted {
-                if document.find(note.id.as_str()).next().is_some() {
+                if !lookup.find(note.id.as_str()).is_empty() {
                     let reason = format!("{} is not gone; name a version to go back to one", note.id);
                     return Err(self.nothing_to_restore(reason));
                 }
-                self.refuse_unread(document, note)?;
+                self.refuse_unread(&lookup, note)?;
             }
             Ok(Edit {
                 patches: document.add(&wanted),
@@ -96,7 +97,7 @@ impl Notebook<'_> {
             let patches = match document.find(note.id.as_str()).next() {
                 Some(_) => document.change(self.select(document, note.id.as_str())?, &note),
                 None => {
-                    self.refuse_unread(document, &note)?;
+                    self.refuse_unread(&document.lookup(1), &note)?;
                     document.add(std::slice::from_ref(&note))
                 }
             };
@@ -120,8 +121,8 @@ impl Notebook<'_> {
     }
 
     /// Refuses to bring a note back that still stands in a part of the file that is not read.
-    fn refuse_unread(&self, document: &Document<'_>, note: &Note) -> Result<(), NotebookError> {
-        if document.mentions(note.id.as_str()) {
+    fn refuse_unread(&self, file: &Lookup<'_, '_>, note: &Note) -> Result<(), NotebookError> {
+        if file.mentions(&note.id) {
             return Err(self.nothing_to_restore(format!(
                 "{} still stands in the file, where it is not read; `{} validate` says where",
                 note.id,

@@ -85,6 +85,7 @@ pub(crate) fn store(
         tags: details.tags.unwrap_or_default(),
         extra,
         secrets: details.secrets.policy(),
+        at: None,
     };
     let stored = context.with_entropy(|entropy| notebook.add(&[draft], entropy))?;
     if breaks_change {

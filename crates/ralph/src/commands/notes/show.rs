@@ -58,16 +58,19 @@ pub(super) fn cmd_show<S: OnShelf>(
 fn find_in_file(notebook: &Notebook<'_>, ids: &[String]) -> Result<Vec<NoteOrSign>, CommandError> {
     let reading = notebook.read()?;
     let document = reading.document();
-    let mut notes = Vec::new();
-    for id in ids {
-        if let Some(sign) = notebook.find_sign(&document, id)? {
-            notes.push(document.item_of(sign));
-        } else {
-            let entry = notebook.select(&document, id)?;
-            notes.extend(document.note(entry).map(NoteOrSign::Note));
-        }
-    }
-    Ok(notes)
+    let signs = notebook.find_signs(&document, ids)?;
+    let others: Vec<&String> = (ids.iter().zip(&signs))
+        .filter_map(|(id, sign)| sign.is_none().then_some(id))
+        .collect();
+    let mut entries = notebook.select_all(&document, &others)?.into_iter();
+    let found = signs.into_iter().filter_map(|sign| match sign {
+        Some(sign) => Some(document.item_of(sign)),
+        None => entries
+            .next()
+            .and_then(|entry| document.note(entry))
+            .map(NoteOrSign::Note),
+    });
+    Ok(found.collect())
 }
 
 const COLUMNS: [Column; 4] = [

@@ -1,0 +1,212 @@
+//! Many notes at once: every one gets an id of its own, stands in the file in its order, and can be named again.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_memory::capture::{Draft, LogPlace, Notebook, NotebookError, SecretPolicy, Surroundings};
+use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
+use ralph_model::{Clock, Entropy, Extra, Note, NoteKind, Shelf, SplitMix64, Tags};
+use ralph_notes::{FileError, Patience, create_folder};
+use ralph_store::NoteFile;
+use tempfile::TempDir;
+
+const NOW: i64 = 1_700_000_000;
+
+/// A clock that stands still, in a project without git.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(NOW).unwrap()
+    }
+}
+
+impl Surroundings for Still {
+    fn head(&self) -> Option<String> {
+        None
+    }
+
+    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
+        file.parent().map_or(Ok(()), create_folder)
+    }
+
+    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
+        create_folder(folder)
+    }
+}
+
+impl CatalogueHome for Still {
+    fn prepare_index(&self) -> bool {
+        true
+    }
+}
+
+/// Suffixes from 0 up to a limit, again and again.
+struct Suffixes {
+    next: u64,
+    limit: u64,
+}
+
+impl Suffixes {
+    fn below(limit: u64) -> Self {
+        Self { next: 0, limit }
+    }
+}
+
+impl Entropy for Suffixes {
+    fn next_bits(&mut self) -> u64 {
+        let bits = self.next << 48;
+        self.next = (self.next + 1) % self.limit;
+        bits
+    }
+}
+
+fn notebook(folder: &TempDir) -> Notebook<'_> {
+    Notebook {
+        shelf: Shelf::Memories,
+        path: folder.path().join("memories.md"),
+        log: LogPlace {
+            database: folder.path().join("progress.db"),
+            file: NoteFile {
+                worktree: String::new(),
+                path: "memories.md".to_owned(),
+            },
+        },
+        catalogue: CataloguePlace {
+            database: folder.path().join("index.db"),
+            shelves: vec![(Shelf::Memories, folder.path().join("memories.md"))],
+            home: &Still,
+            file_clock: &Still,
+        },
+        surroundings: &Still,
+        clock: &Still,
+        patience: Patience {
+            notice_after: Duration::from_secs(60),
+            limit: Duration::from_secs(60),
+            notice: &|_| {},
+        },
+    }
+}
+
+fn draft(content: String, at: Option<i64>) -> Draft {
+    Draft {
+        kind: NoteKind::Context,
+        content,
+        tags: Tags::default(),
+        extra: Extra::default(),
+        secrets: SecretPolicy::Refuse,
+        at: at.map(|second| Timestamp::from_second(second).unwrap()),
+    }
+}
+
+fn drafts(count: usize, at: Option<i64>) -> Vec<Draft> {
+    (0..count).map(|number| draft(format!("note {number}"), at)).collect()
+}
+
+fn standing(notebook: &Notebook<'_>) -> Vec<Note> {
+    let reading = notebook.read().unwrap();
+    let document = reading.document();
+    let entries = document.entries().iter();
+    entries.map(|entry| document.note(entry).unwrap()).collect()
+}
+
+fn seconds(notes: &[Note]) -> Vec<i64> {
+    notes.iter().map(|note| note.id.unix_second()).collect()
+}
+
+#[test]
+fn a_batch_stands_in_its_order_with_ids_of_its_moments() {
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = notebook(&folder);
+    let moments = [Some(86_400), None, Some(5), Some(86_400)];
+    let many: Vec<Draft> = (0..2_000)
+        .map(|number| draft(format!("note {number}"), moments[number % moments.len()]))
+        .collect();
+    let stored = notebook.add(&many, &mut SplitMix64::new(7)).unwrap();
+    assert_eq!(standing(&notebook), stored.notes);
+    let ids: HashSet<&str> = stored.notes.iter().map(|note| note.id.as_str()).collect();
+    assert_eq!(ids.len(), many.len());
+    for (number, note) in stored.notes.iter().enumerate() {
+        let (second, day) = match moments[number % moments.len()] {
+            Some(second @ 5) => (second, "1970-01-01"),
+            Some(second) => (second, "1970-01-02"),
+            None => (NOW, "2023-11-14"),
+        };
+        let made = (note.content.as_str(), note.id.unix_second(), note.created.to_string());
+        assert_eq!(made, (format!("note {number}").as_str(), second, day.to_owned()));
+    }
+}
+
+#[test]
+fn a_second_without_ids_left_is_moved_on_from() {
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = notebook(&folder);
+    let stored = notebook.add(&drafts(20, Some(100)), &mut Suffixes::below(6)).unwrap();
+    let expected: Vec<i64> = (0..20).map(|number| 100 + number / 6).collect();
+    assert_eq!(seconds(&stored.notes), expected);
+    assert_eq!(standing(&notebook), stored.notes);
+}
+
+#[test]
+fn moments_that_no_id_can_hold_are_brought_within() {
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = notebook(&folder);
+    let ends = [Timestamp::MIN, Timestamp::MAX].map(|end| Some(end.as_second()));
+    let many: Vec<Draft> = ends.into_iter().flat_map(|end| drafts(10, end)).collect();
+    let stored = notebook.add(&many, &mut Suffixes::below(6)).unwrap();
+    assert_eq!(standing(&notebook), stored.notes);
+}
+
+#[test]
+fn an_id_that_the_file_or_the_log_has_seen_is_never_given_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = notebook(&folder);
+    let first = notebook.add(&drafts(30, None), &mut Suffixes::below(99)).unwrap().notes;
+    let (deleted, kept) = first.split_at(10);
+    let ids: Vec<String> = deleted.iter().map(|note| note.id.to_string()).collect();
+    notebook.delete(&ids).unwrap();
+    // Suffix 32 stands in a text only.
+    let text = format!("see mem-{NOW}-0020.");
+    let mut suffixes = Suffixes { next: 40, limit: 99 };
+    let said = notebook.add(&[draft(text, None)], &mut suffixes).unwrap().notes;
+    let second = notebook.add(&drafts(30, None), &mut Suffixes::below(99)).unwrap().notes;
+    let suffixes: Vec<String> = second
+        .iter()
+        .map(|note| note.id.as_str().rsplit('-').next().unwrap().to_owned())
+        .collect();
+    let free = (30..).filter(|suffix| ![32, 40].contains(suffix)).take(30);
+    assert_eq!(suffixes, free.map(|suffix| format!("{suffix:04x}")).collect::<Vec<_>>());
+    assert_eq!(standing(&notebook), [kept, &said, &second].concat());
+}
+
+#[test]
+fn many_selectors_name_what_each_names_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let notebook = notebook(&folder);
+    let notes = notebook.add(&drafts(300, None), &mut SplitMix64::new(3)).unwrap().notes;
+    let ids: Vec<String> = notes.iter().rev().map(|note| note.id.to_string()).collect();
+    let reading = notebook.read().unwrap();
+    let document = reading.document();
+    let selected = notebook.select_all(&document, &ids).unwrap();
+    let found: Vec<&str> = selected.iter().map(|entry| document.id(entry)).collect();
+    assert_eq!(found, ids);
+    for wrong in ["mem-", "mem-1-0000", "", "x"] {
+        let alone = notebook.select(&document, wrong).unwrap_err().to_string();
+        let mut among = ids.clone();
+        among.insert(5, wrong.to_owned());
+        let error = notebook.select_all(&document, &among).unwrap_err();
+        assert_eq!(error.to_string(), alone);
+        let refused: Result<_, NotebookError> = notebook.delete(&among);
+        assert_eq!(refused.unwrap_err().to_string(), alone);
+    }
+    assert_eq!(standing(&notebook), notes);
+    let twice = [&ids[..100], &ids[50..]].concat();
+    let deleted = notebook.delete(&twice).unwrap().notes;
+    assert!(deleted.iter().rev().eq(&notes));
+    assert_eq!(standing(&notebook), []);
+    let restored = notebook.restore(&ids).unwrap().notes;
+    assert_eq!(restored, deleted);
+}
