@@ -5,6 +5,8 @@
 pub(crate) mod corpus;
 mod figures;
 mod project;
+mod recall;
+mod table;
 mod trace;
 mod turns;
 mod words;
@@ -17,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use figures::{Figure, Figures, Target};
 use project::Project;
+pub(crate) use recall::recall;
 
 use crate::child::measure;
 use crate::flags::Flags;
@@ -76,11 +79,16 @@ pub(crate) fn notes(root: &Path, words: &[&str]) -> Result<(), String> {
     let document = format!("{:#}\n", figures.json("notes", runs));
     match flags.value("--json") {
         None => print!("\n{document}"),
-        Some(path) => File::create(path)
-            .and_then(|mut file| file.write_all(document.as_bytes()))
-            .map_err(|error| format!("cannot write {path}: {error}"))?,
+        Some(path) => save(path, &document)?,
     }
     Ok(())
+}
+
+/// Writes the document of a benchmark.
+fn save(path: &str, document: &str) -> Result<(), String> {
+    File::create(path)
+        .and_then(|mut file| file.write_all(document.as_bytes()))
+        .map_err(|error| format!("cannot write {path}: {error}"))
 }
 
 /// The least processor time and the greatest peak of memory of several runs.

@@ -1,4 +1,4 @@
-//! The flags of a task: `--name` and `--name VALUE`, in any order, each at most once.
+//! The flags of a task: `--name` and `--name VALUE`, in any order, each at most once unless it is one of a list.
 
 /// The flags that a task was given.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -9,19 +9,29 @@ pub(crate) struct Flags {
 impl Flags {
     /// Reads the words after a task: `switches` stand alone, `options` take a value.
     pub(crate) fn parse(words: &[&str], switches: &[&str], options: &[&str]) -> Result<Self, String> {
+        Self::parse_lists(words, switches, options, &[])
+    }
+
+    /// The same, where some options, the `lists`, may be given again and again.
+    pub(crate) fn parse_lists(
+        words: &[&str],
+        switches: &[&str],
+        options: &[&str],
+        lists: &[&str],
+    ) -> Result<Self, String> {
         let mut flags = Self::default();
         let mut words = words.iter().copied();
         while let Some(name) = words.next() {
-            let value = if options.contains(&name) {
+            let value = if options.contains(&name) || lists.contains(&name) {
                 let value = words.next().ok_or_else(|| format!("{name} needs a value"))?;
                 Some(value.to_owned())
             } else if switches.contains(&name) {
                 None
             } else {
-                let known = [switches, options].concat().join(", ");
+                let known = [switches, options, lists].concat().join(", ");
                 return Err(format!("there is no flag {name:?}; the flags here are {known}"));
             };
-            if flags.has(name) {
+            if flags.has(name) && !lists.contains(&name) {
                 return Err(format!("{name} is given twice"));
             }
             flags.given.push((name.to_owned(), value));
@@ -38,6 +48,12 @@ impl Flags {
     pub(crate) fn value(&self, name: &str) -> Option<&str> {
         let (_, value) = self.given.iter().find(|(given, _)| given == name)?;
         value.as_deref()
+    }
+
+    /// All values of an option that may be given again and again.
+    pub(crate) fn values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let given = self.given.iter().filter(move |(given, _)| given == name);
+        given.filter_map(|(_, value)| value.as_deref())
     }
 
     /// The value of an option that is a number.
@@ -67,6 +83,18 @@ mod tests {
         assert_eq!(flags.value("--json"), Some("a.json"));
         assert_eq!(flags.number("--rounds"), Ok(Some(3)));
         assert_eq!(parse(&[]).unwrap().number("--rounds"), Ok(None));
+    }
+
+    #[test]
+    fn an_option_of_a_list_is_given_again_and_again() {
+        let parse = |words: &[&str]| Flags::parse_lists(words, &[], &["--json"], &["--data"]);
+        let flags = parse(&["--data", "a", "--json", "x", "--data", "b"]).unwrap();
+        assert_eq!(flags.values("--data").collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(parse(&["--data"]).unwrap_err(), "--data needs a value");
+        assert_eq!(
+            parse(&["--json", "x", "--json", "y"]).unwrap_err(),
+            "--json is given twice"
+        );
     }
 
     #[test]

@@ -30,6 +30,8 @@ Usage: cargo xtask <task>
   gen --check    Fails when one of those pages is not what the code says
   bench notes    What the memory commands cost beside bare programs: a table and JSON
                  [--quick] [--json FILE]
+  bench recall   How well recall finds what it should, beside other ways to search: a table a set
+                 --data DIR [--data DIR …] [--json FILE]
   soak notes     The long runs of the torture and grammar tests
                  [--seed N] [--writers N] [--mixed N] [--mixed-ops N] [--kills N] [--editor-saves N] [--cases N]
   soak power     Cuts a file system off under the memory commands; needs root and loop devices
@@ -56,6 +58,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["gen"] => generate::WRITE.run(root()),
         ["gen", "--check"] => generate::CHECK.run(root()),
         ["bench", "notes", flags @ ..] => bench::notes(root(), flags),
+        ["bench", "recall", flags @ ..] => bench::recall(flags),
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
         ["soak", "power", flags @ ..] => soak::power::run(root(), flags),
         [] | ["help" | "-h" | "--help"] => {

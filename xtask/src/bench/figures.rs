@@ -2,11 +2,15 @@
 
 use serde_json::{Value, json};
 
-/// The most that a figure may be.
+use super::table::{Side, table};
+
+/// What a figure should be.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Target {
     /// At most this.
     AtMost(f64),
+    /// At least this.
+    AtLeast(f64),
     /// It is there to be known, and has no target.
     None,
 }
@@ -31,14 +35,16 @@ impl Figure {
         match self.target {
             Target::None => "",
             // A target has as many digits as it is written with: 4.004 times is 4.00 times.
-            Target::AtMost(most) if (self.value * 100.0).round() <= most * 100.0 => "met",
-            Target::AtMost(_) => "MISSED",
+            Target::AtMost(most) if hundredths(self.value) <= hundredths(most) => "met",
+            Target::AtLeast(least) if hundredths(self.value) >= hundredths(least) => "met",
+            Target::AtMost(_) | Target::AtLeast(_) => "MISSED",
         }
     }
 
     fn cells(&self) -> [String; 5] {
         let target = match self.target {
             Target::AtMost(most) => format!("≤ {most} {}", self.unit),
+            Target::AtLeast(least) => format!("≥ {least:.2} {}", self.unit),
             Target::None => String::new(),
         };
         [
@@ -57,15 +63,19 @@ impl Figure {
             "value": (self.value * 1000.0).round() / 1000.0,
             "unit": self.unit,
             "target": match self.target {
-                Target::AtMost(most) => json!(most),
+                Target::AtMost(bound) | Target::AtLeast(bound) => json!(bound),
                 Target::None => Value::Null,
             },
             "verdict": match self.target {
-                Target::AtMost(_) => json!(self.verdict().to_lowercase()),
+                Target::AtMost(_) | Target::AtLeast(_) => json!(self.verdict().to_lowercase()),
                 Target::None => Value::Null,
             },
         })
     }
+}
+
+fn hundredths(value: f64) -> f64 {
+    (value * 100.0).round()
 }
 
 /// The figures of a benchmark, as they come.
@@ -94,18 +104,7 @@ impl Figures {
         let rows: Vec<[String; 5]> = std::iter::once(titles)
             .chain(self.figures.iter().map(Figure::cells))
             .collect();
-        let widths: Vec<usize> = (0..5)
-            .map(|column| {
-                let lengths = rows.iter().filter_map(|row| row.get(column));
-                lengths.map(|cell| cell.chars().count()).max().unwrap_or_default()
-            })
-            .collect();
-        let mut table = String::new();
-        for row in &rows {
-            let cells: Vec<String> = (0..).zip(row.iter().zip(&widths)).map(aligned).collect();
-            table.push_str(cells.join("  ").trim_end());
-            table.push('\n');
-        }
+        let mut table = table([Side::Right, Side::Left, Side::Right, Side::Left, Side::Left], &rows);
         for remark in &self.remarks {
             table.push_str(remark);
             table.push('\n');
@@ -127,15 +126,6 @@ impl Figures {
     }
 }
 
-/// A cell in its column; the numbers stand to the right.
-fn aligned((column, (cell, width)): (usize, (&String, &usize))) -> String {
-    let gap = " ".repeat(width.saturating_sub(cell.chars().count()));
-    match column {
-        0 | 2 => format!("{gap}{cell}"),
-        _ => format!("{cell}{gap}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +141,8 @@ mod tests {
         let mut figures = Figures::default();
         figures.add(figure("show", 4.004, Target::AtMost(4.0)));
         figures.add(figure("list", 14.5, Target::AtMost(4.0)));
+        figures.add(figure("found", 48.999, Target::AtLeast(48.996)));
+        figures.add(figure("lost", 48.98, Target::AtLeast(48.99)));
         figures.add(figure("floor", 1.0, Target::None));
         figures.remark("strace not found".to_owned());
         figures
@@ -159,12 +151,14 @@ mod tests {
     #[test]
     fn the_table_says_what_was_missed() {
         let expected = "\
-memories  figure  measured  target  verdict
-     100  show      4.00 ×  ≤ 4 ×   met
-     100  list     14.50 ×  ≤ 4 ×   MISSED
+memories  figure  measured  target     verdict
+     100  show      4.00 ×  ≤ 4 ×      met
+     100  list     14.50 ×  ≤ 4 ×      MISSED
+     100  found    49.00 ×  ≥ 49.00 ×  met
+     100  lost     48.98 ×  ≥ 48.99 ×  MISSED
      100  floor     1.00 ×
 strace not found
-2 targets, 1 missed
+4 targets, 2 missed
 ";
         assert_eq!(figures().table(), expected);
     }
@@ -174,7 +168,7 @@ strace not found
         let document = figures().json("notes", 30);
         assert_eq!(document["figures"][1]["verdict"], "missed");
         assert_eq!(document["figures"][0]["value"], 4.004);
-        assert_eq!(document["figures"][2]["target"], Value::Null);
+        assert_eq!(document["figures"][4]["target"], Value::Null);
         assert_eq!(document["remarks"][0], "strace not found");
     }
 }

@@ -1,0 +1,397 @@
+//! Sets to measure recall on: documents, queries, and which documents answer which query.
+//!
+//! A set is a folder with three files. `docs.jsonl` and `queries.jsonl` hold an object a line, `qrels.tsv` holds query,
+//! document and grade. No set is part of this repository.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use super::measures::Relevant;
+
+const DOCUMENTS: &str = "docs.jsonl";
+const QUERIES: &str = "queries.jsonl";
+const GRADES: &str = "qrels.tsv";
+
+/// A set.
+#[derive(Debug)]
+pub(super) struct Set {
+    /// The name of its folder.
+    pub(super) name: String,
+    /// What belongs together: nothing is found across two of them.
+    pub(super) projects: Vec<Project>,
+    /// How many queries there are, also those that no document answers.
+    pub(super) queries: usize,
+}
+
+/// The documents of one scope, and the queries that are asked among them.
+#[derive(Debug, Default)]
+pub(super) struct Project {
+    pub(super) documents: Vec<Document>,
+    /// Only those that a document answers.
+    pub(super) queries: Vec<Query>,
+}
+
+/// A document.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Document {
+    /// Title and text.
+    pub(super) text: String,
+    pub(super) created: Timestamp,
+    id: String,
+}
+
+/// A query.
+#[derive(Debug)]
+pub(super) struct Query {
+    /// Title and text.
+    pub(super) text: String,
+    /// The documents that answer it and may be returned.
+    pub(super) relevant: Relevant,
+    before: Option<Timestamp>,
+    exclude: HashSet<String>,
+}
+
+impl Set {
+    /// How many documents there are.
+    pub(super) fn documents(&self) -> usize {
+        self.projects.iter().map(|project| project.documents.len()).sum()
+    }
+}
+
+impl Query {
+    /// Whether a document of its project may be returned.
+    pub(super) fn allows(&self, document: &Document) -> bool {
+        self.before.is_none_or(|before| document.created < before) && !self.exclude.contains(&document.id)
+    }
+}
+
+/// The sets in a folder: itself, or the folders in it, by name.
+pub(super) fn folders(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let is_set = |path: &Path| path.join(DOCUMENTS).is_file();
+    if is_set(folder) {
+        return Ok(vec![folder.to_owned()]);
+    }
+    let failed = |error: std::io::Error| format!("cannot read {}: {error}", folder.display());
+    let inside = std::fs::read_dir(folder).map_err(failed)?;
+    let mut folders = inside
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(failed)?;
+    folders.retain(|path| is_set(path));
+    folders.sort();
+    if folders.is_empty() {
+        let folder = folder.display();
+        return Err(format!("neither {folder} nor a folder in it holds a file {DOCUMENTS}"));
+    }
+    Ok(folders)
+}
+
+/// Reads a set.
+pub(super) fn load(folder: &Path) -> Result<Set, String> {
+    let read = |name: &str| {
+        let path = folder.join(name);
+        let text = std::fs::read_to_string(&path);
+        text.map_err(|error| format!("cannot read {}: {error}", path.display()))
+    };
+    let at = |name: &str, (line, what): (usize, String)| format!("{}:{line}: {what}", folder.join(name).display());
+    let mut reader = Reader::default();
+    each_line(&read(DOCUMENTS)?, |line| reader.document(line)).map_err(|error| at(DOCUMENTS, error))?;
+    each_line(&read(QUERIES)?, |line| reader.query(line)).map_err(|error| at(QUERIES, error))?;
+    each_line(&read(GRADES)?, |line| reader.grade(line)).map_err(|error| at(GRADES, error))?;
+    let name = folder.file_name().unwrap_or(folder.as_os_str());
+    Ok(reader.finish(name.to_string_lossy().into_owned()))
+}
+
+/// Hands every line that is not blank to a reader; what is wrong comes with the line's number.
+fn each_line(text: &str, mut read: impl FnMut(&str) -> Result<(), String>) -> Result<(), (usize, String)> {
+    for (number, line) in (1..).zip(text.lines()) {
+        if !line.trim().is_empty() {
+            read(line).map_err(|what| (number, what))?;
+        }
+    }
+    Ok(())
+}
+
+/// A set that is being read.
+#[derive(Debug, Default)]
+struct Reader {
+    scopes: BTreeMap<String, Project>,
+    /// Where a document stands: its scope and its place there.
+    documents: HashMap<String, (String, usize)>,
+    queries: HashMap<String, (String, usize)>,
+}
+
+impl Reader {
+    fn document(&mut self, line: &str) -> Result<(), String> {
+        let object = Object::parse(line)?;
+        let id = object.needed("id")?;
+        let document = Document {
+            text: object.title_and_text()?,
+            created: moment("created", object.needed("created")?)?,
+            id: id.to_owned(),
+        };
+        let scope = object.text("scope")?.unwrap_or_default();
+        let documents = &mut self.scopes.entry(scope.to_owned()).or_default().documents;
+        let place = (scope.to_owned(), documents.len());
+        if self.documents.insert(id.to_owned(), place).is_some() {
+            return Err(format!("there is another document {id:?} above"));
+        }
+        documents.push(document);
+        Ok(())
+    }
+
+    fn query(&mut self, line: &str) -> Result<(), String> {
+        let object = Object::parse(line)?;
+        let id = object.needed("id")?;
+        let before = object.text("before")?;
+        let query = Query {
+            text: object.title_and_text()?,
+            relevant: Vec::new(),
+            before: before.map(|text| moment("before", text)).transpose()?,
+            exclude: object.texts("exclude")?,
+        };
+        let scope = object.text("scope")?.unwrap_or_default();
+        let queries = &mut self.scopes.entry(scope.to_owned()).or_default().queries;
+        let place = (scope.to_owned(), queries.len());
+        if self.queries.insert(id.to_owned(), place).is_some() {
+            return Err(format!("there is another query {id:?} above"));
+        }
+        queries.push(query);
+        Ok(())
+    }
+
+    fn grade(&mut self, line: &str) -> Result<(), String> {
+        let parts: Vec<&str> = line.trim_end().split('\t').collect();
+        let [query, document, grade] = parts.as_slice() else {
+            return Err("a line here is a query, a document and a grade, with tabs between them".to_owned());
+        };
+        let grade: u32 = grade
+            .trim()
+            .parse()
+            .map_err(|error| format!("the grade {grade:?} is not a whole number: {error}"))?;
+        let (scope, at) = self
+            .queries
+            .get(*query)
+            .ok_or_else(|| format!("there is no query {query:?}"))?;
+        let (home, place) = self
+            .documents
+            .get(*document)
+            .ok_or_else(|| format!("there is no document {document:?}"))?;
+        let Some(Project { documents, queries }) = self.scopes.get_mut(scope) else {
+            return Ok(());
+        };
+        let (Some(query), Some(answer)) = (queries.get_mut(*at), documents.get(*place)) else {
+            return Ok(());
+        };
+        if home == scope && grade > 0 && query.allows(answer) {
+            if query.relevant.iter().any(|(known, _)| known == place) {
+                return Err("this query and this document have a grade above".to_owned());
+            }
+            query.relevant.push((*place, grade));
+        }
+        Ok(())
+    }
+
+    fn finish(self, name: String) -> Set {
+        let mut projects: Vec<Project> = self.scopes.into_values().collect();
+        for project in &mut projects {
+            project.queries.retain(|query| !query.relevant.is_empty());
+        }
+        projects.retain(|project| !project.documents.is_empty());
+        Set {
+            name,
+            projects,
+            queries: self.queries.len(),
+        }
+    }
+}
+
+/// One line of a file of objects.
+struct Object(Map<String, Value>);
+
+impl Object {
+    fn parse(line: &str) -> Result<Self, String> {
+        match serde_json::from_str(line) {
+            Ok(Value::Object(map)) => Ok(Self(map)),
+            Ok(_) => Err("a line here is a JSON object".to_owned()),
+            Err(error) => Err(format!("this is not JSON: {error}")),
+        }
+    }
+
+    /// A text; none where it is missing or null.
+    fn text(&self, key: &str) -> Result<Option<&str>, String> {
+        match self.0.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(format!("{key:?} is a text, not {other}")),
+        }
+    }
+
+    fn needed(&self, key: &str) -> Result<&str, String> {
+        self.text(key)?.ok_or_else(|| format!("{key:?} is missing"))
+    }
+
+    /// A text or a list of texts.
+    fn texts(&self, key: &str) -> Result<HashSet<String>, String> {
+        let Some(Value::Array(list)) = self.0.get(key) else {
+            return Ok(self.text(key)?.into_iter().map(str::to_owned).collect());
+        };
+        list.iter()
+            .map(|text| match text {
+                Value::String(text) => Ok(text.clone()),
+                other => Err(format!("{key:?} is a list of texts, which {other} is not")),
+            })
+            .collect()
+    }
+
+    fn title_and_text(&self) -> Result<String, String> {
+        let text = self.needed("text")?;
+        Ok(match self.text("title")? {
+            Some(title) if !title.is_empty() => format!("{title}\n\n{text}"),
+            Some(_) | None => text.to_owned(),
+        })
+    }
+}
+
+fn moment(key: &str, text: &str) -> Result<Timestamp, String> {
+    let day = || format!("{text}T00:00:00Z").parse().ok();
+    let time: Result<Timestamp, jiff::Error> = text.parse();
+    time.or_else(|error| day().ok_or(error))
+        .map_err(|error| format!("{key:?} is {text:?}, which is neither an RFC 3339 time nor a day: {error}"))
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use super::*;
+
+    /// A document of a day in 2024.
+    pub(in crate::bench::recall) fn document(text: &str, day: u32) -> Document {
+        Document {
+            text: text.to_owned(),
+            created: moment("created", &format!("2024-01-{day:02}")).unwrap(),
+            id: format!("{day}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes a set and reads it.
+    fn check(documents: &str, queries: &str, grades: &str) -> Result<Set, String> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [(DOCUMENTS, documents), (QUERIES, queries), (GRADES, grades)] {
+            let mut file = std::fs::File::create(folder.path().join(name)).unwrap();
+            std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        }
+        load(folder.path()).map_err(|error| error.replace(&format!("{}/", folder.path().display()), ""))
+    }
+
+    const THREE: &str = r#"{"id":"a","title":"One","text":"first","created":"2024-01-01T00:00:00Z"}
+{"id":"b","text":"second","created":"2024-01-02","scope":"s"}
+
+{"id":"c","text":"third","created":"2024-01-03T00:00:00Z","scope":"s","title":null}
+"#;
+
+    #[test]
+    fn a_set_is_split_into_its_scopes() {
+        let queries = r#"{"id":"1","text":"who"}
+{"id":"2","text":"what","title":"Say","scope":"s","before":"2024-01-03T00:00:00Z"}
+{"id":"3","text":"when","scope":"s","exclude":"b"}
+{"id":"4","text":"where","scope":"s","exclude":["b","c","of nobody"]}
+{"id":"5","text":"why","scope":"empty"}
+"#;
+        let grades = "1\ta\t1\n1\tb\t1\n2\tb\t3\n2\tc\t1\n3\tc\t2\n4\tb\t1\n2\ta\t0\n";
+        let set = check(THREE, queries, grades).unwrap();
+        assert_eq!((set.documents(), set.queries, set.projects.len()), (3, 5, 2));
+        let [alone, scope] = set.projects.as_slice() else {
+            panic!("{set:?}")
+        };
+        assert_eq!(alone.documents[0].text, "One\n\nfirst");
+        assert_eq!(alone.queries[0].relevant, [(0, 1)], "b is in another scope");
+        let asked: Vec<(&str, &Relevant)> = scope
+            .queries
+            .iter()
+            .map(|query| (query.text.as_str(), &query.relevant))
+            .collect();
+        assert_eq!(asked, [("Say\n\nwhat", &vec![(0, 3)]), ("when", &vec![(1, 2)])]);
+        let allowed = |query: usize| {
+            let allows = |document| scope.queries[query].allows(document);
+            scope.documents.iter().map(allows).collect::<Vec<_>>()
+        };
+        assert_eq!(allowed(0), [true, false]);
+        assert_eq!(allowed(1), [false, true]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line() {
+        let wrong = |documents: &str, queries: &str, grades: &str, expected: &str| {
+            assert_eq!(check(documents, queries, grades).unwrap_err(), expected);
+        };
+        let query = r#"{"id":"1","text":"who"}"#;
+        let twice = format!("{THREE}{}\n", r#"{"id":"b","text":"x","created":"2024-01-01"}"#);
+        wrong(&twice, query, "", "docs.jsonl:5: there is another document \"b\" above");
+        wrong("[1]", query, "", "docs.jsonl:1: a line here is a JSON object");
+        wrong(r#"{"id":1}"#, query, "", "docs.jsonl:1: \"id\" is a text, not 1");
+        wrong(
+            r#"{"id":"a","text":"x"}"#,
+            query,
+            "",
+            "docs.jsonl:1: \"created\" is missing",
+        );
+        wrong(
+            THREE,
+            &format!("{query}\n{query}"),
+            "",
+            "queries.jsonl:2: there is another query \"1\" above",
+        );
+        wrong(
+            THREE,
+            r#"{"id":"1","text":"x","exclude":[1]}"#,
+            "",
+            "queries.jsonl:1: \"exclude\" is a list of texts, which 1 is not",
+        );
+        wrong(
+            THREE,
+            query,
+            "1\ta\t1\n1 a 1",
+            "qrels.tsv:2: a line here is a query, a document and a grade, with tabs between them",
+        );
+        wrong(THREE, query, "1\tx\t1", "qrels.tsv:1: there is no document \"x\"");
+        wrong(THREE, query, "2\ta\t1", "qrels.tsv:1: there is no query \"2\"");
+        wrong(
+            THREE,
+            query,
+            "1\ta\t1\n1\ta\t2",
+            "qrels.tsv:2: this query and this document have a grade above",
+        );
+        let grade = check(THREE, query, "1\ta\tgood").unwrap_err();
+        assert!(
+            grade.starts_with("qrels.tsv:1: the grade \"good\" is not a whole number: "),
+            "{grade}"
+        );
+        let day = check(r#"{"id":"a","text":"x","created":"today"}"#, query, "").unwrap_err();
+        let expected = "docs.jsonl:1: \"created\" is \"today\", which is neither an RFC 3339 time nor a day: ";
+        assert!(day.starts_with(expected), "{day}");
+    }
+
+    #[test]
+    fn a_folder_is_a_set_or_holds_sets() {
+        let folder = tempfile::tempdir().unwrap();
+        let message = folders(folder.path()).unwrap_err();
+        assert!(message.starts_with("neither "), "{message}");
+        for name in ["b", "a", "other"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        for name in ["b", "a"] {
+            std::fs::File::create(folder.path().join(name).join(DOCUMENTS)).unwrap();
+        }
+        let inside = [folder.path().join("a"), folder.path().join("b")];
+        assert_eq!(folders(folder.path()).unwrap(), inside);
+        assert_eq!(folders(&inside[1]).unwrap(), [inside[1].clone()]);
+    }
+}
