@@ -58,7 +58,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["gen"] => generate::WRITE.run(root()),
         ["gen", "--check"] => generate::CHECK.run(root()),
         ["bench", "notes", flags @ ..] => bench::notes(root(), flags),
-        ["bench", "recall", flags @ ..] => bench::recall(flags),
+        ["bench", "recall", flags @ ..] => bench::recall(root(), flags),
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
         ["soak", "power", flags @ ..] => soak::power::run(root(), flags),
         [] | ["help" | "-h" | "--help"] => {

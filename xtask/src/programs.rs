@@ -56,7 +56,7 @@ fn bare(program: &Path, project: &Path) -> Command {
 }
 
 /// The target folder: this program lies in `<target>/<profile>/`, wherever the settings of cargo put that.
-fn target_folder() -> Result<PathBuf, String> {
+pub(crate) fn target_folder() -> Result<PathBuf, String> {
     let program = std::env::current_exe().map_err(|error| format!("cannot tell where xtask is: {error}"))?;
     let target = program.ancestors().nth(2);
     target

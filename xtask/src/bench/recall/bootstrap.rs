@@ -70,7 +70,8 @@ mod tests {
         assert_eq!(spread.difference, 0.25);
         assert!((spread.low - 0.2076).abs() < 0.004, "{spread:?}");
         assert!((spread.high - 0.2924).abs() < 0.004, "{spread:?}");
-        assert_eq!(intervals(&[one_in_four.clone()]), intervals(&[one_in_four]));
+        let alone = [one_in_four];
+        assert_eq!(intervals(&alone), intervals(&alone));
     }
 
     #[test]

@@ -109,7 +109,7 @@ impl<'s> Report<'s> {
         sides[0] = Side::Left;
         let Set { name, projects, .. } = self.set;
         format!(
-            "{name}: {} documents in {} projects; {} of {} queries have an answer there\n{}",
+            "{name}: documents {}, projects {}, queries with an answer there {} of {}\n{}",
             self.set.documents(),
             projects.len(),
             self.measured_queries(),
