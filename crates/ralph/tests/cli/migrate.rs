@@ -64,6 +64,22 @@ fn signs_are_listed_and_shown_like_notes() {
 }
 
 #[test]
+fn many_signs_and_entries_are_shown_in_the_order_asked_for() {
+    let env = env();
+    env.write(GUARDRAILS, LEGACY);
+    let add = |text: String| env.ok(["guardrails", "add", &text, "-t", "fix", "--format", "quiet"]);
+    let fixes: Vec<String> = (0..12).map(|number| add(number.to_string())).collect();
+    let mut asked: Vec<&str> = fixes.iter().rev().map(|id| id.trim_end()).collect();
+    asked.insert(0, "sign-green-tests");
+    asked.insert(5, "sign-read-before-writing");
+    asked.insert(9, "sign-green-tests");
+    let show = |named: &[&str]| ids(&env, &[&["guardrails", "show"], named].concat());
+    assert_eq!(show(&asked), asked);
+    let beginnings: Vec<&str> = asked.iter().map(|id| id.strip_suffix("-tests").unwrap_or(id)).collect();
+    assert_eq!(show(&beginnings), asked);
+}
+
+#[test]
 fn signs_count_as_older_than_entries_and_match_no_filter() {
     let env = env();
     env.write(GUARDRAILS, LEGACY);
