@@ -107,12 +107,7 @@ fn ask(set: &Set, name: &'static str, load: Load) -> Result<Measured, String> {
         measured.loading += begin.elapsed();
         let begin = Instant::now();
         for query in &project.queries {
-            let allowed = |place: usize| {
-                project
-                    .documents
-                    .get(place)
-                    .is_some_and(|document| query.allows(document))
-            };
+            let allowed = query.allowed(&project.documents);
             let results = system.search(&query.text, &allowed, DEPTH)?;
             measured.scores.push(Scores::of(&results, &query.relevant));
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::set::Document;
-use super::systems::{System, best};
+use super::systems::{Allowed, System, best};
 use super::words::Words;
 
 /// How soon more of the same word stops to count.
@@ -60,7 +60,7 @@ impl Bm25 {
 }
 
 impl System for Bm25 {
-    fn search(&self, query: &str, allowed: &dyn Fn(usize) -> bool, limit: usize) -> Result<Vec<usize>, String> {
+    fn search(&self, query: &str, allowed: &Allowed<'_>, limit: usize) -> Result<Vec<usize>, String> {
         // By their names, so that the sums are the same every time.
         let mut terms: BTreeMap<String, f64> = BTreeMap::new();
         for term in self.words.terms(query) {
@@ -80,7 +80,7 @@ impl System for Bm25 {
         let found = scores
             .into_iter()
             .enumerate()
-            .filter(|(document, score)| *score > 0.0 && allowed(*document))
+            .filter(|(document, score)| *score > 0.0 && allowed.allows(*document))
             .map(|(document, score)| (score, document))
             .collect();
         Ok(best(found, limit))
@@ -96,7 +96,10 @@ mod tests {
     fn rare_words_short_documents_and_repetition_count() {
         let check = |texts: [&str; 3], query: &str, expected: &[usize]| {
             let documents = texts.map(|text| document(text, 1));
-            let found = load(&documents).unwrap().search(query, &|_| true, 10).unwrap();
+            let found = load(&documents)
+                .unwrap()
+                .search(query, &Allowed::all(&documents), 10)
+                .unwrap();
             assert_eq!(found, expected, "{texts:?} {query:?}");
         };
         check(["cat dog", "cat bird", "cat fish"], "the cats and a bird", &[1, 0, 2]);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rusqlite::Connection;
 
 use super::set::Document;
-use super::systems::System;
+use super::systems::{Allowed, System};
 use super::words::{Words, plain};
 
 /// How many words the earlier design took from a text.
@@ -67,7 +67,7 @@ fn any_of(words: impl Iterator<Item = impl AsRef<str>>) -> String {
 }
 
 impl System for Fts5 {
-    fn search(&self, query: &str, allowed: &dyn Fn(usize) -> bool, limit: usize) -> Result<Vec<usize>, String> {
+    fn search(&self, query: &str, allowed: &Allowed<'_>, limit: usize) -> Result<Vec<usize>, String> {
         let expression = (self.expression)(query);
         if expression.is_empty() {
             return Ok(Vec::new());
@@ -78,7 +78,7 @@ impl System for Fts5 {
                 .prepare_cached("SELECT rowid FROM documents WHERE documents MATCH ?1 ORDER BY rank")?;
             let rows = statement.query_map([&expression], |row| row.get::<_, i64>(0))?;
             rows.map(|row| row.map(|place| usize::try_from(place).unwrap_or_default()))
-                .filter(|row| row.as_ref().map_or(true, |place| allowed(*place)))
+                .filter(|row| row.as_ref().map_or(true, |place| allowed.allows(*place)))
                 .take(limit)
                 .collect::<rusqlite::Result<Vec<usize>>>()
         };

@@ -6,24 +6,29 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{Draft, LogPlace, Notebook, SecretPolicy, Surroundings};
-use ralph_memory::recall::{Wanted, recall};
+use ralph_memory::catalogue::{Catalogue, CatalogueHome, CataloguePlace};
+use ralph_memory::recall::{Question, Reach, Wanted, recall};
 use ralph_model::{Clock, Extra, NoteKind, Shelf, SplitMix64, Tags};
-use ralph_notes::{Document as Notes, FileError, Patience, create_folder};
+use ralph_notes::{FileError, Patience, create_folder};
 use ralph_store::NoteFile;
+use tempfile::TempDir;
 
 use super::set::Document;
-use super::systems::System;
+use super::systems::{Allowed, System};
 
 /// The seed of the notes' ids.
 const SEED: u64 = 1;
 /// Nobody else writes there, so nobody is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A file of notes, read once, as every question would read it.
+/// A project of notes with its index.
 struct Ours {
-    notes: Notes<'static>,
+    catalogue: Catalogue,
     /// Which document a note is, by its id.
     places: HashMap<String, usize>,
+    /// The ids of the notes, by the places of the documents.
+    ids: HashMap<usize, String>,
+    _folder: TempDir,
 }
 
 /// Writes the documents into a project of their own.
@@ -49,12 +54,12 @@ pub(super) fn load(documents: &[Document]) -> Result<Box<dyn System>, String> {
         .unzip();
     let failed = |error| format!("cannot write the documents as notes: {error}");
     let added = notebook.add(&drafts, &mut SplitMix64::new(SEED)).map_err(failed)?;
-    let ids = added.notes.iter().map(|note| note.id.to_string());
-    let reading = notebook.read().map_err(failed)?;
+    let ids: Vec<String> = added.notes.iter().map(|note| note.id.to_string()).collect();
     Ok(Box::new(Ours {
-        places: ids.zip(filled).collect(),
-        // A document borrows the bytes it was read from; both are needed until the benchmark ends.
-        notes: Box::leak(Box::new(reading)).document(),
+        catalogue: Catalogue::open(&notebook.catalogue).map_err(|error| error.to_string())?,
+        places: ids.iter().cloned().zip(filled.iter().copied()).collect(),
+        ids: filled.into_iter().zip(ids).collect(),
+        _folder: folder,
     }))
 }
 
@@ -81,6 +86,12 @@ fn notebook<'a>(folder: &Path, alone: &'a Alone) -> Notebook<'a> {
                 worktree: String::new(),
                 path: file.to_owned(),
             },
+        },
+        catalogue: CataloguePlace {
+            database: folder.join("index.db"),
+            shelves: vec![(Shelf::Memories, folder.join(file))],
+            home: alone,
+            file_clock: alone,
         },
         surroundings: alone,
         clock: alone,
@@ -115,13 +126,33 @@ impl Surroundings for Alone {
     }
 }
 
-impl System for Ours {
-    fn search(&self, query: &str, allowed: &dyn Fn(usize) -> bool, limit: usize) -> Result<Vec<usize>, String> {
-        let found = recall(&self.notes, &Wanted::default(), Some(query));
-        let places = found
-            .matching
-            .iter()
-            .filter_map(|hit| self.places.get(hit.note.id.as_str()));
-        Ok(places.copied().filter(|place| allowed(*place)).take(limit).collect())
+impl CatalogueHome for Alone {
+    fn prepare_index(&self) -> bool {
+        true
     }
+}
+
+impl System for Ours {
+    fn search(&self, query: &str, allowed: &Allowed<'_>, limit: usize) -> Result<Vec<usize>, String> {
+        let excepted = allowed.except.iter().filter_map(|place| self.ids.get(place));
+        let wanted = Wanted {
+            before_second: allowed.before.map(first_second_from),
+            except: excepted.cloned().collect(),
+            ..Wanted::default()
+        };
+        let question = Question {
+            text: query,
+            shelves: &[Shelf::Memories],
+            wanted: &wanted,
+            reach: Reach::Best(limit),
+        };
+        let found = recall(&self.catalogue, &question).map_err(|error| error.to_string())?;
+        let places = found.hits.iter().filter_map(|hit| self.places.get(hit.item.id()));
+        Ok(places.copied().collect())
+    }
+}
+
+/// The first whole second that is not before a moment; ids have no finer time.
+fn first_second_from(moment: Timestamp) -> i64 {
+    moment.as_second() + i64::from(moment.subsec_nanosecond() > 0)
 }

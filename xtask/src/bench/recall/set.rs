@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::measures::Relevant;
+use super::systems::Allowed;
 
 const DOCUMENTS: &str = "docs.jsonl";
 const QUERIES: &str = "queries.jsonl";
@@ -63,8 +64,18 @@ impl Set {
 
 impl Query {
     /// Whether a document of its project may be returned.
-    pub(super) fn allows(&self, document: &Document) -> bool {
+    fn allows(&self, document: &Document) -> bool {
         self.before.is_none_or(|before| document.created < before) && !self.exclude.contains(&document.id)
+    }
+
+    /// Which documents of its project may be returned.
+    pub(super) fn allowed<'d>(&self, documents: &'d [Document]) -> Allowed<'d> {
+        let excluded = |(place, document): (usize, &Document)| self.exclude.contains(&document.id).then_some(place);
+        Allowed {
+            documents,
+            before: self.before,
+            except: documents.iter().enumerate().filter_map(excluded).collect(),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use memchr::memmem::Finder;
 
 use super::set::Document;
-use super::systems::System;
+use super::systems::{Allowed, System};
 use super::words::plain;
 
 /// The documents in lower case, with their times.
@@ -19,14 +19,14 @@ pub(super) fn load(documents: &[Document]) -> Result<Box<dyn System>, String> {
 }
 
 impl System for Substring {
-    fn search(&self, query: &str, allowed: &dyn Fn(usize) -> bool, limit: usize) -> Result<Vec<usize>, String> {
+    fn search(&self, query: &str, allowed: &Allowed<'_>, limit: usize) -> Result<Vec<usize>, String> {
         let words: BTreeSet<String> = plain(query).filter(|word| word.chars().count() > 2).collect();
         let finders: Vec<Finder<'_>> = words.iter().map(Finder::new).collect();
         let mut found: Vec<(usize, Timestamp, usize)> = self
             .0
             .iter()
             .enumerate()
-            .filter(|(place, _)| allowed(*place))
+            .filter(|(place, _)| allowed.allows(*place))
             .map(|(place, (text, created))| {
                 let words = finders.iter().filter(|word| word.find(text.as_bytes()).is_some());
                 (words.count(), *created, place)
@@ -51,9 +51,12 @@ mod tests {
             document("an airport", 2),
         ];
         let system = load(&documents).unwrap();
-        assert_eq!(system.search("to listen: PORT", &|_| true, 10).unwrap(), [0, 2, 1]);
         assert_eq!(
-            system.search("on an", &|_| true, 10).unwrap(),
+            system.search("to listen: PORT", &Allowed::all(&documents), 10).unwrap(),
+            [0, 2, 1]
+        );
+        assert_eq!(
+            system.search("on an", &Allowed::all(&documents), 10).unwrap(),
             Vec::<usize>::new(),
             "words of two characters do not count"
         );

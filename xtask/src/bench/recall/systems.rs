@@ -1,5 +1,7 @@
 //! The ways to search that are compared. Each holds the documents of one project.
 
+use jiff::Timestamp;
+
 use super::set::Document;
 use super::{bm25, fts5, ours, substring};
 
@@ -7,7 +9,35 @@ use super::{bm25, fts5, ours, substring};
 pub(super) trait System {
     /// The best documents for a text, best first, at most so many, and only allowed ones: the others are left out before
     /// the best are taken.
-    fn search(&self, query: &str, allowed: &dyn Fn(usize) -> bool, limit: usize) -> Result<Vec<usize>, String>;
+    fn search(&self, query: &str, allowed: &Allowed<'_>, limit: usize) -> Result<Vec<usize>, String>;
+}
+
+/// Which documents may be returned.
+pub(super) struct Allowed<'a> {
+    /// The documents of the project.
+    pub(super) documents: &'a [Document],
+    /// Only those of an earlier moment.
+    pub(super) before: Option<Timestamp>,
+    /// Not these.
+    pub(super) except: Vec<usize>,
+}
+
+impl<'a> Allowed<'a> {
+    /// All documents.
+    #[cfg(test)]
+    pub(super) fn all(documents: &'a [Document]) -> Self {
+        Self {
+            documents,
+            before: None,
+            except: Vec::new(),
+        }
+    }
+
+    /// Whether the document at a place may be returned.
+    pub(super) fn allows(&self, place: usize) -> bool {
+        let early = |document: &Document| self.before.is_none_or(|before| document.created < before);
+        self.documents.get(place).is_some_and(early) && !self.except.contains(&place)
+    }
 }
 
 /// How one is loaded.
@@ -48,23 +78,24 @@ mod tests {
         ];
         for (name, load) in SYSTEMS {
             let system = load(&documents).unwrap();
-            let search =
-                |query: &str, allowed: &dyn Fn(usize) -> bool, limit| system.search(query, allowed, limit).unwrap();
-            let mut both = search("which daemon has a port?", &|_| true, 10);
+            let search = |query: &str, except: &[usize], before: Option<usize>| {
+                let allowed = Allowed {
+                    documents: &documents,
+                    before: before.map(|place: usize| documents[place].created),
+                    except: except.to_vec(),
+                };
+                system.search(query, &allowed, 10).unwrap()
+            };
+            let mut both = search("which daemon has a port?", &[], None);
             both.sort_unstable();
             assert_eq!(both, [0, 2], "{name}");
-            for wanted in [0, 2] {
-                let one = search("which daemon has a port?", &|document| document == wanted, 1);
-                assert_eq!(one, [wanted], "{name}");
-            }
+            assert_eq!(search("which daemon has a port?", &[0], None), [2], "{name}");
+            assert_eq!(search("which daemon has a port?", &[], Some(2)), [0], "{name}");
             for nothing in ["", "\"", "NEAR( - *", "zebra"] {
-                assert_eq!(
-                    search(nothing, &|_| true, 10),
-                    Vec::<usize>::new(),
-                    "{name}: {nothing:?}"
-                );
+                assert_eq!(search(nothing, &[], None), Vec::<usize>::new(), "{name}: {nothing:?}");
             }
-            assert!(load(&[]).unwrap().search("daemon", &|_| true, 10).unwrap().is_empty());
+            let nothing = load(&[]).unwrap().search("daemon", &Allowed::all(&[]), 10);
+            assert!(nothing.unwrap().is_empty());
         }
     }
 }
