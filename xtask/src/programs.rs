@@ -8,6 +8,7 @@ use ralph_process::command;
 use crate::cargo::Cargo;
 
 const BUILD: Cargo<'_> = Cargo::new("build --release --locked -p ralph --bins --examples");
+const BUILD_FOR_TESTS: Cargo<'_> = Cargo::new("build --locked -p ralph --bins");
 
 /// Where the built programs are.
 #[derive(Debug)]
@@ -23,6 +24,19 @@ impl Programs {
         Ok(Self {
             folder: target_folder()?.join("release"),
         })
+    }
+
+    /// Builds the command alone, as tests run it: where nothing is measured that is enough.
+    pub(crate) fn build_for_tests(root: &Path) -> Result<Self, String> {
+        BUILD_FOR_TESTS.run(root)?;
+        Ok(Self {
+            folder: target_folder()?.join("debug"),
+        })
+    }
+
+    /// The folder that they are in.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// The command itself, in this project.

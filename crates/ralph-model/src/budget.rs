@@ -35,6 +35,14 @@ impl Budget {
         }
     }
 
+    /// The same, but for no more than so many characters.
+    #[must_use]
+    pub fn at_most(self, characters: usize) -> Self {
+        Self {
+            left: Some(self.left.map_or(characters, |left| left.min(characters))),
+        }
+    }
+
     /// Takes room for so many characters if there is that much, and says whether it did.
     #[must_use]
     pub fn take(&mut self, characters: usize) -> bool {
@@ -78,5 +86,16 @@ mod tests {
         budget.give_back(2);
         assert!(budget.take(2));
         assert!(Budget::of(Tokens(0)).take(usize::MAX));
+    }
+
+    #[test]
+    fn a_budget_can_be_narrowed_and_not_widened() {
+        for (tokens, most, fits) in [(0, 5, 5), (1, 9, 4), (2, 5, 5), (0, 0, 0)] {
+            let narrowed = Budget::of(Tokens(tokens)).at_most(most);
+            assert!(
+                { narrowed }.take(fits) && !{ narrowed }.take(fits + 1),
+                "{tokens} {most}"
+            );
+        }
     }
 }

@@ -276,6 +276,23 @@ impl<'a> LockedFile<'a> {
         Err(FileError::new("change", &self.replacement.target, source).into())
     }
 
+    /// Takes the file away if it still holds these bytes; says whether it did. One that is gone already is as good.
+    ///
+    /// # Errors
+    /// When the file system says no; the file is then as it was.
+    pub fn remove(&mut self, expected: &[u8]) -> Result<bool, FileError> {
+        let Some(standing) = read_file(&self.replacement.target)? else {
+            return Ok(true);
+        };
+        if standing.bytes != expected {
+            return Ok(false);
+        }
+        if let Some(file) = &standing.file {
+            self.refuse_if_not_writable(file)?;
+        }
+        self.replacement.remove(&mut self.lock, &standing)
+    }
+
     /// A swap would replace a read-only file without asking, and a file that somebody keeps open for writing would go on
     /// being written where nobody reads it.
     fn refuse_if_not_writable(&self, file: &File) -> Result<(), FileError> {

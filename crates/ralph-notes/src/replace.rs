@@ -129,6 +129,29 @@ impl<'a> Replacement<'a> {
         }
     }
 
+    /// Takes the file that `base` was read from away; says whether it did. It goes aside first, where it is still in hand
+    /// should somebody have saved to it.
+    pub(crate) fn remove(&self, lock: &mut Lock, base: &FileText) -> Result<bool, FileError> {
+        let failed = |source| FileError::new("remove", &self.target, source);
+        lock.announce(Some(&base.stamp), None)?;
+        match sys::rename_new(&self.target, &self.aside) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+            Err(source) => return Err(failed(source)),
+        }
+        let quiet = File::open(&self.aside).is_ok_and(|file| sys::wait_for_writers(&file));
+        if quiet && is_still(&self.aside, &base.stamp) {
+            fs::remove_file(&self.aside).map_err(failed)?;
+            sync_folder(&self.folder)?;
+            return Ok(true);
+        }
+        if sys::rename_new(&self.aside, &self.target).is_err() {
+            // Somebody has made a new file meanwhile.
+            self.keep(&self.aside)?;
+        }
+        Ok(false)
+    }
+
     /// Makes a file that is not there yet.
     fn create<'b>(&self, lock: &mut Lock, pieces: impl Iterator<Item = &'b [u8]>) -> Result<Replaced, FileError> {
         lock.announce(None, None)?;

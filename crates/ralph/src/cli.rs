@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{completions, demo, guardrails, init, memory, recall, remember, scratchpad};
+use crate::commands::{completions, demo, guardrails, hook, init, memory, recall, remember, scratchpad, setup};
 use crate::ui::ColorChoice;
 
 /// Memory for coding agents that work in a loop.
@@ -44,6 +44,9 @@ pub(crate) enum Command {
     Remember(remember::RememberArgs),
     Recall(recall::RecallArgs),
     Init(init::InitArgs),
+    /// Connect a coding agent with this project's notes
+    #[command(subcommand)]
+    Setup(setup::SetupCommand),
     Demo(demo::DemoArgs),
     /// Keep what holds for the project: patterns, decisions, fixes, context
     #[command(subcommand)]
@@ -57,6 +60,9 @@ pub(crate) enum Command {
     /// The same commands as ralph-orchestrator spells them
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// What coding agents call at their events; `ralph setup` tells them to
+    #[command(subcommand)]
+    Hook(hook::HookCommand),
     Completions(completions::CompletionsArgs),
 }
 

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use ralph_memory::capture::{Findings, History, Notebook, Scratchpad, Stored};
 use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems};
 use ralph_model::config::Config;
@@ -43,18 +45,17 @@ pub(crate) struct Context<'a> {
 impl<'a> Context<'a> {
     /// Finds the project and reads its configuration.
     pub(crate) fn new(global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
-        let project = match &global.root {
-            Some(root) => Project::at(std::path::absolute(root)?),
-            None => Project::around(&env::working_folder().map_err(|error| {
+        let working_folder = || {
+            env::working_folder().map_err(|error| {
                 CommandError::new(format!("cannot tell the working folder: {error}")).hint("pass --root FOLDER")
-            })?),
+            })
         };
-        if !project.root.is_dir() {
-            return Err(CommandError::usage(format!(
-                "--root {} is not a folder",
-                project.root.display()
-            )));
-        }
+        let project = find_project(global, working_folder)?;
+        Self::of(project, global, ui)
+    }
+
+    /// The same for a project that was found before.
+    pub(crate) fn of(project: Project, global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
         let config = load_config(&project, ui)?;
         if global.color.is_none() {
             ui.configure(config.ui.color);
@@ -81,6 +82,11 @@ impl<'a> Context<'a> {
     /// The present moment.
     pub(crate) fn clock(&self) -> &dyn Clock {
         &self.clock
+    }
+
+    /// Today, in UTC.
+    pub(crate) fn today(&self) -> Date {
+        self.clock().now().to_zoned(TimeZone::UTC).date()
     }
 
     /// Hands the randomness to a function.
@@ -112,7 +118,8 @@ impl<'a> Context<'a> {
         }
     }
 
-    fn patience(&self) -> Patience<'_> {
+    /// How long to wait for others who change a file.
+    pub(crate) fn patience(&self) -> Patience<'_> {
         Patience {
             notice_after: WAIT_NOTICE,
             limit: WAIT_LIMIT,
@@ -218,6 +225,23 @@ impl<'a> Context<'a> {
                     .hint("move that file away, and ralph starts a history of its own.");
             }
         }
+    }
+}
+
+/// The project that `--root` names, else the one around a folder.
+pub(crate) fn find_project(
+    global: &Global,
+    folder: impl FnOnce() -> Result<PathBuf, CommandError>,
+) -> Result<Project, CommandError> {
+    let Some(root) = &global.root else {
+        return Ok(Project::around(&folder()?));
+    };
+    let project = Project::at(std::path::absolute(root)?);
+    if project.root.is_dir() {
+        Ok(project)
+    } else {
+        let root = project.root.display();
+        Err(CommandError::usage(format!("--root {root} is not a folder")))
     }
 }
 

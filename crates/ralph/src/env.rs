@@ -11,7 +11,7 @@ pub(crate) struct Variable {
 }
 
 /// The variables beside those of the configuration, which are named after their keys.
-pub(crate) const VARIABLES: &[Variable] = &[NO_COLOR, COLUMNS, VISUAL, EDITOR, NOW, SEED];
+pub(crate) const VARIABLES: &[Variable] = &[NO_COLOR, COLUMNS, VISUAL, EDITOR, PATH, CLAUDE_PROJECT_DIR, NOW, SEED];
 
 /// Whether colours are unwanted.
 const NO_COLOR: Variable = Variable {
@@ -32,6 +32,16 @@ const VISUAL: Variable = Variable {
 const EDITOR: Variable = Variable {
     name: "EDITOR",
     about: "The editor that `memory edit` opens when `VISUAL` is not set; without both it is `vi`.",
+};
+/// Where programs are looked for.
+const PATH: Variable = Variable {
+    name: "PATH",
+    about: "Where `setup` looks whether an agent will find `ralph`.",
+};
+/// The folder of a session of Claude Code.
+const CLAUDE_PROJECT_DIR: Variable = Variable {
+    name: "CLAUDE_PROJECT_DIR",
+    about: "The folder whose project `hook` works in when the agent does not name one. Claude Code sets it.",
 };
 /// The fixed present.
 const NOW: Variable = Variable {
@@ -68,6 +78,16 @@ pub(crate) fn editor() -> String {
     read(VISUAL.name)
         .or_else(|| read(EDITOR.name))
         .unwrap_or_else(|| "vi".to_owned())
+}
+
+/// The folders that programs are looked for in.
+pub(crate) fn program_folders() -> Vec<PathBuf> {
+    read(PATH.name).map_or_else(Vec::new, |path| std::env::split_paths(&path).collect())
+}
+
+/// The folder that Claude Code works in.
+pub(crate) fn claude_project() -> Option<PathBuf> {
+    read(CLAUDE_PROJECT_DIR.name).map(PathBuf::from)
 }
 
 /// The time that a test fixes.

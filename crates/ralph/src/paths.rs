@@ -24,6 +24,12 @@ pub(crate) const FEATURES: &str = ".ralph/features";
 pub(crate) const OLD_SKILLS: &str = ".ralph/skills";
 /// The skills of Claude Code.
 pub(crate) const SKILLS: &str = ".claude/skills";
+/// The settings of Claude Code for a project.
+pub(crate) const CLAUDE_SETTINGS: &str = ".claude/settings.json";
+/// The skill that explains ralph.
+pub(crate) const CLAUDE_SKILL: &str = ".claude/skills/ralph/SKILL.md";
+/// What went wrong in a hook, where nobody could be told.
+pub(crate) const HOOK_TROUBLE: &str = ".ralph/hook-trouble.json";
 /// The settings of an earlier tool.
 pub(crate) const OLD_SETTINGS: &str = ".ralph/config.sh";
 /// The configuration of ralph-orchestrator.
@@ -39,6 +45,7 @@ pub(crate) const IGNORED: &[&str] = &[
     ".ralph/progress.db*",
     ".ralph/index.db*",
     ".ralph/runs/",
+    ".ralph/*hook-trouble.json*",
     ".agent/scratchpad.md",
 ];
 
@@ -180,7 +187,7 @@ impl Surroundings for Project {
 
     fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
         create_folder(folder)?;
-        let lines = ["/progress.db*", "/index.db*", "/runs/"].map(str::to_owned);
+        let lines = ["/progress.db*", "/index.db*", "/runs/", "/*hook-trouble.json*"].map(str::to_owned);
         write_ignore_file(folder, &lines);
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! The only place that prints. Data goes to standard output, everything said about it to standard error.
 
 use std::cell::Cell;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
@@ -14,6 +14,8 @@ use crate::table::{self, Column, Paint};
 
 /// The width of tables where nothing tells it.
 const DEFAULT_WIDTH: usize = 120;
+/// The longest answer to a question.
+const MAX_ANSWER_BYTES: u64 = 4096;
 
 /// When to use colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -39,6 +41,10 @@ pub(crate) enum Style {
     Error,
     /// Something to look at.
     Warning,
+    /// A line that is added.
+    Added,
+    /// A line that is taken away.
+    Removed,
 }
 
 impl Style {
@@ -49,6 +55,8 @@ impl Style {
             Self::Match => "1;36",
             Self::Error => "1;31",
             Self::Warning => "1;33",
+            Self::Added => "32",
+            Self::Removed => "31",
         }
     }
 }
@@ -59,6 +67,14 @@ pub(crate) struct Ui {
     out_is_terminal: bool,
     out_color: Cell<bool>,
     err_color: Cell<bool>,
+    speech: Speech,
+}
+
+/// Whether anything is said beside the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speech {
+    Aloud,
+    Silent,
 }
 
 impl Ui {
@@ -74,6 +90,15 @@ impl Ui {
             out_is_terminal,
             out_color: Cell::new(color(out_is_terminal)),
             err_color: Cell::new(color(io::stderr().is_terminal())),
+            speech: Speech::Aloud,
+        }
+    }
+
+    /// One that prints data and says nothing about it: for what other programs call.
+    pub(crate) fn silent() -> Self {
+        Self {
+            speech: Speech::Silent,
+            ..Self::new(Some(ColorChoice::Never))
         }
     }
 
@@ -113,6 +138,21 @@ impl Ui {
         }
     }
 
+    /// Prints lines of text, some of them set apart; control characters are shown on a terminal, not obeyed.
+    pub(crate) fn lines(&self, lines: &[(Option<Style>, String)]) -> Result<(), CommandError> {
+        let mut text = String::new();
+        for (style, line) in lines {
+            let line = if self.out_is_terminal {
+                visible_controls(line)
+            } else {
+                line.clone()
+            };
+            text.push_str(&style.map_or_else(|| line.clone(), |style| self.paint(style, &line)));
+            text.push('\n');
+        }
+        self.data(&text)
+    }
+
     /// Prints a table with a closing line.
     pub(crate) fn table(&self, columns: &[Column], rows: &[Vec<String>], closing: &str) -> Result<(), CommandError> {
         self.table_with(columns, rows, closing, &str::to_owned)
@@ -150,26 +190,26 @@ impl Ui {
 
     /// Says something about what is going on.
     pub(crate) fn status(&self, line: &str) {
-        say(line);
+        self.say(line);
     }
 
     /// Says something that a person should look at.
     pub(crate) fn warning(&self, line: &str) {
         let word = paint(self.err_color.get(), Style::Warning, "Warning:");
-        say(&format!("{word} {line}"));
+        self.say(&format!("{word} {line}"));
     }
 
     /// Says what mends it.
     pub(crate) fn hint(&self, line: &str) {
         let word = paint(self.err_color.get(), Style::Strong, "Hint:");
-        say(&format!("{word} {line}"));
+        self.say(&format!("{word} {line}"));
     }
 
     /// Says why a command failed, and gives its exit code.
     pub(crate) fn error(&self, error: &CommandError) -> ExitCode {
         if let Some((message, hint)) = error.lines() {
             let word = paint(self.err_color.get(), Style::Error, "Error:");
-            say(&format!("{word} {message}"));
+            self.say(&format!("{word} {message}"));
             if let Some(hint) = hint {
                 self.hint(hint);
             }
@@ -198,6 +238,27 @@ impl Ui {
         })
     }
 
+    /// Asks a question that is answered with yes or no; none where there is nobody to ask.
+    pub(crate) fn confirm(&self, question: &str) -> Result<Option<bool>, CommandError> {
+        if !io::stdin().is_terminal() {
+            return Ok(None);
+        }
+        let mut stderr = io::stderr().lock();
+        write!(stderr, "{question} [y/N] ")?;
+        stderr.flush()?;
+        let mut answer = String::new();
+        io::stdin().lock().take(MAX_ANSWER_BYTES).read_line(&mut answer)?;
+        let answer = answer.trim().to_lowercase();
+        Ok(Some(matches!(answer.as_str(), "y" | "yes")))
+    }
+
+    /// Standard error may be closed; then there is nobody to tell, and the work itself went on.
+    fn say(&self, line: &str) {
+        if self.speech == Speech::Aloud {
+            drop(writeln!(io::stderr().lock(), "{line}"));
+        }
+    }
+
     fn width(&self) -> usize {
         let terminal = || {
             if !self.out_is_terminal {
@@ -222,11 +283,6 @@ pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
 /// `Showing 2 memories`, the closing line of a table.
 pub(crate) fn showing(shown: usize, one: &str, many: &str) -> String {
     format!("Showing {}", count(shown, one, many))
-}
-
-/// Standard error may be closed; then there is nobody to tell, and the work itself went on.
-fn say(line: &str) {
-    drop(writeln!(io::stderr().lock(), "{line}"));
 }
 
 fn paint(color: bool, style: Style, text: &str) -> String {

@@ -18,7 +18,7 @@ use ralph_store::index::{Age, IndexError, Words};
 
 pub use score::Score;
 pub use shelves::{Newest, Superseded};
-pub use wanted::Wanted;
+pub use wanted::{Wanted, first_day};
 
 use crate::catalogue::{Catalogue, source_name};
 use candidates::candidates;

@@ -1,5 +1,6 @@
 //! Which notes are wanted, whatever they say.
 
+use jiff::Span;
 use jiff::civil::Date;
 use ralph_model::{Note, NoteKind, NoteOrSign, Tags};
 
@@ -49,4 +50,13 @@ impl Wanted {
     fn asks_nothing_of_dates(&self) -> bool {
         self.tags.is_empty() && self.since.is_none() && self.before_second.is_none()
     }
+}
+
+/// The first of the last so many days; today counts, and so does the day that many days ago.
+#[must_use]
+pub fn first_day(today: Date, days: u32) -> Date {
+    Span::new()
+        .try_days(days)
+        .and_then(|days| today.checked_sub(days))
+        .unwrap_or(Date::MIN)
 }

@@ -3,6 +3,7 @@
 pub(crate) mod completions;
 pub(crate) mod demo;
 pub(crate) mod guardrails;
+pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod memory;
 pub(crate) mod notes;
@@ -10,6 +11,7 @@ mod overview;
 pub(crate) mod recall;
 pub(crate) mod remember;
 pub(crate) mod scratchpad;
+pub(crate) mod setup;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,8 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Remember(args)) => remember::cmd_remember(&project()?, args)?,
         Some(Command::Recall(args)) => recall::cmd_recall(&project()?, &args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
+        Some(Command::Setup(command)) => return setup::run(&project()?, &command),
+        Some(Command::Hook(command)) => return Ok(hook::run(global, &command)),
         Some(Command::Demo(args)) => demo::cmd_demo(ui, &args)?,
         Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,
         Some(Command::Memory(command)) => return memory::run(&project()?, command, Spelling::Own),

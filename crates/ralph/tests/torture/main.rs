@@ -7,6 +7,7 @@
 mod editor;
 mod every_call;
 mod kills;
+mod setup;
 mod shelves;
 mod writers;
 

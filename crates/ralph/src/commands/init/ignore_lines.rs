@@ -25,8 +25,7 @@ pub(super) fn add(context: &Context<'_>) -> Result<Option<String>, CommandError>
         }
     }
     let path = context.project.root.join(FILE);
-    let patience = context.notebook(Shelf::Memories, Spelling::Own).patience;
-    let mut locked = LockedFile::lock(&path, &patience)?;
+    let mut locked = LockedFile::lock(&path, &context.patience())?;
     let mut added = 0;
     let updated = locked.update(b"", |bytes| {
         let missing = missing_lines(bytes, &wanted);

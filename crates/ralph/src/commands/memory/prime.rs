@@ -3,9 +3,10 @@
 use clap::{Args, ValueEnum};
 use ralph_memory::capture::Notebook;
 use ralph_memory::inject::{Occasion, PrimeFormat, prime};
+use ralph_memory::recall::first_day;
 use ralph_model::{Budget, Tokens, count};
 
-use crate::commands::notes::{FilterArgs, Memories, first_day};
+use crate::commands::notes::{FilterArgs, Memories};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -54,7 +55,7 @@ pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &P
         wanted.tags.clone_from(&configured.tags);
     }
     if wanted.since.is_none() {
-        wanted.since = configured.recent.map(|days| first_day(context, days));
+        wanted.since = configured.recent.map(|days| first_day(context.today(), days));
     }
     let format = if args.json || args.format == Format::Json {
         PrimeFormat::Json

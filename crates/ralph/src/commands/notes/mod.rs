@@ -16,11 +16,8 @@ use std::marker::PhantomData;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use jiff::Span;
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
 use ralph_memory::capture::{MAX_NOTE_BYTES, Notebook, SecretPolicy};
-use ralph_memory::recall::Wanted;
+use ralph_memory::recall::{Wanted, first_day};
 use ralph_model::{NoteKind, Shelf, Tags};
 
 pub(crate) use add::{DetailArgs, content_argument, store};
@@ -123,7 +120,7 @@ impl<S: OnShelf> FilterArgs<S> {
         Wanted {
             kinds: self.kinds.clone(),
             tags: self.tags.clone().unwrap_or_default(),
-            since: self.recent.map(|days| first_day(context, days)),
+            since: self.recent.map(|days| first_day(context.today(), days)),
             ..Wanted::default()
         }
     }
@@ -145,15 +142,6 @@ impl SecretArgs {
             SecretPolicy::Refuse
         }
     }
-}
-
-/// The first of the last so many days, in UTC; today counts, and so does the day that many days ago.
-pub(crate) fn first_day(context: &Context<'_>, days: u32) -> Date {
-    let today = context.clock().now().to_zoned(TimeZone::UTC).date();
-    Span::new()
-        .try_days(days)
-        .and_then(|days| today.checked_sub(days))
-        .unwrap_or(Date::MIN)
 }
 
 /// The text of an argument; `-` stands for standard input.

@@ -1,0 +1,76 @@
+//! The trace of a hook that did not work: when it last was, how often since it last worked, and why.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_model::{Clock, first_line, preview};
+use ralph_notes::{LockedFile, Patches, Patience, UpdateError};
+use serde::{Deserialize, Serialize};
+
+use crate::error::CommandError;
+use crate::paths;
+use crate::surroundings::ProgramClock;
+
+/// How many columns of a reason are kept.
+const REASON_COLUMNS: usize = 500;
+
+/// What went wrong in a hook.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Trouble {
+    /// When it last was, as an RFC 3339 time.
+    pub(crate) last: String,
+    /// How often it was since a hook last worked.
+    pub(crate) count: u64,
+    /// Why it last was.
+    pub(crate) message: String,
+}
+
+impl Trouble {
+    /// Reads a trace; one that cannot be read tells nothing.
+    pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+}
+
+/// Leaves a trace in a project that has a folder for it.
+pub(super) fn leave(root: &Path, reason: &str) -> Result<(), CommandError> {
+    if reason.is_empty() || !root.join(paths::RALPH).is_dir() {
+        return Ok(());
+    }
+    // A broken RALPH_NOW may be the very trouble.
+    let clock = ProgramClock::from_environment().unwrap_or(ProgramClock::Machine);
+    let last = clock.now().to_string();
+    let message = preview(first_line(reason), REASON_COLUMNS);
+    let at_once = Patience {
+        notice_after: Duration::ZERO,
+        limit: Duration::ZERO,
+        notice: &|_| {},
+    };
+    let mut locked = LockedFile::lock(&root.join(paths::HOOK_TROUBLE), &at_once)?;
+    let left = locked.update(b"", |bytes| {
+        let before = Trouble::parse(bytes).map_or(0, |trouble| trouble.count);
+        let trouble = Trouble {
+            last: last.clone(),
+            count: before.saturating_add(1),
+            message: message.to_string(),
+        };
+        let text = format!("{}\n", serde_json::to_string_pretty(&trouble)?);
+        Ok::<Patches, CommandError>(Patches::whole(bytes, text.into_bytes()))
+    });
+    locked.unlock_without_trace()?;
+    match left {
+        Ok(_) => Ok(()),
+        Err(UpdateError::File(error)) => Err(error.into()),
+        Err(UpdateError::Edit(error)) => Err(error),
+    }
+}
+
+/// Takes the trace away, now that it works again.
+pub(super) fn forget(root: &Path) -> Result<(), CommandError> {
+    match fs::remove_file(root.join(paths::HOOK_TROUBLE)) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,98 @@
+//! A change of one file that was shown to a person, and is made exactly so or not at all.
+
+use std::fs;
+use std::path::Path;
+
+use ralph_notes::{LockedFile, Patches, Span, UpdateError};
+
+use super::diff;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// A change of one file, named from the root of the project.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) name: &'static str,
+    /// What stands in it; none where there is no file.
+    pub(super) before: Option<String>,
+    /// What shall stand in it; none where there shall be no file.
+    pub(super) after: Option<String>,
+    /// What is said when it is done.
+    pub(super) done: String,
+}
+
+impl Change {
+    /// Shows what will change.
+    pub(super) fn show(&self, context: &Context<'_>) -> Result<(), CommandError> {
+        let lines = diff::unified(self.name, self.before.as_deref(), self.after.as_deref());
+        context.ui.lines(&lines)
+    }
+
+    /// Makes the change, durably; refused when the file is not what was shown.
+    pub(super) fn make(&self, context: &Context<'_>) -> Result<(), CommandError> {
+        let path = context.project.root.join(self.name);
+        let mut locked = LockedFile::lock(&path, &context.patience())?;
+        let before = self.before.as_deref().unwrap_or_default().as_bytes();
+        let made = match &self.after {
+            Some(after) => locked
+                .update(b"", |bytes| {
+                    if bytes == before {
+                        Ok(middle(bytes, after.as_bytes()))
+                    } else {
+                        Err(())
+                    }
+                })
+                .map(|_| ()),
+            None => match locked.remove(before) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(UpdateError::Edit(())),
+                Err(error) => Err(UpdateError::File(error)),
+            },
+        };
+        locked.unlock_without_trace()?;
+        match made {
+            Ok(()) => Ok(()),
+            Err(UpdateError::File(error)) => Err(error.into()),
+            Err(UpdateError::Edit(())) => Err(CommandError::new(format!(
+                "somebody changed {} in this moment, so it was left alone",
+                self.name
+            ))
+            .hint("run the command again")),
+        }
+    }
+}
+
+/// Removes the folders of a file, up to but not including the root, as far as they are empty.
+pub(super) fn remove_empty_folders(root: &Path, name: &str) {
+    for folder in Path::new(name).ancestors().skip(1) {
+        // The root itself has an empty name; a folder that holds anything cannot be removed, and shall not.
+        if folder.as_os_str().is_empty() || fs::remove_dir(root.join(folder)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Replaces what differs between two texts.
+fn middle(old: &[u8], new: &[u8]) -> Patches {
+    let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let rest = old.len().min(new.len()) - start;
+    let end = old.iter().rev().zip(new.iter().rev()).take(rest);
+    let end = end.take_while(|(old, new)| old == new).count();
+    let mut patches = Patches::none();
+    let with = new.get(start..new.len() - end).unwrap_or_default();
+    patches.replace(Span::new(start, old.len() - end), with.to_vec());
+    patches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_middle_is_replaced() {
+        for (old, new) in [("", "ab"), ("aa", "aaa"), ("abc", "axc"), ("abab", "ab"), ("abc", "")] {
+            let patches = middle(old.as_bytes(), new.as_bytes());
+            assert_eq!(patches.apply(old.as_bytes()), new.as_bytes(), "{old} {new}");
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! Settings of all kinds with our hook and without it.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Puts the hook in and takes it out again; the text between.
+#[track_caller]
+fn there_and_back(before: &str) -> String {
+    let with = with_hook(before).unwrap();
+    let (part, _) = standing(&with).unwrap();
+    assert_eq!(part, Part::InPlace, "{with}");
+    assert_eq!(with_hook(&with).unwrap(), with, "once is enough");
+    assert_eq!(without_hook(&with).unwrap(), Change::Text(before.to_owned()), "{with}");
+    with
+}
+
+/// The meaning of a text, whatever its comments and commas.
+fn meaning(text: &str) -> Json {
+    fn of(text: &str, value: &Value) -> Json {
+        match &value.kind {
+            jsonc::Kind::Object(items) => {
+                let member = |item: &Item| (item.name.clone().unwrap_or_default(), of(text, &item.value));
+                Json::Object(items.iter().map(member).collect())
+            }
+            jsonc::Kind::Array(items) => items.iter().map(|item| of(text, &item.value)).collect(),
+            jsonc::Kind::Text(_) | jsonc::Kind::Other => strict(text, value).unwrap(),
+        }
+    }
+    parse(text).unwrap().root.map_or(json!({}), |root| of(text, &root))
+}
+
+/// The meaning with one element more for the event.
+fn meaning_with_hook(text: &str) -> Json {
+    let mut meaning = meaning(text);
+    let groups = &mut meaning[HOOKS][EVENT];
+    if groups.is_null() {
+        *groups = json!([]);
+    }
+    groups.as_array_mut().unwrap().push(current());
+    meaning
+}
+
+#[test]
+fn a_new_file_holds_the_hook_and_goes_again() {
+    insta::assert_snapshot!(new_file(), @r#"
+    {
+      "hooks": {
+        "SessionStart": [
+          {
+            "hooks": [
+              {
+                "type": "command",
+                "command": "ralph hook session-start",
+                "timeout": 10
+              }
+            ]
+          }
+        ]
+      }
+    }
+    "#);
+    assert_eq!(standing(&new_file()).unwrap(), (Part::InPlace, None));
+    assert_eq!(without_hook(&new_file()).unwrap(), Change::NoFile);
+}
+
+#[test]
+fn the_hook_stands_in_the_manner_of_the_file() {
+    insta::assert_snapshot!(there_and_back("{\n    \"model\": \"opus\" // fast\n    // the end\n}\n"), @r#"
+    {
+        "model": "opus", // fast
+        "hooks": {
+            "SessionStart": [
+                {
+                    "hooks": [
+                        {
+                            "type": "command",
+                            "command": "ralph hook session-start",
+                            "timeout": 10
+                        }
+                    ]
+                }
+            ]
+        }
+        // the end
+    }
+    "#);
+    let others =
+        "{\n\t\"hooks\": {\n\t\t\"Stop\": [],\n\t\t\"SessionStart\": [\n\t\t\t{\"hooks\": []},\n\t\t],\n\t},\n}";
+    insta::assert_snapshot!(there_and_back(others).replace('\t', "→"), @r#"
+    {
+    →"hooks": {
+    →→"Stop": [],
+    →→"SessionStart": [
+    →→→{"hooks": []},
+    →→→{
+    →→→→"hooks": [
+    →→→→→{
+    →→→→→→"type": "command",
+    →→→→→→"command": "ralph hook session-start",
+    →→→→→→"timeout": 10
+    →→→→→}
+    →→→→]
+    →→→},
+    →→],
+    →},
+    }
+    "#);
+    insta::assert_snapshot!(there_and_back("{\"a\": [1]}"), @r#"{"a": [1], "hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "ralph hook session-start", "timeout": 10}]}]}}"#);
+}
+
+#[test]
+fn odd_settings_come_back_as_they_were() {
+    for before in [
+        "",
+        "\n",
+        " \r\n ",
+        "\u{feff}",
+        "\u{feff}{}",
+        "// nothing yet\n",
+        "\u{feff}// nothing\n // yet",
+        "{}",
+        "{}\n",
+        "{ }",
+        "{\n}",
+        "{\r\n}\r\n",
+        "{ // c\n}",
+        "{ /* c */ }",
+        "{\"hooks\":{}}",
+        "{\"hooks\": {}}",
+        "{\"hooks\": {\"SessionStart\": []}}",
+        "{\"hooks\": { \"SessionStart\": [ ] }}",
+        "{\n  \"hooks\": {}\n}\n",
+        "{\n  \"hooks\": {\n    \"SessionStart\": []\n  }\n}\n",
+        "{\n  \"a\": 1 // c  \n}\n",
+        "{\n  \"a\": 1, // c\n\n}\n",
+        "{\n\"a\": 1\n}",
+        "{\"a\": 1 // c\n}",
+        "{\"a\": 1 /* c */ , }",
+        "{\r\n  \"a\": {\r\n  }\r\n}\r\n",
+        "{\"hooks\": {}, \"a\": 1, \"hooks\": {\"Stop\": []}}",
+        "{\"hooks\": {\"SessionStart\": [{\"matcher\": \"resume\", \"hooks\": [{\"type\": \"command\", \"command\": \"date\"}]}]}}",
+    ] {
+        there_and_back(before);
+    }
+}
+
+#[test]
+fn edits_of_other_parts_stay() {
+    let with = there_and_back("{\n  \"a\": 1\n}\n");
+    let edited = with.replace("\"a\": 1", "\"a\": 2, \"b\": [ ]");
+    assert_eq!(
+        without_hook(&edited).unwrap(),
+        Change::Text("{\n  \"a\": 2, \"b\": [ ]\n}\n".to_owned())
+    );
+    let appended = with.replace("\n  }\n}", "\n  },\n  // mine\n  \"b\": 3\n}");
+    assert_eq!(
+        without_hook(&appended).unwrap(),
+        Change::Text("{\n  \"a\": 1,\n  // mine\n  \"b\": 3\n}\n".to_owned())
+    );
+    let added = new_file().replace("\n  }\n}", "\n  },\n  \"b\": 3\n}");
+    assert_eq!(
+        without_hook(&added).unwrap(),
+        Change::Text("{\n  \"b\": 3\n}\n".to_owned())
+    );
+    let reformatted = serde_json::to_string_pretty(&meaning(&there_and_back("{\"a\": 1}"))).unwrap();
+    assert_eq!(
+        without_hook(&reformatted).unwrap(),
+        Change::Text("{\n  \"a\": 1\n}".to_owned())
+    );
+}
+
+#[test]
+fn earlier_forms_are_brought_up_to_date() {
+    for form in former() {
+        for before in ["{}", "{\n  \"a\": 1\n}\n", "{\"hooks\": {\"SessionStart\": [1]}}"] {
+            let with_former = insert(before, &form).unwrap();
+            assert_eq!(standing(&with_former).unwrap().0, Part::Outdated);
+            assert_eq!(with_hook(&with_former).unwrap(), with_hook(before).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_hook_that_a_person_changed_counts_and_can_be_taken_out() {
+    let check = |entry: &str, without: &str| {
+        let text = format!("{{\"hooks\": {{\"SessionStart\": [{entry}]}}}}");
+        assert_eq!(standing(&text).unwrap().0, Part::Changed, "{text}");
+        assert_eq!(without_hook(&text).unwrap(), Change::Text(without.to_owned()));
+    };
+    let ours = r#"{"type": "command", "command": "'/opt/my/ralph' hook session-start", "timeout": 60}"#;
+    check(&format!("{{\"matcher\": \"startup\", \"hooks\": [{ours}]}}"), "{}");
+    check(
+        &format!("{{\"hooks\": [{ours}, 1]}}, {{\"hooks\": [{ours}]}}"),
+        "{\"hooks\": {\"SessionStart\": [{\"hooks\": [1]}]}}",
+    );
+    for other in [
+        "ralph",
+        "ralph hook stop",
+        "my-ralph hook session-start",
+        "echo ralph hook session-start",
+    ] {
+        let text = json!({ HOOKS: { EVENT: [{ "hooks": [{ "command": other }] }] } }).to_string();
+        assert_eq!(standing(&text).unwrap().0, Part::Missing, "{other}");
+    }
+}
+
+#[test]
+fn settings_without_a_place_for_the_hook_are_told_with_their_place() {
+    let check = |text: &str, at: usize, what: &str| {
+        let error = SettingsError {
+            at,
+            what: what.to_owned(),
+        };
+        assert_eq!(with_hook(text), Err(error), "{text}");
+    };
+    check("[]", 0, "the settings are not an object");
+    check("{\"hooks\": []}", 10, "\"hooks\" is not an object");
+    check(
+        "{\"hooks\": {\"SessionStart\": {}}}",
+        27,
+        "\"SessionStart\" of \"hooks\" is not an array",
+    );
+    check("{\"a\" 1}", 5, "it is not JSON: a colon is missing");
+}
+
+/// Space, comments and line breaks between the parts of a text.
+fn gap() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        4 => Just(" "),
+        4 => Just("\n  "),
+        2 => Just("\r\n"),
+        1 => Just("\t"),
+        1 => Just("\n\n"),
+        1 => Just("/* c, } */"),
+        1 => Just("/* two\n lines */"),
+        1 => Just("// c \" ] \n"),
+        1 => Just(" // \r\n\t"),
+    ];
+    prop::collection::vec(piece, 0..3).prop_map(|pieces| pieces.concat())
+}
+
+/// Joins items to a container, with gaps and maybe a comma at the end.
+fn container(items: Vec<(String, String, String)>, open: &str, close: &str, end: &(String, bool)) -> String {
+    let count = items.len();
+    let mut text = open.to_owned();
+    for (index, (before, item, after)) in items.into_iter().enumerate() {
+        let comma = if index + 1 < count || end.1 { "," } else { "" };
+        text.extend([before.as_str(), &item, &after, comma]);
+    }
+    text + &end.0 + close
+}
+
+fn array(element: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+    let items = prop::collection::vec((gap(), element, gap()), 0..4);
+    (items, (gap(), any::<bool>())).prop_map(|(items, end)| container(items, "[", "]", &end))
+}
+
+fn object(member: impl Strategy<Value = (String, String)>) -> impl Strategy<Value = String> {
+    let member = (member, gap(), gap()).prop_map(|((name, value), one, two)| format!("\"{name}\"{one}:{two}{value}"));
+    let items = prop::collection::vec((gap(), member, gap()), 0..4);
+    (items, (gap(), any::<bool>())).prop_map(|(items, end)| container(items, "{", "}", &end))
+}
+
+fn any_value() -> impl Strategy<Value = String> {
+    let leaf = prop::sample::select(vec![
+        "1",
+        "-2.5e3",
+        "true",
+        "null",
+        "\"\"",
+        "\"a, } // é\"",
+        "\"\\u00e9\\\\\"",
+    ]);
+    leaf.prop_map(str::to_owned).prop_recursive(3, 12, 3, |inner| {
+        let name = prop::sample::select(vec!["a", "b", "command", "matcher"]).prop_map(str::to_owned);
+        prop_oneof![array(inner.clone()), object((name, inner))]
+    })
+}
+
+fn settings() -> impl Strategy<Value = String> {
+    let name = |names: Vec<&'static str>| prop::sample::select(names).prop_map(str::to_owned);
+    let group = prop_oneof![
+        any_value(),
+        object((
+            name(vec!["hooks", "matcher"]),
+            array(object((name(vec!["command", "type"]), any_value())))
+        )),
+    ];
+    let events = prop_oneof![
+        3 => (Just("SessionStart".to_owned()), array(group)),
+        1 => (name(vec!["Stop", "PreCompact"]), any_value()),
+    ];
+    let member = prop_oneof![
+        2 => (Just("hooks".to_owned()), object(events)),
+        3 => (name(vec!["model", "permissions", "env"]), any_value()),
+    ];
+    let root = prop_oneof![9 => object(member), 1 => Just(String::new())];
+    let start = prop::sample::select(vec!["", "\u{feff}"]);
+    (start, gap(), root, gap()).prop_map(|(start, before, root, after)| format!("{start}{before}{root}{after}"))
+}
+
+proptest! {
+    #[test]
+    fn what_is_put_in_is_taken_out_byte_for_byte(before in settings()) {
+        let with = there_and_back(&before);
+        prop_assert_eq!(meaning(&with), meaning_with_hook(&before));
+    }
+
+    #[test]
+    fn what_a_person_edits_meanwhile_stays(before in settings()) {
+        let edit = |text: &str| text.replace("true", "{ \"new\": [1, /* , */ 2], }");
+        let removed = without_hook(&edit(&with_hook(&before).unwrap()));
+        prop_assert_eq!(removed.unwrap(), Change::Text(edit(&before)));
+    }
+
+    #[test]
+    fn any_text_is_refused_or_understood(text in "[{}\\[\\]\",:/* \n\rahooks1]{0,40}") {
+        if let Ok(with) = with_hook(&text) {
+            prop_assert_eq!(standing(&with).unwrap().0, Part::InPlace);
+        }
+    }
+}

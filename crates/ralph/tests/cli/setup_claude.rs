@@ -1,0 +1,277 @@
+//! `ralph setup claude`: what it shows, what it writes, and that it can be taken back.
+
+use insta::assert_snapshot;
+use ralph_testkit::{Finished, TestEnv};
+
+use crate::{changes, env, names};
+
+const SETTINGS: &str = ".claude/settings.json";
+const SKILL: &str = ".claude/skills/ralph/SKILL.md";
+
+/// Runs the command with itself on PATH.
+fn setup(env: &TestEnv, arguments: &str) -> Finished {
+    env.sh(&format!("PATH=${{RALPH%/*}}:$PATH; ralph setup claude {arguments}"))
+        .run()
+}
+
+/// Sets up, and takes it back.
+#[track_caller]
+fn check_there_and_back(env: &TestEnv) {
+    let before = env.tree();
+    let done = setup(env, "--yes");
+    assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{done}");
+    let between = env.tree();
+    assert_ne!(before, between);
+    let again = setup(env, "--yes").to_string();
+    assert_eq!(again, "exit 0\n--- stdout\nEverything is in place.\n");
+    assert_eq!(env.tree(), between);
+    let removed = setup(env, "--remove --yes");
+    assert_eq!((removed.code, removed.stderr.as_str()), (Some(0), ""), "{removed}");
+    assert_eq!(env.tree(), before);
+    let again = setup(env, "--remove --yes").to_string();
+    assert_eq!(again, "exit 0\n--- stdout\nThere is nothing to remove.\n");
+    assert_eq!(env.tree(), before);
+}
+
+#[test]
+fn a_project_without_anything_gets_a_hook_and_a_skill() {
+    let env = env();
+    let shown = setup(&env, "--dry-run");
+    assert_eq!(names(&env), [""; 0], "a dry run changes nothing");
+    let (skill, settings) = shown
+        .stdout
+        .split_once("--- /dev/null\n+++ .claude/settings.json\n")
+        .unwrap();
+    assert!(skill.starts_with("--- /dev/null\n+++ .claude/skills/ralph/SKILL.md\n@@ -0,0 +1,"));
+    assert_snapshot!(settings, @r#"
+    @@ -0,0 +1,15 @@
+    +{
+    +  "hooks": {
+    +    "SessionStart": [
+    +      {
+    +        "hooks": [
+    +          {
+    +            "type": "command",
+    +            "command": "ralph hook session-start",
+    +            "timeout": 10
+    +          }
+    +        ]
+    +      }
+    +    ]
+    +  }
+    +}
+    "#);
+    let done = setup(&env, "--yes");
+    assert!(done.stdout.starts_with(&shown.stdout), "what was shown is what is done");
+    assert_eq!(
+        done.stdout.replace(&shown.stdout, ""),
+        "created .claude/skills/ralph/SKILL.md\nadded the hook to .claude/settings.json\n"
+    );
+    assert_snapshot!(names(&env).join("\n"), @"
+    .claude/
+    .claude/settings.json
+    .claude/skills/
+    .claude/skills/ralph/
+    .claude/skills/ralph/SKILL.md
+    ");
+}
+
+#[test]
+fn everything_can_be_taken_back() {
+    check_there_and_back(&env());
+    for settings in [
+        "",
+        "{}\n",
+        "{\r\n\t\"model\": \"opus\"\r\n}",
+        "\u{feff}{\"hooks\": {\"SessionStart\": []}}",
+    ] {
+        let env = env();
+        env.write(SETTINGS, settings);
+        env.write(".claude/skills/other/SKILL.md", "other");
+        check_there_and_back(&env);
+    }
+}
+
+#[test]
+fn what_a_person_adds_meanwhile_stays() {
+    let env = env();
+    assert_eq!(setup(&env, "--yes").code, Some(0));
+    let edited = env.read(SETTINGS).replacen('{', "{\n  \"model\": \"opus\",", 1);
+    env.write(SETTINGS, edited);
+    env.write(".claude/skills/ralph/extra.md", "mine");
+    assert_eq!(setup(&env, "--remove --yes").code, Some(0));
+    assert_eq!(env.read(SETTINGS), "{\n  \"model\": \"opus\"\n}\n");
+    assert_eq!(env.read(".claude/skills/ralph/extra.md"), "mine");
+    assert!(!env.path(SKILL).exists());
+}
+
+#[test]
+fn without_a_terminal_nothing_changes_unless_one_says_yes() {
+    let env = env();
+    env.write(SETTINGS, "{\n  \"model\": \"opus\"\n}\n");
+    let before = env.tree();
+    let refused = setup(&env, "");
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stdout.contains("+  \"hooks\": {"), "{refused}");
+    assert_snapshot!(refused.stderr, @"
+    Error: nothing was changed: there is no terminal to ask at
+    Hint: --yes makes the change without asking
+    ");
+    assert_eq!(changes(&before, &env.tree()), [""; 0]);
+    assert_eq!(setup(&env, "--dry-run --yes").code, Some(2));
+}
+
+#[test]
+fn at_a_terminal_one_is_asked() {
+    let env = env();
+    env.write(SETTINGS, "{\n  \"model\": \"opus\"\n}\n");
+    let before = env.tree();
+    let at_terminal = |answer: &str| {
+        let script = "PATH=${RALPH%/*}:$PATH; script -qec 'ralph setup claude' /dev/null";
+        let shown = env.sh(script).env("TERM", "xterm").input(answer).run();
+        (shown.code, shown.stdout.replace("\r\n", "\n").replace('\u{1b}', "^["))
+    };
+    let (code, shown) = at_terminal("n\n");
+    assert_eq!(code, Some(1));
+    assert!(
+        shown.contains("^[[31m-  \"model\": \"opus\"^[[0m\n^[[32m+  \"model\": \"opus\",^[[0m\n"),
+        "{shown}"
+    );
+    assert!(shown.contains("Make this change? [y/N]"), "{shown}");
+    assert!(
+        shown.ends_with("Error:^[[0m nothing was changed, as you said\n"),
+        "{shown}"
+    );
+    assert_eq!(changes(&before, &env.tree()), [""; 0]);
+    let (code, shown) = at_terminal("y\n");
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(env.path(SKILL).exists());
+    assert!(env.read(SETTINGS).contains("ralph hook session-start"));
+}
+
+#[test]
+fn settings_that_cannot_be_read_are_told_with_their_place() {
+    let env = env();
+    let check = |settings: &[u8], expected: &str| {
+        env.write(SETTINGS, settings);
+        let before = env.tree();
+        for arguments in ["--yes", "--remove --yes"] {
+            let refused = setup(&env, arguments);
+            assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""));
+            assert_eq!(
+                refused.stderr.lines().next().unwrap(),
+                format!("Error: {SETTINGS}:{expected}; nothing was changed")
+            );
+            assert_eq!(changes(&before, &env.tree()), [""; 0]);
+        }
+    };
+    check(
+        b"{\n  \"a\": 1\n  \"b\": 2\n}",
+        "3:3: it is not JSON: a comma is missing",
+    );
+    check(b"{\"hooks\": true}", "1:11: \"hooks\" is not an object");
+    check(
+        b"{\"hooks\": {\"SessionStart\": \"x\"}}",
+        "1:28: \"SessionStart\" of \"hooks\" is not an array",
+    );
+    check(b"[]", "1:1: the settings are not an object");
+    check(b"{\n\"a\": \"\xff\"}", "2:7: it is not UTF-8 text");
+}
+
+#[test]
+fn comments_stay_and_their_consequence_is_said() {
+    let env = env();
+    let settings = "{\n  // mine\n  \"model\": \"opus\", // fast\n}\n";
+    env.write(SETTINGS, settings);
+    let done = setup(&env, "--yes");
+    assert_eq!(done.code, Some(0));
+    assert_snapshot!(done.stderr, @"
+    Warning: .claude/settings.json:2: Claude Code 2.1 does not read a file with comments or commas at the end, so the hook will not run.
+    Hint: take them out; nothing else in the file has to change.
+    ");
+    assert!(
+        env.read(SETTINGS)
+            .starts_with("{\n  // mine\n  \"model\": \"opus\", // fast\n  \"hooks\": {\n")
+    );
+    assert_eq!(setup(&env, "--remove --yes").code, Some(0));
+    assert_eq!(env.read(SETTINGS), settings);
+}
+
+#[test]
+fn a_skill_that_a_person_changed_is_left_alone() {
+    let env = env();
+    assert_eq!(setup(&env, "--yes").code, Some(0));
+    let changed = env.read(SKILL) + "\nAsk Ada before you delete a note.\n";
+    env.write(SKILL, &changed);
+    assert_snapshot!(setup(&env, "--yes"), @"
+    exit 0
+    --- stdout
+    Everything is in place.
+    --- stderr
+    Warning: .claude/skills/ralph/SKILL.md was changed by hand, so it stays as it is.
+    Hint: remove it first to get this version's, if you do not need it any more.
+    ");
+    let removed = setup(&env, "--remove --yes");
+    assert!(removed.stderr.contains("was changed by hand"), "{removed}");
+    assert_eq!(env.read(SKILL), changed);
+    assert!(!env.path(SETTINGS).exists());
+}
+
+#[test]
+fn an_outdated_hook_is_updated_and_a_changed_one_is_not() {
+    let env = env();
+    env.write(
+        SETTINGS,
+        r#"{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "ralph hook session-start"}]}]}}"#,
+    );
+    let done = setup(&env, "--yes");
+    assert!(
+        done.stdout.ends_with("updated the hook in .claude/settings.json\n"),
+        "{done}"
+    );
+    assert!(env.read(SETTINGS).contains("\"timeout\": 10}"));
+    let own = env.read(SETTINGS).replace("10}", "30}");
+    env.write(SETTINGS, &own);
+    assert_snapshot!(setup(&env, "--yes"), @"
+    exit 0
+    --- stdout
+    Everything is in place.
+    --- stderr
+    Warning: the hook in .claude/settings.json was written or changed by hand, so it stays as it is.
+    ");
+    assert_eq!(env.read(SETTINGS), own);
+    assert_eq!(setup(&env, "--remove --yes").code, Some(0));
+    assert_eq!(env.read(SETTINGS), "{}");
+}
+
+#[test]
+fn a_program_that_nobody_will_find_is_told() {
+    let env = env();
+    let missing = env.ralph(["setup", "claude", "--yes"]).run();
+    assert_eq!(missing.code, Some(0));
+    assert!(
+        missing.stderr.starts_with(
+            "Warning: the hook calls `ralph`, and there is no such program on PATH, so it will not run.\nHint: add "
+        ),
+        "{missing}"
+    );
+    env.write("other/ralph", "#!/bin/sh\n");
+    let other = env
+        .sh("chmod +x other/ralph; PATH=$PWD/other:$PATH; \"$RALPH\" setup claude --yes")
+        .run();
+    assert!(
+        other.stderr.starts_with("Warning: the hook calls `ralph`, and the one on PATH is [TMP]/project/other/ralph, not this program.\nHint: put "),
+        "{other}"
+    );
+}
+
+#[test]
+fn files_that_cannot_be_written_are_told() {
+    let env = env();
+    env.write(SETTINGS, "{}");
+    let _done = env.sh("chmod 444 .claude/settings.json; chmod 555 .claude").run();
+    let refused = env.ralph_as_plain_user(["setup", "claude", "--yes"]).run();
+    assert_eq!(refused.code, Some(1));
+    assert!(refused.stderr.starts_with("Error: cannot create "), "{refused}");
+    assert_eq!(env.read(SETTINGS), "{}");
+}
