@@ -10,4 +10,4 @@ mod sys;
 
 pub use error::StoreError;
 pub use open::Wait;
-pub use progress::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence, Store};
+pub use progress::{FileRecord, Health, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence, Store};

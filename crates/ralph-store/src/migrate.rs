@@ -36,7 +36,8 @@ pub(crate) fn migrate(connection: &Connection, path: &Path, migrations: &[&str])
     Ok(transaction.commit()?)
 }
 
-fn version(connection: &Connection) -> rusqlite::Result<i64> {
+/// How many migrations a database has had.
+pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::StoreError;
-use crate::migrate::{MIGRATIONS, migrate};
+use crate::migrate::{MIGRATIONS, migrate, version};
 
 /// What every SQLite database begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
@@ -60,6 +61,58 @@ pub(crate) fn open_existing(path: &Path, wait: Wait) -> Result<Option<Connection
         Owner::Nobody => Ok(None),
         Owner::Ours { write_ahead } => open_ours(path, wait, write_ahead).map(Some),
     }
+}
+
+/// Opens the database to look at it, if there is one. Neither it nor its write-ahead log is changed, whatever state they
+/// are in.
+pub(crate) fn open_to_look(path: &Path) -> Result<Option<Connection>, StoreError> {
+    if owner(path)? == Owner::Nobody {
+        return Ok(None);
+    }
+    let connection = if log_path(path).exists() {
+        connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?
+    } else {
+        // Without a log all of it is in the file, and SQLite must be kept from making one.
+        connect(
+            &uri_of_still_file(path),
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+        )?
+    };
+    let found = connection
+        .busy_timeout(BRIEF_TIMEOUT)
+        .and_then(|()| connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true))
+        .and_then(|_| version(&connection));
+    let known = i64::try_from(MIGRATIONS.len()).unwrap_or(i64::MAX);
+    match found.map_err(MigrateError::from) {
+        Ok(found) if found <= known => Ok(Some(connection)),
+        Ok(found) => Err(MigrateError::Newer { found, known }.at(path)),
+        Err(error) => Err(error.at(path)),
+    }
+}
+
+/// The name by which SQLite opens a file without expecting that anybody changes it.
+fn uri_of_still_file(path: &Path) -> PathBuf {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => uri.push(char::from(*byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri.into()
+}
+
+/// Whether a database of ours is written through a write-ahead log.
+pub(crate) fn has_write_ahead_log(path: &Path) -> bool {
+    matches!(owner(path), Ok(Owner::Ours { write_ahead: true }))
+}
+
+/// The write-ahead log of a database.
+pub(crate) fn log_path(path: &Path) -> PathBuf {
+    let mut log = path.to_owned().into_os_string();
+    log.push("-wal");
+    log.into()
 }
 
 /// Whether a file is a database of ours.
@@ -209,9 +262,7 @@ fn prepare(connection: &Connection, wait: Wait) -> Result<(), MigrateError> {
 
 /// Folds the write-ahead log into the database and empties it, when it has become long and nobody else reads it right now.
 pub(crate) fn fold_log_in(connection: &Connection, path: &Path) -> rusqlite::Result<()> {
-    let mut log = path.to_owned().into_os_string();
-    log.push("-wal");
-    if std::fs::metadata(log).is_ok_and(|log| log.len() > MAX_LOG_BYTES) {
+    if std::fs::metadata(log_path(path)).is_ok_and(|log| log.len() > MAX_LOG_BYTES) {
         connection.busy_timeout(Duration::ZERO)?;
         let folded = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         connection.busy_timeout(BUSY_TIMEOUT)?;

@@ -15,6 +15,7 @@ use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, reso
 pub use guess::guess_kind;
 pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
+    Vanished,
 };
 pub use scratchpad::Scratchpad;
 

@@ -6,6 +6,7 @@
 mod follow;
 mod fresh;
 mod problems;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ use ralph_store::index::{Index, IndexError};
 
 pub(crate) use follow::{Made, follow};
 pub use problems::Problems;
+pub use verify::Verified;
 
 use fresh::{Freshness, freshness, state_of};
 

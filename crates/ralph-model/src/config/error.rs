@@ -15,10 +15,12 @@ const COMPLAINT_COLUMNS: usize = 160;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The file is no TOML.
-    #[error("{place}: this is not TOML: {message}")]
+    #[error("{place}:{column}: this is not TOML: {message}")]
     Syntax {
         /// Where it stops being TOML.
         place: Place,
+        /// The character of that line, from 1.
+        column: usize,
         /// What the parser says.
         message: String,
     },
@@ -34,9 +36,9 @@ pub enum ConfigError {
 
 impl ConfigError {
     /// The text stops being TOML here, as the parser says.
-    pub(super) fn syntax(place: Place, complaint: &str) -> Self {
+    pub(super) fn syntax(place: Place, column: usize, complaint: &str) -> Self {
         let message = preview(complaint.trim(), COMPLAINT_COLUMNS);
-        Self::Syntax { place, message }
+        Self::Syntax { place, column, message }
     }
 }
 

@@ -4,7 +4,7 @@ use toml_edit::{Document, Item, TableLike, TomlError};
 
 use super::keys::keys;
 use super::nearest::{hint_for_key, hint_for_section};
-use super::{Config, ConfigError, Hint, Key, Place, Refusal, Section, Warning};
+use super::{Config, ConfigError, Hint, Initial, Key, Place, Refusal, Section, Warning};
 
 /// A configuration, and what in its file was not known.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -13,6 +13,17 @@ pub struct Loaded {
     pub config: Config,
     /// What was passed over.
     pub warnings: Vec<Warning>,
+}
+
+/// Everything that can be said about a configuration, usable or not.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Inspected {
+    /// What holds where nothing is wrong; a key that is wrong has its default.
+    pub loaded: Loaded,
+    /// All that is wrong, the file's first.
+    pub errors: Vec<ConfigError>,
+    /// The keys that are set and have no effect, with their places.
+    pub ignored: Vec<(Place, String)>,
 }
 
 impl Config {
@@ -26,22 +37,32 @@ impl Config {
         file: Option<(&str, &str)>,
         environment: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Loaded, ConfigError> {
-        let mut loaded = Loaded::default();
+        let inspected = Self::inspect(file, environment);
+        match inspected.errors.into_iter().next() {
+            Some(first) => Err(first),
+            None => Ok(inspected.loaded),
+        }
+    }
+
+    /// Reads the same, and goes on past whatever is wrong.
+    #[must_use]
+    pub fn inspect(file: Option<(&str, &str)>, environment: &dyn Fn(&str) -> Option<String>) -> Inspected {
+        let mut inspected = Inspected::default();
         if let Some((path, text)) = file {
             FileReader {
                 path,
                 text,
-                loaded: &mut loaded,
+                inspected: &mut inspected,
             }
-            .read()?;
+            .read();
         }
-        read_environment(&mut loaded.config, environment)?;
-        Ok(loaded)
+        read_environment(&mut inspected, environment);
+        inspected
     }
 }
 
 /// Lays the environment over the configuration.
-fn read_environment(config: &mut Config, environment: &dyn Fn(&str) -> Option<String>) -> Result<(), ConfigError> {
+fn read_environment(inspected: &mut Inspected, environment: &dyn Fn(&str) -> Option<String>) {
     let mut name = String::with_capacity(64);
     for key in keys() {
         key.write_environment_name(&mut name);
@@ -50,22 +71,25 @@ fn read_environment(config: &mut Config, environment: &dyn Fn(&str) -> Option<St
         if text.is_empty() {
             continue;
         }
-        key.kind
-            .value_of_text(text)
-            .and_then(|value| key.set(config, &value))
-            .ok_or_else(|| ConfigError::Value {
-                place: Place::Variable(name.clone()),
-                refusal: Refusal::value(&key.full_name(), &format!("{text:?}"), key.kind),
-            })?;
+        let place = Place::Variable(name.clone());
+        let value = key.kind.value_of_text(text);
+        if value
+            .and_then(|value| key.set(&mut inspected.loaded.config, &value))
+            .is_none()
+        {
+            let refusal = Refusal::value(&key.full_name(), &format!("{text:?}"), key.kind);
+            inspected.errors.push(ConfigError::Value { place, refusal });
+        } else if key.initial == Initial::Ignored {
+            inspected.ignored.push((place, key.full_name()));
+        }
     }
-    Ok(())
 }
 
 /// Reads one file into a configuration.
 struct FileReader<'a> {
     path: &'a str,
     text: &'a str,
-    loaded: &'a mut Loaded,
+    inspected: &'a mut Inspected,
 }
 
 /// An item of the file: its full name, where it is written, and what it holds.
@@ -76,8 +100,15 @@ struct Entry<'a> {
 }
 
 impl FileReader<'_> {
-    fn read(&mut self) -> Result<(), ConfigError> {
-        let document = Document::parse(self.text).map_err(|error| self.syntax_error(&error))?;
+    fn read(&mut self) {
+        let document = match Document::parse(self.text) {
+            Ok(document) => document,
+            Err(error) => {
+                let error = self.syntax_error(&error);
+                self.inspected.errors.push(error);
+                return;
+            }
+        };
         let root = document.as_table();
         for (name, item) in root {
             let entry = Entry {
@@ -86,23 +117,21 @@ impl FileReader<'_> {
                 item,
             };
             match Section::find(name) {
-                Some(section) => self.read_table(section, "", &entry)?,
+                Some(section) => self.read_table(section, "", &entry),
                 None if item.is_table_like() || item.is_array_of_tables() => {
                     self.warn(&format!("[{name}]"), entry.offset, hint_for_section(name));
                 }
                 None => self.warn(name, entry.offset, hint_for_section(name)),
             }
         }
-        Ok(())
     }
 
     /// Reads the keys of a section, or of a table inside it that `prefix` names.
-    fn read_table(&mut self, section: &Section, prefix: &str, entry: &Entry<'_>) -> Result<(), ConfigError> {
+    fn read_table(&mut self, section: &Section, prefix: &str, entry: &Entry<'_>) {
         let Some(table) = entry.item.as_table_like() else {
-            return Err(self.refuse(
-                entry.offset,
-                Refusal::not_a_table(entry.name, &self.written(entry.item)),
-            ));
+            let refusal = Refusal::not_a_table(entry.name, &self.written(entry.item));
+            self.refuse(entry.offset, refusal);
+            return;
         };
         for (word, item) in table.iter() {
             let name = if prefix.is_empty() {
@@ -117,40 +146,42 @@ impl FileReader<'_> {
                 item,
             };
             if let Some(key) = section.key(&name) {
-                self.set(key, &inner)?;
+                self.set(key, &inner);
             } else if section.has_group(&name) {
-                self.read_table(section, &name, &inner)?;
+                self.read_table(section, &name, &inner);
             } else {
                 self.warn(&full_name, inner.offset, hint_for_key(section, &name));
             }
         }
-        Ok(())
     }
 
-    fn set(&mut self, key: &Key, entry: &Entry<'_>) -> Result<(), ConfigError> {
+    fn set(&mut self, key: &Key, entry: &Entry<'_>) {
         let value = entry.item.as_value();
-        let set = value.and_then(|value| key.set(&mut self.loaded.config, value));
-        set.ok_or_else(|| {
+        let set = value.and_then(|value| key.set(&mut self.inspected.loaded.config, value));
+        if set.is_none() {
             let refusal = Refusal::value(entry.name, &self.written(entry.item), key.kind);
-            self.refuse(entry.offset, refusal)
-        })
+            self.refuse(entry.offset, refusal);
+        } else if key.initial == Initial::Ignored {
+            let place = self.place(entry.offset);
+            self.inspected.ignored.push((place, key.full_name()));
+        }
     }
 
     fn warn(&mut self, unknown: &str, offset: usize, hint: Hint) {
         let warning = Warning::new(self.place(offset), unknown, hint);
-        self.loaded.warnings.push(warning);
+        self.inspected.loaded.warnings.push(warning);
     }
 
-    fn refuse(&self, offset: usize, refusal: Refusal) -> ConfigError {
-        ConfigError::Value {
-            place: self.place(offset),
-            refusal,
-        }
+    fn refuse(&mut self, offset: usize, refusal: Refusal) {
+        let place = self.place(offset);
+        self.inspected.errors.push(ConfigError::Value { place, refusal });
     }
 
     fn syntax_error(&self, error: &TomlError) -> ConfigError {
         let offset = error.span().map_or(self.text.len(), |span| span.start);
-        ConfigError::syntax(self.place(offset), error.message())
+        let before = self.text.get(..offset).unwrap_or_default();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        ConfigError::syntax(self.place(offset), 1 + line.chars().count(), error.message())
     }
 
     /// The line of an offset. It is counted only for a message; a file without faults is never searched for lines.

@@ -304,20 +304,60 @@ fn every_kind_of_value_says_what_it_allows() {
 }
 
 #[test]
-fn what_is_no_toml_is_named_by_its_line() {
-    for (text, line) in [
-        ("[memories]\nbudget = \n", 2),
-        ("[memories]\nbudget = 1\nbudget = 2\n", 3),
-        ("\n\n[memories\n", 3),
-        ("# ok\nthis is prose", 2),
-        ("a = \"\"\"", 1),
+fn what_is_no_toml_is_named_by_its_place() {
+    for (text, place) in [
+        ("[memories]\nbudget = \n", "2:10"),
+        ("[memories]\nbudget = 1\nbudget = 2\n", "3:1"),
+        ("\n\n[memories\n", "3:10"),
+        ("# ok\nthis is prose", "2:6"),
+        ("a = \"\"\"", "1:8"),
+        ("ä = 'ö', 1", "1:8"),
     ] {
         let message = from_file(text).unwrap_err().to_string();
         assert!(
-            message.starts_with(&format!(".ralph.toml:{line}: this is not TOML: ")),
+            message.starts_with(&format!(".ralph.toml:{place}: this is not TOML: ")),
             "{message}"
         );
         assert_eq!(message.lines().count(), 1, "{message}");
+    }
+}
+
+#[test]
+fn an_inspection_goes_on_past_what_is_wrong() {
+    let text = "[memories]\nbudget = -1\ninject = \"none\"\ncolour = 1\n[execution]\nlearn = true\n[ui]\ncolor = 3\n";
+    let inspected = Config::inspect(Some((PATH, text)), &|name| {
+        (name == "RALPH_RUNS_KEEP_DAYS").then(|| "long".to_owned())
+    });
+    let errors: Vec<String> = inspected.errors.iter().map(|error| error.to_string()).collect();
+    assert_eq!(errors.len(), 3, "{errors:?}");
+    assert!(
+        errors[0].starts_with(".ralph.toml:2: memories.budget is -1"),
+        "{errors:?}"
+    );
+    assert!(errors[1].starts_with(".ralph.toml:8: ui.color is 3"), "{errors:?}");
+    assert!(errors[2].starts_with("RALPH_RUNS_KEEP_DAYS: "), "{errors:?}");
+    assert_eq!(inspected.loaded.warnings.len(), 1);
+    let ignored: Vec<String> = inspected
+        .ignored
+        .iter()
+        .map(|(place, key)| format!("{place} {key}"))
+        .collect();
+    assert_eq!(ignored, [".ralph.toml:6 execution.learn"]);
+    assert_eq!(inspected.loaded.config, changed(|c| c.memories.inject = Inject::None));
+}
+
+#[test]
+fn a_variable_that_is_nearly_one_of_ours_is_recognised() {
+    let near = crate::config::nearest_variable;
+    assert_eq!(near("RALPH_MEMORIES_BUGDET").as_deref(), Some("RALPH_MEMORIES_BUDGET"));
+    for other in [
+        "RALPH_MODEL",
+        "RALPH_ITERATION",
+        "RALPH_RUN_ID",
+        "RALPH_",
+        &"R".repeat(100),
+    ] {
+        assert_eq!(near(other), None, "{other}");
     }
 }
 

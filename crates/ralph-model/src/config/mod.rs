@@ -19,7 +19,8 @@ mod words;
 pub use error::{ConfigError, Hint, Place, Refusal, Warning};
 pub use key::{Initial, Key, Section};
 pub use keys::{SECTIONS, keys};
-pub use load::Loaded;
+pub use load::{Inspected, Loaded};
+pub use nearest::nearest_variable;
 pub use quantity::Bytes;
 pub use reference::{environment_names, reference};
 pub use sections::{

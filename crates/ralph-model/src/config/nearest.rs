@@ -3,6 +3,9 @@
 use super::keys::{SECTIONS, keys};
 use super::{Hint, Key, Section};
 
+/// The distance between two names costs the product of their lengths; one longer than this is no slip.
+const MOST_BYTES: usize = 64;
+
 /// For a key that its section does not have: the nearest of the section, else one of this name elsewhere.
 pub(super) fn hint_for_key(section: &Section, name: &str) -> Hint {
     let near = nearest(name, section.keys.iter().map(|key| key.name)).and_then(|near| section.key(near));
@@ -27,10 +30,21 @@ pub(super) fn hint_for_section(name: &str) -> Hint {
     }
 }
 
+/// The variable of a key that may have been meant by a name which is none; `None` where nothing is near. Other programs
+/// have variables that begin alike, so that only one or two slips count.
+#[must_use]
+pub fn nearest_variable(name: &str) -> Option<String> {
+    const MOST_SLIPS: usize = 2;
+    let slips = |known: &String| strsim::damerau_levenshtein(name, known);
+    if name.len() > MOST_BYTES {
+        return None;
+    }
+    let near = keys().map(Key::environment_name).min_by_key(slips)?;
+    (slips(&near) <= MOST_SLIPS).then_some(near)
+}
+
 /// The name with the fewest slips of the keyboard between them, when they are few for its length.
 fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
-    // The distance costs the product of both lengths; a name this long is no slip.
-    const MOST_BYTES: usize = 64;
     if name.len() > MOST_BYTES {
         return None;
     }

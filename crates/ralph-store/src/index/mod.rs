@@ -7,6 +7,7 @@ mod entries;
 mod error;
 mod outline;
 mod places;
+mod portrait;
 mod seal;
 mod sources;
 mod stop_words;
@@ -27,6 +28,21 @@ pub use sources::{Change, Neighbours, SourceState};
 pub use terms::KnownTerm;
 pub use words::{Words, is_name};
 pub use writer::IndexWriter;
+
+/// How a file stands that is to be an index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// There is none.
+    Missing,
+    /// It is as its last writer left it.
+    Sealed,
+    /// It is ours, or nobody's, and not to be trusted: whoever needs one next makes it anew.
+    Unsealed,
+    /// It belongs to another tool.
+    Foreign,
+    /// It cannot be read, for this reason.
+    Unreadable(String),
+}
 
 /// An index that can be asked. While it is open its content does not change.
 #[derive(Debug)]
@@ -68,6 +84,20 @@ impl Index {
         match made {
             Ok(connection) => Ok(Self { connection, path }),
             Err(error) => Err(IndexError::unusable(&path, &error)),
+        }
+    }
+
+    /// How the file at the path of an index stands. Nothing is changed.
+    #[must_use]
+    pub fn standing(path: &Path) -> Standing {
+        if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            return Standing::Missing;
+        }
+        match open::belongs_to_another_tool(path, open::INDEX_APPLICATION_ID) {
+            Err(error) => Standing::Unreadable(error.to_string()),
+            Ok(true) => Standing::Foreign,
+            Ok(false) if seal::is_intact(path) => Standing::Sealed,
+            Ok(false) => Standing::Unsealed,
         }
     }
 

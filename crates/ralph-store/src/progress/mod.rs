@@ -1,5 +1,6 @@
 //! The database of facts.
 
+mod health;
 mod note_log;
 
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use rusqlite::Connection;
 
 use crate::{StoreError, Wait, open};
 
+pub use health::Health;
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 
 /// The database of facts. One method is one unit of work and one transaction.
@@ -24,6 +26,18 @@ impl Store {
     /// When it is another tool's, newer than this program, or unreadable.
     pub fn open_existing(path: &Path, wait: Wait) -> Result<Option<Self>, StoreError> {
         Ok(open::open_existing(path, wait)?.map(|connection| Self {
+            connection,
+            path: path.to_owned(),
+        }))
+    }
+
+    /// Opens the database if there is one, to look at it: whatever state it is in, not a byte of it changes, and what
+    /// would write fails.
+    ///
+    /// # Errors
+    /// When it is another tool's, newer than this program, or unreadable.
+    pub fn open_to_look(path: &Path) -> Result<Option<Self>, StoreError> {
+        Ok(open::open_to_look(path)?.map(|connection| Self {
             connection,
             path: path.to_owned(),
         }))

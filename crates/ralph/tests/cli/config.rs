@@ -107,7 +107,7 @@ fn a_value_that_cannot_be_is_one_line_with_its_place() {
     assert_snapshot!(refused("[memories\nbudget = 1\n"), @"
     exit 1
     --- stderr
-    Error: .ralph.toml:1: this is not TOML: unclosed table, expected `]`
+    Error: .ralph.toml:1:10: this is not TOML: unclosed table, expected `]`
     ");
     env.write(CONFIG, b"[memories]\n# \xff\n");
     assert_snapshot!(env.ralph(["memory", "list"]).run(), @"

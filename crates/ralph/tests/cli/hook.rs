@@ -178,7 +178,7 @@ fn trouble_is_silent_leaves_a_trace_and_is_forgotten() {
     {
       "last": "2025-01-20T11:20:00Z",
       "count": 2,
-      "message": ".ralph.toml:1: this is not TOML: unclosed table, expected `]`"
+      "message": ".ralph.toml:1:10: this is not TOML: unclosed table, expected `]`"
     }
     "#);
     let left: Vec<String> = names(&env)

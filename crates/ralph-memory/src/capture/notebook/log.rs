@@ -217,7 +217,7 @@ impl Notebook<'_> {
         )
     }
 
-    fn since_last_look(
+    pub(super) fn since_last_look(
         &self,
         store: &Store,
         document: &Document<'_>,
@@ -232,7 +232,7 @@ impl Notebook<'_> {
     }
 }
 
-fn findings(changes: &[NoteChange]) -> Findings {
+pub(super) fn findings(changes: &[NoteChange]) -> Findings {
     Findings {
         vanished: changes
             .iter()

@@ -102,6 +102,15 @@ pub struct Findings {
     pub vanished: Vec<Note>,
 }
 
+/// Notes that are gone without a deletion.
+#[derive(Debug, Default)]
+pub struct Vanished {
+    /// Those that were reported before.
+    pub before: Vec<Note>,
+    /// Those that nobody has been told of.
+    pub since: Vec<Note>,
+}
+
 /// What a change did.
 #[derive(Debug)]
 pub struct Stored {

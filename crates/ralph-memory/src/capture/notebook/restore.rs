@@ -1,11 +1,11 @@
 //! Bringing notes back from the log.
 
 use ralph_model::Note;
-use ralph_notes::Lookup;
-use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store, Wait};
+use ralph_notes::{Document, Lookup};
+use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store, StoreError, Wait};
 
-use super::log::Edit;
-use super::{Notebook, NotebookError, Stored};
+use super::log::{Edit, findings};
+use super::{Notebook, NotebookError, Stored, Vanished};
 
 impl Notebook<'_> {
     /// Every version of the notes whose id begins with this text, oldest first; none without a log or without a text.
@@ -42,6 +42,23 @@ impl Notebook<'_> {
             .collect();
         gone.sort_by(|one, other| other.at.cmp(&one.at).then_with(|| one.note.id.cmp(&other.note.id)));
         Ok(gone)
+    }
+
+    /// What is gone without a deletion, told from a log that is only looked at.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub fn vanished(&self, log: &Store, document: &Document<'_>) -> Result<Vanished, StoreError> {
+        let since = self.since_last_look(log, document, self.surroundings.head().as_deref())?;
+        let is_back = |note: &Note| since.iter().any(|change| change.note.id == note.id);
+        let before = log.known_notes(&self.log.file)?.into_iter();
+        Ok(Vanished {
+            before: before
+                .filter(|known| known.action == NoteAction::Vanished && !is_back(&known.note))
+                .map(|known| known.note)
+                .collect(),
+            since: findings(&since).vanished,
+        })
     }
 
     /// Brings notes back that are gone, as they last were in this file.

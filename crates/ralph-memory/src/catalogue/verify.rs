@@ -1,0 +1,50 @@
+//! Whether the index on disk answers what the files say, told by making another one from the files and comparing.
+
+use ralph_store::index::{Index, IndexError};
+
+use super::{Catalogue, CatalogueError, CataloguePlace, source_name};
+
+/// What a comparison of the index with the files came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verified {
+    /// It answers what the files say.
+    Same,
+    /// The files have changed since; the next question brings it up to date.
+    Behind,
+    /// It was made from these very files and answers otherwise, for the first time here.
+    Differs(String),
+}
+
+impl Catalogue {
+    /// Compares the index on disk with the files. Nothing is changed.
+    ///
+    /// # Errors
+    /// When a file of notes cannot be read.
+    pub fn verify(place: &CataloguePlace<'_>) -> Result<Verified, CatalogueError> {
+        let Some(on_disk) = Index::open(&place.database)? else {
+            return Ok(Verified::Behind);
+        };
+        let made = Self::in_memory(place, None)?;
+        let compared = (|| {
+            for (shelf, _) in &place.shelves {
+                let digest = |index: &Index| Ok(index.source(source_name(*shelf))?.map(|state| state.digest));
+                if digest(&on_disk)? != digest(&made.index)? {
+                    return Ok(Verified::Behind);
+                }
+            }
+            let difference = on_disk.first_difference(&made.index)?;
+            Ok(difference.map_or(Verified::Same, Verified::Differs))
+        })();
+        // What cannot even be read differs.
+        Ok(compared.unwrap_or_else(|error: IndexError| Verified::Differs(error.to_string())))
+    }
+
+    /// Throws the index on disk away and makes it anew.
+    ///
+    /// # Errors
+    /// When a file of notes cannot be read, or the index belongs to another tool or cannot be written.
+    pub fn remake(place: &CataloguePlace<'_>) -> Result<(), CatalogueError> {
+        Index::distrust(&place.database);
+        Self::brought_up_to_date(place).map(drop)
+    }
+}

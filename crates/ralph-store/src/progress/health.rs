@@ -1,0 +1,49 @@
+//! How the database is: whether it is whole, and how its write-ahead log stands.
+
+use super::Store;
+use crate::StoreError;
+use crate::migrate::{MIGRATIONS, version};
+use crate::open::{has_write_ahead_log, log_path};
+
+/// How many faults are named.
+const NAMED: i64 = 5;
+
+/// How a database is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// What SQLite finds wrong in it, the first few; none when it is whole.
+    pub faults: Vec<String>,
+    /// Whether it has every migration that this program knows.
+    pub up_to_date: bool,
+    /// Whether it is written through a write-ahead log.
+    pub write_ahead: bool,
+    /// How long that log is.
+    pub log_bytes: u64,
+    /// How many changes of notes it has on record.
+    pub recorded_changes: u64,
+}
+
+impl Store {
+    /// Looks through all of the database.
+    ///
+    /// # Errors
+    /// When it is too damaged to be looked through.
+    pub fn health(&self) -> Result<Health, StoreError> {
+        let connection = &self.connection;
+        let looked = (|| {
+            let faults: Vec<String> = connection
+                .prepare(&format!("PRAGMA quick_check({NAMED})"))?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            let recorded: i64 = connection.query_row("SELECT count(*) FROM note_log", [], |row| row.get(0))?;
+            Ok(Health {
+                faults: faults.into_iter().filter(|fault| fault != "ok").collect(),
+                up_to_date: usize::try_from(version(connection)?) == Ok(MIGRATIONS.len()),
+                write_ahead: has_write_ahead_log(&self.path),
+                log_bytes: std::fs::metadata(log_path(&self.path)).map_or(0, |log| log.len()),
+                recorded_changes: recorded.cast_unsigned(),
+            })
+        })();
+        self.sql(looked)
+    }
+}
