@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{completions, demo, guardrails, hook, init, memory, recall, remember, scratchpad, setup};
+use crate::commands::{completions, demo, doctor, guardrails, hook, init, memory, recall, remember, scratchpad, setup};
 use crate::ui::ColorChoice;
 
 /// Memory for coding agents that work in a loop.
@@ -47,6 +47,7 @@ pub(crate) enum Command {
     /// Connect a coding agent with this project's notes
     #[command(subcommand)]
     Setup(setup::SetupCommand),
+    Doctor(doctor::DoctorArgs),
     Demo(demo::DemoArgs),
     /// Keep what holds for the project: patterns, decisions, fixes, context
     #[command(subcommand)]

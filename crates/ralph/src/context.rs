@@ -45,27 +45,31 @@ pub(crate) struct Context<'a> {
 impl<'a> Context<'a> {
     /// Finds the project and reads its configuration.
     pub(crate) fn new(global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
-        let working_folder = || {
-            env::working_folder().map_err(|error| {
-                CommandError::new(format!("cannot tell the working folder: {error}")).hint("pass --root FOLDER")
-            })
-        };
-        let project = find_project(global, working_folder)?;
-        Self::of(project, global, ui)
+        Self::of(project_here(global)?, global, ui)
     }
 
     /// The same for a project that was found before.
     pub(crate) fn of(project: Project, global: &Global, ui: &'a Ui) -> Result<Self, CommandError> {
         let config = load_config(&project, ui)?;
+        let (clock, entropy) = (ProgramClock::from_environment()?, ProgramEntropy::from_environment()?);
+        Ok(Self {
+            clock,
+            entropy: RefCell::new(entropy),
+            ..Self::regardless(project, config, global, ui)
+        })
+    }
+
+    /// The same with a configuration that was read before, however wrong the files and the environment are.
+    pub(crate) fn regardless(project: Project, config: Config, global: &Global, ui: &'a Ui) -> Self {
         if global.color.is_none() {
             ui.configure(config.ui.color);
         }
-        Ok(Self {
+        Self {
             ui,
             project,
             config,
-            clock: ProgramClock::from_environment()?,
-            entropy: RefCell::new(ProgramEntropy::from_environment()?),
+            clock: ProgramClock::from_environment().unwrap_or(ProgramClock::Machine),
+            entropy: RefCell::new(ProgramEntropy::from_environment().unwrap_or(ProgramEntropy::Machine)),
             text_after_dashes: global.text_after_dashes,
             notice: Box::new(|notice| match notice {
                 Notice::Waiting(lock) => {
@@ -76,7 +80,7 @@ impl<'a> Context<'a> {
                     text.display()
                 )),
             }),
-        })
+        }
     }
 
     /// The present moment.
@@ -228,6 +232,15 @@ impl<'a> Context<'a> {
     }
 }
 
+/// The project that `--root` names, else the one around the working folder.
+pub(crate) fn project_here(global: &Global) -> Result<Project, CommandError> {
+    find_project(global, || {
+        env::working_folder().map_err(|error| {
+            CommandError::new(format!("cannot tell the working folder: {error}")).hint("pass --root FOLDER")
+        })
+    })
+}
+
 /// The project that `--root` names, else the one around a folder.
 pub(crate) fn find_project(
     global: &Global,
@@ -245,15 +258,19 @@ pub(crate) fn find_project(
     }
 }
 
-fn load_config(project: &Project, ui: &Ui) -> Result<Config, CommandError> {
-    let path = project.root.join(paths::CONFIG);
-    let text = match read_file(&path)? {
-        None => None,
-        Some(text) => Some(String::from_utf8(text.bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            CommandError::new(format!("{} is not UTF-8 text (byte {at})", paths::CONFIG))
-        })?),
+/// Reads the text of the configuration; none where there is no file.
+pub(crate) fn read_config(project: &Project) -> Result<Option<String>, CommandError> {
+    let Some(text) = read_file(&project.root.join(paths::CONFIG))? else {
+        return Ok(None);
     };
+    String::from_utf8(text.bytes).map(Some).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        CommandError::new(format!("{} is not UTF-8 text (byte {at})", paths::CONFIG))
+    })
+}
+
+fn load_config(project: &Project, ui: &Ui) -> Result<Config, CommandError> {
+    let text = read_config(project)?;
     let loaded = Config::load(text.as_deref().map(|text| (paths::CONFIG, text)), &env::read)?;
     for warning in &loaded.warnings {
         let warning = warning.to_string();

@@ -11,7 +11,17 @@ pub(crate) struct Variable {
 }
 
 /// The variables beside those of the configuration, which are named after their keys.
-pub(crate) const VARIABLES: &[Variable] = &[NO_COLOR, COLUMNS, VISUAL, EDITOR, PATH, CLAUDE_PROJECT_DIR, NOW, SEED];
+pub(crate) const VARIABLES: &[Variable] = &[
+    NO_COLOR,
+    COLUMNS,
+    VISUAL,
+    EDITOR,
+    PATH,
+    HOME,
+    CLAUDE_PROJECT_DIR,
+    NOW,
+    SEED,
+];
 
 /// Whether colours are unwanted.
 const NO_COLOR: Variable = Variable {
@@ -36,7 +46,12 @@ const EDITOR: Variable = Variable {
 /// Where programs are looked for.
 const PATH: Variable = Variable {
     name: "PATH",
-    about: "Where `setup` looks whether an agent will find `ralph`.",
+    about: "Where `setup` and `doctor` look whether an agent will find `ralph`, and `doctor` for agents.",
+};
+/// The person's folder.
+const HOME: Variable = Variable {
+    name: "HOME",
+    about: "Without it git and agents do not find their settings, which `doctor` says.",
 };
 /// The folder of a session of Claude Code.
 const CLAUDE_PROJECT_DIR: Variable = Variable {
@@ -83,6 +98,26 @@ pub(crate) fn editor() -> String {
 /// The folders that programs are looked for in.
 pub(crate) fn program_folders() -> Vec<PathBuf> {
     read(PATH.name).map_or_else(Vec::new, |path| std::env::split_paths(&path).collect())
+}
+
+/// Whether the person has a folder.
+pub(crate) fn has_home() -> bool {
+    read(HOME.name).is_some()
+}
+
+/// The variables that begin like ours: their names, and whether their values are text.
+pub(crate) fn variables_like_ours() -> Vec<(String, bool)> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the environment"
+    )]
+    let variables = std::env::vars_os();
+    let mut ours: Vec<(String, bool)> = variables
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_str().is_some())))
+        .filter(|(name, _)| name.starts_with("RALPH_"))
+        .collect();
+    ours.sort();
+    ours
 }
 
 /// The folder that Claude Code works in.

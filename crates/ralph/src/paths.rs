@@ -35,7 +35,7 @@ pub(crate) const OLD_SETTINGS: &str = ".ralph/config.sh";
 /// The configuration of ralph-orchestrator.
 pub(crate) const ORCHESTRATOR_CONFIG: &str = "ralph.yml";
 /// The working notes.
-const SCRATCHPAD: &str = "scratchpad.md";
+pub(crate) const SCRATCHPAD: &str = "scratchpad.md";
 /// The facts.
 const DATABASE: &str = "progress.db";
 /// The search index.
@@ -116,7 +116,7 @@ impl Project {
     }
 
     /// Where a file of notes is looked for, in this order.
-    fn candidates(&self, name: &str) -> [PathBuf; 3] {
+    pub(crate) fn candidates(&self, name: &str) -> [PathBuf; 3] {
         [
             self.root.join(AGENT).join(name),
             self.root.join(RALPH).join("agent").join(name),
@@ -139,6 +139,11 @@ impl Project {
     /// The search index, which each worktree has for itself.
     pub(crate) fn index(&self) -> PathBuf {
         self.root.join(RALPH).join(INDEX)
+    }
+
+    /// Where the database of facts would be if this worktree did not share one.
+    pub(crate) fn own_database(&self) -> PathBuf {
+        self.root.join(RALPH).join(DATABASE)
     }
 
     /// The database of facts.

@@ -129,6 +129,11 @@ impl Ui {
         }
     }
 
+    /// A sign on a terminal, a word elsewhere.
+    pub(crate) fn sign_or_word(&self, sign: &'static str, word: &'static str) -> &'static str {
+        if self.out_is_terminal { sign } else { word }
+    }
+
     /// Prints text of a note to be read: on a terminal its control characters are shown, not obeyed.
     pub(crate) fn text(&self, text: &str) -> Result<(), CommandError> {
         if self.out_is_terminal {

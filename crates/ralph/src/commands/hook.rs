@@ -70,7 +70,7 @@ fn cmd_session_start(global: &Global) {
 }
 
 /// Does work that may fail or panic, and says why it did.
-fn guarded<T>(work: impl FnOnce() -> Result<T, CommandError>) -> Result<T, String> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, CommandError>) -> Result<T, String> {
     match panic::catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(error)) => Err(error

@@ -1,6 +1,6 @@
 //! `ralph init`: sets a project up, and only adds what is missing.
 
-mod ignore_lines;
+pub(super) mod ignore_lines;
 mod settings;
 mod skills;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod guardrails;
 pub(crate) mod hook;
 pub(crate) mod init;
@@ -31,6 +32,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
         Some(Command::Setup(command)) => return setup::run(&project()?, &command),
         Some(Command::Hook(command)) => return Ok(hook::run(global, &command)),
+        Some(Command::Doctor(args)) => return doctor::cmd_doctor(ui, global, &args),
         Some(Command::Demo(args)) => demo::cmd_demo(ui, &args)?,
         Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,
         Some(Command::Memory(command)) => return memory::run(&project()?, command, Spelling::Own),

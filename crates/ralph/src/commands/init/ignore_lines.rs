@@ -10,10 +10,17 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::{self, Spelling};
 
-const FILE: &str = ".gitignore";
+pub(crate) const FILE: &str = ".gitignore";
 
 /// Adds the lines that are missing, and says how many.
 pub(super) fn add(context: &Context<'_>) -> Result<Option<String>, CommandError> {
+    let added = add_missing_lines(context)?;
+    report_hidden(context);
+    Ok((added > 0).then(|| format!("added {} to {FILE}", count(added, "line", "lines"))))
+}
+
+/// Everything that git must not keep, as lines from the project's root.
+pub(crate) fn wanted(context: &Context<'_>) -> Vec<String> {
     let mut wanted: Vec<String> = paths::IGNORED.iter().map(|line| (*line).to_owned()).collect();
     for shelf in [Shelf::Memories, Shelf::Guardrails] {
         let notebook = context.notebook(shelf, Spelling::Own);
@@ -24,6 +31,12 @@ pub(super) fn add(context: &Context<'_>) -> Result<Option<String>, CommandError>
             wanted.push(line);
         }
     }
+    wanted
+}
+
+/// Adds the lines that are missing; how many that were.
+pub(crate) fn add_missing_lines(context: &Context<'_>) -> Result<usize, CommandError> {
+    let wanted = wanted(context);
     let path = context.project.root.join(FILE);
     let mut locked = LockedFile::lock(&path, &context.patience())?;
     let mut added = 0;
@@ -42,11 +55,10 @@ pub(super) fn add(context: &Context<'_>) -> Result<Option<String>, CommandError>
         Err(UpdateError::File(error)) => return Err(error.into()),
         Err(UpdateError::Edit(error)) => return Err(error),
     }
-    report_hidden(context);
-    Ok((added > 0).then(|| format!("added {} to {FILE}", count(added, "line", "lines"))))
+    Ok(added)
 }
 
-fn missing_lines<'a>(bytes: &[u8], wanted: &'a [String]) -> Vec<&'a String> {
+pub(crate) fn missing_lines<'a>(bytes: &[u8], wanted: &'a [String]) -> Vec<&'a String> {
     let text = String::from_utf8_lossy(bytes);
     let present: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches('/')).collect();
     wanted.iter().filter(|line| !present.contains(&line.as_str())).collect()

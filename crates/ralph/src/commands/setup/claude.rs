@@ -271,13 +271,8 @@ fn report_obstacles(context: &Context<'_>, standing: &Standing) {
 }
 
 /// The `ralph` that a shell finds.
-fn find_program() -> Program {
-    let runs = |file: &PathBuf| {
-        let metadata = std::fs::metadata(file);
-        metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-    };
-    let mut candidates = env::program_folders().into_iter().map(|folder| folder.join("ralph"));
-    let Some(found) = candidates.find(runs) else {
+pub(crate) fn find_program() -> Program {
+    let Some(found) = on_path("ralph") else {
         return Program::NotFound;
     };
     let same = |this: PathBuf| Some(this.canonicalize().ok()? == found.canonicalize().ok()?);
@@ -285,6 +280,18 @@ fn find_program() -> Program {
         Some(true) | None => Program::This,
         Some(false) => Program::Other(found),
     }
+}
+
+/// The program of a name that a shell finds.
+pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
+    let mut candidates = env::program_folders().into_iter().map(|folder| folder.join(name));
+    candidates.find(|file| can_run(file))
+}
+
+/// Whether a file is a program.
+pub(crate) fn can_run(file: &Path) -> bool {
+    let metadata = std::fs::metadata(file);
+    metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// The settings of Claude Code.

@@ -1,0 +1,244 @@
+//! `ralph doctor`: looks at everything that ralph depends on, says what is wrong and what mends it, and mends what is safe.
+//!
+//! One file a subject. A check looks and changes nothing; one that fails itself is a finding like any other, so that
+//! doctor works where nothing else does.
+
+mod agent;
+mod claude;
+mod configuration;
+mod database;
+mod environment;
+mod finding;
+mod git;
+mod index;
+mod leftovers;
+mod notes;
+mod writable;
+
+use std::panic;
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_model::config::{Config, Inspected};
+use ralph_model::count;
+
+use super::hook::guarded;
+use crate::cli::Global;
+use crate::context::{Context, project_here, read_config};
+use crate::env;
+use crate::error::CommandError;
+use crate::paths;
+use crate::ui::{Style, Ui};
+use finding::{Finding, Fix, Report, Severity};
+
+/// Say what is wrong with this project, and what mends it
+///
+/// Looks at the configuration, the files of notes, both databases, git, and the agents. Nothing is changed, except with
+/// --fix, which does what is safe: it adds ignore lines, makes the index anew, brings the database up to date, and clears
+/// away what killed processes left. Notes are never touched.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit code 1 when there is an error; warnings and notes alone end with 0.
+
+Examples:
+  ralph doctor
+  ralph doctor --fix
+  ralph doctor --json | jq '.[] | select(.severity == \"error\")'"
+)]
+pub(crate) struct DoctorArgs {
+    /// Mend what can be mended safely
+    #[arg(long)]
+    fix: bool,
+    /// Write what was found as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What checks look at.
+struct Patient<'a> {
+    context: Context<'a>,
+    /// Everything that can be said about the configuration.
+    inspected: Inspected,
+    /// Why the file of the configuration could not be read.
+    config_unreadable: Option<String>,
+}
+
+impl Patient<'_> {
+    /// Whether the configuration says what it is meant to say.
+    fn config_holds(&self) -> bool {
+        self.config_unreadable.is_none() && self.inspected.errors.is_empty()
+    }
+}
+
+/// A check: its name, and what it does.
+type Check = (&'static str, fn(&Patient<'_>, &mut Report) -> Result<(), CommandError>);
+
+const CHECKS: &[Check] = &[
+    ("configuration", configuration::check),
+    ("environment", environment::check),
+    ("notes", notes::check),
+    ("database", database::check),
+    ("index", index::check),
+    ("git", git::check),
+    ("agent", agent::check),
+    ("claude", claude::check),
+];
+
+pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
+    let patient = receive(ui, global)?;
+    let mut findings = examine(&patient);
+    if args.fix {
+        findings = mend(ui, &patient, findings);
+    }
+    if args.json {
+        findings.retain(|finding| finding.severity != Severity::Ok);
+        ui.json(&findings)?;
+    } else {
+        show(ui, &findings)?;
+    }
+    let remaining = findings.iter().filter(|finding| !finding.fixed);
+    let worst = remaining.map(|finding| finding.severity);
+    Ok(if worst.into_iter().any(|severity| severity == Severity::Error) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// Finds the project, and takes of its configuration what can be read.
+fn receive<'a>(ui: &'a Ui, global: &Global) -> Result<Patient<'a>, CommandError> {
+    let project = project_here(global)?;
+    let (text, config_unreadable) = match guarded(|| read_config(&project)) {
+        Ok(text) => (text, None),
+        Err(reason) => (None, Some(reason)),
+    };
+    let file = text.as_deref().map(|text| (paths::CONFIG, text));
+    let inspected = Config::inspect(file, &env::read);
+    Ok(Patient {
+        context: Context::regardless(project, inspected.loaded.config.clone(), global, ui),
+        inspected,
+        config_unreadable,
+    })
+}
+
+/// Runs every check. What goes wrong in one of them is a finding, and the others go on.
+fn examine(patient: &Patient<'_>) -> Vec<Finding> {
+    let mut report = Report::default();
+    // The message of a panic becomes a finding.
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(|_| {}));
+    for (name, check) in CHECKS {
+        report.begin(name);
+        if let Err(reason) = guarded(|| check(patient, &mut report)) {
+            report.add(Finding::error(format!(
+                "this could not be checked to its end: {reason}"
+            )));
+        }
+    }
+    panic::set_hook(usual);
+    report.findings
+}
+
+/// Does what is safe, looks again, and says of what is gone that it was mended.
+fn mend(ui: &Ui, patient: &Patient<'_>, found: Vec<Finding>) -> Vec<Finding> {
+    let mut fixes: Vec<&Fix> = Vec::new();
+    for fix in found.iter().filter_map(|finding| finding.fix.as_ref()) {
+        if !fixes.contains(&fix) {
+            fixes.push(fix);
+        }
+    }
+    if fixes.is_empty() {
+        return found;
+    }
+    let mut done: Vec<(Fix, String)> = Vec::new();
+    for fix in fixes {
+        match guarded(|| fix.apply(&patient.context)) {
+            Ok(what) => done.push((fix.clone(), what)),
+            Err(reason) => ui.warning(&format!("something could not be mended: {reason}.")),
+        }
+    }
+    let after = examine(patient);
+    let mut all: Vec<Finding> = Vec::new();
+    for (check, _) in CHECKS {
+        let mended = found
+            .iter()
+            .filter(|finding| finding.check == *check)
+            .filter_map(|finding| {
+                let (_, what) = done.iter().find(|(fix, _)| Some(fix) == finding.fix.as_ref())?;
+                let mut mended = finding.clone();
+                (mended.fixed, mended.remedy) = (true, Some(what.clone()));
+                (!after.iter().any(|other| other.is_again(finding))).then_some(mended)
+            });
+        all.extend(mended);
+        all.extend(after.iter().filter(|finding| finding.check == *check).cloned());
+    }
+    all
+}
+
+fn show(ui: &Ui, findings: &[Finding]) -> Result<(), CommandError> {
+    let mut lines: Vec<(Option<Style>, String)> = Vec::new();
+    let mut check = "";
+    for finding in findings {
+        if finding.check != check {
+            check = finding.check;
+            lines.push((Some(Style::Strong), check.to_owned()));
+        }
+        let (style, sign, word) = match (finding.fixed, finding.severity) {
+            (true, _) => (Some(Style::Added), "✓ mended:", "mended   "),
+            (false, Severity::Ok) => (None, "✓", "ok       "),
+            (false, Severity::Note) => (None, "·", "note     "),
+            (false, Severity::Warning) => (Some(Style::Warning), "!", "warning  "),
+            (false, Severity::Error) => (Some(Style::Error), "✗", "error    "),
+        };
+        let place = finding
+            .place
+            .as_deref()
+            .map(|place| format!("{place}: "))
+            .unwrap_or_default();
+        let mark = ui.sign_or_word(sign, word.trim_end());
+        let gap = " ".repeat(ui.sign_or_word("", word).len().saturating_sub(mark.len()).max(1));
+        lines.push((style, format!("  {mark}{gap}{place}{}", finding.problem)));
+        if let Some(remedy) = &finding.remedy {
+            let gap = " ".repeat(ui.sign_or_word("  ", word).len());
+            lines.push((Some(Style::Faint), format!("  {gap}→ {remedy}")));
+        }
+    }
+    lines.push((None, String::new()));
+    lines.push((None, summary(findings)));
+    ui.lines(&lines)
+}
+
+/// The closing line: how many of each, and how many of them `--fix` would mend.
+fn summary(findings: &[Finding]) -> String {
+    let number = |severity| {
+        let open = findings.iter().filter(|finding| !finding.fixed);
+        open.filter(|finding| finding.severity == severity).count()
+    };
+    let counts = [
+        (number(Severity::Error), "error", "errors"),
+        (number(Severity::Warning), "warning", "warnings"),
+        (number(Severity::Note), "note", "notes"),
+    ];
+    let said: Vec<String> = counts
+        .into_iter()
+        .filter(|(n, ..)| *n > 0)
+        .map(|(n, one, many)| count(n, one, many))
+        .collect();
+    let mut line = if said.is_empty() {
+        "Everything is fine".to_owned()
+    } else {
+        said.join(", ")
+    };
+    let mended = findings.iter().filter(|finding| finding.fixed).count();
+    let fixable = findings
+        .iter()
+        .filter(|finding| finding.fixable && !finding.fixed)
+        .count();
+    if mended > 0 {
+        line.push_str(&format!("; {mended} mended"));
+    } else if fixable > 0 {
+        line.push_str(&format!("; `ralph doctor --fix` mends {fixable}"));
+    }
+    line.push('.');
+    line
+}

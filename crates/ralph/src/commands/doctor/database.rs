@@ -1,0 +1,114 @@
+//! The database of facts: whose it is, whether it is whole, and whether it can be written.
+
+use std::path::Path;
+
+use ralph_model::count;
+use ralph_store::{Health, Store, StoreError};
+
+use super::finding::{Finding, Fix, Report};
+use super::{Patient, writable};
+use crate::error::CommandError;
+
+/// From this length on the write-ahead log is worth a word. Writers fold it in long before, unless somebody keeps the
+/// database open.
+const LONG_LOG_BYTES: u64 = 16 << 20;
+
+/// Looks at the database.
+pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
+    let project = &patient.context.project;
+    let path = project.database();
+    let shown = project.shown(&path).to_string();
+    let own = project.own_database();
+    if own != path && own.exists() {
+        let finding = Finding::warning(format!("it is not used: all worktrees share {shown}"));
+        report.add(
+            finding
+                .at(&project.shown(&own))
+                .mend("remove it if nothing else needs it"),
+        );
+    }
+    if path.exists() && !path.is_file() {
+        let finding = Finding::error("it is not a file, so no history is recorded");
+        report.add(finding.at(&shown).mend("move it away, and ralph makes a database"));
+        return Ok(());
+    }
+    match Store::open_to_look(&path).and_then(|store| store.map(|store| store.health()).transpose()) {
+        Ok(Some(health)) => look_at(report, &path, &shown, &health),
+        Ok(None) => {
+            let finding = Finding::note("there is no database yet, so there is no history of the notes");
+            report.add(finding.at(&shown).mend("`ralph init`, or the first note, makes it"));
+        }
+        Err(error) => report.add(unusable(&shown, &error)),
+    }
+    Ok(())
+}
+
+fn look_at(report: &mut Report, path: &Path, shown: &str, health: &Health) {
+    let before = report.findings.len();
+    if let Some(first) = health.faults.first() {
+        let more = health.faults.len() - 1;
+        let more = if more > 0 {
+            format!(", and {more} more")
+        } else {
+            String::new()
+        };
+        report.add(damaged(shown, &format!("{first}{more}")));
+    }
+    if !health.up_to_date {
+        let finding = Finding::note("an earlier version of ralph wrote it; the next change brings it up to date");
+        report.add(finding.at(&shown).fixed_by(Fix::UpdateDatabase));
+    } else if !health.write_ahead {
+        let finding = Finding::note("its write-ahead log is switched off; the next change switches it on");
+        report.add(finding.at(&shown).fixed_by(Fix::UpdateDatabase));
+    }
+    if health.log_bytes > LONG_LOG_BYTES {
+        let mebi = health.log_bytes >> 20;
+        let finding = Finding::warning(format!("its write-ahead log has grown to {mebi} MiB"));
+        let remedy = "close the program that keeps the database open; the next change then folds the log in";
+        report.add(finding.at(&format!("{shown}-wal")).mend(remedy));
+    }
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let reason = writable::why_file_is_not(path).or_else(|| writable::why_folder_is_not(folder));
+    if let Some(reason) = reason {
+        let finding = Finding::error(format!("it cannot be written, so no history is recorded: {reason}"));
+        report.add(
+            finding
+                .at(&shown)
+                .mend("make it and its folder writable for you, or ask their owner"),
+        );
+    }
+    if report.findings.len() == before {
+        let changes = usize::try_from(health.recorded_changes).unwrap_or(usize::MAX);
+        let changes = count(changes, "change", "changes");
+        report.ok(format!("{shown} is whole: {changes} on record"));
+    }
+}
+
+fn unusable(shown: &str, error: &StoreError) -> Finding {
+    let moved = format!("`mv {shown} {shown}.other`, and ralph starts a history of its own");
+    match error {
+        StoreError::Foreign { .. } => {
+            Finding::error("it belongs to another tool, so no history is recorded").mend(moved)
+        }
+        StoreError::NotADatabase { .. } => {
+            Finding::error("it is not an SQLite database, so no history is recorded").mend(moved)
+        }
+        StoreError::Newer { found, known, .. } => Finding::error(format!(
+            "a newer ralph wrote it (its format is {found}, this one knows up to {known}), so no history is recorded"
+        ))
+        .mend("update ralph"),
+        StoreError::Io { source, .. } => {
+            Finding::error(format!("it cannot be read: {source}")).mend("make it readable for you, or ask its owner")
+        }
+        StoreError::Sql { reason, .. } => return damaged(shown, reason),
+        StoreError::Damaged { what, .. } => return damaged(shown, what),
+    }
+    .at(&shown)
+}
+
+fn damaged(shown: &str, what: &str) -> Finding {
+    Finding::error(format!("it is damaged: {what}")).at(&shown).mend(format!(
+        "the notes themselves are safe in their files; copy {shown}* away first, then `sqlite3 {shown} .recover` shows \
+         what can be saved of their history"
+    ))
+}

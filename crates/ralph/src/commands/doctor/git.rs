@@ -1,0 +1,218 @@
+//! What git keeps and must not, and what it must and does not.
+
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
+
+use ignore::gitignore::GitignoreBuilder;
+
+use super::Patient;
+use super::finding::{Finding, Fix, Report};
+use crate::commands::init::ignore_lines;
+use crate::error::CommandError;
+use crate::paths::{self, Spelling};
+use ralph_model::{Shelf, count};
+
+/// How many files are named in one finding.
+const NAMED: usize = 4;
+
+/// Looks at ignore lines and at what is tracked.
+pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
+    let project = &patient.context.project;
+    let Some(worktree) = &project.worktree else {
+        report.ok("this is not in a git repository");
+        return Ok(());
+    };
+    let before = report.findings.len();
+    if worktree.main != worktree.top {
+        report.ok(format!(
+            "this worktree shares the database of {}",
+            worktree.main.display()
+        ));
+    }
+    let before = before + usize::from(report.findings.len() > before);
+    let looked = hidden_notes(patient, report)
+        .and_then(|()| unignored(patient, report))
+        .and_then(|()| tracked(patient, report));
+    if let Err(reason) = looked {
+        let finding = Finding::note(format!("git could not be asked: {reason}"));
+        report.add(finding.mend("what git keeps and ignores was not looked at"));
+    } else if report.findings.len() == before {
+        report.ok("git keeps the notes, and nothing that it must not");
+    }
+    Ok(())
+}
+
+/// Notes that an ignore line keeps out of git are not shared and not merged.
+fn hidden_notes(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
+    let context = &patient.context;
+    let root = &context.project.root;
+    let files = [
+        ("knowledge files", root.join(paths::KNOWLEDGE).join("note.md")),
+        ("memories", context.notebook(Shelf::Memories, Spelling::Own).path),
+        ("guardrails", context.notebook(Shelf::Guardrails, Spelling::Own).path),
+    ];
+    for (what, file) in files {
+        let Some(inside) = file.strip_prefix(root).ok().and_then(Path::to_str) else {
+            continue;
+        };
+        // What git has already is not hidden by a line.
+        let answer = ask(root, &["check-ignore", "-v", "-z", "--stdin"], inside)?;
+        for line in ignored(&answer) {
+            let finding = Finding::warning(format!("the line {:?} keeps {what} out of git", line.pattern));
+            let remedy = format!("take it out, or add `!{inside}` below it; they are meant to be in git");
+            report.add(finding.at(&format!("{}:{}", line.file, line.number)).mend(remedy));
+        }
+    }
+    Ok(())
+}
+
+/// What git would take in with `git add`, though it must not.
+fn unignored(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
+    let context = &patient.context;
+    let root = &context.project.root;
+    let wanted = ignore_lines::wanted(context);
+    // In a folder that is not there is nothing to ignore yet.
+    let there = |line: &&String| {
+        let folder = line.split_once('/').map_or("", |(folder, _)| folder);
+        root.join(folder).is_dir()
+    };
+    let lines: Vec<&String> = wanted.iter().filter(there).collect();
+    let names: Vec<String> = lines.iter().map(|line| name_for(line)).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let arguments = ["check-ignore", "-v", "-z", "--no-index", "--stdin"];
+    let answer = ask(root, &arguments, &names.join("\0"))?;
+    let ignored: Vec<&str> = ignored(&answer).map(|line| line.name).collect();
+    let open = lines
+        .iter()
+        .zip(&names)
+        .filter(|(_, name)| !ignored.contains(&name.as_str()));
+    let text = std::fs::read(root.join(ignore_lines::FILE)).unwrap_or_default();
+    let missing = ignore_lines::missing_lines(&text, &wanted);
+    let (to_add, taken_back): (Vec<&String>, Vec<&String>) =
+        open.map(|(line, _)| *line).partition(|line| missing.contains(line));
+    if !to_add.is_empty() {
+        let what = format!("git is not told to leave {} alone", listed(&to_add));
+        let finding = Finding::warning(what).at(ignore_lines::FILE);
+        let finding = finding.mend("`ralph doctor --fix`, or `ralph init`, adds what is missing");
+        report.add(if patient.config_holds() {
+            finding.fixed_by(Fix::IgnoreLines)
+        } else {
+            finding
+        });
+    }
+    if !taken_back.is_empty() {
+        let what = format!("another line takes back that {} is ignored", listed(&taken_back));
+        let finding = Finding::warning(what).at(ignore_lines::FILE);
+        report.add(finding.mend("take the line out that begins with !"));
+    }
+    Ok(())
+}
+
+/// What git has, though it must not. A database that is checked out takes the place of a newer one.
+fn tracked(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
+    let root = &patient.context.project.root;
+    let mut builder = GitignoreBuilder::new(root);
+    let mut places: Vec<String> = Vec::new();
+    for line in ignore_lines::wanted(&patient.context) {
+        // The lines are our own, so that they can all be read.
+        drop(builder.add_line(None, &line));
+        let folder = line.split_once('/').map(|(folder, _)| folder.to_owned());
+        places.push(folder.unwrap_or_else(|| name_for(&line)));
+    }
+    places.dedup();
+    let rules = builder.build().map_err(|error| error.to_string())?;
+    let mut arguments = vec!["ls-files", "-z", "--cached", "--"];
+    arguments.extend(places.iter().map(String::as_str));
+    let answer = ask(root, &arguments, "")?;
+    for name in answer.split_terminator('\0') {
+        if !rules.matched_path_or_any_parents(name, false).is_ignore() {
+            continue;
+        }
+        let finding = if name.starts_with(paths::RALPH) && name.contains("progress.db") {
+            Finding::error("git keeps the database, so that a checkout replaces it with an old one")
+        } else {
+            Finding::warning("git keeps it, and it is only of use here")
+        };
+        report.add(
+            finding
+                .at(name)
+                .mend(format!("`git rm --cached {name}`, and commit that")),
+        );
+    }
+    Ok(())
+}
+
+/// A name that an ignore line stands for.
+fn name_for(line: &str) -> String {
+    line.replace('*', "") + if line.ends_with('/') { "x" } else { "" }
+}
+
+/// A few lines as a list.
+fn listed(lines: &[&String]) -> String {
+    let mut shown: Vec<String> = lines.iter().take(NAMED).map(|line| (*line).clone()).collect();
+    if lines.len() > NAMED {
+        shown.push(count(lines.len() - NAMED, "other", "others"));
+    }
+    shown.join(", ")
+}
+
+/// A line of an ignore file, and what it makes git ignore.
+struct IgnoreLine<'a> {
+    file: &'a str,
+    number: &'a str,
+    pattern: &'a str,
+    name: &'a str,
+}
+
+/// Reads the answer of `git check-ignore -v -z`. Lines that take an earlier one back are in it too.
+fn ignored(answer: &str) -> impl Iterator<Item = IgnoreLine<'_>> {
+    let fields: Vec<&str> = answer.split_terminator('\0').collect();
+    let lines: Vec<IgnoreLine<'_>> = fields
+        .chunks_exact(4)
+        .filter_map(|fields| match fields {
+            [file, number, pattern, name] => Some(IgnoreLine {
+                file,
+                number,
+                pattern,
+                name,
+            }),
+            _ => None,
+        })
+        .collect();
+    lines.into_iter().filter(|line| !line.pattern.starts_with('!'))
+}
+
+/// What git answers in a folder to a short input; nothing when it ends with 1, which means that there is nothing to say.
+fn ask(folder: &Path, arguments: &[&str], input: &str) -> Result<String, String> {
+    let mut command = ralph_process::command("git");
+    command.args(["--literal-pathspecs", "-c", "core.fsmonitor=false", "-C"]);
+    command.arg(folder).args(arguments).env("GIT_OPTIONAL_LOCKS", "0");
+    // Set in hooks, they would point git at another repository than that of the folder.
+    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        command.env_remove(variable);
+    }
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let answered = command.spawn().and_then(|mut git| {
+        if let Some(mut stdin) = git.stdin.take() {
+            // One that ends before it has read everything says why.
+            drop(stdin.write_all(input.as_bytes()));
+        }
+        git.wait_with_output()
+    });
+    let output = answered.map_err(|error| format!("it could not be started: {error}"))?;
+    match output.status.code() {
+        Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Some(1) => Ok(String::new()),
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let first = said.lines().next().unwrap_or_default();
+            Err(format!("it ended with {}: {first}", output.status))
+        }
+    }
+}
