@@ -51,6 +51,12 @@ impl FileError {
         Self::new("change", path, io::Error::new(io::ErrorKind::ResourceBusy, why))
     }
 
+    /// What the system said.
+    #[must_use]
+    pub fn reason(&self) -> &io::Error {
+        &self.source
+    }
+
     /// The kind of the system's error.
     #[must_use]
     pub fn kind(&self) -> io::ErrorKind {

@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod delete;
 mod demo;
+mod doctor;
 mod edit;
 mod faults;
 mod guardrails;

@@ -31,12 +31,14 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         }
         Err(error) => {
             let message = error.lines().map_or("it cannot be read", |(message, _)| message);
-            let finding = Finding::error(message.trim_end_matches("; nothing was changed"));
-            report.add(
-                finding
-                    .at(paths::CLAUDE_SETTINGS)
-                    .mend("mend it there; Claude Code does not read it either"),
-            );
+            let message = message.trim_end_matches("; nothing was changed");
+            // Where it names the place itself, the place need not be named again.
+            let (place, problem) = match message.split_once(": ") {
+                Some((place, rest)) if place.starts_with(paths::CLAUDE_SETTINGS) => (place, rest),
+                _ => (paths::CLAUDE_SETTINGS, message),
+            };
+            let finding = Finding::error(problem).at(place);
+            report.add(finding.mend("mend it there; Claude Code does not read it either"));
         }
     }
     Ok(())

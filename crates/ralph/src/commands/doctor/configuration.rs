@@ -15,6 +15,8 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     let before = report.findings.len();
     if let Some(reason) = &patient.config_unreadable {
         let remedy = format!("{} has to be a file of UTF-8 text that you may read", paths::CONFIG);
+        let named = reason.strip_prefix(paths::CONFIG);
+        let reason = named.map_or_else(|| reason.clone(), |rest| format!("it{rest}"));
         report.add(Finding::error(reason).at(paths::CONFIG).mend(remedy));
     }
     for error in &patient.inspected.errors {

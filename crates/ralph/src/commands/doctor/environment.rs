@@ -15,7 +15,7 @@ pub(super) fn check(_patient: &Patient<'_>, report: &mut Report) -> Result<(), C
     ];
     for (name, fault) in &faults {
         if let Some((message, _)) = fault.as_ref().and_then(CommandError::lines) {
-            let finding = Finding::error(message).at(name);
+            let finding = Finding::error(message.replacen(name, "it", 1)).at(name);
             report.add(finding.mend(format!("unset {name}; until then nearly every command fails")));
         }
     }

@@ -120,12 +120,15 @@ impl Report {
         self.add(Finding::new(Severity::Ok, what));
     }
 
-    /// Something that was found.
+    /// Something that was found; once, though several files may share it.
     pub(super) fn add(&mut self, finding: Finding) {
-        self.findings.push(Finding {
+        let finding = Finding {
             check: self.check,
             ..finding
-        });
+        };
+        if !self.findings.iter().any(|other| other.is_again(&finding)) {
+            self.findings.push(finding);
+        }
     }
 }
 

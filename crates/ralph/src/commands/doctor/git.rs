@@ -23,14 +23,23 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         report.ok("this is not in a git repository");
         return Ok(());
     };
-    let before = report.findings.len();
     if worktree.main != worktree.top {
         report.ok(format!(
             "this worktree shares the database of {}",
             worktree.main.display()
         ));
     }
-    let before = before + usize::from(report.findings.len() > before);
+    let before = report.findings.len();
+    let lines = project.root.join(ignore_lines::FILE);
+    if lines.exists() && !lines.is_file() {
+        // Git would wait for a pipe for ever.
+        report.add(
+            Finding::error("it is not a file")
+                .at(ignore_lines::FILE)
+                .mend("move it away"),
+        );
+        return Ok(());
+    }
     let looked = hidden_notes(patient, report)
         .and_then(|()| unignored(patient, report))
         .and_then(|()| tracked(patient, report));
@@ -56,6 +65,9 @@ fn hidden_notes(patient: &Patient<'_>, report: &mut Report) -> Result<(), String
         let Some(inside) = file.strip_prefix(root).ok().and_then(Path::to_str) else {
             continue;
         };
+        if inside.split('/').any(|part| part == "..") {
+            continue;
+        }
         // What git has already is not hidden by a line.
         let answer = ask(root, &["check-ignore", "-v", "-z", "--stdin"], inside)?;
         for line in ignored(&answer) {
@@ -124,23 +136,23 @@ fn tracked(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
     }
     places.dedup();
     let rules = builder.build().map_err(|error| error.to_string())?;
-    let mut arguments = vec!["ls-files", "-z", "--cached", "--"];
+    let mut arguments = vec!["--literal-pathspecs", "ls-files", "-z", "--cached", "--"];
     arguments.extend(places.iter().map(String::as_str));
     let answer = ask(root, &arguments, "")?;
-    for name in answer.split_terminator('\0') {
-        if !rules.matched_path_or_any_parents(name, false).is_ignore() {
-            continue;
-        }
-        let finding = if name.starts_with(paths::RALPH) && name.contains("progress.db") {
-            Finding::error("git keeps the database, so that a checkout replaces it with an old one")
-        } else {
-            Finding::warning("git keeps it, and it is only of use here")
-        };
-        report.add(
-            finding
-                .at(name)
-                .mend(format!("`git rm --cached {name}`, and commit that")),
-        );
+    let kept: Vec<&str> = answer
+        .split_terminator('\0')
+        .filter(|name| rules.matched_path_or_any_parents(name, false).is_ignore())
+        .collect();
+    let is_database = |name: &&str| name.starts_with(paths::RALPH) && name.contains("progress.db");
+    let (databases, others): (Vec<&str>, Vec<&str>) = kept.into_iter().partition(is_database);
+    let out = "take it out with `git rm --cached`, which leaves the files, and commit that";
+    if !databases.is_empty() {
+        let what = "git keeps the database, so a checkout replaces it with an old one";
+        report.add(Finding::error(what).at(&listed(&databases)).mend(out));
+    }
+    if !others.is_empty() {
+        let what = "git keeps what is of use only here, so it gets in the way of checkouts and merges";
+        report.add(Finding::warning(what).at(&listed(&others)).mend(out));
     }
     Ok(())
 }
@@ -150,11 +162,11 @@ fn name_for(line: &str) -> String {
     line.replace('*', "") + if line.ends_with('/') { "x" } else { "" }
 }
 
-/// A few lines as a list.
-fn listed(lines: &[&String]) -> String {
-    let mut shown: Vec<String> = lines.iter().take(NAMED).map(|line| (*line).clone()).collect();
-    if lines.len() > NAMED {
-        shown.push(count(lines.len() - NAMED, "other", "others"));
+/// The first few of many.
+fn listed(all: &[impl AsRef<str>]) -> String {
+    let mut shown: Vec<String> = all.iter().take(NAMED).map(|one| one.as_ref().to_owned()).collect();
+    if all.len() > NAMED {
+        shown.push(format!("and {}", count(all.len() - NAMED, "other", "others")));
     }
     shown.join(", ")
 }
@@ -188,7 +200,7 @@ fn ignored(answer: &str) -> impl Iterator<Item = IgnoreLine<'_>> {
 /// What git answers in a folder to a short input; nothing when it ends with 1, which means that there is nothing to say.
 fn ask(folder: &Path, arguments: &[&str], input: &str) -> Result<String, String> {
     let mut command = ralph_process::command("git");
-    command.args(["--literal-pathspecs", "-c", "core.fsmonitor=false", "-C"]);
+    command.args(["-c", "core.fsmonitor=false", "-C"]);
     command.arg(folder).args(arguments).env("GIT_OPTIONAL_LOCKS", "0");
     // Set in hooks, they would point git at another repository than that of the folder.
     for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {

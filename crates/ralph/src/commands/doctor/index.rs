@@ -15,13 +15,13 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     let project = &patient.context.project;
     let path = project.index();
     let shown = project.shown(&path).to_string();
-    let before = report.findings.len();
     if path.exists() && !path.is_file() {
         let finding = Finding::error("it is not a file, so there is no index, and answers take longer");
         report.add(finding.at(&shown).mend("move it away, and ralph makes an index"));
         return Ok(());
     }
-    match Index::standing(&path) {
+    let standing = Index::standing(&path);
+    match &standing {
         Standing::Missing => report.ok("there is no index yet; the next question makes it"),
         Standing::Sealed => compare(patient, report, &shown),
         Standing::Unsealed => {
@@ -38,20 +38,17 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
             report.add(finding.at(&shown).mend("remove it; it is made anew"));
         }
     }
-    let is_sound = report
-        .findings
-        .iter()
-        .skip(before)
-        .all(|finding| finding.place.is_none());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let reason = writable::why_file_is_not(&path).or_else(|| writable::why_folder_is_not(folder));
-    if let Some(reason) = reason.filter(|_| is_sound) {
-        let finding = Finding::warning(format!("it cannot be written, so answers take longer: {reason}"));
-        report.add(
-            finding
-                .at(&shown)
-                .mend("make it and its folder writable for you, or ask their owner"),
-        );
+    if !matches!(standing, Standing::Foreign | Standing::Unreadable(_)) {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        let reason = writable::why_file_is_not(&path).or_else(|| writable::why_folder_is_not(folder));
+        if let Some(reason) = reason {
+            let finding = Finding::warning(format!("it cannot be written, so answers take longer: {reason}"));
+            report.add(
+                finding
+                    .at(&shown)
+                    .mend("make it and its folder writable for you, or ask their owner"),
+            );
+        }
     }
     Ok(())
 }

@@ -94,7 +94,8 @@ fn read(patient: &Patient<'_>, report: &mut Report, path: &Path) -> Option<Vec<u
         Ok(text) => text,
         Err(error) => {
             let remedy = "put a file of text there that you may read";
-            report.add(Finding::error(error.to_string()).at(&shown).mend(remedy));
+            let finding = Finding::error(format!("it cannot be read: {}", error.reason()));
+            report.add(finding.at(&shown).mend(remedy));
             return None;
         }
     };

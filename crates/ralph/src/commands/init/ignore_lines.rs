@@ -31,6 +31,8 @@ pub(crate) fn wanted(context: &Context<'_>) -> Vec<String> {
             wanted.push(line);
         }
     }
+    // A line that leads out of the project means nothing to git.
+    wanted.retain(|line| !line.split('/').any(|part| part == ".."));
     wanted
 }
 
