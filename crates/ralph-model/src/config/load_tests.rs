@@ -328,7 +328,7 @@ fn an_inspection_goes_on_past_what_is_wrong() {
     let inspected = Config::inspect(Some((PATH, text)), &|name| {
         (name == "RALPH_RUNS_KEEP_DAYS").then(|| "long".to_owned())
     });
-    let errors: Vec<String> = inspected.errors.iter().map(|error| error.to_string()).collect();
+    let errors: Vec<String> = inspected.errors.iter().map(ToString::to_string).collect();
     assert_eq!(errors.len(), 3, "{errors:?}");
     assert!(
         errors[0].starts_with(".ralph.toml:2: memories.budget is -1"),

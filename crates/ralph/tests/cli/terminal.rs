@@ -83,3 +83,20 @@ fn stored_escape_sequences_are_shown_and_not_obeyed() {
     let piped = env.ok(["memory", "list", "--format", "markdown"]);
     assert!(piped.contains(hostile), "a pipe gets the text as it is");
 }
+
+#[test]
+fn doctor_marks_what_is_right_and_wrong() {
+    let env = env();
+    env.write(".agent/memories.md", "## Fixes\n### mem-1\u{1b}[31m\n> x\n");
+    let shown = at_terminal(&env, "doctor");
+    assert_eq!(shown.code, Some(1), "{shown}");
+    for line in [
+        "^[[1mnotes^[[0m",
+        "  ✓ there is no .agent/guardrails.md yet",
+        "^[[1;33m  ! RALPH_SEED: it is set to \"1\", which is for tests: ids are not random^[[0m",
+        "^[[1;31m  ✗ .agent/memories.md:2: \"mem-1\\u{1b}[31m\" is not a valid id, so this block is not read^[[0m",
+        "^[[2m    → mend it in the file^[[0m",
+    ] {
+        assert!(shown.stdout.lines().any(|other| other == line), "{line} in {shown}");
+    }
+}
