@@ -9,6 +9,7 @@ mod outline;
 mod places;
 mod seal;
 mod sources;
+mod stem;
 mod stop_words;
 mod terms;
 mod vocabulary;
@@ -25,7 +26,7 @@ pub use error::IndexError;
 pub use outline::{Age, Outline, Totals};
 pub use sources::{Change, Neighbours, SourceState};
 pub use terms::KnownTerm;
-pub use words::{Words, is_name};
+pub use words::{is_name, places_of, terms_of};
 pub use writer::IndexWriter;
 
 /// An index that can be asked. While it is open its content does not change.
