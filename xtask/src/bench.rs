@@ -40,8 +40,18 @@ const RACE_MEMORIES: usize = 1_000;
 const LATER_ADDS: usize = 300;
 /// … in a project of this size, where little else costs anything.
 const LATER_MEMORIES: usize = 100;
-/// `show` and `list` take at most so many times what one bare read of the file takes.
-const READ_RATIO: f64 = 4.0;
+/// `show` and `list` take at most so many times what it takes to open SQLite and read a row.
+const ROW_RATIO: f64 = 1.5;
+/// `search` and `recall` take at most so many times what one query of FTS5 takes …
+const SEARCH_RATIO: f64 = 1.5;
+/// … and `prime` and the hook so many times.
+const PRIME_RATIO: f64 = 2.0;
+/// How many words a search has …
+const FEW_WORDS: usize = 10;
+/// … and a task, which is searched with as a whole, …
+const MANY_WORDS: usize = 200;
+/// … in at most so many times the time.
+const LONG_RATIO: f64 = 4.0;
 /// The most memory that a command may use …
 const PEAK_MIB: f64 = 30.0;
 /// … among so many memories.
@@ -66,6 +76,7 @@ pub(crate) fn notes(root: &Path, words: &[&str]) -> Result<(), String> {
         println!("measuring among {memories} memories, {runs} runs of each …");
         let project = Project::make(&programs, memories)?;
         reads(&mut figures, &project, runs)?;
+        searches(&mut figures, &project, runs)?;
         writes(&mut figures, &project, runs)?;
         if memories == RACE_MEMORIES {
             races(&mut figures, &project)?;
@@ -128,22 +139,59 @@ fn costs<const N: usize>(runs: usize, mut commands: impl FnMut(usize) -> [Comman
 }
 
 fn reads(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(), String> {
-    let [empty, read, show, list] = costs(runs, |_| {
-        [project.empty(), project.read(), project.show(), project.list()]
+    let [empty, row, show, list] = costs(runs, |_| {
+        [project.empty(), project.row(), project.show(), project.list()]
     })?;
     let bytes = project.file_bytes()?;
     let mut taker = Taker { figures, project };
     taker.take("size of the file", bytes as f64 / 1024.0, "KiB", Target::None);
     taker.take("empty process", empty.milliseconds(), "ms", Target::None);
-    taker.take("bare read", read.milliseconds(), "ms", Target::None);
+    taker.take("bare row", row.milliseconds(), "ms", Target::None);
     for (name, cost) in [("show", show), ("list --last 20", list)] {
-        taker.take(name, cost.milliseconds(), "ms", Target::None);
-        let ratio = cost.milliseconds() / read.milliseconds();
-        taker.take(&format!("{name} / bare read"), ratio, "×", Target::AtMost(READ_RATIO));
+        taker.beside(name, cost, ("bare row", row), ROW_RATIO);
         taker.peak(name, cost);
     }
     // Below this no peak can be seen; see `sys::wait`.
     taker.take("empty process, peak", mib(empty.peak_bytes), "MiB", Target::None);
+    Ok(())
+}
+
+/// What finding and choosing costs, beside one query that FTS5 answers alone.
+fn searches(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(), String> {
+    let bare_ten = || project.bare_search(FEW_WORDS);
+    let hook = || project.hook();
+    // Both are made for every run anew: a command's input is read once.
+    bare_ten()?;
+    hook()?;
+    let commands = |_| -> [Command; 6] {
+        let or_empty = |command: Result<Command, String>| command.unwrap_or_else(|_| project.empty());
+        [
+            or_empty(bare_ten()),
+            project.search(FEW_WORDS),
+            project.recall(FEW_WORDS),
+            project.prime(),
+            or_empty(hook()),
+            project.search(MANY_WORDS),
+        ]
+    };
+    let [bare, search, recall, prime, hook, long] = costs(runs, commands)?;
+    let mut taker = Taker { figures, project };
+    taker.take("bare search", bare.milliseconds(), "ms", Target::None);
+    for (name, cost, most) in [
+        ("search", search, SEARCH_RATIO),
+        ("recall", recall, SEARCH_RATIO),
+        ("prime --budget 2000", prime, PRIME_RATIO),
+        ("hook session-start", hook, PRIME_RATIO),
+    ] {
+        taker.beside(name, cost, ("bare search", bare), most);
+        taker.peak(name, cost);
+    }
+    taker.beside(
+        &format!("search, {MANY_WORDS} words"),
+        long,
+        (&format!("search, {FEW_WORDS} words"), search),
+        LONG_RATIO,
+    );
     Ok(())
 }
 
@@ -167,6 +215,8 @@ fn writes(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<(
     taker.take("add, written of the file", traced.write_passes(), "×", passes);
     let log = traced.written_elsewhere as f64 / 1024.0;
     taker.take("add, written to the log", log, "KiB", Target::AtMost(LOG_KIB));
+    let index = traced.written_to_index as f64 / 1024.0;
+    taker.take("add, written to the index", index, "KiB", Target::None);
     taker.take("add, syncs", traced.syncs as f64, "calls", Target::None);
     Ok(())
 }
@@ -176,12 +226,13 @@ fn later(figures: &mut Figures, project: &Project<'_>, runs: usize) -> Result<()
     for number in 0..LATER_ADDS {
         measure(&mut project.add(runs + number))?;
     }
-    let [read, show] = costs(runs, |_| [project.read(), project.show()])?;
-    let ratio = show.milliseconds() / read.milliseconds();
-    let name = format!("show / bare read, {LATER_ADDS} adds later");
+    project.settle()?;
+    let [row, show] = costs(runs, |_| [project.row(), project.show()])?;
+    let ratio = show.milliseconds() / row.milliseconds();
+    let name = format!("show / bare row, {LATER_ADDS} adds later");
     let log = std::fs::metadata(project.path(".ralph/progress.db-wal")).map_or(0, |metadata| metadata.len());
     let mut taker = Taker { figures, project };
-    taker.take(&name, ratio, "×", Target::AtMost(READ_RATIO));
+    taker.take(&name, ratio, "×", Target::AtMost(ROW_RATIO));
     taker.take("write-ahead log by then", log as f64 / 1024.0, "KiB", Target::None);
     Ok(())
 }
@@ -223,6 +274,13 @@ impl Taker<'_, '_> {
             unit,
             target,
         });
+    }
+
+    /// What something costs, and how many times what something else costs that is.
+    fn beside(&mut self, name: &str, cost: Cost, (floor_name, floor): (&str, Cost), most: f64) {
+        self.take(name, cost.milliseconds(), "ms", Target::None);
+        let ratio = cost.milliseconds() / floor.milliseconds();
+        self.take(&format!("{name} / {floor_name}"), ratio, "×", Target::AtMost(most));
     }
 
     fn peak(&mut self, name: &str, cost: Cost) {

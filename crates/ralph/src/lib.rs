@@ -10,6 +10,7 @@ mod env;
 mod error;
 mod git;
 mod paths;
+mod quick;
 pub mod reference;
 mod surroundings;
 mod table;
@@ -28,7 +29,8 @@ use crate::ui::Ui;
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let text_after_dashes = arguments.iter().any(|argument| argument == "--");
-    let mut cli = match Cli::try_parse_from(arguments) {
+    let parsed = quick::parse(&arguments).map_or_else(|| Cli::try_parse_from(arguments), Ok);
+    let mut cli = match parsed {
         Ok(cli) => cli,
         Err(usage) => return ui::print_usage(&usage),
     };

@@ -3,13 +3,18 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use ralph_process::command;
+use ralph_store::index::{Index, terms_of};
 use tempfile::TempDir;
 
 use super::corpus::{self, Memory};
 use crate::child::output;
 use crate::programs::Programs;
+
+/// For so long after a change the times of a file cannot tell another change from it.
+const RACY_TIME: Duration = Duration::from_millis(2_100);
 
 /// The project; its folder is removed with this value.
 pub(super) struct Project<'a> {
@@ -34,12 +39,25 @@ impl<'a> Project<'a> {
         };
         fs::create_dir(project.path(".agent")).map_err(failed)?;
         corpus::write(&project.file(), memories).map_err(failed)?;
+        let init = project
+            .ralph(&["init"])
+            .stderr(Stdio::null())
+            .stdout(Stdio::piped())
+            .output();
+        init.map_err(failed)?;
         // The first add takes the memories, which are written by hand, into the log. That leaves a long write-ahead log,
         // which the second one begins anew, as it would be in daily use.
         for text in ["The benchmark begins here.", "And this is its second memory."] {
             output(project.ralph(&["memory", "add", text]).stdout(Stdio::piped()))?;
         }
+        project.settle()?;
         Ok(project)
+    }
+
+    /// Waits until the times of the file of memories can be trusted, and lets the index know.
+    pub(super) fn settle(&self) -> Result<(), String> {
+        std::thread::sleep(RACY_TIME);
+        output(self.list().stdout(Stdio::piped())).map(drop)
     }
 
     /// How many memories it was made with.
@@ -83,6 +101,84 @@ impl<'a> Project<'a> {
         self.ralph(&["memory", "list", "--last", "20"])
     }
 
+    /// `memory search` of so many words.
+    pub(super) fn search(&self, words: usize) -> Command {
+        self.ralph(&["memory", "search", &self.words(words)])
+    }
+
+    /// `recall` of so many words.
+    pub(super) fn recall(&self, words: usize) -> Command {
+        self.ralph(&["recall", &self.words(words)])
+    }
+
+    /// `memory prime` within a budget of 2000.
+    pub(super) fn prime(&self) -> Command {
+        self.ralph(&["memory", "prime", "--budget", "2000"])
+    }
+
+    /// What Claude Code starts at the beginning of a session, with the input that it sends.
+    pub(super) fn hook(&self) -> Result<Command, String> {
+        let input = self.path("hook-input.json");
+        let event = serde_json::json!({
+            "session_id": "b5a1", "transcript_path": "t.jsonl", "cwd": self.folder.path(),
+            "hook_event_name": "SessionStart", "source": "startup",
+        });
+        let failed = |error: std::io::Error| format!("cannot write the hook's input: {error}");
+        let mut file = fs::File::create(&input).map_err(failed)?;
+        std::io::Write::write_all(&mut file, event.to_string().as_bytes()).map_err(failed)?;
+        let mut command = self.ralph(&["hook", "session-start"]);
+        command.stdin(fs::File::open(&input).map_err(failed)?);
+        Ok(command)
+    }
+
+    /// A bare program that opens SQLite and reads a row.
+    pub(super) fn row(&self) -> Command {
+        let mut command = self.programs.example("floor_row", self.folder.path());
+        command.arg(self.index()).arg((self.memories / 2).to_string());
+        command
+    }
+
+    /// A bare program that asks the same index for the ten best of so many words, all of them.
+    pub(super) fn bare_search(&self, words: usize) -> Result<Command, String> {
+        let mut command = self.programs.example("floor_search", self.folder.path());
+        command.arg(self.index()).arg(self.expression(words)?);
+        Ok(command)
+    }
+
+    fn index(&self) -> PathBuf {
+        self.path(".ralph/index.db")
+    }
+
+    /// So many words as a task has them: sentences like those of the memories, not from any of them.
+    fn words(&self, count: usize) -> String {
+        let sentences = (0..).map(|number| Memory::at(2 * self.memories + 1_000 + number, self.memories).text);
+        let mut words = Vec::with_capacity(count);
+        for sentence in sentences {
+            words.extend(sentence.split_whitespace().map(str::to_owned));
+            if words.len() >= count {
+                break;
+            }
+        }
+        words.truncate(count);
+        words.join(" ")
+    }
+
+    /// The same words as an expression of FTS5.
+    fn expression(&self, count: usize) -> Result<String, String> {
+        let index = Index::open(&self.index()).map_err(|error| error.to_string())?;
+        let index = index.ok_or("the project has no index")?;
+        let mut numbers: Vec<String> = Vec::new();
+        for term in terms_of(&self.words(count)) {
+            if let Some(known) = index.term(&term).map_err(|error| error.to_string())? {
+                let number = format!("\"{}\"", known.number);
+                if !numbers.contains(&number) {
+                    numbers.push(number);
+                }
+            }
+        }
+        Ok(numbers.join(" OR "))
+    }
+
     /// `memory add` of a memory like the others.
     pub(super) fn add(&self, number: usize) -> Command {
         let memory = Memory::at(self.memories + number, self.memories);
@@ -92,13 +188,6 @@ impl<'a> Project<'a> {
     /// A bare program that does nothing.
     pub(super) fn empty(&self) -> Command {
         self.programs.example("floor_empty", self.folder.path())
-    }
-
-    /// A bare program that reads the file.
-    pub(super) fn read(&self) -> Command {
-        let mut command = self.programs.example("floor_read", self.folder.path());
-        command.arg(self.file());
-        command
     }
 
     /// A bare program that reads the file and writes it again beside itself.

@@ -19,6 +19,8 @@ pub(super) struct Traced {
     read: u64,
     /// Bytes written of the file of memories.
     written: u64,
+    /// Bytes written to the index, which are never waited for.
+    pub(super) written_to_index: u64,
     /// Bytes written to everything else, which is the log.
     pub(super) written_elsewhere: u64,
     /// Syncs of any file or folder.
@@ -101,6 +103,7 @@ fn totals(trace: &str, memories: &Path) -> Traced {
             ("read" | "pread64" | "readv", true) => traced.read += bytes,
             ("read" | "pread64" | "readv", false) => {}
             (_, true) => traced.written += bytes,
+            (_, false) if file.starts_with("index.db") => traced.written_to_index += bytes,
             (_, false) => traced.written_elsewhere += bytes,
         }
     }
@@ -124,11 +127,14 @@ mod tests {
 11 fsync(5</p/.agent/.memories.md.ralph-new>) = 0
 11 pwrite64(6</p/.ralph/progress.db-wal>, \"\"..., 4096, 0) = 4096
 11 fdatasync(6</p/.ralph/progress.db-wal>) = 0
+11 pwrite64(7</p/.ralph/index.db>, \"\"..., 4096, 0) = 4096
+11 write(8</p/.ralph/index.db.seal>, \"\"..., 80) = 80
 11 +++ exited with 0 +++
 ";
         let expected = Traced {
             read: 400,
             written: 450,
+            written_to_index: 4176,
             written_elsewhere: 4136,
             syncs: 2,
             sizes: (0, 0),

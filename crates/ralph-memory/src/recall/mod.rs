@@ -14,7 +14,7 @@ mod wanted;
 use std::collections::HashSet;
 
 use ralph_model::{NoteOrSign, Shelf};
-use ralph_store::index::{Age, IndexError, Words};
+use ralph_store::index::{Age, IndexError, places_of};
 
 pub use score::Score;
 pub use shelves::{Newest, Superseded};
@@ -75,7 +75,7 @@ impl Answer {
     /// Where in a text the words stand that were looked for.
     #[must_use]
     pub fn places_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
-        Words::default().places(text, |term| self.terms.contains(term))
+        places_of(text, |term| self.terms.contains(term))
     }
 }
 

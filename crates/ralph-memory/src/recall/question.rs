@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ralph_store::index::{Index, IndexError, KnownTerm, Words, is_name};
+use ralph_store::index::{Index, IndexError, KnownTerm, is_name, terms_of};
 
 /// How many different terms of a question are looked at. The longest task has some hundreds.
 const MAX_TERMS: usize = 1_024;
@@ -54,7 +54,7 @@ impl Terms {
             entries: index.totals()?.entries,
         };
         let mut met: HashMap<String, Option<KnownTerm>> = HashMap::new();
-        for term in Words::default().terms(text) {
+        for term in terms_of(text) {
             if !met.contains_key(&term) {
                 if met.len() >= MAX_TERMS {
                     continue;

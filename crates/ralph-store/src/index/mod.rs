@@ -10,6 +10,7 @@ mod places;
 mod portrait;
 mod seal;
 mod sources;
+mod stem;
 mod stop_words;
 mod terms;
 mod vocabulary;
@@ -26,7 +27,7 @@ pub use error::IndexError;
 pub use outline::{Age, Outline, Totals};
 pub use sources::{Change, Neighbours, SourceState};
 pub use terms::KnownTerm;
-pub use words::{Words, is_name};
+pub use words::{is_name, places_of, terms_of};
 pub use writer::IndexWriter;
 
 /// How a file stands that is to be an index.

@@ -4,12 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::words::Words;
+use super::words::terms_of;
 
 /// Terms that were met in the course of one change.
 pub(super) struct Vocabulary<'c> {
     connection: &'c Connection,
-    words: Words,
     numbers: HashMap<String, u32>,
     /// How many entries more, or less, hold a term.
     more_entries: HashMap<u32, i64>,
@@ -48,7 +47,6 @@ impl<'c> Vocabulary<'c> {
         let last: Option<u32> = connection.query_row("SELECT max(number) FROM terms", [], |row| row.get(0))?;
         Ok(Self {
             connection,
-            words: Words::default(),
             numbers: HashMap::new(),
             more_entries: HashMap::new(),
             new: Vec::new(),
@@ -95,11 +93,7 @@ impl<'c> Vocabulary<'c> {
     }
 
     fn numbers_of(&mut self, text: &str) -> rusqlite::Result<Vec<u32>> {
-        self.words
-            .terms(text)
-            .into_iter()
-            .map(|term| self.number_of(term))
-            .collect()
+        terms_of(text).into_iter().map(|term| self.number_of(term)).collect()
     }
 
     fn number_of(&mut self, term: String) -> rusqlite::Result<u32> {

@@ -7,10 +7,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use super::stem::stem;
 use super::stop_words::is_stop_word;
 
 /// The longest part that is kept; what is longer is a hash or noise, and found by its beginning.
@@ -18,85 +18,70 @@ const MAX_TERM_CHARACTERS: usize = 64;
 /// What joins the parts of a name. No part holds it.
 const JOINT: char = '_';
 
-/// Cuts text into terms.
-pub struct Words {
-    stemmer: Stemmer,
-}
-
-impl Default for Words {
-    fn default() -> Self {
-        Self {
-            stemmer: Stemmer::create(Algorithm::English),
-        }
-    }
-}
-
 /// Whether a term is a whole name, and not one of the words it is made of.
 #[must_use]
 pub fn is_name(term: &str) -> bool {
     term.contains(JOINT)
 }
 
-impl Words {
-    /// The terms of a text, in its order. Words that every text holds are left out.
-    #[must_use]
-    pub fn terms(&self, text: &str) -> Vec<String> {
-        let mut terms = Vec::new();
-        for range in runs(text) {
-            self.terms_of_run(text.get(range).unwrap_or_default(), &mut terms);
-        }
-        terms
+/// The terms of a text, in its order. Words that every text holds are left out.
+#[must_use]
+pub fn terms_of(text: &str) -> Vec<String> {
+    let mut terms = Vec::new();
+    for range in runs(text) {
+        terms_of_run(text.get(range).unwrap_or_default(), &mut terms);
     }
+    terms
+}
 
-    /// Where the words of a text stand that have one of the terms that are looked for.
-    pub fn places(&self, text: &str, looked_for: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
-        let mut terms = Vec::new();
-        runs(text)
-            .filter(|range| {
-                terms.clear();
-                self.terms_of_run(text.get(range.clone()).unwrap_or_default(), &mut terms);
-                terms.iter().any(|term| looked_for(term))
-            })
-            .collect()
-    }
+/// Where the words of a text stand that have one of the terms that are looked for.
+pub fn places_of(text: &str, looked_for: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+    let mut terms = Vec::new();
+    runs(text)
+        .filter(|range| {
+            terms.clear();
+            terms_of_run(text.get(range.clone()).unwrap_or_default(), &mut terms);
+            terms.iter().any(|term| looked_for(term))
+        })
+        .collect()
+}
 
-    fn terms_of_run(&self, run: &str, terms: &mut Vec<String>) {
-        let run = normalised(run);
-        let mut name = Name::default();
-        let mut segments = 0;
-        for segment in run.split(['/', ':']).filter(|segment| !segment.is_empty()) {
-            segments += 1;
-            let mut own = Name::default();
-            for word in segment.split(|c: char| !is_word(c) || c == JOINT) {
-                for part in word_parts(word) {
-                    self.term_of_part(part, terms);
-                    own.join(part);
-                }
+fn terms_of_run(run: &str, terms: &mut Vec<String>) {
+    let run = normalised(run);
+    let mut name = Name::default();
+    let mut segments = 0;
+    for segment in run.split(['/', ':']).filter(|segment| !segment.is_empty()) {
+        segments += 1;
+        let mut own = Name::default();
+        for word in segment.split(|c: char| !is_word(c) || c == JOINT) {
+            for part in word_parts(word) {
+                term_of_part(part, terms);
+                own.join(part);
             }
-            if own.parts > 1 {
-                terms.push(own.text.clone());
-            }
-            name.join_all(&own);
         }
-        if segments > 1 && name.parts > 1 {
-            terms.push(name.text);
+        if own.parts > 1 {
+            terms.push(own.text.clone());
         }
+        name.join_all(&own);
     }
+    if segments > 1 && name.parts > 1 {
+        terms.push(name.text);
+    }
+}
 
-    fn term_of_part(&self, part: &str, terms: &mut Vec<String>) {
-        if part.chars().next().is_some_and(is_unspaced) {
-            return pairs(part, terms);
-        }
-        let lower = part.to_lowercase();
-        if is_stop_word(&lower) {
-            return;
-        }
-        let kept = match lower.char_indices().nth(MAX_TERM_CHARACTERS) {
-            Some((end, _)) => lower.get(..end).unwrap_or_default(),
-            None => &lower,
-        };
-        terms.push(self.stemmer.stem(kept).into_owned());
+fn term_of_part(part: &str, terms: &mut Vec<String>) {
+    if part.chars().next().is_some_and(is_unspaced) {
+        return pairs(part, terms);
     }
+    let lower = part.to_lowercase();
+    if is_stop_word(&lower) {
+        return;
+    }
+    let kept = match lower.char_indices().nth(MAX_TERM_CHARACTERS) {
+        Some((end, _)) => lower.get(..end).unwrap_or_default(),
+        None => &lower,
+    };
+    terms.push(stem(kept));
 }
 
 /// The parts of a name, joined as they are looked for.
@@ -226,7 +211,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        assert_eq!(Words::default().terms(text), expected, "{text:?}");
+        assert_eq!(terms_of(text), expected, "{text:?}");
     }
 
     #[test]
@@ -279,9 +264,8 @@ mod tests {
 
     #[test]
     fn places_are_those_of_whole_words() {
-        let words = Words::default();
         let text = "Run parseConfig — the größte config!";
-        let places = words.places(text, |term| term == "config");
+        let places = places_of(text, |term| term == "config");
         let found: Vec<&str> = places.into_iter().filter_map(|range| text.get(range)).collect();
         assert_eq!(found, ["parseConfig", "config"]);
     }
@@ -289,12 +273,11 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_terms_without_signs_in_them(text in "\\PC*|(\\p{Any}){0,60}") {
-            let words = Words::default();
-            for term in words.terms(&text) {
+                for term in terms_of(&text) {
                 prop_assert!(!term.is_empty());
                 prop_assert!(term.chars().all(|c| c.is_alphanumeric() || c == '_'), "{term:?}");
             }
-            for range in words.places(&text, |_| true) {
+            for range in places_of(&text, |_| true) {
                 prop_assert!(text.get(range).is_some());
             }
         }

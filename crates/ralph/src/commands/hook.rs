@@ -32,6 +32,13 @@ pub(crate) enum HookCommand {
     SessionStart(SessionStartArgs),
 }
 
+impl HookCommand {
+    /// The description of an event, for whoever does not need all of them.
+    pub(crate) fn describe(event: &str) -> Option<clap::Command> {
+        (event == "session-start").then(|| SessionStartArgs::augment_args(clap::Command::new("session-start")))
+    }
+}
+
 /// Give the notes of earlier sessions to one that begins
 ///
 /// Reads the agent's JSON from standard input and answers with JSON. Whatever goes wrong, it prints nothing and ends

@@ -5,7 +5,7 @@ mod prime;
 
 use std::process::ExitCode;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use ralph_model::Shelf;
 
 use super::notes::{self, Memories, NotesCommand};
@@ -19,6 +19,13 @@ pub(crate) enum MemoryCommand {
     Notes(NotesCommand<Memories>),
     Prime(prime::PrimeArgs),
     Init(init::InitArgs),
+}
+
+impl MemoryCommand {
+    /// The description of a verb that only memories have, for whoever does not need all of them.
+    pub(crate) fn describe(verb: &str) -> Option<clap::Command> {
+        (verb == "prime").then(|| prime::PrimeArgs::augment_args(clap::Command::new("prime")))
+    }
 }
 
 /// Runs one of the memory commands.

@@ -80,6 +80,20 @@ pub(crate) enum NotesCommand<S: OnShelf> {
     Validate(validate::ValidateArgs),
 }
 
+/// The description of one verb, for whoever does not need all of them.
+pub(crate) fn describe<S: OnShelf>(verb: &str) -> Option<clap::Command> {
+    let command = |name: &'static str| clap::Command::new(name);
+    Some(match verb {
+        "add" => add::AddArgs::<S>::augment_args(command("add")),
+        "search" => search::SearchArgs::<S>::augment_args(command("search")),
+        "list" => list::ListArgs::<S>::augment_args(command("list")),
+        "show" => show::ShowArgs::<S>::augment_args(command("show")),
+        "edit" => edit::EditArgs::<S>::augment_args(command("edit")),
+        "delete" => delete::DeleteArgs::<S>::augment_args(command("delete")),
+        _ => return None,
+    })
+}
+
 /// Runs a verb on a shelf.
 pub(crate) fn run<S: OnShelf>(
     context: &Context<'_>,

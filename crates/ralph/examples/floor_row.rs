@@ -1,0 +1,24 @@
+//! A floor for `cargo xtask bench notes`: what it costs to open SQLite and read a row. `floor_row DATABASE NUMBER`
+
+use std::hint::black_box;
+
+use rusqlite::{Connection, OpenFlags};
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a floor opens a database as anybody would, with nothing of ours around it"
+)]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(database), Some(number)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: floor_row DATABASE NUMBER".into());
+    };
+    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let row: (String, String) = connection.query_row(
+        "SELECT id, content FROM entries WHERE number = ?1",
+        [number.parse::<i64>()?],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    black_box(row);
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Parses the commands that agents and scripts call all the time.
+//!
+//! To parse anything, clap wants every command described, which takes longer than most commands take. Here only the one
+//! that is asked for is described. Whatever is not plainly right (help, a typo, a flag in front) is left to the whole
+//! description, which knows how to say it.
+
+use std::ffi::OsString;
+
+use clap::{Args, Command, FromArgMatches};
+
+use crate::cli::{Cli, Global};
+use crate::commands::{hook, memory, notes, recall, remember};
+
+/// Parses arguments, the program's name first, if they are plainly right.
+pub(crate) fn parse(arguments: &[OsString]) -> Option<Cli> {
+    let mut words = arguments.iter().skip(1).map(|word| word.to_str());
+    let (first, second) = (words.next()??, words.next().flatten());
+    let command = match (first, second) {
+        ("recall", _) => recall::RecallArgs::augment_args(Command::new("recall")),
+        ("remember", _) => remember::RememberArgs::augment_args(Command::new("remember")),
+        ("memory", Some(verb)) => Command::new("memory")
+            .subcommand(memory::MemoryCommand::describe(verb).or_else(|| notes::describe::<notes::Memories>(verb))?),
+        ("guardrails", Some(verb)) => {
+            Command::new("guardrails").subcommand(notes::describe::<notes::Guardrails>(verb)?)
+        }
+        ("hook", Some(event)) => Command::new("hook").subcommand(hook::HookCommand::describe(event)?),
+        _ => return None,
+    };
+    let described = Global::augment_args(Command::new("ralph")).subcommand(command);
+    let matches = described.try_get_matches_from(arguments).ok()?;
+    Cli::from_arg_matches(&matches).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn arguments(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[track_caller]
+    fn check_same(line: &str) {
+        let arguments = arguments(line);
+        let quick = parse(&arguments).map(|cli| format!("{cli:?}"));
+        let whole = Cli::try_parse_from(&arguments).map(|cli| format!("{cli:?}"));
+        assert_eq!(quick, Some(whole.unwrap()), "{line}");
+    }
+
+    #[test]
+    fn commands_mean_the_same_either_way() {
+        for line in [
+            "ralph recall docker --explain --type fix --json",
+            "ralph recall -- -x",
+            "ralph remember text --tags a,b --here --root /x",
+            "ralph memory show mem-1 mem-2 --history",
+            "ralph memory list --last 20 --color never",
+            "ralph memory search a --all --recent 3 --format quiet",
+            "ralph memory add - -t fix --supersedes x --reason y",
+            "ralph memory edit x --content - --tags a",
+            "ralph memory delete a b",
+            "ralph memory prime --budget 2000 --for text",
+            "ralph guardrails add x --type decision --allow-secret",
+            "ralph guardrails list --type pattern",
+            "ralph guardrails show fix-1",
+            "ralph hook session-start",
+        ] {
+            let line = line
+                .replace("--tags ", "--tags=")
+                .replace("--content - --tags", "--content -");
+            check_same(&line);
+        }
+    }
+
+    #[test]
+    fn what_is_not_plain_is_left_to_the_whole_description() {
+        for line in [
+            "ralph",
+            "ralph --help",
+            "ralph --version",
+            "ralph memory",
+            "ralph memory --help",
+            "ralph memory show --help",
+            "ralph memory show",
+            "ralph memory shwo x",
+            "ralph --root /x memory list",
+            "ralph guardrails add x --type context",
+            "ralph memory list --last x",
+            "ralph memory list --version",
+            "ralph tools memory list",
+        ] {
+            assert!(parse(&arguments(line)).is_none(), "{line}");
+        }
+    }
+}
