@@ -586,6 +586,36 @@ fn without_git_the_rest_is_looked_at() {
 }
 
 #[test]
+fn notes_behind_a_link_are_none_of_gits_business() {
+    let env = healthy();
+    std::fs::rename(env.path(".agent"), env.beside("notes")).unwrap();
+    symlink("../notes", env.path(".agent")).unwrap();
+    assert_eq!(only_looked(&env), "exit 0\n\n");
+    env.write(".gitignore", "");
+    let looked = wrong(&doctor(&env, []).run());
+    assert!(
+        looked.contains("git is not told to leave .ralph/progress.db*"),
+        "{looked}"
+    );
+    assert!(!looked.contains(".agent"), "{looked}");
+}
+
+#[test]
+fn a_database_in_a_folder_that_cannot_be_written_is_told_from_a_damaged_one() {
+    let env = used();
+    std::fs::remove_file(env.path(&format!("{DATABASE}-shm"))).unwrap();
+    for name in [".agent", ".ralph", DATABASE, INDEX] {
+        env.give_to_plain_user(name);
+    }
+    std::fs::set_permissions(env.path(".ralph"), std::fs::Permissions::from_mode(0o555)).unwrap();
+    let looked = env.ralph_as_plain_user(["doctor"]).unfixed().run();
+    std::fs::set_permissions(env.path(".ralph"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(looked.code, Some(1), "{looked}");
+    assert!(looked.stdout.contains("progress.db: it cannot be "), "{looked}");
+    assert!(!looked.stdout.contains("damaged"), "{looked}");
+}
+
+#[test]
 fn a_worktree_shares_the_database() {
     let env = used();
     env.git(["add", "--all"]);

@@ -32,7 +32,14 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         report.add(finding.at(&shown).mend("move it away, and ralph makes a database"));
         return Ok(());
     }
-    match Store::open_to_look(&path).and_then(|store| store.map(|store| store.health()).transpose()) {
+    let look = || Store::open_to_look(&path).and_then(|store| store.map(|store| store.health()).transpose());
+    let mut looked = look();
+    let is_whole = |health: &Option<Health>| health.as_ref().is_none_or(|health| health.faults.is_empty());
+    if !looked.as_ref().is_ok_and(is_whole) {
+        // Damage counts when it is seen twice: somebody may have begun to write in between.
+        looked = look();
+    }
+    match looked {
         Ok(Some(health)) => look_at(report, &path, &shown, &health),
         Ok(None) => {
             let finding = Finding::note("there is no database yet, so there is no history of the notes");
@@ -99,6 +106,13 @@ fn unusable(shown: &str, error: &StoreError) -> Finding {
         .mend("update ralph"),
         StoreError::Io { source, .. } => {
             Finding::error(format!("it cannot be read: {source}")).mend("make it readable for you, or ask its owner")
+        }
+        StoreError::Sql { reason, .. } if reason.contains("locked") => {
+            Finding::warning("another process is busy with it, so it was not looked at").mend("run doctor again later")
+        }
+        StoreError::Sql { reason, .. } if reason.contains("unable to open") || reason.contains("readonly") => {
+            Finding::error(format!("it cannot be used: {reason}"))
+                .mend("make it, its folder, and the files beside it writable for you, or ask their owner")
         }
         StoreError::Sql { reason, .. } => return damaged(shown, reason),
         StoreError::Damaged { what, .. } => return damaged(shown, what),

@@ -65,7 +65,7 @@ fn hidden_notes(patient: &Patient<'_>, report: &mut Report) -> Result<(), String
         let Some(inside) = file.strip_prefix(root).ok().and_then(Path::to_str) else {
             continue;
         };
-        if inside.split('/').any(|part| part == "..") {
+        if !is_seen_by_git(root, inside) {
             continue;
         }
         // What git has already is not hidden by a line.
@@ -89,7 +89,8 @@ fn unignored(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
         let folder = line.split_once('/').map_or("", |(folder, _)| folder);
         root.join(folder).is_dir()
     };
-    let lines: Vec<&String> = wanted.iter().filter(there).collect();
+    let seen = |line: &&String| is_seen_by_git(root, &name_for(line));
+    let lines: Vec<&String> = wanted.iter().filter(there).filter(seen).collect();
     let names: Vec<String> = lines.iter().map(|line| name_for(line)).collect();
     if names.is_empty() {
         return Ok(());
@@ -155,6 +156,13 @@ fn tracked(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
         report.add(Finding::warning(what).at(&listed(&others)).mend(out));
     }
     Ok(())
+}
+
+/// Whether git can be asked about a name: one outside the project, or behind a symbolic link, is none of its business.
+fn is_seen_by_git(root: &Path, name: &str) -> bool {
+    let mut folders = Path::new(name).ancestors().skip(1);
+    !name.split('/').any(|part| part == "..")
+        && !folders.any(|folder| root.join(folder).is_symlink() && folder != Path::new(""))
 }
 
 /// A name that an ignore line stands for.
