@@ -9,6 +9,7 @@ mod context;
 mod env;
 mod error;
 mod git;
+mod merge_setup;
 mod paths;
 mod quick;
 pub mod reference;
