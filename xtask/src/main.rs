@@ -34,6 +34,8 @@ Usage: cargo xtask <task>
                  --data DIR [--data DIR …] [--json FILE]
   soak notes     The long runs of the torture and grammar tests
                  [--seed N] [--writers N] [--mixed N] [--mixed-ops N] [--kills N] [--editor-saves N] [--cases N]
+  soak merge     Random histories of two branches, merged by git, by merge=union and by ralph
+                 [--seed N] [--histories N] [--cases N]
   soak claude    The real Claude Code with `ralph setup claude`; installs it under target/, 500 MB, by npm
                  [--update]
   soak power     Cuts a file system off under the memory commands; needs root and loop devices
@@ -62,6 +64,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["bench", "notes", flags @ ..] => bench::notes(root(), flags),
         ["bench", "recall", flags @ ..] => bench::recall(root(), flags),
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
+        ["soak", "merge", flags @ ..] => soak::merge::run(root(), flags),
         ["soak", "claude", flags @ ..] => soak::claude::run(root(), flags),
         ["soak", "power", flags @ ..] => soak::power::run(root(), flags),
         [] | ["help" | "-h" | "--help"] => {

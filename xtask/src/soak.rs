@@ -3,7 +3,9 @@
 pub(crate) mod claude;
 mod disk;
 mod ledger;
+pub(crate) mod merge;
 mod model_server;
 pub(crate) mod notes;
 pub(crate) mod power;
+mod tests;
 mod writer;

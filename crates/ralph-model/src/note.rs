@@ -219,6 +219,8 @@ impl Extra {
     pub const SOURCE: &'static str = "source";
     /// The key for why a note was written.
     pub const REASON: &'static str = "reason";
+    /// The key under which a note names the one that says something else since a merge.
+    pub const CONFLICTS: &'static str = "conflicts";
 
     /// The value under a key.
     #[must_use]

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ralph_model::{Extra, Note, NoteId, Tags};
 
-use crate::lines::{is_blank, lines_in};
+use crate::lines::{conflict_marker, is_blank, lines_in};
 use crate::{Document, Entry, Problem, ProblemKind, Span};
 
 /// What the order of entries goes by: the day, the second of the id, the position in the file.
@@ -27,11 +27,11 @@ impl<'a> Document<'a> {
     pub fn content(&self, entry: &Entry) -> String {
         let quoted = entry.content.of(self.bytes);
         let mut content = String::with_capacity(quoted.len());
-        for (index, line) in lines_in(self.bytes, entry.content).enumerate() {
+        for (index, line) in text_lines(self.bytes, entry.content).enumerate() {
             if index > 0 {
                 content.push('\n');
             }
-            content.push_str(&String::from_utf8_lossy(unquote(line.text.of(self.bytes))));
+            content.push_str(&String::from_utf8_lossy(line));
         }
         content
     }
@@ -91,7 +91,7 @@ impl<'a> Document<'a> {
     }
 
     /// Everything that is wrong in the file, in its order: what parsing reported, unreadable comment lines, ids that
-    /// stand twice.
+    /// stand twice, conflicts that nobody settled.
     #[must_use]
     pub fn validate(&self) -> Vec<Problem> {
         let mut problems = self.problems().to_vec();
@@ -102,13 +102,14 @@ impl<'a> Document<'a> {
             if !seen.insert(id) {
                 report(entry.heading, ProblemKind::DuplicateId { id: id.to_owned() });
             }
-            if !entry.tags.is_empty() && self.tags_line(entry).is_none() {
+            if !self.tags_are_readable(entry) {
                 report(entry.tags, ProblemKind::BadTags { id: id.to_owned() });
             }
-            if !entry.extra.is_empty() && parse_extra(entry.extra.of(self.bytes)).is_none() {
+            if !self.extra_is_readable(entry) {
                 report(entry.extra, ProblemKind::BadExtra { id: id.to_owned() });
             }
         }
+        problems.extend(self.conflict_problems());
         problems.sort_by_key(|problem| problem.at.start());
         problems
     }
@@ -121,6 +122,19 @@ impl<'a> Document<'a> {
             .collect()
     }
 
+    /// Whether the comment lines of an entry can be read, as far as it has them.
+    pub(crate) fn comments_are_readable(&self, entry: &Entry) -> bool {
+        self.tags_are_readable(entry) && self.extra_is_readable(entry)
+    }
+
+    fn tags_are_readable(&self, entry: &Entry) -> bool {
+        entry.tags.is_empty() || self.tags_line(entry).is_some()
+    }
+
+    fn extra_is_readable(&self, entry: &Entry) -> bool {
+        entry.extra.is_empty() || parse_extra(entry.extra.of(self.bytes)).is_some()
+    }
+
     fn tags_line(&self, entry: &Entry) -> Option<(Tags, Date)> {
         parse_tags(entry.tags.of(self.bytes))
     }
@@ -128,7 +142,15 @@ impl<'a> Document<'a> {
 
 /// Whether quoted lines hold anything but white space.
 pub(crate) fn has_text(bytes: &[u8], quoted: Span) -> bool {
-    lines_in(bytes, quoted).any(|line| !is_blank(unquote(line.text.of(bytes))))
+    text_lines(bytes, quoted).any(|line| !is_blank(line))
+}
+
+/// The lines of a text without their quote marks. A marker of a conflict between two of them is none.
+fn text_lines(bytes: &[u8], quoted: Span) -> impl Iterator<Item = &[u8]> {
+    lines_in(bytes, quoted)
+        .map(|line| line.text.of(bytes))
+        .filter(|line| conflict_marker(line).is_none())
+        .map(unquote)
 }
 
 /// The UTC day of a second since 1970.

@@ -112,20 +112,28 @@ impl Document<'_> {
     }
 
     fn add_to(&self, patches: &mut Patches, notes: &[Note]) {
-        for kind in self.shelf.kinds() {
+        for kind in self.kinds_to_fill() {
             let mut text = String::new();
-            for note in notes.iter().filter(|note| self.kind_here(note.kind) == *kind) {
+            for note in notes.iter().filter(|note| self.kind_here(note.kind) == kind) {
                 text.push('\n');
                 text.push_str(&entry_text(note));
             }
             if !text.is_empty() {
-                self.insert_into(patches, *kind, with_eol(&text, self.eol(), true));
+                self.insert_into(patches, kind, with_eol(&text, self.eol(), true));
             }
         }
     }
 
+    /// The kinds in the order in which entries have to be put in: a section that is made goes to the end of the file, where
+    /// the last of the others may have its end too.
+    pub(crate) fn kinds_to_fill(&self) -> Vec<NoteKind> {
+        let mut kinds = self.shelf.kinds().to_vec();
+        kinds.sort_by_key(|kind| !self.sections.iter().any(|section| section.kind == Some(*kind)));
+        kinds
+    }
+
     /// Puts entries, each after a blank line, at the end of a section; a missing one is made.
-    fn insert_into(&self, patches: &mut Patches, kind: NoteKind, entries: Vec<u8>) {
+    pub(crate) fn insert_into(&self, patches: &mut Patches, kind: NoteKind, entries: Vec<u8>) {
         let kind = self.kind_here(kind);
         let section = self.sections.iter().find(|section| section.kind == Some(kind));
         let at = section.map_or(self.text_end, |section| section.text_end);
@@ -244,7 +252,7 @@ impl Document<'_> {
     }
 
     /// The line break of the file: that of its first line.
-    fn eol(&self) -> &'static str {
+    pub(crate) fn eol(&self) -> &'static str {
         eol_in(self.bytes)
     }
 

@@ -4,6 +4,7 @@
 //! not part of the edited entry cannot change. Files are replaced whole, under a lock, and durably. What a note may
 //! say is decided elsewhere; nothing here knows about databases.
 
+mod block;
 mod decode;
 mod document;
 mod edit;
@@ -11,10 +12,13 @@ mod file;
 mod lines;
 mod lock;
 mod lookup;
+mod merge;
 mod patch;
 mod problem;
+mod relations;
 mod render;
 mod replace;
+mod scanner;
 mod signs;
 mod span;
 mod sys;
@@ -24,6 +28,7 @@ pub use document::{Document, Entry};
 pub use file::{FileError, FileText, LockedFile, UpdateError, Updated, read_file, resolve};
 pub use lock::{Notice, Patience, lock_path, read_mark};
 pub use lookup::Lookup;
+pub use merge::{MergeError, Merged, merge};
 pub use patch::Patches;
 pub use problem::{Problem, ProblemKind};
 pub use render::{entry_text, normalise_line_breaks};

@@ -64,6 +64,34 @@ pub(crate) fn heading(text: &[u8]) -> Option<(usize, &[u8])> {
     (matches!(level, 1..=3) && marked).then(|| (level, words.trim_ascii()))
 }
 
+/// A line that git leaves in a file whose merge it could not finish.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Marker {
+    /// `<<<<<<<`: the lines of our side follow.
+    Ours,
+    /// `|||||||` or `=======`: the lines of our side end. Only after [`Marker::Ours`]; else it underlines a title.
+    EndOfOurs,
+    /// `>>>>>>>`: the lines of the other side end.
+    EndOfTheirs,
+}
+
+/// How many signs a marker has.
+const MARKER_SIGNS: usize = 7;
+
+/// Which marker of a conflict a line is.
+pub(crate) fn conflict_marker(text: &[u8]) -> Option<Marker> {
+    let sign = *text.first()?;
+    let marker = match sign {
+        b'<' => Marker::Ours,
+        b'|' | b'=' => Marker::EndOfOurs,
+        b'>' => Marker::EndOfTheirs,
+        _ => return None,
+    };
+    let signs = text.iter().take_while(|b| **b == sign).count();
+    let set_apart = text.get(signs).is_none_or(|b| *b == b' ');
+    (signs == MARKER_SIGNS && set_apart).then_some(marker)
+}
+
 /// Finds where code fences close.
 ///
 /// A fence that is never closed is no fence, or one stray line of backticks would hide the rest of the file.
@@ -129,6 +157,24 @@ mod tests {
         assert_eq!(texts(b""), Vec::<&[u8]>::new());
         assert_eq!(texts(b"\n"), [b""]);
         assert_eq!(texts(b"lone\rreturn\n"), [b"lone\rreturn"]);
+    }
+
+    #[test]
+    fn markers_of_conflicts_have_seven_signs_and_maybe_a_name() {
+        for (line, expected) in [
+            ("<<<<<<< HEAD", Some(Marker::Ours)),
+            ("<<<<<<<", Some(Marker::Ours)),
+            ("||||||| 1a2b3c4", Some(Marker::EndOfOurs)),
+            ("=======", Some(Marker::EndOfOurs)),
+            (">>>>>>> a branch", Some(Marker::EndOfTheirs)),
+            ("========", None),
+            ("<<<<<<<HEAD", None),
+            ("> >>>>>>> quoted", None),
+            (" <<<<<<<", None),
+            ("", None),
+        ] {
+            assert_eq!(conflict_marker(line.as_bytes()), expected, "{line:?}");
+        }
     }
 
     fn fence_end(text: &str) -> Option<usize> {

@@ -19,6 +19,8 @@ pub struct Lookup<'d, 'a> {
     /// All entries by their id, those with the same one in the order of the file.
     by_id: OnceCell<Vec<&'d Entry>>,
     mentioned: OnceCell<HashSet<&'a [u8]>>,
+    /// The ids outside of entries.
+    unread: OnceCell<HashSet<&'a [u8]>>,
 }
 
 impl<'a> Document<'a> {
@@ -30,6 +32,7 @@ impl<'a> Document<'a> {
             questions,
             by_id: OnceCell::new(),
             mentioned: OnceCell::new(),
+            unread: OnceCell::new(),
         }
     }
 }
@@ -79,6 +82,20 @@ impl<'d, 'a> Lookup<'d, 'a> {
         mentioned.contains(id.as_str().as_bytes())
     }
 
+    /// Whether an id stands where nothing is read. What entries say of it, in their texts or comment lines, does not count.
+    #[must_use]
+    pub fn stands_unread(&self, id: &NoteId) -> bool {
+        let id = id.as_str().as_bytes();
+        if self.questions <= FEW {
+            let mut parts = self.document.unread().into_iter();
+            return parts.any(|part| memchr::memmem::find(part, id).is_some());
+        }
+        let unread = self
+            .unread
+            .get_or_init(|| self.document.unread().into_iter().flat_map(ids_in).collect());
+        unread.contains(id)
+    }
+
     /// The entries, by their id, from the first that does not come before this one.
     fn not_before(&self, id: &[u8]) -> &[&'d Entry] {
         let by_id = self.by_id.get_or_init(|| {
@@ -123,6 +140,18 @@ mod tests {
         prop::collection::vec(line, 0..40).prop_map(|lines| lines.concat())
     }
 
+    #[test]
+    fn what_entries_say_of_an_id_does_not_make_it_stand() {
+        let text = b"## Fixes\n### mem-1-0000\n> as mem-2-0000\n<!-- tags: mem-3-0000 | created: 2025-01-01 -->\n\
+            <!-- ralph: conflicts=mem-4-0000 -->\nprose mem-5-0000\n### mem-6-0000\n\n## Other\n### mem-7-0000\n> text\n";
+        let document = Document::parse(Shelf::Memories, text);
+        for questions in [1, 1_000] {
+            let lookup = document.lookup(questions);
+            let stands = |digit: &u8| lookup.stands_unread(&NoteId::new("mem", i64::from(*digit), 0));
+            assert_eq!((1..9).filter(stands).collect::<Vec<u8>>(), [5, 6, 7]);
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -138,6 +167,7 @@ mod tests {
                     prop_assert_eq!(few.find(&id), many.find(&id));
                     if let Some(id) = NoteId::parse(&id, &["mem"]) {
                         prop_assert_eq!(few.mentions(&id), many.mentions(&id), "{}", id);
+                        prop_assert_eq!(few.stands_unread(&id), many.stands_unread(&id), "{}", id);
                     }
                 }
             }

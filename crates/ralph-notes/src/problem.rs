@@ -55,6 +55,22 @@ pub enum ProblemKind {
         /// The entry's id.
         id: String,
     },
+    /// A second tags line or `ralph:` line of one entry.
+    SecondComment {
+        /// The entry's id.
+        id: String,
+        /// Which of the two lines it is.
+        word: &'static str,
+    },
+    /// A merge that git could not finish; what the other side says is not read.
+    ConflictMarkers,
+    /// Two entries that a merge made of one which both sides had changed.
+    OpenConflict {
+        /// The entry that was put in beside the other one.
+        id: String,
+        /// The other one.
+        other: String,
+    },
 }
 
 impl ProblemKind {
@@ -62,9 +78,14 @@ impl ProblemKind {
     #[must_use]
     pub fn hides_an_entry(&self) -> bool {
         match self {
-            Self::BadId { .. } | Self::NoText { .. } | Self::NotUtf8 { .. } => true,
+            Self::BadId { .. } | Self::NoText { .. } | Self::NotUtf8 { .. } | Self::ConflictMarkers => true,
             Self::UnknownSection { entries, .. } => *entries > 0,
-            Self::OrphanedQuote | Self::DuplicateId { .. } | Self::BadTags { .. } | Self::BadExtra { .. } => false,
+            Self::OrphanedQuote
+            | Self::DuplicateId { .. }
+            | Self::BadTags { .. }
+            | Self::BadExtra { .. }
+            | Self::SecondComment { .. }
+            | Self::OpenConflict { .. } => false,
         }
     }
 }
@@ -92,6 +113,19 @@ impl fmt::Display for ProblemKind {
                 "the tags line of {id} is not `<!-- tags: a, b | created: YYYY-MM-DD -->`, so it is read without tags"
             ),
             Self::BadExtra { id } => write!(f, "the `ralph:` line of {id} is not `key=value; …`, so it is not read"),
+            Self::SecondComment { id, word } => write!(
+                f,
+                "{id} has a second {word} line, which is not read; a merge may have run two entries or two versions of \
+                 one together"
+            ),
+            Self::ConflictMarkers => f.write_str(
+                "a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the \
+                 marker lines",
+            ),
+            Self::OpenConflict { id, other } => write!(
+                f,
+                "{id} and {other} say different things since a merge; delete one, or supersede it"
+            ),
         }
     }
 }

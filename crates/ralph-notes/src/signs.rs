@@ -12,7 +12,8 @@ use std::collections::HashSet;
 
 use ralph_model::{NoteKind, NoteOrSign, slug};
 
-use crate::lines::{Fences, Line, heading, is_blank, lines_in};
+use crate::block::Half;
+use crate::lines::{Fences, Line, Marker, conflict_marker, heading, is_blank, lines_in};
 use crate::{Document, Span};
 
 /// What the ids of Signs begin with.
@@ -156,8 +157,9 @@ pub(crate) fn is_sign(words: &[u8]) -> bool {
 }
 
 /// Where the Sign with this heading line ends: with its last bullet or the paragraph below its heading. What people
-/// wrote after it, set apart by a blank line, is theirs.
-pub(crate) fn end_of_sign(bytes: &[u8], heading_line: Line, fences: &mut Fences) -> usize {
+/// wrote after it, set apart by a blank line, is theirs. A marker of a conflict ends it too: which of the lines around it
+/// are meant is for a person to say.
+pub(crate) fn end_of_sign(bytes: &[u8], heading_line: Line, fences: &mut Fences, conflict: Option<Half>) -> usize {
     let mut end = heading_line.next;
     let mut offset = end;
     let mut after_blank = false;
@@ -172,7 +174,8 @@ pub(crate) fn end_of_sign(bytes: &[u8], heading_line: Line, fences: &mut Fences)
         }
         let fence = fences.end_of_fence(bytes, line);
         let indented = text.starts_with(b" ") || text.starts_with(b"\t");
-        let ends = text.starts_with(b">") || text.starts_with(b"<!--") || heading(text).is_some();
+        let marker = conflict_marker(text).filter(|marker| *marker != Marker::EndOfOurs || conflict.is_some());
+        let ends = text.starts_with(b">") || text.starts_with(b"<!--") || heading(text).is_some() || marker.is_some();
         let opens = fence.is_none() && item(text).is_some();
         if ends || (after_blank && has_text && !opens && !indented) {
             break;

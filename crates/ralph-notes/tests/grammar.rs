@@ -238,6 +238,18 @@ fn an_edit_writes_only_the_parts_that_differ() {
 }
 
 #[test]
+fn entries_for_a_new_section_and_for_the_last_one_do_not_mix() {
+    let old = b"## Context\n\nprose\n";
+    let both = [
+        note("mem-1-0000", NoteKind::Pattern, "a pattern"),
+        note("mem-2-0000", NoteKind::Context, "a fact"),
+    ];
+    let text = parse(old).add(&both).apply(old);
+    let read: Vec<NoteKind> = notes(&parse(&text)).iter().map(|note| note.kind).collect();
+    assert_eq!(read, [NoteKind::Context, NoteKind::Pattern]);
+}
+
+#[test]
 fn another_kind_moves_the_entry_to_the_end_of_that_section() {
     let text = "## Patterns\n\n### mem-1-0000 a title\n>a\n<!-- tags: no day -->\n\n## Fixes\n\n### mem-2-0000\n> b\n";
     let document = parse(text.as_bytes());

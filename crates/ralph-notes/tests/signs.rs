@@ -52,6 +52,41 @@ fn migrated(text: &str) -> String {
 }
 
 #[test]
+fn a_conflict_ends_a_sign_and_its_markers_are_no_part_of_it() {
+    let text = "\
+### Sign: Split
+- **Trigger**: always
+<<<<<<< ours
+- **Instruction**: this
+=======
+- **Instruction**: that
+>>>>>>> theirs
+
+<<<<<<< ours
+### Sign: Ours
+- one
+=======
+### Sign: Theirs
+- two
+>>>>>>> theirs
+
+### Sign: Underlined
+A line
+=======
+";
+    assert_snapshot!(summary(text), @r"
+    sign-split [-] Split. always
+    sign-ours [-] Ours. one
+    sign-theirs [-] Theirs. two
+    sign-underlined [-] Underlined
+    A line
+    =======
+    a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the marker lines
+    a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the marker lines
+    ");
+}
+
+#[test]
 fn signs_are_read_as_people_write_them() {
     let text = "\
 # Guardrails

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::{completions, demo, doctor, guardrails, hook, init, memory, recall, remember, scratchpad, setup};
+use crate::commands::{
+    completions, demo, doctor, guardrails, hook, init, memory, merge_driver, recall, remember, scratchpad, setup,
+};
 use crate::ui::ColorChoice;
 
 /// Memory for coding agents that work in a loop.
@@ -64,6 +66,7 @@ pub(crate) enum Command {
     /// What coding agents call at their events; `ralph setup` tells them to
     #[command(subcommand)]
     Hook(hook::HookCommand),
+    MergeDriver(merge_driver::MergeDriverArgs),
     Completions(completions::CompletionsArgs),
 }
 

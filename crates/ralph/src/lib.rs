@@ -3,12 +3,14 @@
 //! A command is one file under `commands/`. Only `ui.rs` prints, only `env.rs` reads the environment, only `paths.rs`
 //! knows where files are.
 
+mod ask_git;
 mod cli;
 mod commands;
 mod context;
 mod env;
 mod error;
 mod git;
+mod merge_setup;
 mod paths;
 mod quick;
 pub mod reference;

@@ -1,6 +1,6 @@
 //! Taking a change of our own along, while the file's lock is held.
 
-use ralph_model::{FileStamp, Shelf};
+use ralph_model::{Extra, FileStamp, Shelf};
 use ralph_notes::{Document, Patches};
 use ralph_store::index::{Change, Index, IndexError};
 
@@ -37,9 +37,11 @@ fn try_follow(place: &CataloguePlace<'_>, made: &Made<'_>) -> Result<(), IndexEr
     let writer = Index::write(&place.database)?;
     let known = writer.source(name)?;
     let digest = digest_of_pieces(made.patches.pieces(made.before));
-    // Lines of problems move with every change above them, so they are found anew.
+    // Lines of problems move with every change above them, so they are found anew; and so is what an entry that
+    // contradicts another one leads to.
     let in_step = known.filter(|state| Some(state.stamp) == made.read && state.problems.is_empty());
-    if let (Some(mut state), Some(changes)) = (in_step, made.changes)
+    let changes = made.changes.filter(|changes| !changes.iter().any(names_a_conflict));
+    if let (Some(mut state), Some(changes)) = (in_step, changes)
         && writer.follow(name, changes)?
     {
         (state.stamp, state.digest, state.indexed_ns) = (made.written, digest, now_ns(place));
@@ -51,4 +53,11 @@ fn try_follow(place: &CataloguePlace<'_>, made: &Made<'_>) -> Result<(), IndexEr
         writer.replace_entries(name, document.items())?;
     }
     writer.commit().map(drop)
+}
+
+fn names_a_conflict(change: &Change) -> bool {
+    match change {
+        Change::Added { note, .. } | Change::Edited(note) => note.extra.get(Extra::CONFLICTS).is_some(),
+        Change::Removed(_) => false,
+    }
 }

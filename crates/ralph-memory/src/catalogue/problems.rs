@@ -1,44 +1,56 @@
-//! What a reader should be told about a file of notes: the first few entries that cannot be read, and how many more.
+//! What a reader should be told about a file of notes: the first few entries that cannot be read or contradict each other
+//! since a merge, and how many more.
 
-use ralph_notes::Document;
+use ralph_notes::{Document, Problem};
 
 /// How many problems are named; `validate` names all.
 const NAMED: usize = 3;
+/// What stands after the number of problems where there may be more.
+const MAY_GROW: char = '+';
 
-/// Problems that hide an entry.
+/// Problems that hide an entry, and conflicts between two that nobody settled.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Problems {
     /// The first of them: the line, and what is wrong there.
     pub named: Vec<(usize, String)>,
     /// How many there are in all.
     pub total: usize,
+    /// Whether there may be more after any change of an entry: one that comes back, or is no longer replaced, may open a
+    /// conflict again.
+    pub may_grow: bool,
 }
 
 impl Problems {
     /// The problems of a file.
     #[must_use]
     pub fn of(document: &Document<'_>) -> Self {
-        let hiding: Vec<_> = document
+        let mut told: Vec<Problem> = document
             .problems()
             .iter()
             .filter(|problem| problem.kind.hides_an_entry())
+            .cloned()
             .collect();
+        told.extend(document.conflict_problems());
+        told.sort_by_key(|problem| problem.at.start());
         Self {
-            named: hiding
+            named: told
                 .iter()
                 .take(NAMED)
                 .map(|problem| (document.line_number(problem.at), problem.kind.to_string()))
                 .collect(),
-            total: hiding.len(),
+            total: told.len(),
+            may_grow: document.names_conflicts(),
         }
     }
 
-    /// As a text that [`Problems::decode`] reads; empty when there is none.
+    /// As a text that [`Problems::decode`] reads; empty when there is nothing to know.
     pub(super) fn encode(&self) -> String {
-        if self.total == 0 {
-            return String::new();
-        }
-        let mut lines = vec![self.total.to_string()];
+        let total = match (self.total, self.may_grow) {
+            (0, false) => return String::new(),
+            (total, false) => total.to_string(),
+            (total, true) => format!("{total}{MAY_GROW}"),
+        };
+        let mut lines = vec![total];
         lines.extend(
             self.named
                 .iter()
@@ -49,8 +61,11 @@ impl Problems {
 
     pub(super) fn decode(text: &str) -> Self {
         let mut lines = text.lines();
+        let first = lines.next().unwrap_or_default();
+        let total = first.strip_suffix(MAY_GROW);
         Self {
-            total: lines.next().and_then(|total| total.parse().ok()).unwrap_or_default(),
+            may_grow: total.is_some(),
+            total: total.unwrap_or(first).parse().unwrap_or_default(),
             named: lines
                 .filter_map(|line| line.split_once(' '))
                 .filter_map(|(line, what)| Some((line.parse().ok()?, what.to_owned())))
@@ -65,13 +80,31 @@ mod tests {
 
     use super::*;
 
+    fn check(text: &str) -> Problems {
+        let problems = Problems::of(&Document::parse(Shelf::Memories, text.as_bytes()));
+        assert_eq!(Problems::decode(&problems.encode()), problems);
+        problems
+    }
+
     #[test]
     fn problems_survive_in_the_index() {
-        let text = b"## Fixes\n### mem-1\n### mem-2\n### mem-3\n### mem-4\n";
-        let problems = Problems::of(&Document::parse(Shelf::Memories, text));
+        let problems = check("## Fixes\n### mem-1\n### mem-2\n### mem-3\n### mem-4\n");
         assert_eq!((problems.total, problems.named.len()), (4, NAMED));
         assert_eq!(problems.named[0].0, 2);
-        assert_eq!(Problems::decode(&problems.encode()), problems);
-        assert_eq!(Problems::decode(&Problems::default().encode()), Problems::default());
+        assert_eq!(check("## Fixes\n### mem-1-0000\n> text\n"), Problems::default());
+        assert_eq!(Problems::default().encode(), "");
+    }
+
+    #[test]
+    fn open_conflicts_are_told_in_the_order_of_the_file() {
+        let copy = "## Fixes\n### mem-1-aaaa\n> theirs\n<!-- ralph: conflicts=mem-1-0000 -->\n";
+        let alone = check(copy);
+        assert_eq!((alone.total, alone.may_grow), (0, true));
+        let both = check(&format!("### mem-0\n{copy}### mem-1-0000\n> ours\n### mem-2\n"));
+        assert_eq!(both.named.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 3, 8]);
+        assert_eq!(
+            both.named[1].1,
+            "mem-1-aaaa and mem-1-0000 say different things since a merge; delete one, or supersede it"
+        );
     }
 }

@@ -12,6 +12,7 @@ mod finding;
 mod git;
 mod index;
 mod leftovers;
+mod merge_driver;
 mod notes;
 mod writable;
 
@@ -34,8 +35,8 @@ use finding::{Finding, Fix, Report, Severity};
 /// Say what is wrong with this project, and what mends it
 ///
 /// Looks at the configuration, the files of notes, both databases, git, and the agents. Nothing is changed, except with
-/// --fix, which does what is safe: it adds ignore lines, makes the index anew, brings the database up to date, and clears
-/// away what killed processes left. Notes are never touched.
+/// --fix, which does what is safe: it adds ignore lines, has git merge notes through ralph, makes the index anew, brings the
+/// database up to date, and clears away what killed processes left. Notes are never touched.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code 1 when there is an error; warnings and notes alone end with 0.
@@ -80,6 +81,7 @@ const CHECKS: &[Check] = &[
     ("database", database::check),
     ("index", index::check),
     ("git", git::check),
+    ("merges", merge_driver::check),
     ("agent", agent::check),
     ("claude", claude::check),
 ];

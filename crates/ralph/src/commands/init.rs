@@ -1,6 +1,8 @@
 //! `ralph init`: sets a project up, and only adds what is missing.
 
+pub(super) mod added_lines;
 pub(super) mod ignore_lines;
+mod merge_lines;
 mod settings;
 mod skills;
 
@@ -19,7 +21,8 @@ use crate::paths::{self, Spelling};
 /// Set this project up; what is there already stays as it is
 ///
 /// Writes a commented .ralph.toml, the folders and files of notes, the database, and the lines that keep the database
-/// out of git. Takes over the settings of ralph.yml and .ralph/config.sh, and moves .ralph/skills to .claude/skills.
+/// out of git. In a git repository it also has notes merged entry by entry (see `ralph merge-driver`). Takes over the
+/// settings of ralph.yml and .ralph/config.sh, and moves .ralph/skills to .claude/skills.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {}
 
@@ -35,6 +38,7 @@ pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), Co
     }
     done.extend(make_database(context)?);
     done.extend(ignore_lines::add(context)?);
+    done.extend(merge_lines::register(context)?);
     for shelf in [Shelf::Memories, Shelf::Guardrails] {
         done.extend(make_shelf(context, shelf)?);
     }

@@ -7,6 +7,7 @@ pub(crate) mod guardrails;
 pub(crate) mod hook;
 pub(crate) mod init;
 pub(crate) mod memory;
+pub(crate) mod merge_driver;
 pub(crate) mod notes;
 mod overview;
 pub(crate) mod recall;
@@ -35,6 +36,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Doctor(args)) => return doctor::cmd_doctor(ui, global, &args),
         Some(Command::Demo(args)) => demo::cmd_demo(ui, &args)?,
         Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,
+        Some(Command::MergeDriver(args)) => return Ok(merge_driver::cmd_merge_driver(ui, global, &args)),
         Some(Command::Memory(command)) => return memory::run(&project()?, command, Spelling::Own),
         Some(Command::Guardrails(command)) => return guardrails::run(&project()?, command),
         Some(Command::Scratchpad(command)) => scratchpad::run(&project()?, command)?,

@@ -99,6 +99,8 @@ fn a_project_after_init_is_fine() {
       ok       there is no index yet; the next question makes it
     git
       ok       git keeps the notes, and nothing that it must not
+    merges
+      ok       git merges notes entry by entry
     agent
       ok       on PATH: claude
       ok       `ralph` on PATH is this program
@@ -548,21 +550,88 @@ fn ignore_lines_are_added_and_what_git_keeps_wrongly_is_named() {
 }
 
 #[test]
-fn a_project_without_init_has_nothing_to_add() {
+fn a_project_without_init_lacks_only_the_merges() {
     let env = env();
     env.git(["init", "--quiet"]);
     add(&env, "a note");
-    assert_eq!(only_looked(&env), "exit 0\n\n");
+    let (looked, fixed) = looked_and_fixed(&env);
+    assert_snapshot!(looked, @"
+    exit 0
+      note     .gitattributes: git merges notes as text: it lacks .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
+               → `ralph doctor --fix`, or `ralph init`, sets it up
+    ");
+    assert_snapshot!(fixed, @"
+    exit 0
+      mended   .gitattributes: git merges notes as text: it lacks .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
+               → added 2 lines to .gitattributes, set merge.ralph.driver in git's configuration
+    ");
+    assert_eq!(env.git(["config", "merge.ralph.name"]), "notes, entry by entry\n");
+}
+
+#[test]
+fn half_of_what_makes_git_merge_notes_is_a_warning() {
+    let clone = healthy();
+    clone.git(["config", "--unset", "merge.ralph.driver"]);
+    let (looked, fixed) = looked_and_fixed(&clone);
+    assert_snapshot!(looked, @"
+    exit 0
+      warning  git's configuration here has no merge.ralph.driver, or an outdated one; a clone does not bring it along
+               → `ralph doctor --fix`, or `ralph init`, sets it up
+    ");
+    assert_snapshot!(fixed, @"
+    exit 0
+      mended   git's configuration here has no merge.ralph.driver, or an outdated one; a clone does not bring it along
+               → set merge.ralph.driver in git's configuration
+    ");
+    let env = healthy();
+    env.write(".gitattributes", "*.md text\n");
+    let (looked, _) = looked_and_fixed(&env);
+    assert_snapshot!(looked, @"
+    exit 0
+      warning  .gitattributes: git merges notes as text: it lacks .agent/memories.md merge=ralph, .agent/guardrails.md merge=ralph
+               → `ralph doctor --fix`, or `ralph init`, sets it up
+    ");
+    let env = healthy();
+    env.write(".gitattributes", "*.md merge=union\n");
+    env.git(["config", "merge.ralph.driver", "mine %A"]);
+    assert_snapshot!(only_looked(&env), @r#"
+    exit 0
+      warning  .gitattributes: git's attributes say `.agent/memories.md merge=union`, so it does not merge entry by entry
+               → make that merge=ralph
+      warning  .gitattributes: git's attributes say `.agent/guardrails.md merge=union`, so it does not merge entry by entry
+               → make that merge=ralph
+      warning  merge.ralph.driver is "mine %A", which is not ralph's own
+               → `git config --unset merge.ralph.driver`, then `ralph doctor --fix`
+    "#);
+    assert_eq!(env.git(["config", "merge.ralph.driver"]), "mine %A\n");
+}
+
+#[test]
+fn what_text_merges_leave_in_a_file_is_named() {
+    let env = healthy();
+    env.write(
+        MEMORIES,
+        "## Fixes\n<<<<<<< ours\n### mem-1-abcd\n> one\n=======\n### mem-2-abcd\n> two\n>>>>>>> theirs\n",
+    );
+    assert_snapshot!(only_looked(&env), @"
+    exit 1
+      error    .agent/memories.md:2: a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the marker lines
+               → mend it in the file
+    ");
 }
 
 #[test]
 fn ignore_lines_that_come_from_a_pipe_are_not_waited_for() {
     let env = healthy();
-    std::fs::remove_file(env.path(".gitignore")).unwrap();
-    assert_eq!(env.sh("mkfifo .gitignore").run().code, Some(0));
+    for name in [".gitignore", ".gitattributes"] {
+        std::fs::remove_file(env.path(name)).unwrap();
+        assert_eq!(env.sh(&format!("mkfifo {name}")).run().code, Some(0));
+    }
     assert_snapshot!(wrong(&doctor(&env, ["--fix"]).run()), @"
     exit 1
       error    .gitignore: it is not a file
+               → move it away
+      error    .gitattributes: it is not a file
                → move it away
     ");
 }
@@ -576,8 +645,8 @@ fn without_git_the_rest_is_looked_at() {
     exit 1
       error    .agent/memories.md:2: "mem-1" is not a valid id, so this block is not read
                → mend it in the file
-      note     git could not be asked: it could not be started: No such file or directory (os error 2)
-               → what git keeps and ignores was not looked at
+      note     what git keeps and ignores was not looked at: git could not be started: No such file or directory (os error 2)
+      note     how git merges notes was not looked at: git could not be started: No such file or directory (os error 2)
       note     no coding agent that ralph knows by its name is on PATH
                → install one, or name yours in .ralph.toml: [agent] command = "…"
       warning  there is no `ralph` on PATH, so hooks and git do not find it

@@ -116,6 +116,8 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     created .ralph/features/
     created .ralph/progress.db
     added 12 lines to .gitignore
+    added 2 lines to .gitattributes
+    set merge.ralph.driver in git's configuration
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr

@@ -61,6 +61,7 @@ fn after_init_only_what_should_be_shared_is_untracked() {
     assert_snapshot!(status, @"
     ?? .agent/guardrails.md
     ?? .agent/memories.md
+    ?? .gitattributes
     ?? .gitignore
     ?? .ralph.toml
     ");

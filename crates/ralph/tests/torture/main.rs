@@ -1,12 +1,14 @@
-//! Notes that nothing can lose: errors and kills at every system call, many writers, editors that save at the same time.
+//! Notes that nothing can lose: errors and kills at every system call, many writers, editors that save at the same time,
+//! branches that are merged.
 //!
-//! The gate runs small counts; `cargo xtask soak notes` raises them through the environment.
+//! The gate runs small counts; `cargo xtask soak notes` and `soak merge` raise them through the environment.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod editor;
 mod every_call;
 mod kills;
+mod merges;
 mod setup;
 mod shelves;
 mod writers;

@@ -36,7 +36,7 @@ pub(super) fn compare(known: Vec<KnownNote>, document: &Document<'_>, head: Head
             (Some(found), Presence::Present) if found != note => record(NoteAction::Changed, found),
             (Some(_), Presence::Present) | (None, Presence::Gone) => {}
             // It still stands, in a part that is not read, which is said elsewhere.
-            (None, Presence::Present) if lookup.mentions(&note.id) => {}
+            (None, Presence::Present) if lookup.stands_unread(&note.id) => {}
             (None, Presence::Present) => match head {
                 Head::Same => record(NoteAction::Vanished, note),
                 Head::Moved => record(NoteAction::CheckedOut, note),

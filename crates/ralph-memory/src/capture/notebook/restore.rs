@@ -139,7 +139,7 @@ impl Notebook<'_> {
 
     /// Refuses to bring a note back that still stands in a part of the file that is not read.
     fn refuse_unread(&self, file: &Lookup<'_, '_>, note: &Note) -> Result<(), NotebookError> {
-        if file.mentions(&note.id) {
+        if file.stands_unread(&note.id) {
             return Err(self.nothing_to_restore(format!(
                 "{} still stands in the file, where it is not read; `{} validate` says where",
                 note.id,

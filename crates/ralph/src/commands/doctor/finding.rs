@@ -9,9 +9,11 @@ use ralph_notes::LockedFile;
 use ralph_store::{Store, Wait};
 use serde::Serialize;
 
+use crate::commands::init::added_lines::add_missing;
 use crate::commands::init::ignore_lines;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::merge_setup::{ATTRIBUTES, MergeSetup, Registered};
 use crate::paths::Spelling;
 
 /// How bad it is.
@@ -137,6 +139,8 @@ impl Report {
 pub(super) enum Fix {
     /// Add the ignore lines of `init` that are missing.
     IgnoreLines,
+    /// Have git merge notes entry by entry, where nobody has set anything else.
+    MergeDriver,
     /// Throw the index away and make it anew from the files.
     RemakeIndex,
     /// Bring the database up to date.
@@ -154,6 +158,7 @@ impl Fix {
                 let lines = count(added, "line", "lines");
                 Ok(format!("added {lines} to {}", ignore_lines::FILE))
             }
+            Self::MergeDriver => set_up_merges(context),
             Self::RemakeIndex => {
                 Catalogue::remake(&context.catalogue(Spelling::Own))?;
                 Ok("made the index anew".to_owned())
@@ -165,6 +170,22 @@ impl Fix {
             Self::ClearLeftovers(file) => clear_leftovers(context, file),
         }
     }
+}
+
+/// Adds the attributes that are missing, and the command where there is none.
+fn set_up_merges(context: &Context<'_>) -> Result<String, CommandError> {
+    let mut done = Vec::new();
+    if let Some(setup) = MergeSetup::look(context).map_err(CommandError::new)? {
+        let missing = setup.missing_lines();
+        if !missing.is_empty() {
+            let added = add_missing(context, &setup.attributes_file(), &missing)?;
+            done.push(format!("added {} to {ATTRIBUTES}", count(added, "line", "lines")));
+        }
+        if setup.register().map_err(CommandError::new)? != Registered::AsItWas {
+            done.push("set merge.ralph.driver in git's configuration".to_owned());
+        }
+    }
+    Ok(done.join(", "))
 }
 
 /// Whoever takes the lock of a file tells what a killed holder left, and clears it away or keeps it.

@@ -1,13 +1,13 @@
 //! What git keeps and must not, and what it must and does not.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::Stdio;
 
 use ignore::gitignore::GitignoreBuilder;
 
 use super::Patient;
 use super::finding::{Finding, Fix, Report};
+use crate::ask_git::ask_git;
+use crate::commands::init::added_lines::missing_lines;
 use crate::commands::init::ignore_lines;
 use crate::error::CommandError;
 use crate::paths::{self, Spelling};
@@ -44,8 +44,9 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         .and_then(|()| unignored(patient, report))
         .and_then(|()| tracked(patient, report));
     if let Err(reason) = looked {
-        let finding = Finding::note(format!("git could not be asked: {reason}"));
-        report.add(finding.mend("what git keeps and ignores was not looked at"));
+        report.add(Finding::note(format!(
+            "what git keeps and ignores was not looked at: {reason}"
+        )));
     } else if report.findings.len() == before {
         report.ok("git keeps the notes, and nothing that it must not");
     }
@@ -69,7 +70,7 @@ fn hidden_notes(patient: &Patient<'_>, report: &mut Report) -> Result<(), String
             continue;
         }
         // What git has already is not hidden by a line.
-        let answer = ask(root, &["check-ignore", "-v", "-z", "--stdin"], inside)?;
+        let answer = ask_git(root, &["check-ignore", "-v", "-z", "--stdin"], inside)?.unwrap_or_default();
         for line in ignored(&answer) {
             let finding = Finding::warning(format!("the line {:?} keeps {what} out of git", line.pattern));
             let remedy = format!("take it out, or add `!{inside}` below it; they are meant to be in git");
@@ -96,14 +97,14 @@ fn unignored(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
         return Ok(());
     }
     let arguments = ["check-ignore", "-v", "-z", "--no-index", "--stdin"];
-    let answer = ask(root, &arguments, &names.join("\0"))?;
+    let answer = ask_git(root, &arguments, &names.join("\0"))?.unwrap_or_default();
     let ignored: Vec<&str> = ignored(&answer).map(|line| line.name).collect();
     let open = lines
         .iter()
         .zip(&names)
         .filter(|(_, name)| !ignored.contains(&name.as_str()));
     let text = std::fs::read(root.join(ignore_lines::FILE)).unwrap_or_default();
-    let missing = ignore_lines::missing_lines(&text, &wanted);
+    let missing = missing_lines(&text, &wanted);
     let (to_add, taken_back): (Vec<&String>, Vec<&String>) =
         open.map(|(line, _)| *line).partition(|line| missing.contains(line));
     if !to_add.is_empty() {
@@ -139,7 +140,7 @@ fn tracked(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
     let rules = builder.build().map_err(|error| error.to_string())?;
     let mut arguments = vec!["--literal-pathspecs", "ls-files", "-z", "--cached", "--"];
     arguments.extend(places.iter().map(String::as_str));
-    let answer = ask(root, &arguments, "")?;
+    let answer = ask_git(root, &arguments, "")?.unwrap_or_default();
     let kept: Vec<&str> = answer
         .split_terminator('\0')
         .filter(|name| rules.matched_path_or_any_parents(name, false).is_ignore())
@@ -203,36 +204,4 @@ fn ignored(answer: &str) -> impl Iterator<Item = IgnoreLine<'_>> {
         })
         .collect();
     lines.into_iter().filter(|line| !line.pattern.starts_with('!'))
-}
-
-/// What git answers in a folder to a short input; nothing when it ends with 1, which means that there is nothing to say.
-fn ask(folder: &Path, arguments: &[&str], input: &str) -> Result<String, String> {
-    let mut command = ralph_process::command("git");
-    command.args(["-c", "core.fsmonitor=false", "-C"]);
-    command.arg(folder).args(arguments).env("GIT_OPTIONAL_LOCKS", "0");
-    // Set in hooks, they would point git at another repository than that of the folder.
-    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
-        command.env_remove(variable);
-    }
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let answered = command.spawn().and_then(|mut git| {
-        if let Some(mut stdin) = git.stdin.take() {
-            // One that ends before it has read everything says why.
-            drop(stdin.write_all(input.as_bytes()));
-        }
-        git.wait_with_output()
-    });
-    let output = answered.map_err(|error| format!("it could not be started: {error}"))?;
-    match output.status.code() {
-        Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Some(1) => Ok(String::new()),
-        _ => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let first = said.lines().next().unwrap_or_default();
-            Err(format!("it ended with {}: {first}", output.status))
-        }
-    }
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use ignore::gitignore::GitignoreBuilder;
 use ralph_model::{Shelf, count};
-use ralph_notes::{LockedFile, Patches, UpdateError};
 
+use super::added_lines::add_missing;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::{self, Spelling};
@@ -40,52 +40,7 @@ pub(crate) fn wanted(context: &Context<'_>) -> Vec<String> {
 pub(crate) fn add_missing_lines(context: &Context<'_>) -> Result<usize, CommandError> {
     let wanted = wanted(context);
     let path = context.project.root.join(FILE);
-    let mut locked = LockedFile::lock(&path, &context.patience())?;
-    let mut added = 0;
-    let updated = locked.update(b"", |bytes| {
-        let missing = missing_lines(bytes, &wanted);
-        added = missing.len();
-        let mut patches = Patches::none();
-        if !missing.is_empty() {
-            patches.insert(bytes.len(), appended(bytes, &missing));
-        }
-        Ok::<Patches, CommandError>(patches)
-    });
-    locked.unlock_without_trace()?;
-    match updated {
-        Ok(_) => {}
-        Err(UpdateError::File(error)) => return Err(error.into()),
-        Err(UpdateError::Edit(error)) => return Err(error),
-    }
-    Ok(added)
-}
-
-pub(crate) fn missing_lines<'a>(bytes: &[u8], wanted: &'a [String]) -> Vec<&'a String> {
-    let text = String::from_utf8_lossy(bytes);
-    let present: Vec<&str> = text.lines().map(|line| line.trim().trim_start_matches('/')).collect();
-    wanted.iter().filter(|line| !present.contains(&line.as_str())).collect()
-}
-
-fn appended(bytes: &[u8], lines: &[&String]) -> Vec<u8> {
-    let eol = if bytes.windows(2).any(|pair| pair == b"\r\n") {
-        "\r\n"
-    } else {
-        "\n"
-    };
-    let mut text = String::new();
-    if !bytes.is_empty() && !bytes.ends_with(b"\n") {
-        text.push_str(eol);
-    }
-    if !bytes.is_empty() {
-        text.push_str(eol);
-    }
-    text.push_str("# ralph");
-    text.push_str(eol);
-    for line in lines {
-        text.push_str(line);
-        text.push_str(eol);
-    }
-    text.into_bytes()
+    add_missing(context, &path, &wanted)
 }
 
 /// Warns of ignore lines that hide what should be in git: notes that are not committed are not shared and not merged.
@@ -124,19 +79,5 @@ fn hiding_line(top: &Path, root: &Path, path: &Path) -> Option<(std::path::PathB
     match rules.matched_path_or_any_parents(path.strip_prefix(top).ok()?, false) {
         ignore::Match::Ignore(glob) => Some((glob.from()?.to_owned(), glob.original().to_owned())),
         ignore::Match::None | ignore::Match::Whitelist(_) => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_missing_lines_are_added_with_the_line_break_of_the_file() {
-        let wanted = ["a".to_owned(), "b".to_owned()];
-        assert_eq!(missing_lines(b"x\n/a\n", &wanted), [&wanted[1]]);
-        assert_eq!(appended(b"x", &[&wanted[1]]), b"\n\n# ralph\nb\n");
-        assert_eq!(appended(b"x\r\n", &[&wanted[1]]), b"\r\n# ralph\r\nb\r\n");
-        assert_eq!(appended(b"", &[&wanted[1]]), b"# ralph\nb\n");
     }
 }

@@ -1,0 +1,73 @@
+//! Lines that `init` adds to a file of the person's: only those that are missing, in one block, with its line breaks.
+
+use std::path::Path;
+
+use ralph_notes::{LockedFile, Patches, UpdateError};
+
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Adds the lines that are missing from a file, and says how many.
+pub(crate) fn add_missing(context: &Context<'_>, path: &Path, wanted: &[String]) -> Result<usize, CommandError> {
+    let mut locked = LockedFile::lock(path, &context.patience())?;
+    let mut added = 0;
+    let updated = locked.update(b"", |bytes| {
+        let missing = missing_lines(bytes, wanted);
+        added = missing.len();
+        let mut patches = Patches::none();
+        if !missing.is_empty() {
+            patches.insert(bytes.len(), appended(bytes, &missing));
+        }
+        Ok::<Patches, CommandError>(patches)
+    });
+    locked.unlock_without_trace()?;
+    match updated {
+        Ok(_) => Ok(added),
+        Err(UpdateError::File(error)) => Err(error.into()),
+        Err(UpdateError::Edit(error)) => Err(error),
+    }
+}
+
+/// The lines that a file does not have.
+pub(crate) fn missing_lines<'a>(bytes: &[u8], wanted: &'a [String]) -> Vec<&'a String> {
+    let text = String::from_utf8_lossy(bytes);
+    let bare = |line: &str| line.trim().trim_start_matches('/').to_owned();
+    let present: Vec<String> = text.lines().map(bare).collect();
+    wanted.iter().filter(|line| !present.contains(&bare(line))).collect()
+}
+
+fn appended(bytes: &[u8], lines: &[&String]) -> Vec<u8> {
+    let eol = if bytes.windows(2).any(|pair| pair == b"\r\n") {
+        "\r\n"
+    } else {
+        "\n"
+    };
+    let mut text = String::new();
+    if !bytes.is_empty() && !bytes.ends_with(b"\n") {
+        text.push_str(eol);
+    }
+    if !bytes.is_empty() {
+        text.push_str(eol);
+    }
+    text.push_str("# ralph");
+    text.push_str(eol);
+    for line in lines {
+        text.push_str(line);
+        text.push_str(eol);
+    }
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_missing_lines_are_added_with_the_line_break_of_the_file() {
+        let wanted = ["a".to_owned(), "b".to_owned(), "/c".to_owned()];
+        assert_eq!(missing_lines(b"x\n/a\nc\n", &wanted), [&wanted[1]]);
+        assert_eq!(appended(b"x", &[&wanted[1]]), b"\n\n# ralph\nb\n");
+        assert_eq!(appended(b"x\r\n", &[&wanted[1]]), b"\r\n# ralph\r\nb\r\n");
+        assert_eq!(appended(b"", &[&wanted[1]]), b"# ralph\nb\n");
+    }
+}

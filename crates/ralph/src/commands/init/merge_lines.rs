@@ -1,0 +1,52 @@
+//! Tells git to merge notes through ralph: attributes for the files, and the command in the repository's configuration.
+
+use ralph_model::count;
+
+use super::added_lines::add_missing;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::merge_setup::{ATTRIBUTES, DRIVER, MergeSetup, Registered};
+
+/// Adds what is missing, and says what it did. What somebody else set stays and is reported.
+pub(super) fn register(context: &Context<'_>) -> Result<Vec<String>, CommandError> {
+    let mut done = Vec::new();
+    let setup = match MergeSetup::look(context) {
+        Ok(Some(setup)) => setup,
+        Ok(None) => return Ok(done),
+        Err(reason) => {
+            report_failure(context, &reason);
+            return Ok(done);
+        }
+    };
+    if setup.is_complete() {
+        return Ok(done);
+    }
+    let lines = setup.missing_lines();
+    if !lines.is_empty() {
+        let added = add_missing(context, &setup.attributes_file(), &lines)?;
+        done.push(format!("added {} to {ATTRIBUTES}", count(added, "line", "lines")));
+    }
+    for other in setup.other_attributes() {
+        context.ui.warning(&format!(
+            "git's attributes say `{other}`; only merge=ralph merges notes entry by entry."
+        ));
+    }
+    if let Some(other) = setup.other_driver() {
+        context.ui.warning(&format!(
+            "git's configuration has {other:?} as merge.ralph.driver, which stays; ralph's own is {DRIVER:?}."
+        ));
+    }
+    match setup.register() {
+        Ok(Registered::Anew) => done.push("set merge.ralph.driver in git's configuration".to_owned()),
+        Ok(Registered::Updated) => done.push("updated merge.ralph.driver in git's configuration".to_owned()),
+        Ok(Registered::AsItWas) => {}
+        Err(reason) => report_failure(context, &reason),
+    }
+    Ok(done)
+}
+
+fn report_failure(context: &Context<'_>, reason: &str) {
+    context
+        .ui
+        .warning(&format!("git was not told to merge notes through ralph: {reason}."));
+}

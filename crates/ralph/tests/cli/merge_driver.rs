@@ -1,0 +1,206 @@
+//! `ralph merge-driver`, called as git calls it and by git itself.
+
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+use ralph_testkit::{Finished, TestEnv};
+
+use crate::{MEMORIES, SAMPLE, env, names};
+
+/// Writes the three files as git does and calls the driver.
+fn drive(env: &TestEnv, [base, ours, theirs]: [&str; 3], path: &str) -> Finished {
+    for (name, text) in [(".merge_base", base), (".merge_ours", ours), (".merge_theirs", theirs)] {
+        env.write(name, text);
+    }
+    env.ralph(["merge-driver", ".merge_base", ".merge_ours", ".merge_theirs", path])
+        .run()
+}
+
+fn appended(text: &str, id: &str, content: &str) -> String {
+    format!("{text}\n### {id}\n> {content}\n")
+}
+
+#[test]
+fn the_result_replaces_ours_and_nothing_else_is_touched() {
+    let env = env();
+    let ours = appended(SAMPLE, "mem-1737400000-aaaa", "ours");
+    let theirs = appended(SAMPLE, "mem-1737400000-bbbb", "theirs");
+    let done = drive(&env, [SAMPLE, &ours, &theirs], MEMORIES);
+    assert_snapshot!(done, @"exit 0");
+    assert_eq!(
+        env.read(".merge_ours"),
+        appended(&ours, "mem-1737400000-bbbb", "theirs")
+    );
+    assert_eq!(
+        names(&env),
+        [".merge_base", ".merge_ours", ".merge_theirs"],
+        "no lock, no log"
+    );
+}
+
+#[test]
+fn both_versions_of_an_entry_are_kept_and_named() {
+    let env = env();
+    let ours = SAMPLE.replace("one file, no server", "ours");
+    let theirs = SAMPLE.replace("one file, no server", "theirs");
+    let done = drive(&env, [SAMPLE, &ours, &theirs], MEMORIES);
+    assert_snapshot!(done, @"
+    exit 0
+    --- stderr
+    Warning: mem-1700000000-c3d4 was changed on both sides; the other version is kept as mem-1700000000-534c.
+    ");
+    env.write(MEMORIES, env.read(".merge_ours"));
+    assert_snapshot!(env.ralph(["memory", "validate"]).run(), @"
+    exit 1
+    --- stdout
+    .agent/memories.md:18: mem-1700000000-534c and mem-1700000000-c3d4 say different things since a merge; delete one, or supersede it
+    ");
+    assert_snapshot!(env.ralph(["memory", "show", "mem-1700000000-534c"]).run(), @"
+    exit 0
+    --- stdout
+    mem-1700000000-534c  decision, 2023-11-14
+    tags  storage, database
+    conflicts  mem-1700000000-c3d4
+
+    Chose SQLite for events: theirs
+    --- stderr
+    Warning: .agent/memories.md:18: mem-1700000000-534c and mem-1700000000-c3d4 say different things since a merge; delete one, or supersede it.
+    ");
+    let superseded = "mem-1700000000-c3d4";
+    env.ok([
+        "memory",
+        "add",
+        "Chose SQLite, for all of it",
+        "--supersedes",
+        superseded,
+    ]);
+    assert_eq!(env.ralph(["memory", "validate"]).run().code, Some(0));
+}
+
+#[test]
+fn a_conflict_is_told_again_when_one_of_the_two_is_back() {
+    let env = env();
+    let copy = "\n### mem-1-aaaa\n> theirs\n<!-- ralph: conflicts=mem-1-0000 -->\n";
+    env.write(MEMORIES, format!("## Fixes\n\n### mem-1-0000\n> ours\n{copy}"));
+    let is_told = || {
+        let listed = env.ralph(["memory", "list"]).run().stderr;
+        listed.contains("mem-1-aaaa and mem-1-0000 say different things")
+    };
+    // The index is made by the first question, and follows what comes after.
+    assert!(is_told());
+    for id in ["mem-1-0000", "mem-1-aaaa"] {
+        env.ok(["memory", "delete", id]);
+        assert!(!is_told(), "{id} is gone");
+        env.ok(["memory", "restore", id]);
+        assert!(is_told(), "{id} is back");
+    }
+    let better = env.ok([
+        "memory",
+        "add",
+        "both",
+        "--supersedes",
+        "mem-1-0000",
+        "--format",
+        "quiet",
+    ]);
+    assert!(!is_told(), "one of the two is replaced");
+    env.ok(["memory", "delete", better.trim_end()]);
+    assert!(is_told(), "and is no longer");
+}
+
+#[test]
+fn a_conflict_in_prose_is_told_by_the_exit_code() {
+    let env = env();
+    let ours = SAMPLE.replace("this file is ours", "ours");
+    let theirs = appended(
+        &SAMPLE.replace("this file is ours", "theirs"),
+        "mem-1737400000-bbbb",
+        "new",
+    );
+    assert_snapshot!(drive(&env, [SAMPLE, &ours, &theirs], MEMORIES), @"exit 97");
+    let text = env.read(".merge_ours");
+    assert!(text.contains("<<<<<<< ours\nRead me first: ours.\n=======\n"), "{text}");
+    assert!(text.ends_with("### mem-1737400000-bbbb\n> new\n"), "{text}");
+}
+
+#[test]
+fn what_goes_wrong_leaves_ours_alone_and_makes_git_stop() {
+    let env = env();
+    env.write("ours.md", "ours\n");
+    let failed = env
+        .ralph(["merge-driver", "no-base.md", "ours.md", "ours.md", MEMORIES])
+        .run();
+    assert_snapshot!(failed, @"
+    exit 129
+    --- stderr
+    Error: there is no file no-base.md
+    ");
+    assert_eq!(env.read("ours.md"), "ours\n");
+    // Nobody may write there.
+    let [base, ours, theirs] = [
+        SAMPLE,
+        &appended(SAMPLE, "mem-1-aaaa", "a"),
+        &appended(SAMPLE, "mem-1-bbbb", "b"),
+    ];
+    for (name, text) in [("in/base", base), ("in/ours", ours), ("in/theirs", theirs)] {
+        env.write(name, text);
+    }
+    let mode = |mode| std::fs::set_permissions(env.path("in"), std::fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o555);
+    let failed = env
+        .ralph_as_plain_user(["merge-driver", "in/base", "in/ours", "in/theirs", MEMORIES])
+        .run();
+    mode(0o755);
+    assert_eq!(failed.code, Some(129), "{failed}");
+    assert!(failed.stderr.starts_with("Error: cannot write in/ours: "), "{failed}");
+    assert_eq!(env.read("in/ours"), ours);
+}
+
+#[test]
+fn the_shelf_is_told_by_configuration_name_or_content() {
+    let empty = "# Guardrails\n\n## Fixes\n";
+    let [ours, theirs] = ["fix-1-aaaa", "fix-1-bbbb"].map(|id| appended(empty, id, id));
+    for (config, path) in [
+        ("", "sub/.agent/guardrails.md"),
+        ("[guardrails]\npath = \"rules.md\"\n", "rules.md"),
+        ("", "odd.md"),
+        ("<<<<<<< HEAD\nnot to be read\n", ".agent/guardrails.md"),
+    ] {
+        let env = env();
+        env.write(".ralph.toml", config);
+        let done = drive(&env, [empty, &ours, &theirs], path);
+        assert_eq!((done.code, done.stderr.as_str()), (Some(0), ""), "{path}");
+        assert_eq!(
+            env.read(".merge_ours"),
+            appended(&ours, "fix-1-bbbb", "fix-1-bbbb"),
+            "{path}"
+        );
+    }
+}
+
+#[test]
+fn git_merges_through_it_and_the_log_adopts_what_came_in() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.ok(["init"]);
+    // Git finds no `ralph` in the tests' PATH.
+    let driver = format!("{} merge-driver %O %A %B %P", env!("CARGO_BIN_EXE_ralph"));
+    env.git(["config", "merge.ralph.driver", &driver]);
+    let commit = |message: &str| {
+        env.git(["add", "--all"]);
+        env.git(["commit", "--quiet", "--message", message]);
+    };
+    commit("empty");
+    env.git(["checkout", "--quiet", "-b", "other"]);
+    env.ok(["memory", "add", "of the other branch"]);
+    commit("theirs");
+    env.git(["checkout", "--quiet", "main"]);
+    env.ok(["memory", "add", "of this branch"]);
+    commit("ours");
+    env.git(["merge", "--quiet", "--no-edit", "other"]);
+    let listed = env.ralph(["memory", "list", "--json"]).run();
+    assert_eq!((listed.code, listed.stderr.as_str()), (Some(0), ""));
+    assert!(listed.stdout.contains("of this branch") && listed.stdout.contains("of the other branch"));
+    assert_eq!(env.git(["status", "--porcelain"]), "");
+    assert_eq!(env.ralph(["memory", "validate"]).run().code, Some(0));
+}

@@ -1,0 +1,194 @@
+//! How `ralph init` has git merge notes through ralph.
+
+use insta::assert_snapshot;
+use ralph_testkit::{Finished, TestEnv};
+
+use crate::{MEMORIES, SAMPLE, env};
+
+/// What an earlier version registered.
+const OUTDATED: &str = "ralph merge-driver %O %A %B %P";
+const DRIVER: &str = "ralph merge-driver %O %A %B %P; ended=$?; \
+                      case $ended in 0|97|129|1[3-9]?|2??) exit $ended;; esac; \
+                      git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B\n";
+/// Prose of [`SAMPLE`] as one side has it.
+const PROSE: &str = "this file is ours";
+
+#[test]
+fn attributes_and_configuration_are_set_once() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.write(".gitattributes", "*.png binary");
+    env.ok(["init"]);
+    assert_snapshot!(env.read(".gitattributes"), @"
+    *.png binary
+
+    # ralph
+    .agent/memories.md merge=ralph
+    .agent/guardrails.md merge=ralph
+    ");
+    assert_eq!(env.git(["config", "--local", "merge.ralph.driver"]), DRIVER);
+    assert_eq!(
+        env.git(["config", "--local", "merge.ralph.name"]),
+        "notes, entry by entry\n"
+    );
+    let again = env.ok(["init"]);
+    assert_eq!(again, "Everything is in place.\n");
+}
+
+#[test]
+fn the_command_of_an_earlier_version_is_updated() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.ok(["init"]);
+    env.git(["config", "merge.ralph.driver", OUTDATED]);
+    let done = env.ralph(["init"]).run();
+    assert_eq!(done.stdout, "updated merge.ralph.driver in git's configuration\n");
+    assert!(!done.stderr.contains("Warning"), "{done}");
+    assert_eq!(env.git(["config", "--local", "merge.ralph.driver"]), DRIVER);
+    assert_eq!(env.ok(["init"]), "Everything is in place.\n");
+}
+
+/// Two branches that changed the same prose and added a note each are merged by a git that finds nothing but itself and
+/// what the script makes in `$BIN`.
+fn merged_with(env: &TestEnv, make_ralph: &str) -> Finished {
+    env.git(["init", "--quiet"]);
+    env.ok(["init"]);
+    let side = |name: &str| {
+        let entry = format!("\n### mem-1737400000-{name}\n> of {name}\n");
+        env.write(MEMORIES, SAMPLE.replace(PROSE, name) + &entry);
+        env.git(["commit", "--quiet", "--all", "--message", name]);
+    };
+    env.write(MEMORIES, SAMPLE);
+    env.git(["add", "--all"]);
+    env.git(["commit", "--quiet", "--message", "base"]);
+    env.git(["checkout", "--quiet", "-b", "other"]);
+    side("bbbb");
+    env.git(["checkout", "--quiet", "main"]);
+    side("aaaa");
+    let script = format!(
+        "mkdir $BIN && ln -s \"$(command -v git)\" $BIN/git && {make_ralph} || exit 99
+         git config user.name t && git config user.email t@example.com
+         PATH=$BIN git merge --no-edit other"
+    );
+    env.sh(&script).env("BIN", env.beside("bin")).run()
+}
+
+fn a_ralph_that(does: &str) -> String {
+    format!("printf '#!/bin/sh\\n%s\\n' '{does}' > $BIN/ralph && chmod +x $BIN/ralph")
+}
+
+#[test]
+fn fault_16_where_git_finds_no_ralph_it_merges_the_text_and_leaves_markers() {
+    for make_ralph in [
+        "true",
+        // Others of that name, and a version that does not know the command.
+        &a_ralph_that("exit 1"),
+        &a_ralph_that("exit 2"),
+        &a_ralph_that("exit 127"),
+    ] {
+        let env = env();
+        let done = merged_with(&env, make_ralph);
+        assert_eq!(done.code, Some(1), "{make_ralph}: {done}");
+        assert!(done.stdout.contains("CONFLICT (content)"), "{make_ralph}: {done}");
+        assert_eq!(env.git(["status", "--porcelain"]), "UU .agent/memories.md\n");
+        let text = env.read(MEMORIES);
+        let [prose, entries] = [
+            "<<<<<<< ours\nRead me first: aaaa.\n=======\nRead me first: bbbb.\n>>>>>>> theirs\n",
+            "<<<<<<< ours\n### mem-1737400000-aaaa\n> of aaaa\n=======\n### mem-1737400000-bbbb\n> of bbbb\n>>>>>>> theirs\n",
+        ];
+        assert!(text.contains(prose) && text.contains(entries), "{make_ralph}: {text}");
+    }
+}
+
+#[test]
+fn the_registered_command_leaves_the_markers_of_ralph_alone() {
+    let env = env();
+    let done = merged_with(&env, "ln -s $RALPH $BIN/ralph");
+    assert_eq!(done.code, Some(1), "{done}");
+    let text = env.read(MEMORIES);
+    assert!(text.contains("<<<<<<< ours\nRead me first: aaaa.\n=======\n"), "{text}");
+    assert_eq!(text.matches("<<<<<<<").count(), 1, "{text}");
+    assert!(
+        text.contains("> of aaaa\n\n### mem-1737400000-bbbb\n> of bbbb\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_ralph_that_dies_makes_git_stop() {
+    for death in ["exit 129", "kill -9 $$"] {
+        let env = env();
+        let done = merged_with(&env, &a_ralph_that(death));
+        assert!(done.code > Some(1), "{death}: {done}");
+        assert_eq!(env.git(["log", "--format=%s", "-1"]), "aaaa\n", "nothing was committed");
+        assert!(!env.path(".git/MERGE_HEAD").exists(), "nor is there anything to commit");
+    }
+}
+
+#[test]
+fn a_linked_worktree_shares_the_configuration() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.git(["commit", "--quiet", "--allow-empty", "--message", "first"]);
+    env.git(["worktree", "add", "--quiet", "--detach", "../linked"]);
+    let done = env.ralph(["init"]).folder(&env.beside("linked")).run();
+    assert!(done.stdout.contains("set merge.ralph.driver"), "{done}");
+    assert_eq!(env.git(["config", "--local", "merge.ralph.driver"]), DRIVER);
+    assert!(env.beside("linked").join(".gitattributes").exists());
+    let done = env.ok(["init"]);
+    assert!(
+        done.contains("added 2 lines to .gitattributes") && !done.contains("driver"),
+        "{done}"
+    );
+}
+
+#[test]
+fn a_project_below_the_top_gets_its_lines_at_the_top() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.write("a part/.ralph.toml", "[memories]\npath = \"notes.md\"\n");
+    let done = env.ralph(["init"]).folder(&env.path("a part")).run();
+    assert_eq!((done.code, done.stderr.contains("Warning")), (Some(0), false), "{done}");
+    assert_snapshot!(env.read(".gitattributes"), @r#"
+    # ralph
+    "a part/notes.md" merge=ralph
+    "a part/.agent/guardrails.md" merge=ralph
+    "#);
+    let told = env.git(["check-attr", "merge", "--", "a part/notes.md", "notes.md"]);
+    assert_eq!(told, "a part/notes.md: merge: ralph\nnotes.md: merge: unspecified\n");
+}
+
+#[test]
+fn what_somebody_else_set_stays_and_is_reported() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.git(["config", "merge.ralph.driver", "my-own %A"]);
+    env.write(".gitattributes", "*.md merge=union\n.agent/guardrails.md merge=ralph\n");
+    let done = env.ralph(["init"]).run();
+    assert_snapshot!(done.stderr, @r#"
+    Warning: git's attributes say `.agent/memories.md merge=union`; only merge=ralph merges notes entry by entry.
+    Warning: git's configuration has "my-own %A" as merge.ralph.driver, which stays; ralph's own is "ralph merge-driver %O %A %B %P; ended=$?; case $ended in 0|97|129|1[3-9]?|2??) exit $ended;; esac; git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B".
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
+    "#);
+    assert_eq!(
+        env.read(".gitattributes"),
+        "*.md merge=union\n.agent/guardrails.md merge=ralph\n"
+    );
+    assert_eq!(env.git(["config", "merge.ralph.driver"]), "my-own %A\n");
+}
+
+#[test]
+fn without_git_nothing_happens() {
+    let env = env();
+    env.ok(["init"]);
+    assert!(!env.path(".gitattributes").exists());
+    // A repository, but no git to ask.
+    std::fs::create_dir(env.path(".git")).unwrap();
+    let done = env.ralph(["init"]).env("PATH", "/nowhere").run();
+    assert_eq!(done.code, Some(0));
+    assert!(
+        done.stderr
+            .starts_with("Warning: git was not told to merge notes through ralph: git could not be"),
+        "{done}"
+    );
+}
