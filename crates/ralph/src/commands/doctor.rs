@@ -186,23 +186,19 @@ fn show(ui: &Ui, findings: &[Finding]) -> Result<(), CommandError> {
             lines.push((Some(Style::Strong), check.to_owned()));
         }
         let (style, sign, word) = match (finding.fixed, finding.severity) {
-            (true, _) => (Some(Style::Added), "✓ mended:", "mended   "),
-            (false, Severity::Ok) => (None, "✓", "ok       "),
-            (false, Severity::Note) => (None, "·", "note     "),
-            (false, Severity::Warning) => (Some(Style::Warning), "!", "warning  "),
-            (false, Severity::Error) => (Some(Style::Error), "✗", "error    "),
+            (true, _) => (Some(Style::Added), "✓ mended: ", "mended   "),
+            (false, Severity::Ok) => (None, "✓ ", "ok       "),
+            (false, Severity::Note) => (None, "· ", "note     "),
+            (false, Severity::Warning) => (Some(Style::Warning), "! ", "warning  "),
+            (false, Severity::Error) => (Some(Style::Error), "✗ ", "error    "),
         };
-        let place = finding
-            .place
-            .as_deref()
-            .map(|place| format!("{place}: "))
-            .unwrap_or_default();
-        let mark = ui.sign_or_word(sign, word.trim_end());
-        let gap = " ".repeat(ui.sign_or_word("", word).len().saturating_sub(mark.len()).max(1));
-        lines.push((style, format!("  {mark}{gap}{place}{}", finding.problem)));
+        let place = finding.place.iter().map(|place| format!("{place}: "));
+        let place: String = place.collect();
+        let mark = ui.sign_or_word(sign, word);
+        lines.push((style, format!("  {mark}{place}{}", finding.problem)));
         if let Some(remedy) = &finding.remedy {
-            let gap = " ".repeat(ui.sign_or_word("  ", word).len());
-            lines.push((Some(Style::Faint), format!("  {gap}→ {remedy}")));
+            let below = ui.sign_or_word("  ", "         ");
+            lines.push((Some(Style::Faint), format!("  {below}→ {remedy}")));
         }
     }
     lines.push((None, String::new()));
