@@ -6,6 +6,17 @@ use crate::lines::{Fences, Line, heading, is_blank};
 use crate::render::{entry_text, extra_line, quoted, tags_line};
 use crate::{Document, Entry, Patches, Sign, Span};
 
+/// Where new notes go: at a place in the file, between the entries with these ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gap<'d> {
+    /// The place, in bytes.
+    pub at: usize,
+    /// The entry before; none at the beginning.
+    pub before: Option<&'d str>,
+    /// The entry after; none at the end.
+    pub after: Option<&'d str>,
+}
+
 impl Document<'_> {
     /// Adds notes at the end of their sections, in the order given; a missing section is created at the end.
     #[must_use]
@@ -99,16 +110,20 @@ impl Document<'_> {
         patches
     }
 
-    /// The ids of the entries between which new notes of a kind go; none where their section is missing.
+    /// Where new notes of a kind go; none where their section is missing.
     #[must_use]
-    pub fn neighbours_of_new(&self, kind: NoteKind) -> Option<(Option<&str>, Option<&str>)> {
+    pub fn gap_for(&self, kind: NoteKind) -> Option<Gap<'_>> {
         let kind = self.kind_here(kind);
         let section = self.sections.iter().find(|section| section.kind == Some(kind))?;
         let after = self
             .entries()
             .partition_point(|entry| entry.heading.start() < section.text_end);
         let id_at = |position: usize| self.entries().get(position).map(|entry| self.id(entry));
-        Some((after.checked_sub(1).and_then(id_at), id_at(after)))
+        Some(Gap {
+            at: section.text_end,
+            before: after.checked_sub(1).and_then(id_at),
+            after: id_at(after),
+        })
     }
 
     fn add_to(&self, patches: &mut Patches, notes: &[Note]) {

@@ -25,6 +25,7 @@ mod sys;
 mod write;
 
 pub use document::{Document, Entry};
+pub use edit::Gap;
 pub use file::{FileError, FileText, LockedFile, UpdateError, Updated, read_file, resolve};
 pub use lock::{Notice, Patience, lock_path, read_mark};
 pub use lookup::Lookup;

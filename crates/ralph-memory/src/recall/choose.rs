@@ -1,6 +1,8 @@
 //! What of the scored entries is shown, and in which order: near-duplicates once, of several on the same subject the
 //! newest first.
 
+use std::cmp::Reverse;
+
 use ralph_model::NoteOrSign;
 use ralph_store::index::{Age, Index, IndexError, Outline};
 
@@ -25,6 +27,41 @@ pub(super) struct Chosen {
     pub(super) score: Score,
 }
 
+/// How new an entry is among those of all shelves. Places say something within one file only: across files their numbers
+/// are an accident of the index's history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Newness<'o> {
+    created: &'o str,
+    second: i64,
+    shelf: Reverse<usize>,
+    place: i64,
+}
+
+/// What is chosen from, and how much of it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Choosing<'a> {
+    pub(super) index: &'a Index,
+    /// The terms of the question.
+    pub(super) terms: &'a Terms,
+    /// The numbers of the shelves' files, in the order of the question.
+    pub(super) sources: &'a [i64],
+    /// How many are shown at most.
+    pub(super) most: usize,
+}
+
+impl Choosing<'_> {
+    fn newness<'o>(&self, outline: &'o Outline) -> Newness<'o> {
+        let Age { created, second, place } = &outline.age;
+        let shelf = self.sources.iter().position(|source| *source == outline.source);
+        Newness {
+            created,
+            second: *second,
+            shelf: Reverse(shelf.unwrap_or(usize::MAX)),
+            place: *place,
+        }
+    }
+}
+
 /// An entry with what is compared of it.
 struct Compared {
     outline: Outline,
@@ -33,31 +70,24 @@ struct Compared {
     shared: Vec<u32>,
 }
 
-/// Chooses what is shown, at most so many.
-pub(super) fn choose(
-    index: &Index,
-    terms: &Terms,
-    mut scored: Vec<(Score, Outline)>,
-    most: usize,
-) -> Result<Vec<Chosen>, IndexError> {
+/// Chooses what is shown.
+pub(super) fn choose(choosing: &Choosing<'_>, mut scored: Vec<(Score, Outline)>) -> Result<Vec<Chosen>, IndexError> {
     scored.sort_by(|(one, entry), (other, better)| {
         let by_score = other.total().total_cmp(&one.total());
-        by_score
-            .then_with(|| better.age.cmp(&entry.age))
-            .then_with(|| entry.id.cmp(&better.id))
+        by_score.then_with(|| choosing.newness(better).cmp(&choosing.newness(entry)))
     });
-    scored.truncate(most.saturating_add(SPARE));
+    scored.truncate(choosing.most.saturating_add(SPARE));
     let compared = scored
         .into_iter()
-        .map(|(score, outline)| Compared::of(terms, score, outline))
+        .map(|(score, outline)| Compared::of(choosing.terms, score, outline))
         .collect();
-    let mut chosen = newest_of_a_subject_first(without_repetitions(index, compared)?);
-    chosen.truncate(most);
+    let mut chosen = newest_of_a_subject_first(choosing, without_repetitions(choosing, compared)?);
+    chosen.truncate(choosing.most);
     chosen
         .into_iter()
         .map(|compared| {
             Ok(Chosen {
-                item: index.item(compared.outline.number)?,
+                item: choosing.index.item(compared.outline.number)?,
                 source: compared.outline.source,
                 age: compared.outline.age,
                 score: compared.score,
@@ -95,19 +125,19 @@ impl Compared {
 }
 
 /// Of entries that say the same, the newest takes the best place that one of them has.
-fn without_repetitions(index: &Index, compared: Vec<Compared>) -> Result<Vec<Compared>, IndexError> {
+fn without_repetitions(choosing: &Choosing<'_>, compared: Vec<Compared>) -> Result<Vec<Compared>, IndexError> {
     let mut kept: Vec<Compared> = Vec::new();
     for entry in compared {
         let mut repeated = None;
         for (position, earlier) in kept.iter().enumerate() {
-            if entry.repeats(earlier) && says_the_same(index, &entry.outline, &earlier.outline)? {
+            if entry.repeats(earlier) && says_the_same(choosing.index, &entry.outline, &earlier.outline)? {
                 repeated = Some(position);
                 break;
             }
         }
         match repeated.and_then(|position| kept.get_mut(position)) {
             None => kept.push(entry),
-            Some(earlier) if entry.outline.age > earlier.outline.age => *earlier = entry,
+            Some(earlier) if choosing.newness(&entry.outline) > choosing.newness(&earlier.outline) => *earlier = entry,
             Some(_) => {}
         }
     }
@@ -130,7 +160,7 @@ fn facts(text: &str) -> (Vec<String>, usize) {
     (numbers.map(str::to_owned).collect(), negations)
 }
 
-fn newest_of_a_subject_first(entries: Vec<Compared>) -> Vec<Compared> {
+fn newest_of_a_subject_first(choosing: &Choosing<'_>, entries: Vec<Compared>) -> Vec<Compared> {
     let mut places: Vec<Option<Compared>> = entries.into_iter().map(Some).collect();
     for first in 0..places.len() {
         let Some(entry) = places.get(first).and_then(Option::as_ref) else {
@@ -143,8 +173,8 @@ fn newest_of_a_subject_first(entries: Vec<Compared>) -> Vec<Compared> {
                 .is_some_and(|other| *place == first || other.is_on_the_subject_of(entry))
         };
         let newest = (first..places.len()).filter(on_it).max_by_key(|place| {
-            let outline = places.get(*place).and_then(Option::as_ref).map(|entry| &entry.outline);
-            outline.map(|outline| outline.age.clone())
+            let entry = places.get(*place).and_then(Option::as_ref);
+            entry.map(|entry| choosing.newness(&entry.outline))
         });
         // The newest comes here, and those between move down by one.
         if let Some(stretch) = newest.and_then(|newest| places.get_mut(first..=newest)) {

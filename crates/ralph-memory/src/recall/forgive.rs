@@ -1,5 +1,7 @@
 //! Forgiving a typo: where a question finds nothing at all, its words are taken for the nearest ones that the notes hold.
 
+use std::collections::HashSet;
+
 use ralph_store::index::{Index, IndexError, KnownTerm, is_name};
 
 use super::question::Terms;
@@ -51,11 +53,11 @@ pub(super) fn forgive(index: &Index, terms: &mut Terms) -> Result<Vec<(String, S
     Ok(forgiven)
 }
 
+/// The words that were found, once each, in the order of the question.
 fn distinct(mended: Vec<(String, KnownTerm)>) -> Vec<KnownTerm> {
-    let mut terms: Vec<KnownTerm> = mended.into_iter().map(|(_, known)| known).collect();
-    terms.sort_by_key(|known| known.number);
-    terms.dedup_by_key(|known| known.number);
-    terms
+    let mut met = HashSet::new();
+    let terms = mended.into_iter().map(|(_, known)| known);
+    terms.filter(|known| met.insert(known.number)).collect()
 }
 
 /// How many slips of the pen turn one word into the other; `None` when they are too many. The beginning of a longer word

@@ -22,7 +22,7 @@ pub use wanted::{Wanted, first_day};
 
 use crate::catalogue::{Catalogue, source_name};
 use candidates::candidates;
-use choose::choose;
+use choose::{Choosing, choose};
 use question::Terms;
 
 /// What is asked.
@@ -107,16 +107,23 @@ fn ask(catalogue: &Catalogue, question: &Question<'_>, terms: &Terms) -> Result<
         .map(|outline| (score::score(terms, &totals, &outline), outline))
         .filter(|(score, _)| score.total() > 0.0)
         .collect();
-    let most = match question.reach {
-        Reach::Best(most) => most,
-        Reach::All => usize::MAX,
-    };
     let numbers = index.source_numbers()?;
+    let number = |shelf: &Shelf| numbers.get(source_name(*shelf)).copied();
+    let sources: Vec<i64> = question.shelves.iter().filter_map(number).collect();
     let shelf_of = |source: i64| {
-        let named = |shelf: &&Shelf| numbers.get(source_name(**shelf)) == Some(&source);
+        let named = |shelf: &&Shelf| number(shelf) == Some(source);
         question.shelves.iter().find(named).copied().unwrap_or(Shelf::Memories)
     };
-    let hits = choose(index, terms, scored, most)?
+    let choosing = Choosing {
+        index,
+        terms,
+        sources: &sources,
+        most: match question.reach {
+            Reach::Best(most) => most,
+            Reach::All => usize::MAX,
+        },
+    };
+    let hits = choose(&choosing, scored)?
         .into_iter()
         .map(|chosen| Hit {
             shelf: shelf_of(chosen.source),

@@ -1,10 +1,14 @@
 //! A project of files in a temporary folder, with its catalogue.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
+use ralph_memory::capture::{LogPlace, Notebook, Surroundings};
 use ralph_memory::catalogue::{Catalogue, CatalogueHome, CataloguePlace};
 use ralph_model::{Clock, Shelf};
+use ralph_notes::{FileError, Patience, create_folder};
+use ralph_store::NoteFile;
 
 /// A clock that stands still.
 #[derive(Debug)]
@@ -32,6 +36,58 @@ impl Files {
         }
     }
 
+    /// No files yet, and an index on disk. By this clock no time of a file can be trusted, so files are always read.
+    pub(crate) fn with_index() -> Self {
+        let mut files = Self::new();
+        files.clock = Fixed("2024-01-01T00:00:00Z".parse().unwrap());
+        std::fs::create_dir(files.folder.path().join("ralph")).unwrap();
+        files
+    }
+
+    /// The same with a clock by which the times of all files can be trusted.
+    pub(crate) fn trusting_times(mut self) -> Self {
+        self.clock = Self::new().clock;
+        self
+    }
+
+    /// The index.
+    pub(crate) fn index(&self) -> PathBuf {
+        self.folder.path().join("ralph/index.db")
+    }
+
+    /// The notes of a shelf with their log.
+    pub(crate) fn notebook(&self, shelf: Shelf) -> Notebook<'_> {
+        Notebook {
+            shelf,
+            path: self.path(shelf),
+            log: LogPlace {
+                database: self.folder.path().join("progress.db"),
+                file: NoteFile {
+                    worktree: String::new(),
+                    path: shelf.file_name().to_owned(),
+                },
+            },
+            catalogue: self.place(),
+            surroundings: self,
+            clock: &self.clock,
+            patience: Patience {
+                notice_after: Duration::from_secs(60),
+                limit: Duration::from_secs(60),
+                notice: &|_| {},
+            },
+        }
+    }
+
+    /// A catalogue that is made from the files as they are now, in memory.
+    pub(crate) fn from_scratch(&self) -> Catalogue {
+        let place = CataloguePlace {
+            database: self.folder.path().join("nowhere/index.db"),
+            home: &Nowhere,
+            ..self.place()
+        };
+        Catalogue::open(&place).unwrap()
+    }
+
     /// The file of a shelf.
     pub(crate) fn path(&self, shelf: Shelf) -> PathBuf {
         self.folder.path().join(shelf.file_name())
@@ -52,7 +108,7 @@ impl Files {
     /// Where the catalogue is.
     pub(crate) fn place(&self) -> CataloguePlace<'_> {
         CataloguePlace {
-            database: self.folder.path().join("ralph/index.db"),
+            database: self.index(),
             shelves: [Shelf::Memories, Shelf::Guardrails]
                 .map(|shelf| (shelf, self.path(shelf)))
                 .to_vec(),
@@ -70,5 +126,28 @@ impl Files {
 impl CatalogueHome for Files {
     fn prepare_index(&self) -> bool {
         self.folder.path().join("ralph").is_dir()
+    }
+}
+
+impl Surroundings for Files {
+    fn head(&self) -> Option<String> {
+        None
+    }
+
+    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
+        file.parent().map_or(Ok(()), create_folder)
+    }
+
+    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
+        create_folder(folder)
+    }
+}
+
+/// A project in which no index may be.
+struct Nowhere;
+
+impl CatalogueHome for Nowhere {
+    fn prepare_index(&self) -> bool {
+        false
     }
 }

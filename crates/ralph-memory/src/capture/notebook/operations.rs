@@ -1,13 +1,13 @@
 //! What can be done to notes: add, edit, delete, start anew. Whatever is written passes the gate here.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use ralph_model::{Entropy, Extra, Note, NoteId, NoteKind};
-use ralph_notes::{Document, Entry, Lookup, Patches, link_beside, resolve};
+use ralph_model::{Entropy, Extra, Note, NoteId};
+use ralph_notes::{Document, Entry, Gap, Lookup, Patches, link_beside, resolve};
 use ralph_store::NoteAction;
 use ralph_store::index::{Change, Neighbours};
 
@@ -195,26 +195,28 @@ pub(super) fn day_of(at: Timestamp) -> Date {
     at.to_zoned(TimeZone::UTC).date()
 }
 
-/// What new notes are to the index: each stands after the one before it of its kind.
+/// What new notes are to the index: in the order of the file, each after the one before it. Sections without an entry
+/// lie in the same gap, so it is the gap and not the kind that tells which one that is.
 fn added(document: &Document<'_>, notes: &[Note]) -> Option<Vec<Change>> {
-    let mut last_of_kind: HashMap<NoteKind, String> = HashMap::new();
-    notes
+    let mut standing = notes
         .iter()
-        .map(|note| {
-            let (before, after) = document.neighbours_of_new(note.kind)?;
-            let before = last_of_kind
-                .insert(note.kind, note.id.to_string())
-                .or(before.map(str::to_owned));
-            let between = Neighbours {
-                before,
-                after: after.map(str::to_owned),
-            };
-            Some(Change::Added {
-                note: note.clone(),
-                between,
-            })
-        })
-        .collect()
+        .map(|note| Some((document.gap_for(note.kind)?, note)))
+        .collect::<Option<Vec<(Gap<'_>, &Note)>>>()?;
+    standing.sort_by_key(|(gap, _)| gap.at);
+    let mut last: Option<(Gap<'_>, &Note)> = None;
+    let changes = standing.into_iter().map(|(gap, note)| {
+        let in_same_gap = last.filter(|(other, _)| (other.before, other.after) == (gap.before, gap.after));
+        let before = in_same_gap.map_or(gap.before, |(_, before)| Some(before.id.as_str()));
+        last = Some((gap, note));
+        Change::Added {
+            note: note.clone(),
+            between: Neighbours {
+                before: before.map(str::to_owned),
+                after: gap.after.map(str::to_owned),
+            },
+        }
+    });
+    Some(changes.collect())
 }
 
 /// Passes a draft through the gate.

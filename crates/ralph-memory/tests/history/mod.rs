@@ -1,0 +1,45 @@
+//! Any history of changes, through ralph and by hand, with the index kept all the way.
+
+mod operation;
+mod view;
+
+use proptest::prelude::*;
+
+use super::support::Files;
+use operation::{Operation, operation};
+use view::{Counts, View};
+
+fn cases() -> ProptestConfig {
+    // The soak raises the number of cases through proptest's own PROPTEST_CASES; every case is a history on disk.
+    let default = ProptestConfig::default();
+    ProptestConfig {
+        failure_persistence: None,
+        cases: (default.cases / 16).max(1),
+        ..default
+    }
+}
+
+fn check(operations: &[Operation]) {
+    let files = Files::with_index();
+    for (step, operation) in operations.iter().enumerate() {
+        operation.apply(&files);
+        let kept = View::of(&files.catalogue());
+        let made = View::of(&files.from_scratch());
+        let after = || format!("after step {step} of {operations:#?}");
+        for (kept, made) in kept.parts().zip(made.parts()) {
+            assert_eq!(kept, made, "{}", after());
+        }
+        assert_eq!(Counts::of(&files.index()), Counts::from_scratch(&files), "{}", after());
+    }
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn an_index_that_is_kept_answers_like_one_that_is_made_anew(
+        operations in prop::collection::vec(operation(), 1..24)
+    ) {
+        check(&operations);
+    }
+}
