@@ -62,6 +62,73 @@ fn a_superseded_note_is_never_shown() {
 }
 
 #[test]
+fn an_id_that_stands_twice_is_shown_twice_and_nothing_is_left_out() {
+    let twice = [
+        note(0, NoteKind::Fix, "docker daemon"),
+        note(0, NoteKind::Fix, "docker daemon"),
+    ];
+    for about in [None, Some("docker")] {
+        let primed = primed(&twice, about, 0, PrimeFormat::Markdown);
+        assert_eq!((primed.shown, primed.left_out), (2, 0), "{about:?}");
+    }
+}
+
+#[test]
+fn what_is_left_out_is_counted_also_where_not_all_notes_are_looked_at() {
+    let mut notes: Vec<Note> = (0..200)
+        .map(|number| note(number, NoteKind::ALL[number % 3], "a text of some length"))
+        .collect();
+    let first = notes[0].id.to_string();
+    notes[199].extra.set(Extra::SUPERSEDES, &first);
+    let bytes = Document::parse(Shelf::Memories, b"").add(&notes).apply(b"");
+    let files = Files::new();
+    let catalogue = files.write(Shelf::Memories, &bytes).catalogue();
+    let fixes = Wanted {
+        kinds: vec![NoteKind::Fix],
+        ..Wanted::default()
+    };
+    for (wanted, standing) in [(&Wanted::default(), 199), (&fixes, 66)] {
+        for about in [None, Some("text")] {
+            let occasion = Occasion {
+                shelf: Shelf::Memories,
+                wanted,
+                about,
+                budget: Budget::of(Tokens(150)),
+                format: PrimeFormat::Markdown,
+            };
+            let primed = prime(&catalogue, &occasion).unwrap();
+            assert!(primed.shown > 1 && primed.text.chars().count() <= 600, "{primed:?}");
+            assert_eq!(primed.shown + primed.left_out, standing, "{about:?}");
+            let said = format!("<!-- {} entries left out -->", primed.left_out);
+            assert!(primed.text.contains(&said), "{}", primed.text);
+        }
+    }
+}
+
+#[test]
+fn signs_stand_last_among_guardrails_and_count() {
+    let text =
+        "### Sign: Old\n- **Trigger**: t\n- **Instruction**: docker\n\n## Fixes\n\n### fix-1700000000-aaaa\n> new\n";
+    let files = Files::new();
+    let catalogue = files.write(Shelf::Guardrails, text.as_bytes()).catalogue();
+    for (about, tokens, shown) in [(None, 0, 2), (Some("docker"), 0, 2), (None, 30, 1)] {
+        let occasion = Occasion {
+            shelf: Shelf::Guardrails,
+            wanted: &Wanted::default(),
+            about,
+            budget: Budget::of(Tokens(tokens)),
+            format: PrimeFormat::Json,
+        };
+        let primed = prime(&catalogue, &occasion).unwrap();
+        assert_eq!((primed.shown, primed.left_out), (shown, 2 - shown), "{primed:?}");
+        let list: Vec<serde_json::Value> = serde_json::from_str(&primed.text).unwrap();
+        if shown == 2 {
+            assert_eq!(list[1]["memory_type"], "sign");
+        }
+    }
+}
+
+#[test]
 fn nothing_is_nothing() {
     assert_eq!(primed(&[], None, 100, PrimeFormat::Markdown).text, "");
     assert_eq!(primed(&[], None, 100, PrimeFormat::Json).text, "[]\n");

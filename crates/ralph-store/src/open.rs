@@ -207,12 +207,14 @@ pub(crate) fn index_in_memory() -> rusqlite::Result<Connection> {
     Connection::open_in_memory()
 }
 
-/// Whether a file is a database of another tool. One that is no database at all, or not there, is nobody's.
+/// Whether a file is a database of another tool. One that is no database at all, or not there, or shorter than the header
+/// of one, is nobody's.
 pub(crate) fn belongs_to_another_tool(path: &Path, ours: i32) -> io::Result<bool> {
     let Some(header) = read_header(path)? else {
         return Ok(false);
     };
-    Ok(header.starts_with(MAGIC) && header.get(68..72) != Some(&ours.to_be_bytes()))
+    let application = header.get(68..72);
+    Ok(header.starts_with(MAGIC) && application.is_some_and(|application| application != ours.to_be_bytes()))
 }
 
 /// What root makes in another user's project belongs to that user, who could not write to it else. SQLite does the same

@@ -168,7 +168,8 @@ impl<'a> Context<'a> {
     ) -> Result<T, CommandError> {
         let place = self.catalogue(Spelling::Own);
         let place = notebooks.first().map_or(&place, |notebook| &notebook.catalogue);
-        let (answer, states) = Catalogue::ask(place, |catalogue| {
+        let shelves: Vec<Shelf> = notebooks.iter().map(|notebook| notebook.shelf).collect();
+        let (answer, states) = Catalogue::ask(place, &shelves, |catalogue| {
             let states = notebooks
                 .iter()
                 .map(|notebook| catalogue.shelf(notebook.shelf).cloned());
@@ -189,7 +190,7 @@ impl<'a> Context<'a> {
         for (line, what) in &problems.named {
             self.ui.warning(&format!("{shown}:{line}: {what}."));
         }
-        let more = problems.total - problems.named.len();
+        let more = problems.total.saturating_sub(problems.named.len());
         if more > 0 {
             let more = count(more, "more problem", "more problems");
             let command = notebook.shelf.words().command;

@@ -4,8 +4,8 @@ use ralph_model::{Extra, FileStamp, Shelf};
 use ralph_notes::{Document, Patches};
 use ralph_store::index::{Change, Index, IndexError};
 
-use super::fresh::{digest_of_pieces, state_of};
-use super::{CataloguePlace, now_ns, source_name};
+use super::fresh::{digest_of_pieces, is_settled, state_of};
+use super::{CataloguePlace, fresh, now_ns, source_name};
 
 /// A change that was made to a shelf's file.
 pub(crate) struct Made<'a> {
@@ -38,8 +38,13 @@ fn try_follow(place: &CataloguePlace<'_>, made: &Made<'_>) -> Result<(), IndexEr
     let known = writer.source(name)?;
     let digest = digest_of_pieces(made.patches.pieces(made.before));
     // Lines of problems move with every change above them, so they are found anew; and so is what an entry that
-    // contradicts another one leads to.
-    let in_step = known.filter(|state| Some(state.stamp) == made.read && state.problems.is_empty());
+    // contradicts another one leads to. A stamp that was taken too soon after the file's last change may be that of
+    // another text.
+    let in_step = known.filter(|state| {
+        Some(state.stamp) == made.read
+            && state.problems.is_empty()
+            && (is_settled(&state.stamp, state.indexed_ns) || state.digest == fresh::digest(made.before))
+    });
     let changes = made.changes.filter(|changes| !changes.iter().any(names_a_conflict));
     if let (Some(mut state), Some(changes)) = (in_step, changes)
         && writer.follow(name, changes)?

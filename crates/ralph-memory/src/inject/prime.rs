@@ -86,22 +86,8 @@ pub fn prime(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Primed, I
         group: &headings,
         note: left_out_note(total, occasion.format).len(),
     };
-    let mut packed = pack(&items, &sizes, occasion.budget);
-    if total > choices.len() && packed.chosen.len() == choices.len() {
-        // There are more than were looked at, so the note that says so needs its room.
-        packed = pack_with_note(&items, &sizes, occasion.budget);
-    }
+    let packed = pack(&items, &sizes, occasion.budget);
     Ok(written(&choices, &packed, total, occasion))
-}
-
-/// Packs items as if one more stood behind them that never fits.
-fn pack_with_note(items: &[Item], sizes: &Sizes<'_>, budget: Budget) -> Packed {
-    let never = Item {
-        group: 0,
-        size: usize::MAX / 2,
-    };
-    let items: Vec<Item> = items.iter().copied().chain([never]).collect();
-    pack(&items, sizes, budget)
 }
 
 fn written(choices: &[Choice], packed: &Packed, total: usize, occasion: &Occasion<'_>) -> Primed {
@@ -144,7 +130,8 @@ fn written(choices: &[Choice], packed: &Packed, total: usize, occasion: &Occasio
 
 /// The notes that may be chosen, in the order of preference: those that fit the text, then the newest.
 fn preferred(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Vec<Choice>, IndexError> {
-    let mut taken: HashSet<String> = HashSet::new();
+    // By their places too: a file that is not in order may have an id twice.
+    let mut taken: HashSet<(String, i64)> = HashSet::new();
     let mut choices = Vec::new();
     if let Some(text) = occasion.about {
         let question = Question {
@@ -154,7 +141,7 @@ fn preferred(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Vec<Choic
             reach: Reach::Best(MOST_FITTING),
         };
         for hit in recall(catalogue, &question)?.hits {
-            taken.insert(hit.item.id().to_owned());
+            taken.insert((hit.item.id().to_owned(), hit.age.place));
             choices.push(Choice::of(&hit.item, hit.age, occasion));
         }
     }
@@ -163,7 +150,7 @@ fn preferred(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Vec<Choic
         let mut room = occasion.budget;
         let mut beyond = 0;
         catalogue.walk(&newest(occasion, Some(group.kind)), |item, age| {
-            if !taken.contains(item.id()) {
+            if !taken.contains(&(item.id().to_owned(), age.place)) {
                 let choice = Choice::of(&item, age, occasion);
                 if !room.take(choice.text.chars().count()) {
                     beyond += 1;

@@ -2,6 +2,7 @@
 //! newest first.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use ralph_model::NoteOrSign;
 use ralph_store::index::{Age, Index, IndexError, Outline};
@@ -14,10 +15,15 @@ use super::score::Score;
 const SAME_SUBJECT_PERCENT: usize = 40;
 /// One entry repeats another when it holds so many in a hundred of its words, and nothing else.
 const REPEATS_PERCENT: usize = 90;
+/// So many of the best are put in order by their subjects; whoever reads further has seen the newest ones.
+const BY_SUBJECT: usize = 256;
 /// Beyond what is shown so many more are compared, because repetitions fall away.
 const SPARE: usize = 30;
-/// What turns the meaning of a sentence round.
-const NEGATIONS: [&str; 8] = ["not", "no", "never", "without", "cannot", "don't", "doesn't", "isn't"];
+/// Words that tell nothing about a text, and yet turn its meaning round.
+const TURNING: [&str; 21] = [
+    "above", "after", "against", "all", "any", "before", "below", "down", "few", "more", "most", "neither", "never",
+    "no", "nor", "not", "off", "only", "out", "over", "without",
+];
 
 /// An entry that is shown.
 pub(super) struct Chosen {
@@ -117,6 +123,13 @@ impl Compared {
         common == fewer && common > 0 && common * 100 >= more * REPEATS_PERCENT
     }
 
+    /// So many of its words that every entry that it repeats, or that repeats it, has one of them among its own: two sets
+    /// that share nearly all also share one of the few that come last in any order. Late numbers are those of rare words.
+    fn rarest(&self) -> &[u32] {
+        let shared = (self.terms.len() * REPEATS_PERCENT).div_ceil(100);
+        self.terms.get(shared.saturating_sub(1)..).unwrap_or_default()
+    }
+
     fn is_on_the_subject_of(&self, other: &Self) -> bool {
         let common = common(&self.terms, &other.terms);
         let all = self.terms.len() + other.terms.len() - common;
@@ -127,42 +140,84 @@ impl Compared {
 /// Of entries that say the same, the newest takes the best place that one of them has.
 fn without_repetitions(choosing: &Choosing<'_>, compared: Vec<Compared>) -> Result<Vec<Compared>, IndexError> {
     let mut kept: Vec<Compared> = Vec::new();
+    let mut by_term: HashMap<u32, Vec<usize>> = HashMap::new();
     for entry in compared {
-        let mut repeated = None;
-        for (position, earlier) in kept.iter().enumerate() {
-            if entry.repeats(earlier) && says_the_same(choosing.index, &entry.outline, &earlier.outline)? {
-                repeated = Some(position);
-                break;
+        let rarest = entry.rarest().to_vec();
+        let mut alike: Vec<usize> = rarest
+            .iter()
+            .filter_map(|term| by_term.get(term))
+            .flatten()
+            .copied()
+            .collect();
+        alike.sort_unstable();
+        alike.dedup();
+        let position = match repeated(choosing, &entry, &kept, &alike)? {
+            None => {
+                kept.push(entry);
+                kept.len() - 1
             }
-        }
-        match repeated.and_then(|position| kept.get_mut(position)) {
-            None => kept.push(entry),
-            Some(earlier) if choosing.newness(&entry.outline) > choosing.newness(&earlier.outline) => *earlier = entry,
-            Some(_) => {}
+            Some(position) => {
+                if let Some(earlier) = kept.get_mut(position)
+                    && choosing.newness(&entry.outline) > choosing.newness(&earlier.outline)
+                {
+                    *earlier = entry;
+                }
+                position
+            }
+        };
+        for term in rarest {
+            by_term.entry(term).or_default().push(position);
         }
     }
     Ok(kept)
 }
 
-/// The same numbers, and as many negations: "use port 1" and "do not use port 2" share every word that tells something.
+/// Where the first of these stands that an entry repeats.
+fn repeated(
+    choosing: &Choosing<'_>,
+    entry: &Compared,
+    kept: &[Compared],
+    alike: &[usize],
+) -> Result<Option<usize>, IndexError> {
+    for position in alike {
+        if let Some(earlier) = kept.get(*position)
+            && entry.repeats(earlier)
+            && says_the_same(choosing.index, &entry.outline, &earlier.outline)?
+        {
+            return Ok(Some(*position));
+        }
+    }
+    Ok(None)
+}
+
+/// The same numbers and the same words that turn a meaning round: "use port 1" and "do not use port 2" share every word
+/// that tells something.
 fn says_the_same(index: &Index, one: &Outline, other: &Outline) -> Result<bool, IndexError> {
     let (one, other) = (index.item(one.number)?, index.item(other.number)?);
     Ok(facts(one.content()) == facts(other.content()))
 }
 
-fn facts(text: &str) -> (Vec<String>, usize) {
+fn facts(text: &str) -> (Vec<String>, Vec<String>) {
     let text = text.to_lowercase().replace('’', "'");
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'');
-    let negations = words.filter(|word| NEGATIONS.contains(word)).count();
+    let turning = words.filter_map(|word| {
+        let negated = word == "cannot" || word.ends_with("n't");
+        if negated {
+            Some("not".to_owned())
+        } else {
+            TURNING.contains(&word).then(|| word.to_owned())
+        }
+    });
     let numbers = text
         .split(|c: char| !c.is_ascii_digit())
         .filter(|digits| !digits.is_empty());
-    (numbers.map(str::to_owned).collect(), negations)
+    (numbers.map(str::to_owned).collect(), turning.collect())
 }
 
 fn newest_of_a_subject_first(choosing: &Choosing<'_>, entries: Vec<Compared>) -> Vec<Compared> {
     let mut places: Vec<Option<Compared>> = entries.into_iter().map(Some).collect();
-    for first in 0..places.len() {
+    let end = places.len().min(BY_SUBJECT);
+    for first in 0..end {
         let Some(entry) = places.get(first).and_then(Option::as_ref) else {
             continue;
         };
@@ -172,7 +227,7 @@ fn newest_of_a_subject_first(choosing: &Choosing<'_>, entries: Vec<Compared>) ->
                 .and_then(Option::as_ref)
                 .is_some_and(|other| *place == first || other.is_on_the_subject_of(entry))
         };
-        let newest = (first..places.len()).filter(on_it).max_by_key(|place| {
+        let newest = (first..end).filter(on_it).max_by_key(|place| {
             let entry = places.get(*place).and_then(Option::as_ref);
             entry.map(|entry| choosing.newness(&entry.outline))
         });
@@ -203,5 +258,8 @@ mod tests {
         assert_ne!(facts("use port 5432"), facts("use port 5433"));
         assert_ne!(facts("use the cache"), facts("do not use the cache"));
         assert_ne!(facts("it starts"), facts("it doesn’t start"));
+        assert_ne!(facts("you can use tabs"), facts("you can't use tabs"));
+        assert_ne!(facts("test before you commit"), facts("test after you commit"));
+        assert_eq!(facts("do not use tabs"), facts("don't use the tabs"));
     }
 }

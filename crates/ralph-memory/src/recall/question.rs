@@ -105,7 +105,9 @@ impl Terms {
         // Sums of floats depend on their order, so it must not be that of a hash map.
         self.known
             .sort_by(|one, other| (one.known.entries, &one.known.term).cmp(&(other.known.entries, &other.known.term)));
-        if self.known.len() <= FEW_TERMS && !self.known.iter().any(|asked| asked.telling) {
+        // Where there is no rarer word, the common ones are what is asked for.
+        let means_common_ones = self.known.len() <= FEW_TERMS || self.unknown.is_empty();
+        if means_common_ones && !self.known.iter().any(|asked| asked.telling) {
             self.known.iter_mut().for_each(|asked| asked.telling = true);
         }
         self.by_number = self

@@ -24,7 +24,7 @@ fn check(operations: &[Operation]) {
     for (step, operation) in operations.iter().enumerate() {
         operation.apply(&files);
         let kept = View::of(&files.catalogue());
-        let made = View::of(&files.from_scratch());
+        let made = View::of(&files.made_anew());
         let after = || format!("after step {step} of {operations:#?}");
         for (kept, made) in kept.parts().zip(made.parts()) {
             assert_eq!(kept, made, "{}", after());

@@ -269,8 +269,8 @@ impl Operation {
     }
 
     fn some_note(&self, files: &Files, shelf: Shelf) -> Option<Note> {
-        let notes = self.notes(files, shelf);
+        let mut notes = self.notes(files, shelf);
         let count = notes.len();
-        notes.skip(self.pick.index(count.max(1))).next()
+        notes.nth(self.pick.index(count.max(1)))
     }
 }

@@ -187,7 +187,7 @@ pub(crate) struct Counts {
 impl Counts {
     /// The counts of an index on disk.
     pub(crate) fn of(path: &Path) -> Self {
-        let index = Index::open(path).unwrap().unwrap();
+        let index = Index::open(path).unwrap();
         let mut terms = BTreeMap::new();
         let mut listed = BTreeMap::new();
         index

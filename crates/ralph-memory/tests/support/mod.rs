@@ -79,7 +79,7 @@ impl Files {
     }
 
     /// A catalogue that is made from the files as they are now, in memory.
-    pub(crate) fn from_scratch(&self) -> Catalogue {
+    pub(crate) fn made_anew(&self) -> Catalogue {
         let place = CataloguePlace {
             database: self.folder.path().join("nowhere/index.db"),
             home: &Nowhere,

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use rusqlite::ErrorCode;
+
 /// Why an index could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
@@ -28,6 +30,14 @@ pub enum IndexError {
 }
 
 impl IndexError {
+    /// What SQLite says; that another process holds the index is no fault of it.
+    pub(super) fn of_sql(path: &Path, error: &rusqlite::Error) -> Self {
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path: path.to_owned() },
+            _ => Self::unusable(path, error),
+        }
+    }
+
     pub(super) fn unusable(path: &Path, reason: &impl ToString) -> Self {
         Self::Unusable {
             path: path.to_owned(),

@@ -54,22 +54,17 @@ pub struct Index {
 
 impl Index {
     /// Opens the index for reading; `None` when there is none, or none that can be trusted.
-    ///
-    /// # Errors
-    /// When the file belongs to another tool.
-    pub fn open(path: &Path) -> Result<Option<Self>, IndexError> {
+    #[must_use]
+    pub fn open(path: &Path) -> Option<Self> {
         if !seal::is_intact(path) {
-            return Ok(None);
+            return None;
         }
-        let Ok(connection) = open::index_for_reading(path) else {
-            return Ok(None);
-        };
         let index = Self {
-            connection,
+            connection: open::index_for_reading(path).ok()?,
             path: path.to_owned(),
         };
         // From the first read on nobody can write, so a seal that is intact now stays true.
-        Ok((index.begin_reading().is_ok() && seal::is_intact(path)).then_some(index))
+        (index.begin_reading().is_ok() && seal::is_intact(path)).then_some(index)
     }
 
     /// An empty index that is kept in memory alone.
@@ -84,7 +79,7 @@ impl Index {
         });
         match made {
             Ok(connection) => Ok(Self { connection, path }),
-            Err(error) => Err(IndexError::unusable(&path, &error)),
+            Err(error) => Err(IndexError::of_sql(&path, &error)),
         }
     }
 
@@ -116,7 +111,7 @@ impl Index {
     }
 
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, IndexError> {
-        result.map_err(|error| IndexError::unusable(&self.path, &error))
+        result.map_err(|error| IndexError::of_sql(&self.path, &error))
     }
 
     fn damaged(&self, what: impl Into<String>) -> IndexError {

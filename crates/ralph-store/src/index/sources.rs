@@ -127,15 +127,6 @@ impl Index {
         self.sql(put).map(drop)
     }
 
-    /// Whether the index was made from these files and no others.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn has_just_sources(&self, names: &[&str]) -> Result<bool, IndexError> {
-        let known = self.source_names()?;
-        Ok(known.len() == names.len() && known.iter().all(|name| names.contains(&name.as_str())))
-    }
-
     /// Forgets all files but these.
     ///
     /// # Errors

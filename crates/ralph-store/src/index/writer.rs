@@ -1,7 +1,9 @@
 //! Writing the index: one writer at a time, behind a lock of its own, and all or nothing.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::ops::{Deref, DerefMut};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::ops::Deref;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,7 +23,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct IndexWriter {
     index: Index,
-    _lock: File,
+    lock: File,
 }
 
 impl Index {
@@ -39,30 +41,19 @@ impl Index {
             }
             seal::remove(path).map_err(|error| failed(&error))?;
         }
-        let connection = open::index_for_writing(path).map_err(|error| failed(&error))?;
+        let connection = open::index_for_writing(path).map_err(|error| IndexError::of_sql(path, &error))?;
         let index = Self {
             connection,
             path: path.to_owned(),
         };
         // From here on nobody reads, and a seal that is broken now cannot mislead anybody.
-        index.begin_writing()?;
+        index.sql(index.connection.execute_batch("BEGIN EXCLUSIVE"))?;
         seal::break_seal(path).map_err(|error| failed(&error))?;
         if !intact {
             index.sql(index.connection.execute_batch(SCHEMA))?;
             index.sql(index.connection.pragma_update(None, "user_version", FORMAT))?;
         }
-        Ok(IndexWriter { index, _lock: lock })
-    }
-
-    fn begin_writing(&self) -> Result<(), IndexError> {
-        match self.connection.execute_batch("BEGIN EXCLUSIVE") {
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {
-                Err(IndexError::Busy {
-                    path: self.path.clone(),
-                })
-            }
-            other => self.sql(other),
-        }
+        Ok(IndexWriter { index, lock })
     }
 }
 
@@ -74,11 +65,7 @@ impl IndexWriter {
     pub fn commit(self) -> Result<Index, IndexError> {
         let index = self.index;
         index.sql(index.connection.execute_batch("COMMIT"))?;
-        let sealed = seal::put_on(&index.path).and_then(|()| {
-            let beside = [".seal", ".lock"].map(|ending| beside(&index.path, ending));
-            open::hand_to_owner_of_folder(&[&index.path, &beside[0], &beside[1]])
-        });
-        sealed.map_err(|error| IndexError::unusable(&index.path, &error))?;
+        seal_up(&index.path, &self.lock).map_err(|error| IndexError::unusable(&index.path, &error))?;
         index.sql(index.begin_reading())?;
         Ok(index)
     }
@@ -92,10 +79,16 @@ impl Deref for IndexWriter {
     }
 }
 
-impl DerefMut for IndexWriter {
-    fn deref_mut(&mut self) -> &mut Index {
-        &mut self.index
+/// Seals the index, as its owner will find it: handing it over changes its times, so that comes first. Somebody who took
+/// the lock's file away took the index with it, and what stands at its path now is another writer's.
+fn seal_up(path: &Path, lock: &File) -> io::Result<()> {
+    let lock_path = beside(path, ".lock");
+    if fs::symlink_metadata(&lock_path).map(|found| found.ino()).ok() != Some(lock.metadata()?.ino()) {
+        return Ok(());
     }
+    open::hand_to_owner_of_folder(&[path, &lock_path])?;
+    seal::put_on(path)?;
+    open::hand_to_owner_of_folder(&[&beside(path, ".seal")])
 }
 
 fn take_lock(path: &Path) -> Result<File, IndexError> {

@@ -1,0 +1,451 @@
+//! What is found, in which order, and what is not.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(dead_code, reason = "not every test needs all of the support")]
+
+mod support;
+
+use jiff::civil::date;
+use ralph_memory::catalogue::Catalogue;
+use ralph_memory::recall::{Answer, Question, Reach, Wanted, recall};
+use ralph_model::{Extra, Note, NoteId, NoteKind, Shelf, Tags};
+use ralph_notes::Document;
+use support::Files;
+
+const SHELVES: [Shelf; 2] = [Shelf::Memories, Shelf::Guardrails];
+
+fn note(number: i64, content: &str, tags: &str) -> Note {
+    Note {
+        id: NoteId::new("mem", 1_700_000_000 + number, 0),
+        kind: NoteKind::Fix,
+        content: content.to_owned(),
+        tags: Tags::parse(tags).unwrap(),
+        created: date(2024, 1, 1),
+        extra: Extra::default(),
+    }
+}
+
+/// Notes without tags, each a second newer than the one before.
+fn notes(texts: &[&str]) -> Vec<Note> {
+    (0..).zip(texts).map(|(number, text)| note(number, text, "")).collect()
+}
+
+fn files(notes: &[Note]) -> Files {
+    let files = Files::new();
+    let bytes = Document::parse(Shelf::Memories, b"").add(notes).apply(b"");
+    files.write(Shelf::Memories, &bytes);
+    files
+}
+
+fn ask(files: &Files, text: &str) -> Answer {
+    ask_catalogue(&files.catalogue(), text)
+}
+
+fn ask_catalogue(catalogue: &Catalogue, text: &str) -> Answer {
+    let question = Question {
+        text,
+        shelves: &SHELVES,
+        wanted: &Wanted::default(),
+        reach: Reach::Best(10),
+    };
+    recall(catalogue, &question).unwrap()
+}
+
+fn texts(answer: &Answer) -> Vec<&str> {
+    answer.hits.iter().map(|hit| hit.item.content()).collect()
+}
+
+#[track_caller]
+fn check(notes: &[Note], text: &str, expected: &[&str]) {
+    assert_eq!(texts(&ask(&files(notes), text)), expected, "{text:?}");
+}
+
+#[test]
+fn a_superseded_note_is_never_found() {
+    let mut notes = notes(&["we deploy with npm", "we deploy with pnpm", "we deploy with bun"]);
+    for newer in 1..3 {
+        let old = notes[newer - 1].id.to_string();
+        notes[newer].extra.set(Extra::SUPERSEDES, &old);
+    }
+    check(&notes, "deploy", &["we deploy with bun"]);
+    check(&notes, "npm", &[]);
+    // What replaced it is gone, so it stands again.
+    check(&notes[..2], "deploy", &["we deploy with pnpm"]);
+}
+
+#[test]
+fn a_note_that_shares_only_common_words_is_not_found() {
+    check(&notes(&["the tests are not in it", "docker"]), "it is not the one", &[]);
+    let mut all: Vec<String> = (0..30).map(|number| format!("project topic{number}")).collect();
+    all.push("project docker".to_owned());
+    let all = notes(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    check(&all, "docker in the project", &["project docker"]);
+    assert_eq!(
+        ask(&files(&all), "project").hits.len(),
+        10,
+        "it is all that is asked for"
+    );
+    check(
+        &all[..5],
+        "docker in the project",
+        &[
+            "project topic4",
+            "project topic3",
+            "project topic2",
+            "project topic1",
+            "project topic0",
+        ],
+    );
+}
+
+#[test]
+fn words_that_all_notes_hold_are_looked_for_where_there_is_no_other() {
+    let all: Vec<String> = (0..30)
+        .map(|number| format!("run cargo test before commit n{number}"))
+        .collect();
+    let all = notes(&all.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(ask(&files(&all), "run cargo test before commit").hits.len(), 10);
+}
+
+#[test]
+fn near_duplicates_are_shown_once_and_the_newest_of_them() {
+    let all = [
+        "Use port 5432 for the database.",
+        "use the port 5432 for a database",
+        "Unrelated",
+    ];
+    check(&notes(&all), "database port", &[all[1]]);
+}
+
+#[test]
+fn what_differs_in_a_number_or_a_negation_is_no_duplicate() {
+    for (one, other) in [
+        ("use port 5432 for the database", "use port 5433 for the database"),
+        (
+            "use the cache for the database",
+            "do not use the cache for the database",
+        ),
+        ("you can share the database", "you can't share the database"),
+        (
+            "lock the database before the backup",
+            "lock the database after the backup",
+        ),
+        ("version 1.2 of the database", "version 2.1 of the database"),
+    ] {
+        check(&notes(&[one, other]), "database", &[other, one]);
+    }
+}
+
+#[test]
+fn of_several_on_one_subject_the_newest_stands_first() {
+    let all = [
+        "docker compose starts the staging database on the old host",
+        "docker compose starts the staging database on the new machine",
+        "something else about docker entirely, with many other words that hold it back",
+    ];
+    let answer = ask(&files(&notes(&all)), "docker staging database");
+    assert_eq!(texts(&answer)[..2], [all[1], all[0]]);
+}
+
+#[test]
+fn a_typo_is_forgiven_only_where_nothing_is_found() {
+    let all = notes(&["the migration fails", "restart docker"]);
+    let answer = ask(&files(&all), "migartion");
+    assert_eq!(texts(&answer), ["the migration fails"]);
+    assert_eq!(answer.forgiven.len(), 1);
+    let answer = ask(&files(&all), "migartion docker");
+    assert_eq!(texts(&answer), ["restart docker"]);
+    assert!(answer.forgiven.is_empty());
+    assert!(ask(&files(&all), "xyzzy").hits.is_empty());
+}
+
+#[test]
+fn the_beginning_of_a_word_finds_it_where_nothing_else_does() {
+    check(
+        &notes(&["authentication is strict"]),
+        "authent",
+        &["authentication is strict"],
+    );
+    check(&notes(&["configuration", "conf"]), "conf", &["conf"]);
+}
+
+#[test]
+fn a_name_is_found_in_every_spelling() {
+    let spellings = [
+        "parseConfig",
+        "ParseConfig",
+        "parse_config",
+        "parse-config",
+        "PARSE_CONFIG",
+        "parse config",
+    ];
+    for stored in spellings {
+        for asked in spellings {
+            let all = notes(&[&format!("{stored} is slow"), "something else"]);
+            assert_eq!(ask(&files(&all), asked).hits.len(), 1, "{asked} in {stored}");
+        }
+    }
+    let all = notes(&["config of parse trees", "call parseConfig once"]);
+    let answer = ask(&files(&all), "parse_config");
+    assert_eq!(texts(&answer)[0], "call parseConfig once", "the name itself is best");
+}
+
+#[test]
+fn scripts_without_spaces_are_found() {
+    let all = notes(&["数据库连接失败", "テストが遅い", "пароль истёк", "Größe der Datei"]);
+    for (asked, expected) in [
+        ("数据库", 0),
+        ("连接", 0),
+        ("テスト", 1),
+        ("ПАРОЛЬ", 2),
+        ("grosse", 9),
+        ("größe", 3),
+    ] {
+        let expected: Vec<&str> = all
+            .get(expected)
+            .map(|note| note.content.as_str())
+            .into_iter()
+            .collect();
+        check(&all, asked, &expected);
+    }
+}
+
+#[test]
+fn fault_8_punctuation_around_a_word_does_not_hide_a_tag() {
+    let tagged = note(0, "run it in a container", "database, C++");
+    let all = [tagged, note(1, "other", "x")];
+    for asked in [
+        "database,",
+        "the (database)",
+        "\"database\"?",
+        "DATABASE:",
+        "database's",
+        "databases!",
+    ] {
+        check(&all, asked, &["run it in a container"]);
+    }
+}
+
+/// The same notes in another order of the file, or with an index of another history, are found alike.
+#[test]
+fn fault_6_the_order_of_results_is_the_same_whatever_came_first() {
+    let all: Vec<Note> = (0..40)
+        .map(|number| {
+            note(
+                number % 7 + number / 20 * 100,
+                &format!("docker topic{} again{}", number % 5, number % 3),
+                "",
+            )
+        })
+        .enumerate()
+        .map(|(number, mut note)| {
+            note.id = NoteId::new("mem", note.id.unix_second(), u16::try_from(number).unwrap());
+            note.created = date(2024, 1, i8::try_from(1 + number).unwrap_or(28).min(28));
+            note
+        })
+        .collect();
+    let ids = |answer: &Answer| -> Vec<String> { answer.hits.iter().map(|hit| hit.item.id().to_owned()).collect() };
+    let mut expected: Option<Vec<Vec<String>>> = None;
+    for turn in [0, 1, 13, 39] {
+        let mut turned = all.clone();
+        turned.rotate_left(turn);
+        // Notes that were made in the same second on the same day are told apart by their place alone.
+        turned.retain(|note| note.created < date(2024, 1, 28));
+        let files = files(&turned);
+        let found = ["docker", "topic3 again1", "dcoker topci2"]
+            .map(|text| ids(&ask(&files, text)))
+            .to_vec();
+        assert!(found.iter().all(|ids| !ids.is_empty()), "{found:?}");
+        assert_eq!(
+            expected.get_or_insert_with(|| found.clone()),
+            &found,
+            "turned by {turn}"
+        );
+    }
+}
+
+#[test]
+fn fault_6_notes_of_one_second_on_two_shelves_keep_their_order() {
+    let entry = |id: &str| format!("\n### {id}\n> docker daemon {id}\n<!-- tags:  | created: 2024-01-01 -->\n");
+    let memories = |ids: &[&str]| format!("## Fixes\n{}", ids.iter().map(|id| entry(id)).collect::<String>());
+    let files = Files::with_index();
+    files.write(
+        Shelf::Guardrails,
+        memories(&["fix-1700000000-000a", "fix-1700000000-000b"]).as_bytes(),
+    );
+    for ids in [
+        &["mem-1700000000-000d"][..],
+        &["mem-1700000000-000c", "mem-1700000000-000d"],
+    ] {
+        files.write(Shelf::Memories, memories(ids).as_bytes());
+        let kept = ask(&files, "docker");
+        let made = ask_catalogue(&files.made_anew(), "docker");
+        assert_eq!(texts(&kept), texts(&made));
+    }
+}
+
+/// Signs of query languages, quotes, control characters, what turns text round, and the merely long.
+fn naughty() -> Vec<String> {
+    let short = [
+        "",
+        " ",
+        ":",
+        ",",
+        ".",
+        "'",
+        "\"",
+        "/",
+        "-",
+        "(",
+        ")",
+        "+",
+        "*",
+        "^",
+        "{}",
+        "AND",
+        "NOT",
+        "OR",
+        "NEAR",
+        "NEAR(a b)",
+        "a AND",
+        "NOT a",
+        "\"unclosed",
+        "'; DROP TABLE entries;--",
+        "words:docker",
+        "docker*",
+        "^docker",
+        "-docker",
+        "docker\0daemon",
+        "\0",
+        "\u{202e}docker\u{2066}",
+        "👩‍👩‍👧 docker",
+        "\u{1b}[31mdocker",
+        "\u{7}\r\n\t",
+        "%_\\",
+        "{docker}",
+        "\u{feff}docker",
+        "ﬁle ﬀ",
+        "İstanbul ß",
+        "e\u{301}\u{301}\u{301}",
+        "\u{301}",
+        "🇩🇪",
+        "..//::--''",
+        "a'b'c'd",
+    ];
+    let mut all: Vec<String> = short.iter().map(|text| (*text).to_owned()).collect();
+    all.push("docker ".repeat(150_000));
+    all.push("x".repeat(1 << 20));
+    all.push("a.".repeat(1 << 19));
+    all.push((0..100_000).map(|number| format!("w{number} ")).collect());
+    all.push("数".repeat(300_000));
+    all
+}
+
+#[test]
+fn fault_2_every_text_is_a_legal_question() {
+    let catalogue = files(&notes(&["docker daemon", "数据 w99 x"])).catalogue();
+    for text in naughty() {
+        let answer = ask_catalogue(&catalogue, &text);
+        assert!(answer.hits.len() <= 2);
+        if text.contains("docker") && !text.contains("\0daemon") {
+            assert!(texts(&answer).contains(&"docker daemon"), "{:?}", text.get(..20));
+        }
+    }
+}
+
+#[test]
+fn fault_2_every_text_that_can_be_stored_is_found_by_itself() {
+    let stored: Vec<String> = naughty()
+        .into_iter()
+        .filter(|text| !text.trim().is_empty() && !text.contains(['\0', '\r']) && text.len() < 1 << 20)
+        .collect();
+    let all: Vec<Note> = (0..)
+        .zip(&stored)
+        .map(|(number, text)| note(number, text, ""))
+        .collect();
+    let catalogue = files(&all).catalogue();
+    for text in &stored {
+        let words = ralph_store::index::Words::default().terms(text);
+        let answer = ask_catalogue(&catalogue, text);
+        assert_eq!(answer.hits.is_empty(), words.is_empty(), "{:?}", text.get(..20));
+    }
+}
+
+#[test]
+fn filters_narrow_what_is_found() {
+    let mut all = notes(&["docker one", "docker two", "docker three"]);
+    all[1].kind = NoteKind::Decision;
+    all[2].tags = Tags::parse("Ops").unwrap();
+    all[2].created = date(2025, 1, 1);
+    let files = files(&all);
+    let found = |wanted: Wanted| -> Vec<String> {
+        let question = Question {
+            text: "docker",
+            shelves: &SHELVES,
+            wanted: &wanted,
+            reach: Reach::All,
+        };
+        let answer = recall(&files.catalogue(), &question).unwrap();
+        texts(&answer).into_iter().map(str::to_owned).collect()
+    };
+    let kinds = vec![NoteKind::Decision];
+    assert_eq!(
+        found(Wanted {
+            kinds,
+            ..Wanted::default()
+        }),
+        ["docker two"]
+    );
+    let tags = Tags::parse("ops").unwrap();
+    assert_eq!(
+        found(Wanted {
+            tags,
+            ..Wanted::default()
+        }),
+        ["docker three"]
+    );
+    let since = Some(date(2024, 6, 1));
+    assert_eq!(
+        found(Wanted {
+            since,
+            ..Wanted::default()
+        }),
+        ["docker three"]
+    );
+    let before_second = Some(1_700_000_001);
+    assert_eq!(
+        found(Wanted {
+            before_second,
+            ..Wanted::default()
+        }),
+        ["docker one"]
+    );
+    let except = vec![all[0].id.to_string(), all[2].id.to_string()];
+    assert_eq!(
+        found(Wanted {
+            except,
+            ..Wanted::default()
+        }),
+        ["docker two"]
+    );
+}
+
+#[test]
+fn all_that_fit_can_be_had_however_many_they_are() {
+    let all: Vec<Note> = (0..3_000)
+        .map(|number| {
+            note(
+                number,
+                &format!("docker n{number} m{} k{}", number * 7, number * 13),
+                "",
+            )
+        })
+        .collect();
+    let question = Question {
+        text: "docker",
+        shelves: &SHELVES,
+        wanted: &Wanted::default(),
+        reach: Reach::All,
+    };
+    let answer = recall(&files(&all).catalogue(), &question).unwrap();
+    assert_eq!(answer.hits.len(), 3_000);
+}
