@@ -1,4 +1,5 @@
-//! `cargo xtask soak notes`: the torture and grammar tests, with counts that take too long for the gate.
+//! `cargo xtask soak notes`: the tests of torture, of the grammar and of the index's histories, with counts that take too
+//! long for the gate.
 
 use std::path::Path;
 
@@ -38,7 +39,14 @@ const GRAMMAR_COUNTS: [Count; 1] = [Count {
     full: 20_000,
 }];
 
-const ALL: [Tests; 2] = [
+/// A history takes a thousand times as long as a case of the grammar.
+const HISTORY_COUNTS: [Count; 1] = [Count {
+    flag: "--histories",
+    variable: "PROPTEST_CASES",
+    full: 200,
+}];
+
+const ALL: [Tests; 3] = [
     Tests {
         call: Cargo::new("test --release --locked -p ralph --test torture -- --nocapture"),
         counts: &TORTURE_COUNTS,
@@ -46,6 +54,10 @@ const ALL: [Tests; 2] = [
     Tests {
         call: Cargo::new("test --release --locked -p ralph-notes --test grammar"),
         counts: &GRAMMAR_COUNTS,
+    },
+    Tests {
+        call: Cargo::new("test --release --locked -p ralph-memory --test catalogue"),
+        counts: &HISTORY_COUNTS,
     },
 ];
 

@@ -1,0 +1,183 @@
+//! `ralph recall`, and how what was found is shown.
+
+use insta::assert_snapshot;
+
+use crate::{GUARDRAILS, MEMORIES, env, json, sample};
+
+#[test]
+fn all_shelves_are_looked_on_and_signs_too() {
+    let env = sample();
+    env.write(
+        GUARDRAILS,
+        "### Sign: Database\n- **Trigger**: database down\n- **Instruction**: start docker\n",
+    );
+    let found = json(&env, &["recall", "docker database down", "--json", "--explain"]);
+    let shelves: Vec<&str> = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["shelf"].as_str().unwrap())
+        .collect();
+    assert!(
+        shelves.contains(&"memories") && shelves.contains(&"guardrails"),
+        "{found}"
+    );
+    let nothing = env.ralph(["recall", "zebra"]).run();
+    assert_snapshot!(nothing, @"
+    exit 0
+    --- stdout
+    No matching notes found
+    ");
+}
+
+#[test]
+fn the_parts_of_a_score_add_up_to_its_total() {
+    let env = sample();
+    let found = json(
+        &env,
+        &[
+            "recall",
+            "database events docker: ECONNREFUSED 5432",
+            "--json",
+            "--explain",
+        ],
+    );
+    assert!(!found.as_array().unwrap().is_empty());
+    for hit in found.as_array().unwrap() {
+        let part = |name: &str| hit["score"][name].as_f64().unwrap();
+        let sum: f64 = ["words", "names", "phrases", "tags"].into_iter().map(part).sum();
+        assert!((sum - part("total")).abs() < 0.005 && sum > 0.0, "{hit}");
+    }
+}
+
+#[test]
+fn fault_2_every_text_is_a_legal_question() {
+    let env = sample();
+    for text in [
+        ":",
+        ",",
+        ".",
+        "'",
+        "/",
+        "-",
+        "-x",
+        "\"",
+        "(",
+        "+",
+        "AND",
+        "NOT",
+        "NEAR",
+        "*",
+        "^",
+        "{}",
+        "a AND (b OR",
+        "\"a b",
+        "words:x",
+        "'; DROP TABLE entries;--",
+        "\u{202e}x",
+        "👩‍👩‍👧",
+        "\u{1b}[31m",
+        "\u{7}",
+        "%s%n",
+        "數據",
+    ] {
+        for arguments in [
+            &["memory", "search", text][..],
+            &["guardrails", "list", "--json"],
+            &["recall", text],
+            &["memory", "prime", "--for", text],
+        ] {
+            let finished = env.ralph(arguments.iter().copied()).run();
+            assert!(
+                finished.code == Some(0) && finished.stderr.is_empty(),
+                "{arguments:?}: {finished}"
+            );
+        }
+    }
+    let long = "database ".repeat(10_000);
+    assert!(env.ok(["recall", &long]).contains("mem-1737300000-e5f6"));
+}
+
+#[test]
+fn fault_8_a_comma_after_a_word_of_a_task_does_not_hide_a_tag() {
+    let env = sample();
+    let found = env.ok([
+        "memory",
+        "prime",
+        "--for",
+        "look at the storage, first",
+        "--budget",
+        "60",
+    ]);
+    assert!(found.contains("Chose SQLite"), "{found}");
+    assert!(env.ok(["recall", "storage,"]).contains("Chose SQLite"));
+}
+
+#[test]
+fn matches_are_set_apart_only_where_colours_are_wanted() {
+    let env = sample();
+    let plain = env.ok(["recall", "databases"]);
+    assert!(!plain.contains('\u{1b}'), "{plain}");
+    let colored = env.ok(["--color", "always", "recall", "databases"]);
+    let marked = colored.matches("database\u{1b}[0m").count();
+    assert_eq!(marked, 1, "{colored:?}");
+    let never = env.ralph(["--color", "never", "recall", "databases"]).run();
+    assert_eq!(never.stdout, plain);
+    let no_color = env.ralph(["recall", "databases"]).env("NO_COLOR", "1").run();
+    assert_eq!(no_color.stdout, plain);
+    let stripped = strip(&colored);
+    assert_eq!(stripped, plain, "colours change no column");
+}
+
+/// Without the escape sequences of colours.
+fn strip(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let mut plain = parts.next().unwrap().to_owned();
+    plain.extend(parts.map(|part| part.split_once('m').unwrap().1));
+    plain
+}
+
+#[test]
+fn wide_characters_and_narrow_terminals_keep_lines_within_their_width() {
+    let env = env();
+    env.write(
+        MEMORIES,
+        "## Fixes\n\n### mem-1700000000-aaaa\n> 数据库连接失败的时候请检查数据库端口和数据库密码是否正确 docker docker docker docker\n",
+    );
+    for width in ["40", "60", "120"] {
+        let colored = env
+            .ralph(["--color", "always", "recall", "数据库 docker"])
+            .env("COLUMNS", width)
+            .run();
+        let plain = env.ralph(["recall", "数据库 docker"]).env("COLUMNS", width).run();
+        assert_eq!(strip(&colored.stdout), plain.stdout);
+        for line in plain.stdout.lines() {
+            assert!(ralph_width(line) <= width.parse::<usize>().unwrap(), "{width}: {line}");
+        }
+    }
+}
+
+/// The columns that a line of Han and ASCII takes.
+fn ralph_width(line: &str) -> usize {
+    line.chars().map(|c| if c > '\u{2e80}' { 2 } else { 1 }).sum()
+}
+
+#[test]
+fn a_stored_escape_sequence_is_not_obeyed_beside_a_match() {
+    let env = env();
+    env.ok(["memory", "add", "docker \u{1b}[31mred\u{1b}[0m docker\u{7}"]);
+    let shown = env.ok(["--color", "always", "recall", "docker"]);
+    assert!(!shown.contains("\u{1b}[31m") && !shown.contains('\u{7}'), "{shown:?}");
+    assert_eq!(shown.matches("docker\u{1b}[0m").count(), 2, "{shown:?}");
+}
+
+#[test]
+fn the_line_that_fits_is_shown_of_a_long_note() {
+    let env = env();
+    env.ok(["memory", "add", "A title\n\nbackground\nthe docker daemon hangs\nmore"]);
+    let shown = env.ok(["recall", "docker daemon"]);
+    assert!(
+        shown.contains("the docker daemon hangs") && !shown.contains("A title"),
+        "{shown}"
+    );
+}
