@@ -68,6 +68,10 @@ fn a_superseded_note_is_never_found() {
     }
     check(&notes, "deploy", &["we deploy with bun"]);
     check(&notes, "npm", &[]);
+    // One that names itself, by a slip of somebody's hand, does not hide itself.
+    let own = notes[2].id.to_string();
+    notes[2].extra.set(Extra::SUPERSEDES, &own);
+    check(&notes[2..], "deploy", &["we deploy with bun"]);
     // What replaced it is gone, so it stands again.
     check(&notes[..2], "deploy", &["we deploy with pnpm"]);
 }

@@ -237,7 +237,9 @@ impl Index {
             ])
         });
         let number = self.sql(inserted)?;
+        // One that names itself would hide itself.
         let superseded = item.note().and_then(|note| note.extra.get(Extra::SUPERSEDES));
+        let superseded = superseded.filter(|old| *old != item.id());
         self.sql(self.insert_around(number, &terms, superseded))?;
         self.sql(self.count(spot.source, 1, terms.len()))
     }

@@ -93,21 +93,25 @@ struct Name {
 
 impl Name {
     fn join(&mut self, part: &str) {
-        if self.text.chars().count() > MAX_TERM_CHARACTERS {
-            return;
-        }
-        if self.parts > 0 {
-            self.text.push(JOINT);
-        }
-        self.text.push_str(&part.to_lowercase());
-        self.parts += 1;
+        // The beginning of a long part, as everywhere.
+        let part: String = part.to_lowercase().chars().take(MAX_TERM_CHARACTERS).collect();
+        self.push(&part, 1);
     }
 
     fn join_all(&mut self, other: &Self) {
         if other.parts > 0 {
-            let parts = self.parts + other.parts;
-            self.join(&other.text);
-            self.parts = parts;
+            self.push(&other.text, other.parts);
+        }
+    }
+
+    /// A name that is long already takes no more.
+    fn push(&mut self, text: &str, parts: usize) {
+        if self.text.chars().count() <= MAX_TERM_CHARACTERS {
+            if self.parts > 0 {
+                self.text.push(JOINT);
+            }
+            self.text.push_str(text);
+            self.parts += parts;
         }
     }
 }
@@ -255,6 +259,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_long_is_found_by_its_beginning() {
+        let long = "x".repeat(1 << 16);
+        let terms = terms_of(&format!("{long}_{long}/{long}.{long}"));
+        assert!(terms.iter().all(|term| term.chars().count() <= 4 * MAX_TERM_CHARACTERS));
+        assert_eq!(terms[0], "x".repeat(MAX_TERM_CHARACTERS));
+    }
+
+    #[test]
     fn other_scripts_are_words_too() {
         check("Größe café cafe\u{301} ＡＰＩ", &["große", "cafe", "cafe", "api"]);
         check("数据库连接", &["数据", "据库", "库连", "连接"]);
@@ -273,8 +285,8 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_has_terms_without_signs_in_them(text in "\\PC*|(\\p{Any}){0,60}") {
-                for term in terms_of(&text) {
-                prop_assert!(!term.is_empty());
+            for term in terms_of(&text) {
+                prop_assert!(!term.is_empty() && term.chars().count() <= 4 * MAX_TERM_CHARACTERS);
                 prop_assert!(term.chars().all(|c| c.is_alphanumeric() || c == '_'), "{term:?}");
             }
             for range in places_of(&text, |_| true) {

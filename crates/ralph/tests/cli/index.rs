@@ -66,13 +66,14 @@ fn assert_answers(env: &TestEnv, what: &str) {
 
 #[test]
 fn whatever_becomes_of_its_bytes_the_answers_are_those_of_the_files() {
-    let damages: [(&str, fn(&mut Vec<u8>)); 9] = [
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 9] = [
         ("nothing", |_| {}),
         ("half", |bytes| bytes.truncate(bytes.len() / 2)),
         ("a stub", |bytes| bytes.truncate(60)),
         ("empty", Vec::clear),
         ("noise", |bytes| {
-            bytes.iter_mut().skip(5).step_by(97).for_each(|byte| *byte ^= 0x5a)
+            bytes.iter_mut().skip(5).step_by(97).for_each(|byte| *byte ^= 0x5a);
         }),
         ("zeroed pages", |bytes| bytes[4096..].fill(0)),
         ("no header", |bytes| bytes[..100].fill(0xee)),
@@ -92,7 +93,8 @@ fn whatever_becomes_of_its_bytes_the_answers_are_those_of_the_files() {
 
 #[test]
 fn whatever_becomes_of_its_files_the_answers_are_those_of_the_notes() {
-    let damages: [(&str, fn(&TestEnv)); 8] = [
+    type Damage = fn(&TestEnv);
+    let damages: [(&str, Damage); 8] = [
         ("deleted", remove_index),
         ("no seal", |env| std::fs::remove_file(env.path(SEAL)).unwrap()),
         ("an empty seal", |env| env.write(SEAL, "")),
