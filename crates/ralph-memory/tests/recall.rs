@@ -368,7 +368,7 @@ fn fault_2_every_text_that_can_be_stored_is_found_by_itself() {
         .collect();
     let catalogue = files(&all).catalogue();
     for text in &stored {
-        let words = ralph_store::index::Words::default().terms(text);
+        let words = ralph_store::index::terms_of(text);
         let answer = ask_catalogue(&catalogue, text);
         assert_eq!(answer.hits.is_empty(), words.is_empty(), "{:?}", text.get(..20));
     }

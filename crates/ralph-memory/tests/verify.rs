@@ -1,5 +1,6 @@
 //! The index compared with the files it was made from.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(dead_code, reason = "not every test needs all of the support")]
 
 mod support;
 

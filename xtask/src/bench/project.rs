@@ -165,8 +165,7 @@ impl<'a> Project<'a> {
 
     /// The same words as an expression of FTS5.
     fn expression(&self, count: usize) -> Result<String, String> {
-        let index = Index::open(&self.index()).map_err(|error| error.to_string())?;
-        let index = index.ok_or("the project has no index")?;
+        let index = Index::open(&self.index()).ok_or("the project has no index")?;
         let mut numbers: Vec<String> = Vec::new();
         for term in terms_of(&self.words(count)) {
             if let Some(known) = index.term(&term).map_err(|error| error.to_string())? {

@@ -1,5 +1,6 @@
 //! Whether the index on disk answers what the files say, told by making another one from the files and comparing.
 
+use ralph_model::Shelf;
 use ralph_store::index::{Index, IndexError};
 
 use super::{Catalogue, CatalogueError, CataloguePlace, source_name};
@@ -21,10 +22,11 @@ impl Catalogue {
     /// # Errors
     /// When a file of notes cannot be read.
     pub fn verify(place: &CataloguePlace<'_>) -> Result<Verified, CatalogueError> {
-        let Some(on_disk) = Index::open(&place.database)? else {
+        let Some(on_disk) = Index::open(&place.database) else {
             return Ok(Verified::Behind);
         };
-        let made = Self::in_memory(place, None)?;
+        let shelves: Vec<Shelf> = place.shelves.iter().map(|(shelf, _)| *shelf).collect();
+        let made = Self::in_memory(place, None)?.refuse_unreadable(&shelves)?;
         let compared = (|| {
             for (shelf, _) in &place.shelves {
                 let digest = |index: &Index| Ok(index.source(source_name(*shelf))?.map(|state| state.digest));
@@ -45,6 +47,6 @@ impl Catalogue {
     /// When a file of notes cannot be read, or the index belongs to another tool or cannot be written.
     pub fn remake(place: &CataloguePlace<'_>) -> Result<(), CatalogueError> {
         Index::distrust(&place.database);
-        Self::brought_up_to_date(place).map(drop)
+        Ok(Self::brought_up_to_date(place).map(drop)?)
     }
 }

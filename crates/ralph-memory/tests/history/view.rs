@@ -8,7 +8,7 @@ use ralph_memory::inject::{Occasion, PrimeFormat, prime};
 use ralph_memory::recall::{Answer, Newest, Question, Reach, Superseded, Wanted, recall};
 use ralph_model::{Budget, NoteKind, NoteOrSign, Shelf, Tags, Tokens};
 use ralph_notes::Document;
-use ralph_store::index::{Index, Totals, Words};
+use ralph_store::index::{Index, Totals, terms_of};
 
 use super::super::support::Files;
 
@@ -210,7 +210,6 @@ impl Counts {
 
     /// The counts that the files themselves have.
     pub(crate) fn from_scratch(files: &Files) -> Self {
-        let words = Words::default();
         let mut counts = Self {
             totals: Totals { entries: 0, terms: 0 },
             terms: BTreeMap::new(),
@@ -219,9 +218,9 @@ impl Counts {
         for shelf in SHELVES {
             let bytes = std::fs::read(files.path(shelf)).unwrap_or_default();
             for item in Document::parse(shelf, &bytes).items() {
-                let mut terms = words.terms(item.content());
+                let mut terms = terms_of(item.content());
                 if let Some(note) = item.note() {
-                    terms.extend(words.terms(&note.tags.to_string()));
+                    terms.extend(terms_of(&note.tags.to_string()));
                 }
                 counts.totals.entries += 1;
                 counts.totals.terms += terms.len() as u64;

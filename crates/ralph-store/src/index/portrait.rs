@@ -214,7 +214,7 @@ mod tests {
                 "UPDATE terms SET entries = 9 WHERE term = 'black'",
                 "the term \"black\"",
             ),
-            ("DELETE FROM superseded WHERE entry = 1", "what replaces \"mem-0-0000\""),
+            ("DELETE FROM superseded WHERE entry = 2", "what replaces \"mem-0-0000\""),
             ("UPDATE totals SET terms = 1", "the count of \"terms\""),
             ("UPDATE sources SET entries = 1", "the count of \"memories.md\""),
         ] {

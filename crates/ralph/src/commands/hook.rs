@@ -15,6 +15,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::{Occasion, PrimeFormat, prime};
+use ralph_model::Shelf;
 use ralph_serve::hooks::session_start::{self, SessionStart, Situation};
 
 use crate::cli::Global;
@@ -127,7 +128,15 @@ fn give_notes(project: Project, global: &Global, ui: &Ui) -> Result<(), CommandE
         today: context.today(),
         used_here: is_used(&context),
     };
-    let text = Catalogue::ask(&context.catalogue(Spelling::Own), |catalogue| {
+    // A shelf that is switched off is no matter of the session, also when its file cannot be read.
+    let shelves: Vec<Shelf> = [
+        (Shelf::Memories, context.config.memories.enabled),
+        (Shelf::Guardrails, context.config.guardrails.enabled),
+    ]
+    .into_iter()
+    .filter_map(|(shelf, enabled)| enabled.then_some(shelf))
+    .collect();
+    let text = Catalogue::ask(&context.catalogue(Spelling::Own), &shelves, |catalogue| {
         session_start::context(&situation, |shelf, wanted, budget| {
             let occasion = Occasion {
                 shelf,
