@@ -12,7 +12,7 @@ use super::score::Score;
 
 /// Two entries are on the same subject when they share the same words with the question and so many in a hundred of all
 /// their words.
-const SAME_SUBJECT_PERCENT: usize = 40;
+const SAME_SUBJECT_PERCENT: usize = 50;
 /// One entry repeats another when it holds so many in a hundred of its words, and nothing else.
 const REPEATS_PERCENT: usize = 90;
 /// So many of the best are put in order by their subjects; whoever reads further has seen the newest ones.

@@ -22,6 +22,8 @@ pub(super) struct Terms {
     pub(super) by_number: HashMap<u32, usize>,
     /// Terms that follow one another in the question.
     pub(super) pairs: HashSet<(u32, u32)>,
+    /// Terms that do so the other way round, or with one between them.
+    pub(super) near_pairs: HashSet<(u32, u32)>,
     /// Those that no note holds.
     pub(super) unknown: Vec<String>,
     /// The numbers of the question's terms in its order.
@@ -33,7 +35,7 @@ pub(super) struct Terms {
 #[derive(Debug, Clone)]
 pub(super) struct Asked {
     pub(super) known: KnownTerm,
-    /// What it tells, times how often the question says it.
+    /// What it tells, and more of it the oftener the question says it.
     pub(super) weight: f64,
     /// What it tells.
     pub(super) rarity: f64,
@@ -49,6 +51,7 @@ impl Terms {
             known: Vec::new(),
             by_number: HashMap::new(),
             pairs: HashSet::new(),
+            near_pairs: HashSet::new(),
             unknown: Vec::new(),
             sequence: Vec::new(),
             entries: index.totals()?.entries,
@@ -94,7 +97,7 @@ impl Terms {
             .map(|known| {
                 let rarity = rarity(known.entries, self.entries);
                 Asked {
-                    weight: rarity * often.get(&known.number).copied().unwrap_or(1.0),
+                    weight: rarity * (1.0 + often.get(&known.number).copied().unwrap_or(1.0).ln()),
                     rarity,
                     is_name: is_name(&known.term),
                     telling: self.entries < COMMON_FROM || known.entries * COMMON_SHARE <= self.entries,
@@ -116,11 +119,15 @@ impl Terms {
             .enumerate()
             .map(|(position, asked)| (asked.known.number, position))
             .collect();
-        self.pairs = self
-            .sequence
-            .windows(2)
-            .filter_map(|pair| Some((*pair.first()?.as_ref()?, *pair.last()?.as_ref()?)))
-            .collect();
+        let pairs = |distance: usize| {
+            let later = self.sequence.iter().skip(distance);
+            self.sequence
+                .iter()
+                .zip(later)
+                .filter_map(|(one, other)| one.zip(*other))
+        };
+        self.near_pairs = pairs(1).map(|(one, other)| (other, one)).chain(pairs(2)).collect();
+        self.pairs = pairs(1).collect();
     }
 }
 

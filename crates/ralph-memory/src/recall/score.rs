@@ -8,10 +8,12 @@ use super::question::Terms;
 
 /// How soon further mentions of a term stop counting; the usual value.
 const SATURATION: f64 = 1.2;
-/// How much long texts are held back; the usual value.
-const LENGTH: f64 = 0.75;
+/// How much long texts are held back, a little more than usual: a long note holds some word of every question.
+const LENGTH: f64 = 0.8;
 /// What two words that follow one another in the question and in the text count, beside each of them.
 const PHRASE: f64 = 0.5;
+/// The same for two words that only stand near one another.
+const NEAR: f64 = 0.2;
 /// What a word counts that is also a tag, beside its being in the text.
 const TAG: f64 = 0.5;
 
@@ -22,7 +24,7 @@ pub struct Score {
     pub words: f64,
     /// Whole names, paths and numbers that both hold, likewise.
     pub names: f64,
-    /// Words that follow one another in both.
+    /// Words that stand together in both.
     pub phrases: f64,
     /// Words of the question that are tags of the entry.
     pub tags: f64,
@@ -51,20 +53,14 @@ impl Score {
 #[expect(clippy::cast_precision_loss, reason = "lengths of notes are far below 2^52")]
 pub(super) fn score(terms: &Terms, totals: &Totals, outline: &Outline) -> Score {
     let mut often = vec![0.0_f64; terms.known.len()];
-    let mut pairs: HashSet<(u32, u32)> = HashSet::new();
-    let mut score = Score::default();
-    let mut last = None;
+    let mut score = Score {
+        phrases: phrases(terms, &outline.terms),
+        ..Score::default()
+    };
     for number in &outline.terms {
         if let Some(often) = terms.by_number.get(number).and_then(|at| often.get_mut(*at)) {
             *often += 1.0;
-            if let Some(pair) = last.map(|last| (last, *number))
-                && terms.pairs.contains(&pair)
-                && pairs.insert(pair)
-            {
-                score.phrases += PHRASE * rarity_of(terms, pair.0).min(rarity_of(terms, pair.1));
-            }
         }
-        last = Some(*number);
     }
     let tags: HashSet<u32> = outline.tag_terms.iter().copied().collect();
     for number in &outline.tag_terms {
@@ -90,6 +86,30 @@ pub(super) fn score(terms: &Terms, totals: &Totals, outline: &Outline) -> Score 
         }
     }
     score
+}
+
+/// What words count that stand together in the question and in the text. Each pair counts once, by its rarer word's
+/// neighbour: two words that every text holds say nothing together either.
+fn phrases(terms: &Terms, text: &[u32]) -> f64 {
+    let mut met: HashSet<(u32, u32)> = HashSet::new();
+    let mut sum = 0.0;
+    for (at, number) in text.iter().enumerate() {
+        if !terms.by_number.contains_key(number) {
+            continue;
+        }
+        for distance in [1, 2] {
+            let Some(earlier) = at.checked_sub(distance).and_then(|at| text.get(at)) else {
+                continue;
+            };
+            let pair = (*earlier, *number);
+            let follows = distance == 1 && terms.pairs.contains(&pair);
+            if (follows || terms.near_pairs.contains(&pair)) && met.insert(pair) {
+                let common = rarity_of(terms, pair.0).min(rarity_of(terms, pair.1));
+                sum += common * if follows { PHRASE } else { NEAR };
+            }
+        }
+    }
+    sum
 }
 
 fn rarity_of(terms: &Terms, number: u32) -> f64 {

@@ -117,9 +117,6 @@ impl Catalogue {
         if found.is_empty() && !selector.is_empty() {
             found = self.index.with_id_prefix(source, selector)?;
         }
-        match found.as_slice() {
-            [number] => self.index.item(*number).map(Some),
-            _ => Ok(None),
-        }
+        Ok(found.pop().filter(|_| found.is_empty()))
     }
 }

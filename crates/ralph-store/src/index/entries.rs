@@ -136,28 +136,20 @@ impl Index {
         self.sql(row)?.decode().map_err(|what| self.damaged(what))
     }
 
-    /// The numbers of what has this id on a shelf; several only in a damaged file.
+    /// What has this id in a file; two at most, and two only in a damaged file.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn with_id(&self, source: &str, id: &str) -> Result<Vec<i64>, IndexError> {
-        self.numbers(
-            "SELECT entries.number FROM entries JOIN sources ON sources.number = source
-             WHERE name = ?1 AND id = ?2 ORDER BY place",
-            params![source, id],
-        )
+    pub fn with_id(&self, source: &str, id: &str) -> Result<Vec<NoteOrSign>, IndexError> {
+        self.items("id = ?2", source, id)
     }
 
-    /// The numbers of what has an id that begins with this text, two at most: with two it is not clear what is meant.
+    /// What has an id that begins with this text, two at most: with two it is not clear what is meant.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn with_id_prefix(&self, source: &str, prefix: &str) -> Result<Vec<i64>, IndexError> {
-        self.numbers(
-            "SELECT entries.number FROM entries JOIN sources ON sources.number = source
-             WHERE name = ?1 AND id >= ?2 AND id < ?2 || char(0x10ffff) LIMIT 2",
-            params![source, prefix],
-        )
+    pub fn with_id_prefix(&self, source: &str, prefix: &str) -> Result<Vec<NoteOrSign>, IndexError> {
+        self.items("id >= ?2 AND id < ?2 || char(0x10ffff)", source, prefix)
     }
 
     /// Whether a later entry replaces the one with this id.
@@ -182,13 +174,16 @@ impl Index {
         kind: Option<&str>,
         visit: &mut dyn FnMut(NoteOrSign, Age) -> ControlFlow<()>,
     ) -> Result<(), IndexError> {
+        let Some(number) = self.source_numbers()?.remove(source) else {
+            return Ok(());
+        };
         let of_kind = if kind.is_some() { "kind = ?2" } else { "?2 IS NULL" };
         let sql = format!(
-            "SELECT {ITEM}, {AGE} FROM entries WHERE source = (SELECT number FROM sources WHERE name = ?1) AND {of_kind}
+            "SELECT {ITEM}, {AGE} FROM entries WHERE source = ?1 AND {of_kind}
              ORDER BY created DESC, second DESC, place DESC"
         );
         let mut statement = self.sql(self.connection.prepare_cached(&sql))?;
-        let mut rows = self.sql(statement.query(params![source, kind]))?;
+        let mut rows = self.sql(statement.query(params![number, kind]))?;
         while let Some(row) = self.sql(rows.next())? {
             let (item, age) = self.sql(EntryRow::read(row).and_then(|item| Ok((item, Age::read(row, 6)?))))?;
             let item = item.decode().map_err(|what| self.damaged(what))?;
@@ -199,12 +194,17 @@ impl Index {
         Ok(())
     }
 
-    fn numbers(&self, sql: &str, parameters: impl rusqlite::Params) -> Result<Vec<i64>, IndexError> {
-        let numbers = self
+    fn items(&self, condition: &str, source: &str, id: &str) -> Result<Vec<NoteOrSign>, IndexError> {
+        let Some(number) = self.source_numbers()?.remove(source) else {
+            return Ok(Vec::new());
+        };
+        let sql = format!("SELECT {ITEM} FROM entries WHERE source = ?1 AND {condition} LIMIT 2");
+        let rows: rusqlite::Result<Vec<EntryRow>> = self
             .connection
-            .prepare_cached(sql)
-            .and_then(|mut statement| statement.query_map(parameters, |row| row.get(0))?.collect());
-        self.sql(numbers)
+            .prepare_cached(&sql)
+            .and_then(|mut statement| statement.query_map(params![number, id], EntryRow::read)?.collect());
+        let items = self.sql(rows)?.into_iter().map(EntryRow::decode);
+        items.collect::<Result<_, _>>().map_err(|what| self.damaged(what))
     }
 
     pub(super) fn insert_entry(

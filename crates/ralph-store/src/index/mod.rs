@@ -25,6 +25,7 @@ use crate::open;
 
 pub use error::IndexError;
 pub use outline::{Age, Outline, Totals};
+use sources::Source;
 pub use sources::{Change, Neighbours, SourceState};
 pub use terms::KnownTerm;
 pub use words::{is_name, places_of, terms_of};
@@ -50,6 +51,8 @@ pub enum Standing {
 pub struct Index {
     connection: Connection,
     path: PathBuf,
+    /// The files it was made from, as long as they cannot change.
+    sources: Option<Vec<Source>>,
 }
 
 impl Index {
@@ -59,9 +62,10 @@ impl Index {
         if !seal::is_intact(path) {
             return None;
         }
-        let index = Self {
+        let mut index = Self {
             connection: open::index_for_reading(path).ok()?,
             path: path.to_owned(),
+            sources: None,
         };
         // From the first read on nobody can write, so a seal that is intact now stays true.
         (index.begin_reading().is_ok() && seal::is_intact(path)).then_some(index)
@@ -78,7 +82,11 @@ impl Index {
             Ok(connection)
         });
         match made {
-            Ok(connection) => Ok(Self { connection, path }),
+            Ok(connection) => Ok(Self {
+                connection,
+                path,
+                sources: None,
+            }),
             Err(error) => Err(IndexError::of_sql(&path, &error)),
         }
     }
@@ -103,11 +111,10 @@ impl Index {
         drop(seal::break_seal(path));
     }
 
-    fn begin_reading(&self) -> rusqlite::Result<()> {
-        self.connection.execute_batch("BEGIN")?;
-        self.connection
-            .query_row("SELECT entries FROM totals", [], |row| row.get::<_, i64>(0))
-            .map(drop)
+    fn begin_reading(&mut self) -> Result<(), IndexError> {
+        self.sql(self.connection.execute_batch("BEGIN"))?;
+        self.sources = Some(self.read_sources()?);
+        Ok(())
     }
 
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, IndexError> {

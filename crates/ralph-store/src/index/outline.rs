@@ -1,8 +1,6 @@
 //! What ranking needs to know of an entry: its terms and its age, but not its text.
 
-use std::collections::HashMap;
-
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::Row;
 
 use super::entries::AGE;
 use super::vocabulary::decode;
@@ -73,42 +71,17 @@ impl Index {
         self.sql(totals)
     }
 
-    /// The number of each file, by its name.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn source_numbers(&self) -> Result<HashMap<String, i64>, IndexError> {
-        let numbers = self
-            .connection
-            .prepare_cached("SELECT name, number FROM sources")
-            .and_then(|mut statement| statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect());
-        self.sql(numbers)
-    }
-
-    /// How many entries a file has.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn entries_in(&self, source: &str) -> Result<usize, IndexError> {
-        let entries = self
-            .connection
-            .prepare_cached("SELECT entries FROM sources WHERE name = ?1")
-            .and_then(|mut statement| statement.query_row([source], |row| row.get::<_, i64>(0)).optional());
-        let entries = self.sql(entries)?.unwrap_or_default();
-        Ok(usize::try_from(entries).unwrap_or_default())
-    }
-
     /// How many entries of a file a later one replaces.
     ///
     /// # Errors
     /// When the index cannot be read.
     pub fn superseded_in(&self, source: &str) -> Result<usize, IndexError> {
+        let Some(source) = self.source_numbers()?.remove(source) else {
+            return Ok(0);
+        };
         let superseded = self
             .connection
-            .prepare_cached(
-                "SELECT count(*) FROM entries WHERE source = (SELECT number FROM sources WHERE name = ?1)
-                 AND id IN (SELECT id FROM superseded)",
-            )
+            .prepare_cached("SELECT count(*) FROM entries WHERE source = ?1 AND id IN (SELECT id FROM superseded)")
             .and_then(|mut statement| statement.query_row([source], |row| row.get::<_, i64>(0)));
         self.sql(superseded)
             .map(|superseded| usize::try_from(superseded).unwrap_or_default())

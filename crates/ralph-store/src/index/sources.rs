@@ -1,9 +1,10 @@
 //! The files that the index is made from: what they were when they were read, and bringing their entries up to date.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use ralph_model::{FileStamp, Note, NoteOrSign};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::params;
 
 use super::entries::{Spot, fingerprint};
 use super::vocabulary::Vocabulary;
@@ -50,6 +51,36 @@ pub struct Neighbours {
     pub after: Option<String>,
 }
 
+/// A file that was read.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    number: i64,
+    name: String,
+    entries: usize,
+    state: SourceState,
+}
+
+impl Source {
+    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            number: row.get(0)?,
+            name: row.get(1)?,
+            entries: usize::try_from(row.get::<_, i64>(2)?).unwrap_or_default(),
+            state: SourceState {
+                stamp: FileStamp {
+                    inode: row.get::<_, i64>(3)?.cast_unsigned(),
+                    size: row.get::<_, i64>(4)?.cast_unsigned(),
+                    mtime_ns: row.get(5)?,
+                    ctime_ns: row.get(6)?,
+                },
+                indexed_ns: row.get(7)?,
+                digest: u128::from_le_bytes(row.get(8)?),
+                problems: row.get(9)?,
+            },
+        })
+    }
+}
+
 /// An entry that the index holds already.
 struct Held {
     number: i64,
@@ -78,26 +109,27 @@ impl Index {
     /// # Errors
     /// When the index cannot be read.
     pub fn source(&self, name: &str) -> Result<Option<SourceState>, IndexError> {
-        let state = self.connection.prepare_cached(
-            "SELECT inode, size, mtime_ns, ctime_ns, indexed_ns, digest, problems FROM sources WHERE name = ?1",
-        );
-        let state = state.and_then(|mut statement| {
-            let read = |row: &rusqlite::Row<'_>| {
-                Ok(SourceState {
-                    stamp: FileStamp {
-                        inode: row.get::<_, i64>(0)?.cast_unsigned(),
-                        size: row.get::<_, i64>(1)?.cast_unsigned(),
-                        mtime_ns: row.get(2)?,
-                        ctime_ns: row.get(3)?,
-                    },
-                    indexed_ns: row.get(4)?,
-                    digest: u128::from_le_bytes(row.get(5)?),
-                    problems: row.get(6)?,
-                })
-            };
-            statement.query_row([name], read).optional()
-        });
-        self.sql(state)
+        Ok(self.find_source(name)?.map(|source| source.state))
+    }
+
+    /// The number of each file, by its name.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn source_numbers(&self) -> Result<HashMap<String, i64>, IndexError> {
+        let sources = self.sources()?;
+        Ok(sources
+            .iter()
+            .map(|source| (source.name.clone(), source.number))
+            .collect())
+    }
+
+    /// How many entries a file has.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn entries_in(&self, source: &str) -> Result<usize, IndexError> {
+        Ok(self.find_source(source)?.map_or(0, |source| source.entries))
     }
 
     /// Records what is true of a file now, its entries aside.
@@ -132,7 +164,7 @@ impl Index {
     /// # Errors
     /// When the index cannot be written.
     pub fn keep_sources(&self, names: &[&str]) -> Result<(), IndexError> {
-        for name in self.source_names()? {
+        for Source { name, .. } in self.read_sources()? {
             if !names.contains(&name.as_str()) {
                 self.replace_entries(&name, std::iter::empty())?;
                 self.sql(self.connection.execute("DELETE FROM sources WHERE name = ?1", [&name]))?;
@@ -291,19 +323,29 @@ impl Index {
         self.sql(moved).map(drop)
     }
 
-    fn source_number(&self, name: &str) -> Result<i64, IndexError> {
-        let number = self
-            .connection
-            .prepare_cached("SELECT number FROM sources WHERE name = ?1")
-            .and_then(|mut statement| statement.query_row([name], |row| row.get(0)));
-        self.sql(number)
+    /// The number of a file that was read.
+    pub(super) fn source_number(&self, name: &str) -> Result<i64, IndexError> {
+        let source = self.find_source(name)?;
+        let source = source.ok_or_else(|| self.damaged(format!("{name} was not read")))?;
+        Ok(source.number)
     }
 
-    fn source_names(&self) -> Result<Vec<String>, IndexError> {
-        let names = self
-            .connection
-            .prepare_cached("SELECT name FROM sources")
-            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect());
-        self.sql(names)
+    fn find_source(&self, name: &str) -> Result<Option<Source>, IndexError> {
+        Ok(self.sources()?.iter().find(|source| source.name == name).cloned())
+    }
+
+    /// All files that were read. While the index is written they change, so they are read each time.
+    fn sources(&self) -> Result<Cow<'_, [Source]>, IndexError> {
+        match &self.sources {
+            Some(sources) => Ok(Cow::Borrowed(sources)),
+            None => self.read_sources().map(Cow::Owned),
+        }
+    }
+
+    pub(super) fn read_sources(&self) -> Result<Vec<Source>, IndexError> {
+        let sources = self.connection.prepare_cached(
+            "SELECT number, name, entries, inode, size, mtime_ns, ctime_ns, indexed_ns, digest, problems FROM sources",
+        );
+        self.sql(sources.and_then(|mut statement| statement.query_map([], Source::read)?.collect()))
     }
 }

@@ -45,6 +45,7 @@ impl Index {
         let index = Self {
             connection,
             path: path.to_owned(),
+            sources: None,
         };
         // From here on nobody reads, and a seal that is broken now cannot mislead anybody.
         index.sql(index.connection.execute_batch("BEGIN EXCLUSIVE"))?;
@@ -63,10 +64,10 @@ impl IndexWriter {
     /// # Errors
     /// When they cannot be written.
     pub fn commit(self) -> Result<Index, IndexError> {
-        let index = self.index;
+        let mut index = self.index;
         index.sql(index.connection.execute_batch("COMMIT"))?;
         seal_up(&index.path, &self.lock).map_err(|error| IndexError::unusable(&index.path, &error))?;
-        index.sql(index.begin_reading())?;
+        index.begin_reading()?;
         Ok(index)
     }
 }
