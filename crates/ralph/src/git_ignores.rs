@@ -11,7 +11,7 @@ use crate::paths::{self, Spelling};
 /// A line of an ignore file, and a name that it makes git ignore.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct IgnoreLine {
-    /// The file that the line stands in, as git names it.
+    /// The file that the line stands in.
     pub(crate) file: String,
     /// Its number there, from 1.
     pub(crate) number: String,
@@ -84,9 +84,9 @@ pub(crate) fn name_for(line: &str) -> String {
 /// merged. None where there is no worktree.
 pub(crate) fn hiding_notes(context: &Context<'_>) -> Result<Vec<(&'static str, IgnoreLine)>, String> {
     let project = &context.project;
-    if project.worktree.is_none() {
+    let Some(worktree) = &project.worktree else {
         return Ok(Vec::new());
-    }
+    };
     let root = &project.root;
     let shelf = |shelf| context.notebook(shelf, Spelling::Own).path;
     let files = [
@@ -103,7 +103,9 @@ pub(crate) fn hiding_notes(context: &Context<'_>) -> Result<Vec<(&'static str, I
     let lines = ignored(root, &names, Tracked::Counts)?.into_iter();
     let told = lines.filter_map(|line| {
         let (what, _) = seen.iter().find(|(_, name)| *name == line.name)?;
-        Some((*what, line))
+        // Git names it from the top of the worktree.
+        let file = project.shown(&worktree.top.join(&line.file)).to_string();
+        Some((*what, IgnoreLine { file, ..line }))
     });
     Ok(told.collect())
 }

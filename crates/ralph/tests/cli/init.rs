@@ -135,6 +135,21 @@ fn an_ignore_line_that_hides_notes_is_reported() {
 }
 
 #[test]
+fn an_ignore_line_above_the_project_is_told_with_its_file() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.write(".gitignore", ".ralph/\n");
+    env.write("part/.ralph.toml", "");
+    env.write("part/.gitignore", "memories.md\n");
+    let done = env.ralph(["init"]).folder(&env.path("part")).run();
+    assert_snapshot!(done.to_string().split_once("--- stderr\n").unwrap().1, @r#"
+    Warning: the line ".ralph/" of [TMP]/project/.gitignore keeps knowledge files out of git; they are meant to be in it.
+    Warning: the line "memories.md" of .gitignore keeps memories out of git; they are meant to be in it.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
+    "#);
+}
+
+#[test]
 fn old_skills_are_moved_and_never_over_new_ones() {
     let env = env();
     env.write(".ralph/skills/deploy/SKILL.md", "old deploy");

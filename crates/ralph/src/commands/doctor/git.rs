@@ -55,10 +55,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
 fn hidden_notes(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
     for (what, line) in hiding_notes(&patient.context)? {
         let finding = Finding::warning(format!("the line {:?} keeps {what} out of git", line.pattern));
-        let remedy = format!(
-            "take it out, or add `!{}` below it; they are meant to be in git",
-            line.name
-        );
+        let remedy = "take it out, or narrow it; they are meant to be in git";
         report.add(finding.at(&format!("{}:{}", line.file, line.number)).mend(remedy));
     }
     Ok(())
