@@ -1,48 +1,18 @@
 //! Many notes at once: every one gets an id of its own, stands in the file in its order, and can be named again.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(dead_code, reason = "not every test needs all of the support")]
+
+mod support;
 
 use std::collections::HashSet;
-use std::path::Path;
-use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{Draft, LogPlace, Notebook, NotebookError, SecretPolicy, Surroundings};
-use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
-use ralph_model::{Clock, Entropy, Extra, Note, NoteKind, Shelf, SplitMix64, Tags};
-use ralph_notes::{FileError, Patience, create_folder};
-use ralph_store::NoteFile;
-use tempfile::TempDir;
+use ralph_memory::capture::{Draft, Notebook, NotebookError, SecretPolicy};
+use ralph_model::{Entropy, Extra, Note, NoteKind, Shelf, SplitMix64, Tags};
+use support::Files;
 
-const NOW: i64 = 1_700_000_000;
-
-/// A clock that stands still, in a project without git.
-struct Still;
-
-impl Clock for Still {
-    fn now(&self) -> Timestamp {
-        Timestamp::from_second(NOW).unwrap()
-    }
-}
-
-impl Surroundings for Still {
-    fn head(&self) -> Option<String> {
-        None
-    }
-
-    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
-        file.parent().map_or(Ok(()), create_folder)
-    }
-
-    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
-        create_folder(folder)
-    }
-}
-
-impl CatalogueHome for Still {
-    fn prepare_index(&self) -> bool {
-        true
-    }
-}
+/// The present of [`Files::with_index`].
+const NOW: i64 = 1_704_067_200;
 
 /// Suffixes from 0 up to a limit, again and again.
 struct Suffixes {
@@ -61,33 +31,6 @@ impl Entropy for Suffixes {
         let bits = self.next << 48;
         self.next = (self.next + 1) % self.limit;
         bits
-    }
-}
-
-fn notebook(folder: &TempDir) -> Notebook<'_> {
-    Notebook {
-        shelf: Shelf::Memories,
-        path: folder.path().join("memories.md"),
-        log: LogPlace {
-            database: folder.path().join("progress.db"),
-            file: NoteFile {
-                worktree: String::new(),
-                path: "memories.md".to_owned(),
-            },
-        },
-        catalogue: CataloguePlace {
-            database: folder.path().join("index.db"),
-            shelves: vec![(Shelf::Memories, folder.path().join("memories.md"))],
-            home: &Still,
-            file_clock: &Still,
-        },
-        surroundings: &Still,
-        clock: &Still,
-        patience: Patience {
-            notice_after: Duration::from_secs(60),
-            limit: Duration::from_secs(60),
-            notice: &|_| {},
-        },
     }
 }
 
@@ -119,8 +62,8 @@ fn seconds(notes: &[Note]) -> Vec<i64> {
 
 #[test]
 fn a_batch_stands_in_its_order_with_ids_of_its_moments() {
-    let folder = tempfile::tempdir().unwrap();
-    let notebook = notebook(&folder);
+    let files = Files::with_index();
+    let notebook = files.notebook(Shelf::Memories);
     let moments = [Some(86_400), None, Some(5), Some(86_400)];
     let many: Vec<Draft> = (0..2_000)
         .map(|number| draft(format!("note {number}"), moments[number % moments.len()]))
@@ -133,7 +76,7 @@ fn a_batch_stands_in_its_order_with_ids_of_its_moments() {
         let (second, day) = match moments[number % moments.len()] {
             Some(second @ 5) => (second, "1970-01-01"),
             Some(second) => (second, "1970-01-02"),
-            None => (NOW, "2023-11-14"),
+            None => (NOW, "2024-01-01"),
         };
         let made = (note.content.as_str(), note.id.unix_second(), note.created.to_string());
         assert_eq!(made, (format!("note {number}").as_str(), second, day.to_owned()));
@@ -142,8 +85,8 @@ fn a_batch_stands_in_its_order_with_ids_of_its_moments() {
 
 #[test]
 fn a_second_without_ids_left_is_moved_on_from() {
-    let folder = tempfile::tempdir().unwrap();
-    let notebook = notebook(&folder);
+    let files = Files::with_index();
+    let notebook = files.notebook(Shelf::Memories);
     let stored = notebook.add(&drafts(20, Some(100)), &mut Suffixes::below(6)).unwrap();
     let expected: Vec<i64> = (0..20).map(|number| 100 + number / 6).collect();
     assert_eq!(seconds(&stored.notes), expected);
@@ -152,8 +95,8 @@ fn a_second_without_ids_left_is_moved_on_from() {
 
 #[test]
 fn moments_that_no_id_can_hold_are_brought_within() {
-    let folder = tempfile::tempdir().unwrap();
-    let notebook = notebook(&folder);
+    let files = Files::with_index();
+    let notebook = files.notebook(Shelf::Memories);
     let ends = [Timestamp::MIN, Timestamp::MAX].map(|end| Some(end.as_second()));
     let many: Vec<Draft> = ends.into_iter().flat_map(|end| drafts(10, end)).collect();
     let stored = notebook.add(&many, &mut Suffixes::below(6)).unwrap();
@@ -162,8 +105,8 @@ fn moments_that_no_id_can_hold_are_brought_within() {
 
 #[test]
 fn an_id_that_the_file_or_the_log_has_seen_is_never_given_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let notebook = notebook(&folder);
+    let files = Files::with_index();
+    let notebook = files.notebook(Shelf::Memories);
     let first = notebook.add(&drafts(30, None), &mut Suffixes::below(99)).unwrap().notes;
     let (deleted, kept) = first.split_at(10);
     let ids: Vec<String> = deleted.iter().map(|note| note.id.to_string()).collect();
@@ -184,8 +127,8 @@ fn an_id_that_the_file_or_the_log_has_seen_is_never_given_again() {
 
 #[test]
 fn many_selectors_name_what_each_names_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let notebook = notebook(&folder);
+    let files = Files::with_index();
+    let notebook = files.notebook(Shelf::Memories);
     let notes = notebook.add(&drafts(300, None), &mut SplitMix64::new(3)).unwrap().notes;
     let ids: Vec<String> = notes.iter().rev().map(|note| note.id.to_string()).collect();
     let reading = notebook.read().unwrap();

@@ -2,7 +2,7 @@
 
 use ralph_model::{Note, NoteKind};
 
-use crate::lines::{Fences, Line, heading, is_blank};
+use crate::lines::{BOM, Fences, Line, heading, is_blank, is_part_of_entry};
 use crate::render::{entry_text, extra_line, quoted, tags_line};
 use crate::{Document, Entry, Patches, Sign, Span};
 
@@ -215,8 +215,7 @@ impl Document<'_> {
         let mut offset = stretch.end();
         while let Some(line) = Line::at(self.bytes, offset) {
             let text = line.text.of(self.bytes);
-            let parts = [&b">"[..], b"<!-- tags:", b"<!-- ralph:"];
-            if parts.iter().any(|part| text.starts_with(part)) {
+            if is_part_of_entry(text) {
                 return true;
             }
             if heading(text).is_some() {
@@ -295,7 +294,7 @@ fn ends_line(bytes: &[u8]) -> bool {
 
 /// Whether nothing stands before: an empty file, or one with only its byte order mark.
 fn is_blank_start(before: &[u8]) -> bool {
-    before.is_empty() || before == b"\xef\xbb\xbf"
+    before.is_empty() || before == BOM
 }
 
 /// The text with the file's line break; without the last one where the replaced text had none either.

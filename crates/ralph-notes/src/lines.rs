@@ -4,6 +4,13 @@ use memchr::memchr;
 
 use crate::Span;
 
+/// The byte order mark, which some editors put before a text.
+pub(crate) const BOM: &[u8] = b"\xef\xbb\xbf";
+/// How the line of tags of an entry begins.
+pub(crate) const TAGS: &[u8] = b"<!-- tags:";
+/// How the line of everything else that is recorded about an entry begins.
+pub(crate) const EXTRA: &[u8] = b"<!-- ralph:";
+
 /// One line of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Line {
@@ -54,6 +61,11 @@ pub(crate) fn lines_in(bytes: &[u8], span: Span) -> impl Iterator<Item = Line> {
 /// Whether a line holds nothing but white space.
 pub(crate) fn is_blank(text: &[u8]) -> bool {
     text.iter().all(u8::is_ascii_whitespace)
+}
+
+/// Whether a line may be part of an entry: of its text, or of what is recorded about it.
+pub(crate) fn is_part_of_entry(text: &[u8]) -> bool {
+    text.starts_with(b">") || text.starts_with(TAGS) || text.starts_with(EXTRA)
 }
 
 /// The level and the words of a heading that is structure; deeper ones, and `#hashtags`, are prose.

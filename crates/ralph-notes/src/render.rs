@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::civil::Date;
-use ralph_model::{Extra, Note, Tags};
+use ralph_model::{Extra, Note, NoteOrSign, Tags};
 
 /// The lines of a note, with LF at their ends.
 #[must_use]
@@ -13,6 +13,16 @@ pub fn entry_text(note: &Note) -> String {
     text.push_str(&tags_line(&note.tags, note.created));
     text.push_str(&extra_line(&note.extra));
     text
+}
+
+/// The lines of what stands on a shelf, the last of them ended. A Sign's are those of its file.
+#[must_use]
+pub fn item_text(item: &NoteOrSign) -> String {
+    match item {
+        NoteOrSign::Note(note) => entry_text(note),
+        NoteOrSign::Sign { lines, .. } if lines.ends_with('\n') => lines.clone(),
+        NoteOrSign::Sign { lines, .. } => format!("{lines}\n"),
+    }
 }
 
 /// Turns CRLF and lone CR into LF; borrowed when there was nothing to turn.

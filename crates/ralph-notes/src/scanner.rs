@@ -6,7 +6,7 @@ use ralph_model::{NoteId, NoteKind, Shelf};
 use crate::block::{Block, Half, Taken};
 use crate::decode::has_text;
 use crate::document::Section;
-use crate::lines::{Fences, Line, Marker, conflict_marker, heading, is_blank};
+use crate::lines::{BOM, EXTRA, Fences, Line, Marker, TAGS, conflict_marker, heading, is_blank};
 use crate::signs::{self, SignPlace};
 use crate::{Document, Entry, Problem, ProblemKind, Span};
 
@@ -62,7 +62,7 @@ impl<'a> Scanner<'a> {
     /// Goes over all lines.
     pub(crate) fn scan(mut self) -> Document<'a> {
         let bytes = self.document.bytes;
-        let mut offset = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+        let mut offset = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
         self.document.text_end = offset;
         while let Some(line) = Line::at(bytes, offset) {
             offset = self.line(line);
@@ -89,8 +89,8 @@ impl<'a> Scanner<'a> {
         match text.first() {
             Some(b'#') if self.heading(line, text) => return self.document.text_end,
             Some(b'>') => self.quote(line, was_orphan),
-            Some(b'<') if text.starts_with(b"<!-- tags:") => self.tags(line),
-            Some(b'<') if text.starts_with(b"<!-- ralph:") => self.extra(line),
+            Some(b'<') if text.starts_with(TAGS) => self.tags(line),
+            Some(b'<') if text.starts_with(EXTRA) => self.extra(line),
             Some(b' ' | b'`' | b'~') => match self.fences.end_of_fence(self.document.bytes, line) {
                 Some(end) => {
                     next = end;

@@ -4,6 +4,16 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
+/// Variables that would change the question: those that hooks have point git at another repository than that of the folder,
+/// the last one takes the meaning from patterns.
+const UNWANTED: [&str; 5] = [
+    "GIT_DIR",
+    "GIT_COMMON_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_LITERAL_PATHSPECS",
+];
+
 /// What git answers in a folder to a short input; `None` when it ends with 1, which means that there is nothing to say.
 ///
 /// The error is a sentence: git is not installed, or does not answer.
@@ -14,8 +24,7 @@ pub(crate) fn ask_git(folder: &Path, arguments: &[&str], input: &str) -> Result<
         .args(["-c", "core.fsmonitor=false"])
         .env("GIT_OPTIONAL_LOCKS", "0");
     command.arg("-C").arg(folder).args(arguments);
-    // Set in hooks, they would point git at another repository than that of the folder.
-    for variable in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+    for variable in UNWANTED {
         command.env_remove(variable);
     }
     command

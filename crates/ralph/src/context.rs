@@ -250,7 +250,8 @@ pub(crate) fn find_project(
     let Some(root) = &global.root else {
         return Ok(Project::around(&folder()?));
     };
-    let project = Project::at(std::path::absolute(root)?);
+    let root = std::path::absolute(root).map_err(|error| CommandError::usage(format!("--root: {error}")))?;
+    let project = Project::at(root);
     if project.root.is_dir() {
         Ok(project)
     } else {

@@ -10,6 +10,7 @@ mod context;
 mod env;
 mod error;
 mod git;
+mod git_ignores;
 mod merge_setup;
 mod paths;
 mod quick;

@@ -7,7 +7,8 @@ use ralph_notes::resolve;
 
 use crate::ask_git::ask_git;
 use crate::context::Context;
-use crate::paths::Spelling;
+use crate::git_ignores::literal;
+use crate::paths::{Project, Spelling};
 
 /// The file of git's attributes.
 pub(crate) const ATTRIBUTES: &str = ".gitattributes";
@@ -68,6 +69,9 @@ impl MergeSetup {
         let Some(worktree) = &context.project.worktree else {
             return Ok(None);
         };
+        if attributes_are_no_file(&context.project) {
+            return Err(format!("{ATTRIBUTES} is not a file"));
+        }
         let top = worktree.top.clone();
         let mut paths: Vec<String> = Vec::new();
         for shelf in [Shelf::Memories, Shelf::Guardrails] {
@@ -163,19 +167,17 @@ impl MergeSetup {
     }
 }
 
+/// Whether something else than a file stands where git looks for attributes: it would wait for a pipe for ever.
+pub(crate) fn attributes_are_no_file(project: &Project) -> bool {
+    let file = project.worktree.as_ref().map(|tree| tree.top.join(ATTRIBUTES));
+    file.is_some_and(|file| file.exists() && !file.is_file())
+}
+
 /// A path as a pattern of git's attributes that matches only this file.
 fn pattern(path: &str) -> String {
-    let mut escaped = String::with_capacity(path.len() + 1);
-    if !path.contains('/') {
-        escaped.push('/');
-    }
-    for c in path.chars() {
-        if matches!(c, '*' | '?' | '[' | '\\') {
-            escaped.push('\\');
-        }
-        escaped.push(c);
-    }
-    if escaped.chars().any(|c| c.is_whitespace() || c.is_control() || c == '"') || escaped.starts_with(['#', '!']) {
+    let top = if path.contains('/') { "" } else { "/" };
+    let escaped = format!("{top}{}", literal(path));
+    if escaped.chars().any(|c| c.is_whitespace() || c.is_control() || c == '"') {
         let quoted = escaped
             .replace('\\', "\\\\")
             .replace('"', "\\\"")
@@ -197,6 +199,7 @@ mod tests {
             ("memories.md", "/memories.md"),
             ("my notes/all.md", "\"my notes/all.md\""),
             ("a[1]/b*.md", "a\\[1]/b\\*.md"),
+            ("#a/b.md", "\\#a/b.md"),
             ("a \"b\"/c?.md", "\"a \\\"b\\\"/c\\\\?.md\""),
         ] {
             assert_eq!(pattern(path), expected, "{path:?}");

@@ -9,6 +9,7 @@ use ralph_notes::{FileError, create_folder, lock_path, resolve, write_new_file};
 use ralph_store::{NoteFile, Store};
 
 use crate::git::Worktree;
+use crate::git_ignores::literal;
 
 /// The configuration.
 pub(crate) const CONFIG: &str = ".ralph.toml";
@@ -216,14 +217,15 @@ impl Project {
     }
 }
 
-/// What stands beside a note file now and then: its lock, and the new file before it takes its place.
+/// What stands beside a note file now and then: its lock, and the new file before it takes its place. As ignore lines.
 fn transient_names(name: &str) -> [String; 2] {
+    let name = literal(name);
     [format!("{name}.lock"), format!(".{name}.ralph-*")]
 }
 
-/// What a file that is not in git is kept as when it is cleared.
+/// What a file that is not in git is kept as when it is cleared. As an ignore line.
 fn kept_names(name: &str) -> String {
-    format!("{name}.bak*")
+    format!("{}.bak*", literal(name))
 }
 
 /// Writes an ignore file where there is none. It is a convenience: where it cannot be written, the note matters more.
@@ -240,21 +242,24 @@ fn write_ignore_file(folder: &Path, lines: &[String]) {
 /// The ignore lines for what stands beside a note file now and then, from the root.
 pub(crate) fn transient_ignore_lines(project: &Project, file: &Path) -> Vec<String> {
     let resolved = resolve(file).unwrap_or_else(|_| file.to_owned());
-    let (Ok(inside), Some(name)) = (resolved.strip_prefix(&project.root), resolved.file_name()) else {
-        return Vec::new();
-    };
-    transient_names(&name.to_string_lossy())
-        .map(|name| inside.with_file_name(name).display().to_string())
-        .to_vec()
+    lines_beside(project, &resolved, |name| transient_names(name).to_vec())
 }
 
 /// The ignore lines for the scratchpad, wherever it is, and for what stands beside it.
 pub(crate) fn scratchpad_ignore_lines(project: &Project, file: &Path) -> Vec<String> {
+    let mut lines = lines_beside(project, file, |name| vec![literal(name), kept_names(name)]);
+    lines.extend(transient_ignore_lines(project, file));
+    lines
+}
+
+/// Ignore lines for names in the folder of a file, and in no other folder; none for a file outside the project.
+fn lines_beside(project: &Project, file: &Path, names: impl Fn(&str) -> Vec<String>) -> Vec<String> {
     let (Ok(inside), Some(name)) = (file.strip_prefix(&project.root), file.file_name()) else {
         return Vec::new();
     };
-    let kept = inside.with_file_name(kept_names(&name.to_string_lossy()));
-    let mut lines = vec![inside.display().to_string(), kept.display().to_string()];
-    lines.extend(transient_ignore_lines(project, file));
-    lines
+    let folder = inside.parent().unwrap_or(Path::new(""));
+    let folder = literal(&folder.to_string_lossy());
+    // Without a slash at the top a line would count in every folder.
+    let names = names(&name.to_string_lossy()).into_iter();
+    names.map(|name| format!("{folder}/{name}")).collect()
 }

@@ -67,10 +67,7 @@ mod tests {
             "ralph guardrails show fix-1",
             "ralph hook session-start",
         ] {
-            let line = line
-                .replace("--tags ", "--tags=")
-                .replace("--content - --tags", "--content -");
-            check_same(&line);
+            check_same(line);
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use ralph_model::{Budget, NoteOrSign, Shelf};
-use ralph_notes::entry_text;
+use ralph_notes::item_text;
 use ralph_store::index::{Age, IndexError};
 
 use super::pack::{Item, Packed, Sizes, pack};
@@ -202,7 +202,7 @@ impl Choice {
     fn of(item: &NoteOrSign, age: Age, occasion: &Occasion<'_>) -> Self {
         let kind = item.note().map_or(NoteOrSign::SIGN, |note| note.kind.word());
         let text = match occasion.format {
-            PrimeFormat::Markdown => format!("\n{}", lines(item)),
+            PrimeFormat::Markdown => format!("\n{}", item_text(item)),
             // What has only texts in it can always be written.
             PrimeFormat::Json => format!("\n  {},", serde_json::to_string(item).unwrap_or_default()),
         };
@@ -214,15 +214,6 @@ impl Choice {
             text,
             age,
         }
-    }
-}
-
-/// The lines of a note or Sign, the last of them ended.
-fn lines(item: &NoteOrSign) -> String {
-    match item {
-        NoteOrSign::Note(note) => entry_text(note),
-        NoteOrSign::Sign { lines, .. } if lines.ends_with('\n') => lines.clone(),
-        NoteOrSign::Sign { lines, .. } => format!("{lines}\n"),
     }
 }
 

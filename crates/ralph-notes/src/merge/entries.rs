@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use ralph_model::{Extra, Note, NoteId, Shelf, Tags};
 
+use super::MergeError;
 use super::side::{Side, Unit, plain_breaks};
 use crate::Document;
 
@@ -39,7 +40,10 @@ pub(super) struct Sides<'s, 'a> {
 }
 
 /// Decides about every entry: those that stay, in our order and then in theirs.
-pub(super) fn resolve<'a>(sides: &Sides<'_, 'a>) -> Vec<Kept<'a>> {
+///
+/// # Errors
+/// When one of two versions that both must be kept would be lost.
+pub(super) fn resolve<'a>(sides: &Sides<'_, 'a>) -> Result<Vec<Kept<'a>>, MergeError> {
     let mut kept: Vec<Kept<'a>> = Vec::new();
     let mut clashes: HashMap<&str, &Unit<'a>> = HashMap::new();
     let added = |id: &&&str| !sides.ours.units.contains_key(**id);
@@ -153,7 +157,12 @@ fn drop_stale_copies<'a>(sides: &Sides<'_, 'a>, clashes: &HashMap<&str, &Unit<'a
 }
 
 /// Puts the other side's version of every entry that both sides changed beside ours.
-fn add_copies<'a>(sides: &Sides<'_, 'a>, clashes: &HashMap<&str, &Unit<'a>>, kept: Vec<Kept<'a>>) -> Vec<Kept<'a>> {
+fn add_copies<'a>(
+    sides: &Sides<'_, 'a>,
+    clashes: &HashMap<&str, &Unit<'a>>,
+    kept: Vec<Kept<'a>>,
+) -> Result<Vec<Kept<'a>>, MergeError> {
+    let files = sides.each(|side| side.document.lookup(clashes.len()));
     let mut made: HashMap<NoteId, Kept<'a>> = HashMap::new();
     let mut taken: HashSet<NoteId> = HashSet::new();
     let mut copies: HashMap<&str, Vec<&Kept<'a>>> = HashMap::new();
@@ -168,28 +177,23 @@ fn add_copies<'a>(sides: &Sides<'_, 'a>, clashes: &HashMap<&str, &Unit<'a>>, kep
         if copies.get(id).into_iter().flatten().any(|copy| says_what(copy, theirs)) {
             continue;
         }
-        if let Some(copy) = copy_of(theirs, |id| taken.contains(id) || sides.mention(id.as_str())) {
-            taken.insert(copy.note.id.clone());
-            made.insert(entry.note.id.clone(), copy);
-        }
+        // Taken is an id that stands in any of the files, be it in prose.
+        let is_taken = |id: &NoteId| taken.contains(id) || files.iter().any(|file| file.mentions(id));
+        let copy = copy_of(theirs, is_taken).ok_or_else(|| MergeError::losing([id]))?;
+        taken.insert(copy.note.id.clone());
+        made.insert(entry.note.id.clone(), copy);
     }
-    kept.into_iter()
-        .flat_map(|entry| {
-            let copy = made.remove(&entry.note.id);
-            std::iter::once(entry).chain(copy)
-        })
-        .collect()
+    let with_copy = |entry: Kept<'a>| {
+        let copy = made.remove(&entry.note.id);
+        std::iter::once(entry).chain(copy)
+    };
+    Ok(kept.into_iter().flat_map(with_copy).collect())
 }
 
-impl<'a> Sides<'_, 'a> {
+impl<'s, 'a> Sides<'s, 'a> {
     /// The same question to base, ours and theirs.
-    pub(super) fn each<T>(&self, ask: impl Fn(&Side<'a>) -> T) -> [T; 3] {
+    pub(super) fn each<T>(&self, ask: impl Fn(&'s Side<'a>) -> T) -> [T; 3] {
         [self.base, self.ours, self.theirs].map(ask)
-    }
-
-    /// Whether an id stands in any of the files, be it in prose.
-    fn mention(&self, id: &str) -> bool {
-        self.each(|side| side.document.mentions(id)).contains(&true)
     }
 }
 

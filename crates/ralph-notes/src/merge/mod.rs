@@ -13,8 +13,9 @@ use std::collections::{HashMap, HashSet};
 use ralph_model::{Note, NoteId, NoteKind, Shelf};
 
 use self::entries::{Kept, Sides, resolve};
-use self::side::{BOM, Side, repeated_ids};
+use self::side::{Side, repeated_ids};
 use self::weave::{Item, Origin, Symbols, Three, Woven, weave};
+use crate::lines::BOM;
 use crate::{Document, Patches};
 
 /// The merged file.
@@ -45,6 +46,14 @@ pub struct MergeError {
     ids: Vec<String>,
 }
 
+impl MergeError {
+    fn losing<'i>(ids: impl IntoIterator<Item = &'i str>) -> Self {
+        let mut ids: Vec<String> = ids.into_iter().map(str::to_owned).collect();
+        ids.sort();
+        Self { ids }
+    }
+}
+
 /// Merges two files of a shelf that both came from `base`, which is empty where there was none.
 ///
 /// # Errors
@@ -68,7 +77,7 @@ pub fn merge(shelf: Shelf, base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Me
     let tokens = [&base, &ours, &theirs].map(|side| symbols.tokens(&side.pieces));
     let [base_tokens, our_tokens, their_tokens] = &tokens;
     let assembly = Assembly {
-        kept: resolve(&sides),
+        kept: resolve(&sides)?,
         woven: weave(Three {
             base: base_tokens,
             ours: our_tokens,
@@ -128,9 +137,7 @@ impl Assembly<'_, '_> {
         if wrong.is_empty() {
             return Ok(bytes);
         }
-        let mut ids: Vec<String> = wrong.into_iter().map(str::to_owned).collect();
-        ids.sort();
-        Err(MergeError { ids })
+        Err(MergeError::losing(wrong))
     }
 
     /// The file with these entries, and those that have no place, at the ends of their sections.

@@ -4,11 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use ralph_model::{Note, NoteKind, Shelf};
 
-use crate::lines::{Fences, Line, conflict_marker, heading, is_blank, lines_in};
+use crate::lines::{BOM, Fences, Line, conflict_marker, heading, is_blank, is_part_of_entry, lines_in};
 use crate::{Document, Entry, Span};
-
-/// The byte order mark.
-pub(super) const BOM: &[u8] = b"\xef\xbb\xbf";
 
 /// A file of a merge.
 #[derive(Debug)]
@@ -223,8 +220,7 @@ impl<'a> Cutter<'a> {
                 break;
             }
             offset = self.fences_ahead.end_of_fence(self.bytes, line).unwrap_or(line.next);
-            let parts = [&b">"[..], b"<!-- tags:", b"<!-- ralph:"];
-            if parts.iter().any(|part| text.starts_with(part)) && conflict_marker(text).is_none() {
+            if is_part_of_entry(text) && conflict_marker(text).is_none() {
                 end = offset;
             }
         }

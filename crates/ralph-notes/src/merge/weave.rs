@@ -143,7 +143,8 @@ impl<'a> Woven<'a> {
             self.put_all(&theirs_only, Origin::Theirs);
             self.put_all(after, Origin::Ours);
         } else if same(&ours, &base) {
-            let added = |token: &Token<'a>| token.piece.is_entry() && !contains(three.base, token);
+            let in_base = symbols(three.base);
+            let added = |token: &Token<'a>| token.piece.is_entry() && !in_base.contains(&token.symbol);
             let first = three.theirs.iter().position(added);
             let last = three.theirs.iter().rposition(|token| token.piece.is_entry());
             let at = first.or(last.map(|last| last + 1)).unwrap_or(three.theirs.len());
@@ -234,13 +235,13 @@ fn same(a: &[Token<'_>], b: &[Token<'_>]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.symbol == b.symbol)
 }
 
-fn contains(tokens: &[Token<'_>], token: &Token<'_>) -> bool {
-    tokens.iter().any(|other| other.symbol == token.symbol)
+fn symbols(tokens: &[Token<'_>]) -> HashSet<u32> {
+    tokens.iter().map(|token| token.symbol).collect()
 }
 
 /// The entries of one side that the other does not have in this stretch.
 fn missing_entries<'a>(from: &[Token<'a>], other: &[Token<'a>]) -> Vec<Token<'a>> {
-    let there: HashSet<u32> = other.iter().map(|token| token.symbol).collect();
+    let there = symbols(other);
     from.iter()
         .filter(|token| token.piece.is_entry() && !there.contains(&token.symbol))
         .copied()
@@ -344,7 +345,7 @@ fn matching(a: &[Token<'_>], b: &[Token<'_>]) -> Vec<(usize, usize)> {
 /// The pieces of a list that another has too, with their places. Comparing two long lists that have little in common takes
 /// minutes, and what is in only one of them cannot match.
 fn shared(tokens: &[Token<'_>], other: &[Token<'_>]) -> (Vec<usize>, Vec<u32>) {
-    let there: HashSet<u32> = other.iter().map(|token| token.symbol).collect();
+    let there = symbols(other);
     tokens
         .iter()
         .enumerate()

@@ -135,6 +135,21 @@ fn an_ignore_line_that_hides_notes_is_reported() {
 }
 
 #[test]
+fn an_ignore_line_above_the_project_is_told_with_its_file() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.write(".gitignore", ".ralph/\n");
+    env.write("part/.ralph.toml", "");
+    env.write("part/.gitignore", "memories.md\n");
+    let done = env.ralph(["init"]).folder(&env.path("part")).run();
+    assert_snapshot!(done.to_string().split_once("--- stderr\n").unwrap().1, @r#"
+    Warning: the line ".ralph/" of [TMP]/project/.gitignore keeps knowledge files out of git; they are meant to be in it.
+    Warning: the line "memories.md" of .gitignore keeps memories out of git; they are meant to be in it.
+    Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
+    "#);
+}
+
+#[test]
 fn old_skills_are_moved_and_never_over_new_ones() {
     let env = env();
     env.write(".ralph/skills/deploy/SKILL.md", "old deploy");
@@ -200,5 +215,34 @@ fn files_in_their_other_places_are_not_made_twice() {
     env.ok(["init"]);
     assert_eq!(env.read("memories.md"), SAMPLE);
     assert!(!env.path(MEMORIES).exists());
-    assert!(env.read(".gitignore").lines().any(|line| line == "memories.md.lock"));
+    assert!(env.read(".gitignore").lines().any(|line| line == "/memories.md.lock"));
+}
+
+#[test]
+fn ignore_lines_hold_for_their_files_and_no_others() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.write(".ralph.toml", "[memories]\npath = \"a[1]/my *.md\"\n");
+    env.write("scratchpad.md", "now");
+    env.ok(["init"]);
+    let ignored = [
+        "a[1]/my *.md.lock",
+        "a[1]/.my *.md.ralph-new",
+        "scratchpad.md",
+        "scratchpad.md.bak",
+    ];
+    let others = ["docs/scratchpad.md", "a1/my x.md.lock", "a[1]/my x.md.lock"];
+    let names = ignored.into_iter().chain(others);
+    let told = env.git(["check-ignore", "--no-index"].into_iter().chain(names));
+    assert_eq!(told.lines().collect::<Vec<_>>(), ignored);
+}
+
+#[test]
+fn attributes_that_come_from_a_pipe_are_not_waited_for() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    let done = env.sh("mkfifo .gitattributes && timeout 20 $RALPH init").run();
+    assert_eq!(done.code, Some(0), "{done}");
+    let warning = "Warning: git was not told to merge notes through ralph: .gitattributes is not a file.\n";
+    assert!(done.stderr.contains(warning), "{done}");
 }

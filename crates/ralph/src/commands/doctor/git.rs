@@ -1,8 +1,6 @@
 //! What git keeps and must not, and what it must and does not.
 
-use std::path::Path;
-
-use ignore::gitignore::GitignoreBuilder;
+use ralph_model::count;
 
 use super::Patient;
 use super::finding::{Finding, Fix, Report};
@@ -10,8 +8,8 @@ use crate::ask_git::ask_git;
 use crate::commands::init::added_lines::missing_lines;
 use crate::commands::init::ignore_lines;
 use crate::error::CommandError;
-use crate::paths::{self, Spelling};
-use ralph_model::{Shelf, count};
+use crate::git_ignores::{Tracked, hiding_notes, ignored, is_seen_by_git, name_for};
+use crate::paths;
 
 /// How many files are named in one finding.
 const NAMED: usize = 4;
@@ -53,29 +51,12 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     Ok(())
 }
 
-/// Notes that an ignore line keeps out of git are not shared and not merged.
+/// Notes that an ignore line keeps out of git.
 fn hidden_notes(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
-    let context = &patient.context;
-    let root = &context.project.root;
-    let files = [
-        ("knowledge files", root.join(paths::KNOWLEDGE).join("note.md")),
-        ("memories", context.notebook(Shelf::Memories, Spelling::Own).path),
-        ("guardrails", context.notebook(Shelf::Guardrails, Spelling::Own).path),
-    ];
-    for (what, file) in files {
-        let Some(inside) = file.strip_prefix(root).ok().and_then(Path::to_str) else {
-            continue;
-        };
-        if !is_seen_by_git(root, inside) {
-            continue;
-        }
-        // What git has already is not hidden by a line.
-        let answer = ask_git(root, &["check-ignore", "-v", "-z", "--stdin"], inside)?.unwrap_or_default();
-        for line in ignored(&answer) {
-            let finding = Finding::warning(format!("the line {:?} keeps {what} out of git", line.pattern));
-            let remedy = format!("take it out, or add `!{inside}` below it; they are meant to be in git");
-            report.add(finding.at(&format!("{}:{}", line.file, line.number)).mend(remedy));
-        }
+    for (what, line) in hiding_notes(&patient.context)? {
+        let finding = Finding::warning(format!("the line {:?} keeps {what} out of git", line.pattern));
+        let remedy = "take it out, or narrow it; they are meant to be in git";
+        report.add(finding.at(&format!("{}:{}", line.file, line.number)).mend(remedy));
     }
     Ok(())
 }
@@ -87,22 +68,18 @@ fn unignored(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
     let wanted = ignore_lines::wanted(context);
     // In a folder that is not there is nothing to ignore yet.
     let there = |line: &&String| {
-        let folder = line.split_once('/').map_or("", |(folder, _)| folder);
+        let name = name_for(line);
+        let folder = name.split_once('/').map_or("", |(folder, _)| folder);
         root.join(folder).is_dir()
     };
     let seen = |line: &&String| is_seen_by_git(root, &name_for(line));
     let lines: Vec<&String> = wanted.iter().filter(there).filter(seen).collect();
     let names: Vec<String> = lines.iter().map(|line| name_for(line)).collect();
-    if names.is_empty() {
-        return Ok(());
-    }
-    let arguments = ["check-ignore", "-v", "-z", "--no-index", "--stdin"];
-    let answer = ask_git(root, &arguments, &names.join("\0"))?.unwrap_or_default();
-    let ignored: Vec<&str> = ignored(&answer).map(|line| line.name).collect();
+    let ignored = ignored(root, &names, Tracked::CountsNot)?;
     let open = lines
         .iter()
         .zip(&names)
-        .filter(|(_, name)| !ignored.contains(&name.as_str()));
+        .filter(|(_, name)| !ignored.iter().any(|line| line.name == **name));
     let text = std::fs::read(root.join(ignore_lines::FILE)).unwrap_or_default();
     let missing = missing_lines(&text, &wanted);
     let (to_add, taken_back): (Vec<&String>, Vec<&String>) =
@@ -128,25 +105,15 @@ fn unignored(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
 /// What git has, though it must not. A database that is checked out takes the place of a newer one.
 fn tracked(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
     let root = &patient.context.project.root;
-    let mut builder = GitignoreBuilder::new(root);
-    let mut places: Vec<String> = Vec::new();
-    for line in ignore_lines::wanted(&patient.context) {
-        // The lines are our own, so that they can all be read.
-        drop(builder.add_line(None, &line));
-        let folder = line.split_once('/').map(|(folder, _)| folder.to_owned());
-        places.push(folder.unwrap_or_else(|| name_for(&line)));
-    }
-    places.dedup();
-    let rules = builder.build().map_err(|error| error.to_string())?;
-    let mut arguments = vec!["--literal-pathspecs", "ls-files", "-z", "--cached", "--"];
+    // As a pathspec a line means the same, when git is told that `*` ends at `/`.
+    let pathspec = |line: &String| format!(":(glob){}", line.trim_start_matches('/'));
+    let places: Vec<String> = ignore_lines::wanted(&patient.context).iter().map(pathspec).collect();
+    let mut arguments = vec!["ls-files", "-z", "--cached", "--"];
     arguments.extend(places.iter().map(String::as_str));
     let answer = ask_git(root, &arguments, "")?.unwrap_or_default();
-    let kept: Vec<&str> = answer
-        .split_terminator('\0')
-        .filter(|name| rules.matched_path_or_any_parents(name, false).is_ignore())
-        .collect();
+    let kept = answer.split_terminator('\0');
     let is_database = |name: &&str| name.starts_with(paths::RALPH) && name.contains("progress.db");
-    let (databases, others): (Vec<&str>, Vec<&str>) = kept.into_iter().partition(is_database);
+    let (databases, others): (Vec<&str>, Vec<&str>) = kept.partition(is_database);
     let out = "take it out with `git rm --cached`, which leaves the files, and commit that";
     if !databases.is_empty() {
         let what = "git keeps the database, so a checkout replaces it with an old one";
@@ -159,18 +126,6 @@ fn tracked(patient: &Patient<'_>, report: &mut Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether git can be asked about a name: one outside the project, or behind a symbolic link, is none of its business.
-fn is_seen_by_git(root: &Path, name: &str) -> bool {
-    let mut folders = Path::new(name).ancestors().skip(1);
-    !name.split('/').any(|part| part == "..")
-        && !folders.any(|folder| root.join(folder).is_symlink() && folder != Path::new(""))
-}
-
-/// A name that an ignore line stands for.
-fn name_for(line: &str) -> String {
-    line.replace('*', "") + if line.ends_with('/') { "x" } else { "" }
-}
-
 /// The first few of many.
 fn listed(all: &[impl AsRef<str>]) -> String {
     let mut shown: Vec<String> = all.iter().take(NAMED).map(|one| one.as_ref().to_owned()).collect();
@@ -178,30 +133,4 @@ fn listed(all: &[impl AsRef<str>]) -> String {
         shown.push(format!("and {}", count(all.len() - NAMED, "other", "others")));
     }
     shown.join(", ")
-}
-
-/// A line of an ignore file, and what it makes git ignore.
-struct IgnoreLine<'a> {
-    file: &'a str,
-    number: &'a str,
-    pattern: &'a str,
-    name: &'a str,
-}
-
-/// Reads the answer of `git check-ignore -v -z`. Lines that take an earlier one back are in it too.
-fn ignored(answer: &str) -> impl Iterator<Item = IgnoreLine<'_>> {
-    let fields: Vec<&str> = answer.split_terminator('\0').collect();
-    let lines: Vec<IgnoreLine<'_>> = fields
-        .chunks_exact(4)
-        .filter_map(|fields| match fields {
-            [file, number, pattern, name] => Some(IgnoreLine {
-                file,
-                number,
-                pattern,
-                name,
-            }),
-            _ => None,
-        })
-        .collect();
-    lines.into_iter().filter(|line| !line.pattern.starts_with('!'))
 }

@@ -5,7 +5,7 @@ use ralph_model::Shelf;
 use super::Patient;
 use super::finding::{Finding, Fix, Report};
 use crate::error::CommandError;
-use crate::merge_setup::{ATTRIBUTES, MergeSetup};
+use crate::merge_setup::{ATTRIBUTES, MergeSetup, attributes_are_no_file};
 use crate::paths::Spelling;
 
 /// Asks git how it merges notes.
@@ -15,9 +15,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     if ![Shelf::Memories, Shelf::Guardrails].iter().any(there) {
         return Ok(());
     }
-    let attributes = context.project.worktree.as_ref().map(|tree| tree.top.join(ATTRIBUTES));
-    if attributes.is_some_and(|file| file.exists() && !file.is_file()) {
-        // Git would wait for a pipe for ever.
+    if attributes_are_no_file(&context.project) {
         report.add(Finding::error("it is not a file").at(ATTRIBUTES).mend("move it away"));
         return Ok(());
     }

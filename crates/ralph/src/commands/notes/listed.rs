@@ -1,7 +1,7 @@
 //! What can stand in a list: a note, or a guardrail in the old form.
 
 use ralph_model::{Note, NoteOrSign};
-use ralph_notes::entry_text;
+use ralph_notes::{entry_text, item_text};
 use serde::Serialize;
 
 /// Something that can be listed and shown.
@@ -91,10 +91,6 @@ impl Listed for NoteOrSign {
     }
 
     fn markdown(&self) -> String {
-        match self {
-            Self::Note(note) => note.markdown(),
-            Self::Sign { lines, .. } if lines.ends_with('\n') => lines.clone(),
-            Self::Sign { lines, .. } => format!("{lines}\n"),
-        }
+        item_text(self)
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ralph_notes::{LockedFile, Patches, Span, UpdateError};
+use ralph_notes::{LockedFile, Patches, UpdateError};
 
 use super::diff;
 use crate::context::Context;
@@ -37,7 +37,7 @@ impl Change {
             Some(after) => locked
                 .update(b"", |bytes| {
                     if bytes == before {
-                        Ok(middle(bytes, after.as_bytes()))
+                        Ok(Patches::whole(bytes, after.clone().into_bytes()))
                     } else {
                         Err(())
                     }
@@ -68,31 +68,6 @@ pub(super) fn remove_empty_folders(root: &Path, name: &str) {
         // The root itself has an empty name; a folder that holds anything cannot be removed, and shall not.
         if folder.as_os_str().is_empty() || fs::remove_dir(root.join(folder)).is_err() {
             return;
-        }
-    }
-}
-
-/// Replaces what differs between two texts.
-fn middle(old: &[u8], new: &[u8]) -> Patches {
-    let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
-    let rest = old.len().min(new.len()) - start;
-    let end = old.iter().rev().zip(new.iter().rev()).take(rest);
-    let end = end.take_while(|(old, new)| old == new).count();
-    let mut patches = Patches::none();
-    let with = new.get(start..new.len() - end).unwrap_or_default();
-    patches.replace(Span::new(start, old.len() - end), with.to_vec());
-    patches
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_the_middle_is_replaced() {
-        for (old, new) in [("", "ab"), ("aa", "aaa"), ("abc", "axc"), ("abab", "ab"), ("abc", "")] {
-            let patches = middle(old.as_bytes(), new.as_bytes());
-            assert_eq!(patches.apply(old.as_bytes()), new.as_bytes(), "{old} {new}");
         }
     }
 }

@@ -1,5 +1,9 @@
 //! What will change in a file, as a unified diff.
 
+use std::ops::Range;
+
+use similar::{Algorithm, DiffOp, DiffTag, capture_diff_slices, group_diff_ops};
+
 use crate::ui::Style;
 
 /// How many lines around a change are shown.
@@ -12,36 +16,42 @@ pub(super) fn unified(name: &str, before: Option<&str>, after: Option<&str>) -> 
         (Some(Style::Strong), format!("--- {}", side(before))),
         (Some(Style::Strong), format!("+++ {}", side(after))),
     ];
-    let old: Vec<&str> = before.unwrap_or_default().split_inclusive('\n').collect();
-    let new: Vec<&str> = after.unwrap_or_default().split_inclusive('\n').collect();
-    let same_from_start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
-    let rest = old.len().min(new.len()) - same_from_start;
-    let same_from_end = old.iter().rev().zip(new.iter().rev()).take(rest);
-    let same_from_end = same_from_end.take_while(|(old, new)| old == new).count();
-
-    let first = same_from_start.saturating_sub(CONTEXT_LINES);
-    let shown_after = same_from_end.min(CONTEXT_LINES);
-    let range = |lines: &[&str]| {
-        let count = lines.len() - same_from_end + shown_after - first;
-        let start = if count == 0 { first } else { first + 1 };
-        format!("{start},{count}")
-    };
-    lines.push((Some(Style::Faint), format!("@@ -{} +{} @@", range(&old), range(&new))));
-    let mut push = |sign: char, style: Option<Style>, part: Option<&[&str]>| {
-        for line in part.unwrap_or_default() {
-            let text = line.strip_suffix('\n');
-            lines.push((style, format!("{sign}{}", text.unwrap_or(line))));
-            if text.is_none() {
-                lines.push((Some(Style::Faint), "\\ No newline at end of file".to_owned()));
+    let [old, new] = [before, after].map(|text| -> Vec<&str> {
+        let text = text.unwrap_or_default();
+        text.split_inclusive('\n').collect()
+    });
+    let ops = capture_diff_slices(Algorithm::Patience, &old, &new);
+    for hunk in group_diff_ops(ops, CONTEXT_LINES) {
+        let (old_range, new_range) = (range(&hunk, DiffOp::old_range), range(&hunk, DiffOp::new_range));
+        lines.push((Some(Style::Faint), format!("@@ -{old_range} +{new_range} @@")));
+        for op in hunk {
+            let (old, new) = (old.get(op.old_range()), new.get(op.new_range()));
+            if op.tag() == DiffTag::Equal {
+                push(&mut lines, (' ', None), old);
+            } else {
+                push(&mut lines, ('-', Some(Style::Removed)), old);
+                push(&mut lines, ('+', Some(Style::Added)), new);
             }
         }
-    };
-    let end_of = |lines: &[&str]| lines.len() - same_from_end;
-    push(' ', None, old.get(first..same_from_start));
-    push('-', Some(Style::Removed), old.get(same_from_start..end_of(&old)));
-    push('+', Some(Style::Added), new.get(same_from_start..end_of(&new)));
-    push(' ', None, old.get(end_of(&old)..end_of(&old) + shown_after));
+    }
     lines
+}
+
+/// The lines of one side that a hunk goes over, as its heading names them: the first, and how many.
+fn range(hunk: &[DiffOp], of: impl Fn(&DiffOp) -> Range<usize>) -> String {
+    let start = hunk.first().map_or(0, |op| of(op).start);
+    let count = hunk.last().map_or(0, |op| of(op).end) - start;
+    format!("{},{count}", if count == 0 { start } else { start + 1 })
+}
+
+fn push(to: &mut Vec<(Option<Style>, String)>, (sign, style): (char, Option<Style>), lines: Option<&[&str]>) {
+    for line in lines.unwrap_or_default() {
+        let text = line.strip_suffix('\n');
+        to.push((style, format!("{sign}{}", text.unwrap_or(line))));
+        if text.is_none() {
+            to.push((Some(Style::Faint), "\\ No newline at end of file".to_owned()));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -76,6 +86,25 @@ mod tests {
          a
         +a
         \ No newline at end of file
+        ");
+    }
+
+    #[test]
+    fn changes_far_apart_stand_apart() {
+        let old = "a\n1\n2\n3\n4\n5\n6\n7\nb\n";
+        insta::assert_snapshot!(shown(Some(old), Some("1\n2\n3\n4\n5\n6\n7\nb\nc\n")), @"
+        --- f
+        +++ f
+        @@ -1,4 +1,3 @@
+        -a
+         1
+         2
+         3
+        @@ -7,3 +6,4 @@
+         6
+         7
+         b
+        +c
         ");
     }
 

@@ -24,7 +24,7 @@ fn ignore_lines_are_added_and_what_git_keeps_wrongly_is_named() {
     assert_snapshot!(looked, @r#"
     exit 1
       warning  .gitignore:2: the line ".agent/*.md" keeps memories out of git
-               → take it out, or add `!.agent/memories.md` below it; they are meant to be in git
+               → take it out, or narrow it; they are meant to be in git
       warning  .gitignore: git is not told to leave .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/*hook-trouble.json*, and 7 others alone
                → `ralph doctor --fix`, or `ralph init`, adds what is missing
       error    .ralph/progress.db: git keeps the database, so a checkout replaces it with an old one
@@ -37,7 +37,7 @@ fn ignore_lines_are_added_and_what_git_keeps_wrongly_is_named() {
       mended   .gitignore: git is not told to leave .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/*hook-trouble.json*, and 7 others alone
                → added 12 lines to .gitignore
       warning  .gitignore:2: the line ".agent/*.md" keeps memories out of git
-               → take it out, or add `!.agent/memories.md` below it; they are meant to be in git
+               → take it out, or narrow it; they are meant to be in git
       error    .ralph/progress.db: git keeps the database, so a checkout replaces it with an old one
                → take it out with `git rm --cached`, which leaves the files, and commit that
       warning  .agent/memories.md.lock, .agent/scratchpad.md: git keeps what is of use only here, so it gets in the way of checkouts and merges
@@ -121,6 +121,22 @@ fn ignore_lines_that_come_from_a_pipe_are_not_waited_for() {
                → move it away
       error    .gitattributes: it is not a file
                → move it away
+    ");
+}
+
+#[test]
+fn the_variables_of_a_git_hook_do_not_mislead() {
+    let env = healthy();
+    env.git(["add", "--force", DATABASE]);
+    let mut invocation = doctor(&env, []);
+    for variable in ["GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"] {
+        invocation = invocation.env(variable, env.beside("elsewhere"));
+    }
+    let looked = wrong(&invocation.env("GIT_LITERAL_PATHSPECS", "1").run());
+    assert_snapshot!(looked, @"
+    exit 1
+      error    .ralph/progress.db: git keeps the database, so a checkout replaces it with an old one
+               → take it out with `git rm --cached`, which leaves the files, and commit that
     ");
 }
 
