@@ -3,7 +3,8 @@
 //! Walking through the list of a term costs as much as the list is long, and a task of two hundred words has many common
 //! ones. So the rarest terms are walked through, up to a limit; the others are counted when the candidates are weighed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 
 use ralph_model::Shelf;
 use ralph_store::index::{Index, IndexError, Outline};
@@ -21,7 +22,7 @@ const MAX_CANDIDATES: usize = 256;
 
 /// The entries that may fit a question, those first that share most.
 pub(super) fn candidates(index: &Index, question: &Question<'_>, terms: &Terms) -> Result<Vec<Outline>, IndexError> {
-    let mut shared: HashMap<i64, f64> = HashMap::new();
+    let mut shared: HashMap<i64, f64, ByNumber> = HashMap::default();
     let mut places = 0;
     for (position, asked) in terms.known.iter().filter(|asked| asked.telling).enumerate() {
         places += asked.known.entries;
@@ -46,8 +47,7 @@ pub(super) fn candidates(index: &Index, question: &Question<'_>, terms: &Terms) 
         if chosen.len() >= most {
             break;
         }
-        for (number, _) in alike {
-            let outline = index.outline(*number)?;
+        for outline in index.outlines(alike.iter().map(|(number, _)| *number))? {
             if filter.lets_through(index, &outline)? {
                 chosen.push(outline);
             }
@@ -60,6 +60,7 @@ pub(super) fn candidates(index: &Index, question: &Question<'_>, terms: &Terms) 
 struct Filter<'q> {
     question: &'q Question<'q>,
     sources: Vec<i64>,
+    superseded: HashSet<String>,
 }
 
 impl<'q> Filter<'q> {
@@ -68,15 +69,44 @@ impl<'q> Filter<'q> {
         let number = |shelf: &Shelf| numbers.get(source_name(*shelf)).copied();
         Ok(Self {
             sources: question.shelves.iter().filter_map(number).collect(),
+            superseded: index.superseded()?,
             question,
         })
     }
 
     fn lets_through(&self, index: &Index, outline: &Outline) -> Result<bool, IndexError> {
-        if !self.sources.contains(&outline.source) || index.is_superseded(&outline.id)? {
+        if !self.sources.contains(&outline.source) || self.superseded.contains(&outline.id) {
             return Ok(false);
         }
         let wanted = self.question.wanted;
         Ok(wanted.is_everything() || wanted.matches(&index.item(outline.number)?))
+    }
+}
+
+/// Finds numbers in a map. They are our own, so nobody can choose them to collide, and thousands are looked up for each
+/// question.
+type ByNumber = BuildHasherDefault<NumberHasher>;
+
+#[derive(Default)]
+struct NumberHasher(u64);
+
+impl Hasher for NumberHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        // The golden ratio, whose multiples are spread evenly; the map looks at the upper bits too.
+        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_i64(&mut self, number: i64) {
+        self.write_u64(number.cast_unsigned());
     }
 }

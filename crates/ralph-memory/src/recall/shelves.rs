@@ -1,5 +1,6 @@
 //! Shelves by age: the newest notes, whatever they say, and the ones that an id names.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use ralph_model::{NoteOrSign, Shelf};
@@ -40,23 +41,18 @@ impl Catalogue {
         newest: &Newest<'_>,
         mut visit: impl FnMut(NoteOrSign, Age) -> ControlFlow<()>,
     ) -> Result<(), IndexError> {
-        let mut failed = None;
+        let hidden = match newest.superseded {
+            Superseded::Shown => HashSet::new(),
+            Superseded::Hidden => self.index.superseded()?,
+        };
         self.index
             .walk_newest(source_name(newest.shelf), newest.kind, &mut |item, age| {
-                let hidden = match newest.superseded {
-                    Superseded::Shown => Ok(false),
-                    Superseded::Hidden => self.index.is_superseded(item.id()),
-                };
-                match hidden {
-                    Err(error) => {
-                        failed = Some(error);
-                        ControlFlow::Break(())
-                    }
-                    Ok(false) if newest.wanted.matches(&item) => visit(item, age),
-                    Ok(_) => ControlFlow::Continue(()),
+                if !hidden.contains(item.id()) && newest.wanted.matches(&item) {
+                    visit(item, age)
+                } else {
+                    ControlFlow::Continue(())
                 }
-            })?;
-        failed.map_or(Ok(()), Err)
+            })
     }
 
     /// The newest so many notes, newest first.

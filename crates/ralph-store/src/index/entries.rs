@@ -1,5 +1,6 @@
 //! The entries of the index as rows: from what stands on a shelf to a row, and back.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::str::FromStr;
 
@@ -152,16 +153,16 @@ impl Index {
         self.items("id >= ?2 AND id < ?2 || char(0x10ffff)", source, prefix)
     }
 
-    /// Whether a later entry replaces the one with this id.
+    /// The ids of all entries that a later one replaces.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn is_superseded(&self, id: &str) -> Result<bool, IndexError> {
-        let found = self
+    pub fn superseded(&self) -> Result<HashSet<String>, IndexError> {
+        let ids = self
             .connection
-            .prepare_cached("SELECT 1 FROM superseded WHERE id = ?1")
-            .and_then(|mut statement| statement.exists([id]));
-        self.sql(found)
+            .prepare_cached("SELECT id FROM superseded")
+            .and_then(|mut statement| statement.query_map([], |row| row.get(0))?.collect());
+        self.sql(ids)
     }
 
     /// Walks through a shelf, newest first, until the visitor has enough. Only this kind, if one is given by its word.

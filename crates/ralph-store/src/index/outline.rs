@@ -87,24 +87,26 @@ impl Index {
             .map(|superseded| usize::try_from(superseded).unwrap_or_default())
     }
 
-    /// The outline of an entry.
+    /// The outlines of entries, in the order of their numbers here.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn outline(&self, number: i64) -> Result<Outline, IndexError> {
-        let outline = self.connection.prepare_cached(&format!(
-            "SELECT number, source, id, terms, tag_terms, {AGE} FROM entries WHERE number = ?1"
-        ));
-        let read = |row: &Row<'_>| {
-            Ok(Outline {
-                number: row.get(0)?,
-                source: row.get(1)?,
-                id: row.get(2)?,
-                terms: decode(row.get_ref(3)?.as_blob()?),
-                tag_terms: decode(row.get_ref(4)?.as_blob()?),
-                age: Age::read(row, 5)?,
+    pub fn outlines(&self, numbers: impl IntoIterator<Item = i64>) -> Result<Vec<Outline>, IndexError> {
+        let sql = format!("SELECT number, source, id, terms, tag_terms, {AGE} FROM entries WHERE number = ?1");
+        let mut statement = self.sql(self.connection.prepare_cached(&sql))?;
+        let mut read = |number: i64| {
+            statement.query_row([number], |row| {
+                Ok(Outline {
+                    number: row.get(0)?,
+                    source: row.get(1)?,
+                    id: row.get(2)?,
+                    terms: decode(row.get_ref(3)?.as_blob()?),
+                    tag_terms: decode(row.get_ref(4)?.as_blob()?),
+                    age: Age::read(row, 5)?,
+                })
             })
         };
-        self.sql(outline.and_then(|mut statement| statement.query_row([number], read)))
+        let outlines = numbers.into_iter().map(&mut read).collect();
+        self.sql(outlines)
     }
 }

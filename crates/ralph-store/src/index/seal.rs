@@ -54,7 +54,7 @@ fn seal_for(index: &Path) -> io::Result<String> {
         mtime_ns,
         ctime_ns,
     } = FileStamp::of(&fs::symlink_metadata(index)?);
-    let boot = sys::boot().unwrap_or_default();
+    let boot = sys::boot();
     Ok(format!("{FORMAT} {inode} {size} {mtime_ns} {ctime_ns} {boot}\n"))
 }
 
