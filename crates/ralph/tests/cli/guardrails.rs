@@ -77,7 +77,7 @@ fn a_project_without_guardrails_says_so() {
     assert_snapshot!(env.ok(["guardrails", "list"]), @"No guardrails yet.");
     assert_snapshot!(env.ok(["guardrails", "search", "x"]), @"No matching guardrails found");
     assert_eq!(json(&env, &["guardrails", "list", "--json"]), serde_json::json!([]));
-    assert_snapshot!(env.ok(["guardrails", "validate"]), @".agent/guardrails.md is fine: 0 guardrails.");
+    assert_snapshot!(env.ok(["guardrails", "validate"]), @"There is no .agent/guardrails.md yet.");
     assert_eq!(names(&env), [""; 0]);
 }
 

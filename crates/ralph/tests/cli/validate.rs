@@ -20,7 +20,7 @@ fn a_file_without_faults_is_fine() {
     assert_snapshot!(empty.ralph(["memory", "validate"]).run(), @"
     exit 0
     --- stdout
-    .agent/memories.md is fine: 0 memories.
+    There is no .agent/memories.md yet.
     ");
     assert_eq!(names(&empty), [""; 0]);
 }

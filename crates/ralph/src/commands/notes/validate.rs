@@ -39,6 +39,8 @@ pub(super) fn cmd_validate(
             .map(|(line, problem)| json!({"file": shown, "line": line, "problem": problem.kind.to_string()}))
             .collect();
         context.ui.json(&list)?;
+    } else if !reading.exists() {
+        context.ui.data(&format!("There is no {shown} yet.\n"))?;
     } else if problems.is_empty() {
         let words = notebook.shelf.words();
         let mut notes = count(document.entries().len(), words.one, words.many);
