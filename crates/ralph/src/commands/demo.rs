@@ -12,6 +12,9 @@ use crate::error::CommandError;
 use crate::paths;
 use crate::ui::{Style, Ui};
 
+/// The widest that the tour is where no terminal tells a width.
+const TOUR_WIDTH: usize = 120;
+
 /// See in a few seconds how notes are kept, found and brought back
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {}
@@ -111,6 +114,7 @@ impl Tour<'_> {
         let mut child = command(&self.program);
         // Neither a project around the temporary folder nor a setting of the person's may lead out of it.
         child.arg("--root").arg(self.folder.path());
+        child.env("COLUMNS", self.ui.width().min(TOUR_WIDTH).to_string());
         for key in keys() {
             child.env_remove(key.environment_name());
         }
