@@ -248,7 +248,7 @@ impl Ui {
 
     /// Asks a question that is answered with yes or no; none where there is nobody to ask.
     pub(crate) fn confirm(&self, question: &str) -> Result<Option<bool>, CommandError> {
-        if !io::stdin().is_terminal() {
+        if !has_terminal() {
             return Ok(None);
         }
         let mut stderr = io::stderr().lock();
@@ -278,6 +278,11 @@ impl Ui {
             .or_else(env::columns)
             .unwrap_or(DEFAULT_WIDTH)
     }
+}
+
+/// Whether somebody sits at the other end who can be asked.
+pub(crate) fn has_terminal() -> bool {
+    io::stdin().is_terminal()
 }
 
 /// Prints what clap has to say about the arguments: help and version are data, errors are not.
