@@ -79,6 +79,7 @@ impl MergeSetup {
                     .strip_prefix(&top)
                     .ok()
                     .and_then(Path::to_str)
+                    .filter(|path| !path.split('/').any(|part| part == ".."))
                     .map(str::to_owned),
             );
         }
