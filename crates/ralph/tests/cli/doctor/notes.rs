@@ -145,7 +145,7 @@ fn what_text_merges_leave_in_a_file_is_named() {
     );
     assert_snapshot!(only_looked(&env), @"
     exit 1
-      error    .agent/memories.md:2: a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the marker lines
+      error    .agent/memories.md:2: a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
                → mend it in the file
     ");
 }
