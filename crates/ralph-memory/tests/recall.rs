@@ -194,6 +194,20 @@ fn a_name_is_found_in_every_spelling() {
 }
 
 #[test]
+fn capitals_inside_a_name_need_not_be_typed() {
+    for name in ["GitHub", "SQLite", "PostgreSQL", "TypeScript", "APIs", "IPv6"] {
+        for (stored, asked) in [
+            (name.to_owned(), name.to_lowercase()),
+            (name.to_owned(), name.to_uppercase()),
+            (name.to_lowercase(), name.to_owned()),
+        ] {
+            let all = notes(&[&format!("we use {stored} here"), "something else"]);
+            assert_eq!(ask(&files(&all), &asked).hits.len(), 1, "{asked} in {stored}");
+        }
+    }
+}
+
+#[test]
 fn scripts_without_spaces_are_found() {
     let all = notes(&["数据库连接失败", "テストが遅い", "пароль истёк", "Größe der Datei"]);
     for (asked, expected) in [

@@ -119,8 +119,8 @@ impl fmt::Display for ProblemKind {
                  one together"
             ),
             Self::ConflictMarkers => f.write_str(
-                "a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the \
-                 marker lines",
+                "a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; \
+                 settle it and remove the marker lines",
             ),
             Self::OpenConflict { id, other } => write!(
                 f,

@@ -81,8 +81,8 @@ A line
     sign-underlined [-] Underlined
     A line
     =======
-    a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the marker lines
-    a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the marker lines
+    a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
+    a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
     ");
 }
 

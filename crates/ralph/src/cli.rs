@@ -19,6 +19,7 @@ use crate::ui::ColorChoice;
   ralph demo                                        # a guided tour in a temporary project
   ralph init                                        # set this project up
   ralph remember \"the tests fail without --locked\" --tags ci
+  ralph recall \"why do the tests fail\"              # what is known about it
   ralph memory prime --budget 2000                  # the notes for a session's beginning")]
 pub(crate) struct Cli {
     #[command(flatten)]

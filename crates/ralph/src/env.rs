@@ -41,7 +41,7 @@ const VISUAL: Variable = Variable {
 /// The editor.
 const EDITOR: Variable = Variable {
     name: "EDITOR",
-    about: "The editor that `memory edit` opens when `VISUAL` is not set; without both it is `vi`.",
+    about: "The editor that `memory edit` opens when `VISUAL` is not set; without both it is `vi`, at a terminal.",
 };
 /// Where programs are looked for.
 const PATH: Variable = Variable {
@@ -88,11 +88,9 @@ pub(crate) fn columns() -> Option<usize> {
     read(COLUMNS.name)?.parse().ok()
 }
 
-/// The person's editor.
-pub(crate) fn editor() -> String {
-    read(VISUAL.name)
-        .or_else(|| read(EDITOR.name))
-        .unwrap_or_else(|| "vi".to_owned())
+/// The person's editor, if they named one.
+pub(crate) fn editor() -> Option<String> {
+    read(VISUAL.name).or_else(|| read(EDITOR.name))
 }
 
 /// The folders that programs are looked for in.

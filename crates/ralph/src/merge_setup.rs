@@ -83,6 +83,7 @@ impl MergeSetup {
                     .strip_prefix(&top)
                     .ok()
                     .and_then(Path::to_str)
+                    .filter(|path| !path.split('/').any(|part| part == ".."))
                     .map(str::to_owned),
             );
         }

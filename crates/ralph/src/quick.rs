@@ -54,6 +54,8 @@ mod tests {
         for line in [
             "ralph recall docker --explain --type fix --json",
             "ralph recall -- -x",
+            "ralph recall connection refused --json",
+            "ralph memory search connection refused",
             "ralph remember text --tags a,b --here --root /x",
             "ralph memory show mem-1 mem-2 --history",
             "ralph memory list --last 20 --color never",

@@ -25,11 +25,26 @@ pub(crate) enum Fit {
     Cut,
 }
 
-/// What is done to the text of a cut column before it is printed; it must not change how wide it is.
-pub(crate) type Paint<'a> = &'a dyn Fn(&str) -> String;
+/// How the text of a cut column gets its shape.
+pub(crate) trait Shape {
+    /// The part of a text that is shown within so many columns.
+    fn cut(&self, text: &str, columns: usize) -> String {
+        preview(text, columns)
+    }
+
+    /// What is done to that part before it is printed; it must not change how wide it is.
+    fn paint(&self, cut: &str) -> String {
+        cut.to_owned()
+    }
+}
+
+/// The beginning of a text, as it is.
+pub(crate) struct Plain;
+
+impl Shape for Plain {}
 
 /// The lines of a table, the first of them the titles. Without a width nothing is cut.
-pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usize>, paint: Paint<'_>) -> Vec<String> {
+pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usize>, shape: &dyn Shape) -> Vec<String> {
     let natural: Vec<usize> = columns
         .iter()
         .enumerate()
@@ -43,8 +58,8 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usiz
         .collect();
     let widths = fit(columns, &natural, width);
     let titles: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
-    let titles = line(columns, &titles, &widths, &str::to_owned);
-    let rows = rows.iter().map(|row| line(columns, row, &widths, paint));
+    let titles = line(columns, &titles, &widths, &Plain);
+    let rows = rows.iter().map(|row| line(columns, row, &widths, shape));
     std::iter::once(titles).chain(rows).collect()
 }
 
@@ -91,16 +106,21 @@ fn fit(columns: &[Column], natural: &[usize], width: Option<usize>) -> Vec<Optio
     widths
 }
 
-fn line(columns: &[Column], row: &[String], widths: &[Option<usize>], paint: Paint<'_>) -> String {
+fn line(columns: &[Column], row: &[String], widths: &[Option<usize>], shape: &dyn Shape) -> String {
     let cells: Vec<String> = row
         .iter()
         .zip(widths)
         .zip(columns)
         .filter_map(|((cell, width), column)| {
             let width = (*width)?;
-            let shown = preview(cell, width);
+            let is_cut = column.fit == Fit::Cut;
+            let shown = if is_cut {
+                shape.cut(cell, width)
+            } else {
+                preview(cell, width)
+            };
             let gap = width.saturating_sub(display_width(&shown));
-            let shown = if column.fit == Fit::Cut { paint(&shown) } else { shown };
+            let shown = if is_cut { shape.paint(&shown) } else { shown };
             Some(shown + &" ".repeat(gap))
         })
         .collect();
@@ -132,7 +152,7 @@ mod tests {
             ["b-22", "x", "short"],
         ];
         let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        lines(COLUMNS, &rows, width, &str::to_owned).join("\n")
+        lines(COLUMNS, &rows, width, &Plain).join("\n")
     }
 
     #[test]

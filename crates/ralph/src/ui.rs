@@ -5,15 +5,18 @@ use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
 
 use clap::ValueEnum;
+use clap::error::{ContextKind, ErrorKind};
 use ralph_model::config::Color;
 use ralph_model::count;
 
 use crate::env;
 use crate::error::CommandError;
-use crate::table::{self, Column, Paint};
+use crate::table::{self, Column, Plain, Shape};
 
-/// The width of tables where nothing tells it.
+/// The width of tables on a terminal that does not tell its own.
 const DEFAULT_WIDTH: usize = 120;
+/// The width of tables where no terminal is: whoever reads a pipe, an agent mostly, wants the line whole, not a wall of text.
+const PIPE_WIDTH: usize = 500;
 /// The longest answer to a question.
 const MAX_ANSWER_BYTES: u64 = 4096;
 
@@ -160,18 +163,18 @@ impl Ui {
 
     /// Prints a table with a closing line.
     pub(crate) fn table(&self, columns: &[Column], rows: &[Vec<String>], closing: &str) -> Result<(), CommandError> {
-        self.table_with(columns, rows, closing, &str::to_owned)
+        self.table_with(columns, rows, closing, &Plain)
     }
 
-    /// The same, with the texts painted.
+    /// The same, with a shape for the texts.
     pub(crate) fn table_with(
         &self,
         columns: &[Column],
         rows: &[Vec<String>],
         closing: &str,
-        paint: Paint<'_>,
+        shape: &dyn Shape,
     ) -> Result<(), CommandError> {
-        let lines = table::lines(columns, rows, Some(self.width()), paint);
+        let lines = table::lines(columns, rows, Some(self.width()), shape);
         let mut text = String::new();
         for (index, line) in lines.iter().enumerate() {
             if index == 0 {
@@ -245,7 +248,7 @@ impl Ui {
 
     /// Asks a question that is answered with yes or no; none where there is nobody to ask.
     pub(crate) fn confirm(&self, question: &str) -> Result<Option<bool>, CommandError> {
-        if !io::stdin().is_terminal() {
+        if !has_terminal() {
             return Ok(None);
         }
         let mut stderr = io::stderr().lock();
@@ -264,25 +267,41 @@ impl Ui {
         }
     }
 
-    fn width(&self) -> usize {
-        let terminal = || {
-            if !self.out_is_terminal {
-                return None;
-            }
-            terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
-        };
-        terminal()
+    /// How wide a table may be.
+    pub(crate) fn width(&self) -> usize {
+        if !self.out_is_terminal {
+            return env::columns().unwrap_or(PIPE_WIDTH);
+        }
+        terminal_size::terminal_size()
+            .map(|(width, _)| usize::from(width.0))
             .filter(|width| *width > 0)
             .or_else(env::columns)
             .unwrap_or(DEFAULT_WIDTH)
     }
 }
 
+/// Whether somebody sits at the other end who can be asked.
+pub(crate) fn has_terminal() -> bool {
+    io::stdin().is_terminal()
+}
+
 /// Prints what clap has to say about the arguments: help and version are data, errors are not.
 pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
     // When even that cannot be printed there is nobody to tell.
     drop(usage.print());
+    if is_text_without_quotes(usage) {
+        drop(writeln!(io::stderr().lock(), "A text of several words goes in quotes."));
+    }
     ExitCode::from(u8::try_from(usage.exit_code()).unwrap_or(2))
+}
+
+/// Whether a word too many was given to a command that takes a text.
+fn is_text_without_quotes(usage: &clap::Error) -> bool {
+    let value = |kind| usage.get(kind).map(ToString::to_string).unwrap_or_default();
+    let takes_text = ["<TEXT>", "<CONTENT>"].map(|text| value(ContextKind::Usage).contains(text));
+    usage.kind() == ErrorKind::UnknownArgument
+        && takes_text.contains(&true)
+        && !value(ContextKind::InvalidArg).starts_with('-')
 }
 
 /// `Showing 2 memories`, the closing line of a table.

@@ -2,7 +2,8 @@
 //!
 //! A word is cut where its case changes, at digits and at the signs that names are joined with; each part counts by its
 //! stem, and the whole counts as a name of its own. So `parseConfig`, `parse_config` and `parse-config` are one name, and
-//! "parsing" finds all of them.
+//! "parsing" finds all of them. What only case has cut counts as one word too: nobody types the capitals of `GitHub` or
+//! `PostgreSQL` when looking for it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -57,6 +58,11 @@ fn terms_of_run(run: &str, terms: &mut Vec<String>) {
             for part in word_parts(word) {
                 term_of_part(part, terms);
                 own.join(part);
+            }
+            for letters in word.split(|c: char| c.is_numeric() || is_unspaced(c)) {
+                if part_end(letters) < letters.len() {
+                    term_of_part(letters, terms);
+                }
             }
         }
         if own.parts > 1 {
@@ -229,16 +235,12 @@ mod tests {
 
     #[test]
     fn names_are_kept_whole_and_split() {
-        for spelling in [
-            "parseConfig",
-            "ParseConfig",
-            "parse_config",
-            "parse-config",
-            "PARSE_CONFIG",
-        ] {
+        for spelling in ["parse_config", "parse-config", "PARSE_CONFIG"] {
             check(spelling, &["pars", "config", "parse_config"]);
         }
-        check("HTTPServer2", &["http", "server", "2", "http_server_2"]);
+        for spelling in ["parseConfig", "ParseConfig"] {
+            check(spelling, &["pars", "config", "parseconfig", "parse_config"]);
+        }
         check("src/lib.rs", &["src", "lib", "rs", "lib_rs", "src_lib_rs"]);
         check("std::fs::write.", &["std", "fs", "write", "std_fs_write"]);
         check(
@@ -256,6 +258,18 @@ mod tests {
         );
         check("utf8 utf-8", &["utf", "8", "utf_8", "utf", "8", "utf_8"]);
         assert!(is_name("parse_config") && !is_name("pars"));
+    }
+
+    #[test]
+    fn what_only_case_has_cut_is_one_word_too() {
+        check("HTTPServer2", &["http", "server", "2", "httpserver", "http_server_2"]);
+        check("IPv6", &["pv", "6", "ipv", "i_pv_6"]);
+        for name in ["GitHub", "SQLite", "PostgreSQL", "APIs", "XMLHttpRequest", "iOS"] {
+            for typed in [name.to_lowercase(), name.to_uppercase()] {
+                let [typed] = terms_of(&typed).try_into().unwrap();
+                assert!(terms_of(name).contains(&typed), "{typed} finds {name}");
+            }
+        }
     }
 
     #[test]

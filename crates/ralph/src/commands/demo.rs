@@ -12,6 +12,9 @@ use crate::error::CommandError;
 use crate::paths;
 use crate::ui::{Style, Ui};
 
+/// The widest that the tour is where no terminal tells a width.
+const TOUR_WIDTH: usize = 120;
+
 /// See in a few seconds how notes are kept, found and brought back
 #[derive(Debug, Args)]
 pub(crate) struct DemoArgs {}
@@ -41,25 +44,26 @@ impl Tour<'_> {
         self.ralph(&["init"])?;
 
         self.say("An agent keeps what it found out. One command, and it is on disk for good.")?;
-        let fix = self.keep(
+        let fix = self.keep(&[
             "ECONNREFUSED on port 5432: the database is down; `docker compose up -d`",
-            "fix",
+            "--tags",
             "docker,database",
-        )?;
-        self.keep(
-            "Chose SQLite for events: one file, no server",
-            "decision",
-            "storage,database",
-        )?;
-        self.keep("Handlers return { success, data }", "pattern", "api")?;
+        ])?;
+        self.keep(&["Chose SQLite for events: one file, no server", "--tags", "database"])?;
+        self.say("What holds for the current work only is a guardrail.")?;
+        let guardrail = self.keep(&["Always run the parser tests before a commit", "--here"])?;
 
-        self.say("Notes are Markdown in git. A person adds a line of their own in an editor …")?;
+        self.say("Notes are Markdown in git. A person adds one of their own in an editor …")?;
         let file = self.folder.path().join(paths::AGENT).join(Shelf::Memories.file_name());
         let text = self.read(&file)?;
         let by_hand = "## Context\n\n### mem-1760000000-cafe\n> The billing service belongs to team Falcon.\n";
         self.write(&file, &text.replace("## Context\n", by_hand))?;
-        self.say("… and everybody reads it.")?;
-        self.ralph(&["memory", "search", "database is down"])?;
+        self.say("… and a question finds what is known, wherever it is kept and however it is spelled.")?;
+        self.ralph(&["recall", "the team for billing"])?;
+        self.ralph(&["recall", "databases sqlite", "--explain"])?;
+
+        self.say("The work is done, and the rule turns out to hold for good: it becomes a memory.")?;
+        self.ralph(&["guardrails", "promote", &guardrail])?;
 
         self.say("Now somebody saves an old copy of the file over it.")?;
         self.write(&file, "# Memories\n\n## Patterns\n")?;
@@ -80,7 +84,7 @@ impl Tour<'_> {
 
         self.say("The same in your project:")?;
         self.ui
-            .data("  cd your-project\n  ralph init\n  ralph memory add \"what you know\" --type fix --tags topic\n")
+            .data("  cd your-project\n  ralph init\n  ralph setup claude                # Claude Code begins with the notes\n  ralph remember \"what you know\"\n")
     }
 
     fn say(&self, line: &str) -> Result<(), CommandError> {
@@ -88,8 +92,9 @@ impl Tour<'_> {
         ui.data(&format!("\n{}\n", ui.paint(Style::Strong, line)))
     }
 
-    fn keep(&self, text: &str, kind: &str, tags: &str) -> Result<String, CommandError> {
-        let printed = self.ralph(&["memory", "add", text, "--type", kind, "--tags", tags])?;
+    /// Keeps a note; its id.
+    fn keep(&self, note: &[&str]) -> Result<String, CommandError> {
+        let printed = self.ralph(&[&["remember"], note].concat())?;
         let id = printed.split_whitespace().last().unwrap_or_default();
         Ok(id.to_owned())
     }
@@ -111,6 +116,7 @@ impl Tour<'_> {
         let mut child = command(&self.program);
         // Neither a project around the temporary folder nor a setting of the person's may lead out of it.
         child.arg("--root").arg(self.folder.path());
+        child.env("COLUMNS", self.ui.width().min(TOUR_WIDTH).to_string());
         for key in keys() {
             child.env_remove(key.environment_name());
         }

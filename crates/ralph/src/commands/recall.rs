@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_memory::recall::{Question, recall};
 use ralph_model::Shelf;
 
-use super::notes::found::{FoundArgs, Nouns};
+use super::notes::found::{FoundArgs, MoreWords, Nouns};
 use super::notes::{FilterArgs, Memories};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -25,12 +25,15 @@ const NOTES: Nouns = Nouns {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph recall \"how do we run the migrations\"
+  ralph recall connection refused 5432
   ralph recall parseConfig --explain
   ralph recall \"$(cat task.md)\" --json")]
 pub(crate) struct RecallArgs {
     /// What to look for
     #[arg(value_name = "TEXT", allow_hyphen_values = true)]
     text: String,
+    #[command(flatten)]
+    more: MoreWords,
     #[command(flatten)]
     filter: FilterArgs<Memories>,
     #[command(flatten)]
@@ -39,8 +42,9 @@ pub(crate) struct RecallArgs {
 
 pub(crate) fn cmd_recall(context: &Context<'_>, args: &RecallArgs) -> Result<(), CommandError> {
     let wanted = args.filter.wanted(context);
+    let text = args.more.after(&args.text);
     let question = Question {
-        text: &args.text,
+        text: &text,
         shelves: &SHELVES,
         wanted: &wanted,
         reach: args.found.reach(),

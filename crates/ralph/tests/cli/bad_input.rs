@@ -43,6 +43,16 @@ fn wrong_arguments_are_usage_errors() {
         );
         assert!(!refused.stderr.is_empty(), "{arguments:?}");
     }
+    assert_snapshot!(env.ralph(["remember", "two", "texts"]).run(), @"
+    exit 2
+    --- stderr
+    error: unexpected argument 'texts' found
+
+    Usage: ralph remember [OPTIONS] <TEXT>
+
+    For more information, try '--help'.
+    A text of several words goes in quotes.
+    ");
     assert_eq!(crate::changes(&before, &env.tree()), [""; 0]);
     assert_snapshot!(env.ralph(["memory", "add", "x", "--type", "bug"]).run(), @r#"
     exit 2

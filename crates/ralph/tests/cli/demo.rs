@@ -3,7 +3,7 @@
 use crate::{MEMORIES, SAMPLE, env, names, sample};
 
 #[test]
-fn the_tour_shows_a_restore_and_leaves_nothing_behind() {
+fn the_tour_shows_what_there_is_and_leaves_nothing_behind() {
     let env = env();
     let tour = env.ralph(["demo"]).run();
     assert_eq!((tour.code, tour.stderr.as_str()), (Some(0), ""), "{tour}");
@@ -12,6 +12,12 @@ fn the_tour_shows_a_restore_and_leaves_nothing_behind() {
         "$ ralph init".to_owned(),
         "created .ralph.toml".to_owned(),
         format!("Memory stored: {fix}"),
+        "Kept as a fix; --type overrides.".to_owned(),
+        "Kept as a decision; --type overrides.".to_owned(),
+        "Guardrail stored: pattern-1737372000-910a".to_owned(),
+        "$ ralph recall 'the team for billing'".to_owned(),
+        "mem-1760000000-cafe  context  2025-10-09        The billing service belongs to team Falcon.".to_owned(),
+        "$ ralph guardrails promote pattern-1737372000-910a".to_owned(),
         "Warning: 4 notes are gone from .agent/memories.md without having been deleted; an old version of the file may \
          have been saved over it."
             .to_owned(),

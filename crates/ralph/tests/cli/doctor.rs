@@ -100,7 +100,7 @@ fn a_project_after_init_is_fine() {
     database
       ok       .ralph/progress.db is whole: 0 changes on record
     index
-      ok       there is no index yet; the next question makes it
+      ok       there is no index yet; it is made when it is needed
     git
       ok       git keeps the notes, and nothing that it must not
     merges

@@ -130,6 +130,18 @@ fn an_editor_that_fails_changes_nothing() {
 }
 
 #[test]
+fn without_a_terminal_and_a_named_editor_none_is_opened() {
+    let env = sample();
+    assert_snapshot!(env.ralph(["memory", "edit", ID]).run(), @"
+    exit 1
+    --- stderr
+    Error: there is no terminal for an editor, and none is named
+    Hint: pass the new text with --content TEXT, or name an editor in EDITOR
+    ");
+    assert_eq!(env.read(MEMORIES), SAMPLE);
+}
+
+#[test]
 fn a_blank_text_is_refused() {
     let env = sample();
     let emptied = env

@@ -36,6 +36,20 @@ fn attributes_and_configuration_are_set_once() {
 }
 
 #[test]
+fn a_file_outside_the_repository_is_left_out_and_the_other_one_set_up() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.write(".ralph.toml", "[guardrails]\npath = \"../guardrails.md\"\n");
+    env.ok(["init"]);
+    assert_snapshot!(env.read(".gitattributes"), @"
+    # ralph
+    .agent/memories.md merge=ralph
+    ");
+    let looked = env.ok(["doctor"]);
+    assert!(looked.contains("git merges notes entry by entry"), "{looked}");
+}
+
+#[test]
 fn the_command_of_an_earlier_version_is_updated() {
     let env = env();
     env.git(["init", "--quiet"]);

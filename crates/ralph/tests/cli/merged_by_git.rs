@@ -21,10 +21,10 @@ fn fault_16_an_entry_that_a_conflict_runs_through_says_what_our_side_says() {
     assert_snapshot!(env.ralph(["memory", "validate"]).run(), @"
     exit 1
     --- stdout
-    .agent/memories.md:4: a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the marker lines
+    .agent/memories.md:4: a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
     .agent/memories.md:7: these quoted lines belong to no entry
     .agent/memories.md:9: these quoted lines belong to no entry
-    .agent/memories.md:15: a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the marker lines
+    .agent/memories.md:15: a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
     .agent/memories.md:18: these quoted lines belong to no entry
     ");
     assert!(

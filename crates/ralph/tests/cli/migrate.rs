@@ -28,7 +28,7 @@ fn signs_are_listed_and_shown_like_notes() {
     exit 0
     --- stdout
     ID                        TYPE  CREATED  TAGS  GUARDRAIL
-    sign-read-before-writing  sign                 Read Before Writing 📖. Before modifying any file: Read it first. Added…
+    sign-read-before-writing  sign                 Read Before Writing 📖. Before modifying any file: Read it first. Added after: iteration 3
     sign-green-tests          sign                 Green tests. Before `git commit`: Run the tests
 
     Showing 2 guardrails

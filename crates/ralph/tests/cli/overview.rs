@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::{MEMORIES, add, env, names, sample};
+use crate::{GUARDRAILS, MEMORIES, add, env, names, sample};
 
 #[test]
 fn an_empty_folder_is_told_to_begin() {
@@ -26,31 +26,39 @@ fn the_next_command_follows_from_how_things_stand() {
     --- stdout
     Project  [TMP]/project
     Notes    none yet
-    Next     ralph memory add "TEXT"    # keep the first note
+    Next     ralph remember "TEXT"    # keep the first note
     "#);
     add(&env, "one");
     env.ok(["memory", "add", "two", "-t", "fix"]);
-    assert_snapshot!(env.ralph([]).run(), @"
+    env.ok(["remember", "three", "--here"]);
+    assert_snapshot!(env.ralph([]).run(), @r#"
     exit 0
     --- stdout
     Project  [TMP]/project
     Notes    2 memories in .agent/memories.md (1 pattern, 1 fix)
-    Next     ralph memory prime --budget 2000    # for an agent's start
-    ");
+             1 guardrail in .agent/guardrails.md (1 pattern)
+    Next     ralph recall "TEXT"    # what is known about it
+    "#);
     env.write(MEMORIES, "### mem-1-0000\n> by hand\n");
-    assert_snapshot!(env.ralph([]).run(), @"
+    env.write(GUARDRAILS, "### Sign: Old\n- **Trigger**: a\n- **Instruction**: b\n");
+    assert_snapshot!(env.ralph([]).run(), @r#"
     exit 0
     --- stdout
     Project  [TMP]/project
     Notes    1 memory in .agent/memories.md (1 pattern)
+             1 guardrail in .agent/guardrails.md (1 Sign)
     Gone     2 notes vanished and can be brought back: ralph memory restore --list
-    Next     ralph memory prime --budget 2000    # for an agent's start
+    Gone     1 note vanished and can be brought back: ralph guardrails restore --list
+    Next     ralph recall "TEXT"    # what is known about it
     --- stderr
     Warning: 2 notes are gone from .agent/memories.md without having been deleted; an old version of the file may have been saved over it.
       mem-1737372000-910a  one
       mem-1737372000-beeb  two
     Hint: `ralph memory restore ID` brings one back, `ralph memory restore --list` lists them.
-    ");
+    Warning: 1 note is gone from .agent/guardrails.md without having been deleted; an old version of the file may have been saved over it.
+      pattern-1737372000-910a  three
+    Hint: `ralph guardrails restore ID` brings one back, `ralph guardrails restore --list` lists them.
+    "#);
 }
 
 #[test]

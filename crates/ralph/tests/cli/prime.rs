@@ -116,6 +116,8 @@ fn a_budget_keeps_whole_notes_and_says_what_is_missing() {
     --- stderr
     2 notes did not fit into 80 tokens.
     "#);
+    let least = env.ralph(["memory", "prime", "--budget", "1"]).run();
+    assert_eq!(least.stderr, "4 notes did not fit into 1 token.\n");
 }
 
 #[test]

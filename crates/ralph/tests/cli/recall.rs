@@ -181,3 +181,68 @@ fn the_line_that_fits_is_shown_of_a_long_note() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_question_needs_no_quotes() {
+    let env = sample();
+    let quoted = env.ok(["recall", "database is down", "--json"]);
+    assert!(quoted.contains("mem-"), "{quoted}");
+    assert_eq!(env.ok(["recall", "database", "is", "down", "--json"]), quoted);
+    assert_eq!(env.ok(["recall", "--json", "database", "is", "down"]), quoted);
+    let search = ["memory", "search", "database is down"];
+    assert_eq!(
+        env.ok(["memory", "search", "database", "is", "down"]),
+        env.ok(search),
+        "the same holds for a search"
+    );
+}
+
+#[test]
+fn whoever_reads_a_pipe_gets_the_whole_line() {
+    let env = env();
+    let text = format!("docker {}the end", "and so on ".repeat(20));
+    env.ok(["memory", "add", &text]);
+    for arguments in [&["recall", "docker"][..], &["memory", "list"]] {
+        let shown = env.ok(arguments.iter().copied());
+        assert!(shown.contains(&text), "{shown}");
+    }
+    let narrow = env.ralph(["recall", "docker"]).env("COLUMNS", "80").run();
+    assert!(narrow.stdout.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+}
+
+#[test]
+fn a_match_far_to_the_right_is_in_sight() {
+    let env = env();
+    let text = format!("{}the docker daemon hangs {0}", "and so on ".repeat(20));
+    env.ok(["memory", "add", &text]);
+    let shown = env.ralph(["recall", "docker"]).env("COLUMNS", "80").run();
+    assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    ID                   TYPE     CREATED     TAGS  NOTE
+    mem-1737372000-910a  pattern  2025-01-20        …on the docker daemon hangs and…
+
+    Showing 1 note
+    ");
+    // One word that is a megabyte wide, and a match at its end.
+    let wide = format!("{} zebra", "x".repeat(1 << 20));
+    let stored = env.ralph(["memory", "add", "-"]).input(wide).run();
+    assert_eq!(stored.code, Some(0), "{stored}");
+    let shown = env.ralph(["recall", "zebra"]).env("COLUMNS", "80").run();
+    assert!(shown.stdout.contains("…zebra"), "{shown}");
+}
+
+#[test]
+fn the_parts_of_a_score_give_way_on_a_narrow_terminal() {
+    let env = env();
+    env.ok(["memory", "add", "start docker first"]);
+    let shown = env.ralph(["recall", "docker", "--explain"]).env("COLUMNS", "40").run();
+    assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    ID                   SCORE  NOTE
+    mem-1737372000-910a  0.29   …docker fir…
+
+    Showing 1 note
+    ");
+}

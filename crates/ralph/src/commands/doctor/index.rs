@@ -22,7 +22,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     }
     let standing = Index::standing(&path);
     match &standing {
-        Standing::Missing => report.ok("there is no index yet; the next question makes it"),
+        Standing::Missing => report.ok("there is no index yet; it is made when it is needed"),
         Standing::Sealed => compare(patient, report, &shown),
         Standing::Unsealed => {
             let what = "it was not written to its end, before a restart, or by another version; it will be made anew";

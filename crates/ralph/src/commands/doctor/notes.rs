@@ -150,8 +150,12 @@ fn report_problems(
             Finding::warning(problem.kind.to_string())
         };
         let remedy = match &problem.kind {
-            ProblemKind::DuplicateId { .. } => "give one of them another id, or remove it, in the file",
-            _ => "mend it in the file",
+            ProblemKind::DuplicateId { .. } => "give one of them another id, or remove it, in the file".to_owned(),
+            ProblemKind::OpenConflict { id, .. } => {
+                let command = notebook.shelf.words().command;
+                format!("`{command} delete {id}`, or the other one; to keep both, remove its `conflicts=` in the file")
+            }
+            _ => "mend it in the file".to_owned(),
         };
         report.add(finding.at(&format!("{shown}:{line}")).mend(remedy));
     }

@@ -72,9 +72,9 @@ pub(super) fn cmd_prime(context: &Context<'_>, notebook: &Notebook<'_>, args: &P
     let primed = context.ask(notebook, |catalogue| prime(catalogue, &occasion))?;
     if primed.left_out > 0 {
         let left_out = count(primed.left_out, "note did", "notes did");
-        context
-            .ui
-            .status(&format!("{left_out} not fit into {} tokens.", args.budget));
+        let budget = usize::try_from(args.budget).unwrap_or(usize::MAX);
+        let budget = count(budget, "token", "tokens");
+        context.ui.status(&format!("{left_out} not fit into {budget}."));
     }
     context.ui.text(&primed.text)
 }

@@ -13,6 +13,7 @@ use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
+use crate::ui::has_terminal;
 
 /// Change a note, in your editor or by flags
 #[derive(Debug, Args)]
@@ -124,10 +125,23 @@ fn apply(notebook: &Notebook<'_>, id: &str, edited: &Edited, change: &Change) ->
     Ok(stored)
 }
 
+/// The editor to open. An agent that asks for one has nobody to close `vi`, and would wait for ever.
+fn chosen_editor() -> Result<String, CommandError> {
+    match env::editor() {
+        Some(editor) => Ok(editor),
+        None if has_terminal() => Ok("vi".to_owned()),
+        None => Err(
+            CommandError::new("there is no terminal for an editor, and none is named")
+                .hint("pass the new text with --content TEXT, or name an editor in EDITOR"),
+        ),
+    }
+}
+
 fn edit_by_hand(notebook: &Notebook<'_>, id: &str) -> Result<Edited, CommandError> {
     let reading = notebook.read()?;
     let document = reading.document();
     let before = document.content(notebook.select(&document, id)?);
+    let editor = chosen_editor()?;
     let failed = |error: std::io::Error| CommandError::new(format!("cannot write a file for the editor: {error}"));
     let mut file = tempfile::Builder::new()
         .prefix("ralph-")
@@ -137,7 +151,7 @@ fn edit_by_hand(notebook: &Notebook<'_>, id: &str) -> Result<Edited, CommandErro
     file.write_all(before.as_bytes())
         .and_then(|()| file.write_all(b"\n"))
         .map_err(failed)?;
-    let edited = editor::edit(&env::editor(), file.path());
+    let edited = editor::edit(&editor, file.path());
     let bytes = std::fs::read(file.path())
         .map_err(|error| CommandError::new(format!("cannot read what the editor wrote: {error}")))?;
     // An editor may save and then fail, or be ended by a lost connection.

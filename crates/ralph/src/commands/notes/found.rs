@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ralph_memory::recall::{Answer, Hit, Reach};
-use ralph_model::first_line;
+use ralph_model::{display_width, first_line, preview};
 use serde_json::{Value, json};
 
 use super::listed::Listed;
@@ -10,7 +10,7 @@ use super::view;
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::{Column, Fit, Shape};
 use crate::ui::{Style, Ui, showing};
 
 /// How many results are shown unless all are asked for.
@@ -29,6 +29,21 @@ pub(crate) struct FoundArgs {
     explain: bool,
     #[command(flatten)]
     format: FormatArgs,
+}
+
+/// The rest of a question that was typed without quotes. Its first word may begin with a hyphen, these are told from flags.
+#[derive(Debug, Args)]
+pub(crate) struct MoreWords {
+    #[arg(value_name = "WORD", hide = true)]
+    more: Vec<String>,
+}
+
+impl MoreWords {
+    /// The whole question.
+    pub(crate) fn after(&self, first: &str) -> String {
+        let words = std::iter::once(first).chain(self.more.iter().map(String::as_str));
+        words.collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// What the results are called.
@@ -78,7 +93,7 @@ impl FoundArgs {
                 let columns = self.columns(nouns);
                 let rows: Vec<Vec<String>> = answer.hits.iter().map(|hit| self.row(answer, hit)).collect();
                 let closing = showing(rows.len(), nouns.one, nouns.many);
-                ui.table_with(&columns, &rows, &closing, &|text| set_apart(ui, answer, text))
+                ui.table_with(&columns, &rows, &closing, &Matches { ui, answer })
             }
         }
     }
@@ -103,9 +118,10 @@ impl FoundArgs {
         if !self.explain {
             return view::with_text(&view::COLUMNS, nouns.column);
         }
-        let titles = ["ID", "SCORE", "WORDS", "NAMES", "PHRASES", "TAGS"];
-        let columns: Vec<Column> = titles.map(|title| Column { title, fit: Fit::Whole }).to_vec();
-        view::with_text(&columns, nouns.column)
+        let column = |title, fit| Column { title, fit };
+        let head = ["ID", "SCORE"].map(|title| column(title, Fit::Whole));
+        let parts = ["WORDS", "NAMES", "PHRASES", "TAGS"].map(|title| column(title, Fit::Optional));
+        view::with_text(&[&head[..], &parts].concat(), nouns.column)
     }
 
     fn row(&self, answer: &Answer, hit: &Hit) -> Vec<String> {
@@ -133,17 +149,47 @@ fn telling_line<'t>(answer: &Answer, text: &'t str) -> &'t str {
     best.1
 }
 
-/// Sets apart what was looked for.
-fn set_apart(ui: &Ui, answer: &Answer, text: &str) -> String {
-    let mut painted = String::with_capacity(text.len());
-    let mut done = 0;
-    for place in answer.places_in(text) {
-        painted.push_str(text.get(done..place.start).unwrap_or_default());
-        painted.push_str(&ui.paint(Style::Match, text.get(place.clone()).unwrap_or_default()));
-        done = place.end;
+/// A text in which what was looked for is in sight, and set apart.
+struct Matches<'a> {
+    ui: &'a Ui,
+    answer: &'a Answer,
+}
+
+impl Shape for Matches<'_> {
+    fn cut(&self, text: &str, columns: usize) -> String {
+        if display_width(text) <= columns {
+            return preview(text, columns);
+        }
+        let Some(first) = self.answer.places_in(text).into_iter().next() else {
+            return preview(text, columns);
+        };
+        let before = text.get(..first.start).unwrap_or_default();
+        if display_width(text.get(..first.end).unwrap_or_default()) < columns {
+            return preview(text, columns);
+        }
+        // As many words before the match as a quarter of the room holds.
+        let room = columns / 4;
+        let near = before.char_indices().rev().take(room);
+        let start = near
+            .filter(|(_, c)| c.is_whitespace())
+            .map(|(at, c)| at + c.len_utf8())
+            .take_while(|at| display_width(before.get(*at..).unwrap_or_default()) <= room)
+            .last()
+            .unwrap_or(first.start);
+        preview(&format!("…{}", text.get(start..).unwrap_or_default()), columns)
     }
-    painted.push_str(text.get(done..).unwrap_or_default());
-    painted
+
+    fn paint(&self, cut: &str) -> String {
+        let mut painted = String::with_capacity(cut.len());
+        let mut done = 0;
+        for place in self.answer.places_in(cut) {
+            painted.push_str(cut.get(done..place.start).unwrap_or_default());
+            painted.push_str(&self.ui.paint(Style::Match, cut.get(place.clone()).unwrap_or_default()));
+            done = place.end;
+        }
+        painted.push_str(cut.get(done..).unwrap_or_default());
+        painted
+    }
 }
 
 /// Says which words of the notes were taken for those of the question. They are shown as the notes spell them.

@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_memory::capture::Notebook;
 use ralph_memory::recall::{Newest, Question, Superseded, recall};
 
-use super::found::{FoundArgs, Nouns};
+use super::found::{FoundArgs, MoreWords, Nouns};
 use super::{
     FilterArgs, OnShelf,
     view::{self, Nothing},
@@ -22,6 +22,8 @@ pub(crate) struct SearchArgs<S: OnShelf> {
     /// Words to look for in texts and tags; any text is fine
     #[arg(value_name = "QUERY", allow_hyphen_values = true)]
     query: Option<String>,
+    #[command(flatten)]
+    more: MoreWords,
     #[command(flatten)]
     filter: FilterArgs<S>,
     #[command(flatten)]
@@ -49,8 +51,9 @@ pub(super) fn cmd_search<S: OnShelf>(
             args.found.format(),
         );
     };
+    let text = args.more.after(text);
     let question = Question {
-        text,
+        text: &text,
         shelves: &[notebook.shelf],
         wanted: &wanted,
         reach: args.found.reach(),

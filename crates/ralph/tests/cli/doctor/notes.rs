@@ -145,9 +145,25 @@ fn what_text_merges_leave_in_a_file_is_named() {
     );
     assert_snapshot!(only_looked(&env), @"
     exit 1
-      error    .agent/memories.md:2: a conflict of a merge was left in the file, and at most one side of it is read; settle it and remove the marker lines
+      error    .agent/memories.md:2: a conflict of a merge was left in the file, and what stands in it may be read wrongly or not at all; settle it and remove the marker lines
                → mend it in the file
     ");
+}
+
+#[test]
+fn a_conflict_that_nobody_settled_comes_with_the_command_that_settles_it() {
+    let env = healthy();
+    let entry =
+        |id: &str, extra: &str| format!("### {id}\n> {id} it is\n<!-- tags:  | created: 2025-01-01 -->\n{extra}\n");
+    let two = entry("mem-1-abcd", "") + &entry("mem-2-abcd", "<!-- ralph: conflicts=mem-1-abcd -->\n");
+    env.write(MEMORIES, format!("## Fixes\n\n{two}"));
+    assert_snapshot!(only_looked(&env), @"
+    exit 0
+      warning  .agent/memories.md:7: mem-2-abcd and mem-1-abcd say different things since a merge; delete one, or supersede it
+               → `ralph memory delete mem-2-abcd`, or the other one; to keep both, remove its `conflicts=` in the file
+    ");
+    env.ok(["memory", "delete", "mem-2-abcd"]);
+    assert_snapshot!(only_looked(&env), @"exit 0");
 }
 
 #[test]
