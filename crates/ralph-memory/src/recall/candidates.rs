@@ -18,7 +18,7 @@ const MAX_PLACES: u64 = 8_000;
 /// So many terms are looked for however common they are.
 const LEAST_TERMS: usize = 2;
 /// How many candidates are weighed.
-const MAX_CANDIDATES: usize = 256;
+const MAX_CANDIDATES: usize = 160;
 
 /// The entries that may fit a question, those first that share most.
 pub(super) fn candidates(index: &Index, question: &Question<'_>, terms: &Terms) -> Result<Vec<Outline>, IndexError> {
