@@ -46,6 +46,13 @@ pub(crate) fn add_attributes(context: &Context<'_>, setup: &MergeSetup) -> Resul
         return Ok(None);
     }
     let added = add_missing(context, &setup.attributes_file(), &lines)?;
+    if added == 0 {
+        context.ui.warning(&format!(
+            "{ATTRIBUTES} has {}, and another line takes that back; only merge=ralph merges notes entry by entry.",
+            lines.join(", ")
+        ));
+        return Ok(None);
+    }
     Ok(Some(format!("added {} to {ATTRIBUTES}", count(added, "line", "lines"))))
 }
 
