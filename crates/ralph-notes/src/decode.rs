@@ -11,9 +11,6 @@ use ralph_model::{Extra, Note, NoteId, Tags};
 use crate::lines::{conflict_marker, is_blank, lines_in};
 use crate::{Document, Entry, Problem, ProblemKind, Span};
 
-/// What the order of entries goes by: the day, the second of the id, the position in the file.
-type OrderKey = (Date, i64, usize);
-
 impl<'a> Document<'a> {
     /// The id of an entry.
     #[must_use]
@@ -67,29 +64,6 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// All entries, oldest first: by day, then the second of the id, then position.
-    #[must_use]
-    pub fn oldest_first(&self) -> Vec<&Entry> {
-        let mut keyed = self.keyed();
-        keyed.sort_unstable_by_key(|(key, _)| *key);
-        keyed.into_iter().map(|(_, entry)| entry).collect()
-    }
-
-    /// The newest so many entries, oldest of them first, without sorting all the others.
-    #[must_use]
-    pub fn newest(&self, most: usize) -> Vec<&Entry> {
-        let mut keyed = self.keyed();
-        if most == 0 {
-            return Vec::new();
-        }
-        if let Some(first) = keyed.len().checked_sub(most).filter(|first| *first > 0) {
-            keyed.select_nth_unstable_by_key(first, |(key, _)| *key);
-            keyed.drain(..first);
-        }
-        keyed.sort_unstable_by_key(|(key, _)| *key);
-        keyed.into_iter().map(|(_, entry)| entry).collect()
-    }
-
     /// Everything that is wrong in the file, in its order: what parsing reported, unreadable comment lines, ids that
     /// stand twice, conflicts that nobody settled.
     #[must_use]
@@ -112,14 +86,6 @@ impl<'a> Document<'a> {
         problems.extend(self.conflict_problems());
         problems.sort_by_key(|problem| problem.at.start());
         problems
-    }
-
-    fn keyed(&self) -> Vec<(OrderKey, &Entry)> {
-        self.entries()
-            .iter()
-            .enumerate()
-            .map(|(position, entry)| ((self.created(entry), entry.second, position), entry))
-            .collect()
     }
 
     /// Whether the comment lines of an entry can be read, as far as it has them.

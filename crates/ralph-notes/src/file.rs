@@ -64,21 +64,6 @@ impl FileError {
     }
 }
 
-/// Why an update did not happen: the file, or the edit itself.
-#[derive(Debug)]
-pub enum UpdateError<E> {
-    /// The file could not be read or written.
-    File(FileError),
-    /// The edit refused.
-    Edit(E),
-}
-
-impl<E> From<FileError> for UpdateError<E> {
-    fn from(error: FileError) -> Self {
-        Self::File(error)
-    }
-}
-
 /// A file as it was read.
 #[derive(Debug)]
 pub struct FileText {
@@ -236,11 +221,11 @@ impl<'a> LockedFile<'a> {
     ///
     /// # Errors
     /// What the edit refuses, or what the file system says; the file is then as it was.
-    pub fn update<E>(
+    pub fn update<E: From<FileError>>(
         &mut self,
         template: &[u8],
         mut edit: impl FnMut(&[u8]) -> Result<Patches, E>,
-    ) -> Result<Updated, UpdateError<E>> {
+    ) -> Result<Updated, E> {
         let mut standing = read_file(&self.replacement.target)?.unwrap_or_else(FileText::absent);
         if let Some(file) = &standing.file {
             self.refuse_if_not_writable(file)?;
@@ -251,7 +236,7 @@ impl<'a> LockedFile<'a> {
                 Some(_) => std::mem::take(&mut standing.bytes),
                 None => template.to_vec(),
             };
-            let patches = edit(&before).map_err(UpdateError::Edit)?;
+            let patches = edit(&before)?;
             let manner = match attempt {
                 ..=YIELDING_TRIES => Attempt::Yield,
                 _ => Attempt::Insist,

@@ -26,7 +26,7 @@ mod write;
 
 pub use document::{Document, Entry};
 pub use edit::Gap;
-pub use file::{FileError, FileText, LockedFile, UpdateError, Updated, read_file, resolve};
+pub use file::{FileError, FileText, LockedFile, Updated, read_file, resolve};
 pub use lock::{Notice, Patience, lock_path, read_mark};
 pub use lookup::Lookup;
 pub use merge::{MergeError, Merged, merge};

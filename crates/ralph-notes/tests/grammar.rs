@@ -8,7 +8,7 @@
 use jiff::civil::date;
 use proptest::prelude::*;
 use ralph_model::{Extra, Note, NoteId, NoteKind, Shelf, Tags};
-use ralph_notes::{Document, Entry, entry_text, normalise_line_breaks};
+use ralph_notes::{Document, entry_text, normalise_line_breaks};
 
 fn parse(bytes: &[u8]) -> Document<'_> {
     Document::parse(Shelf::Memories, bytes)
@@ -260,24 +260,6 @@ fn another_kind_moves_the_entry_to_the_end_of_that_section() {
         String::from_utf8(after).unwrap(),
         "## Patterns\n\n## Fixes\n\n### mem-2-0000\n> b\n\n### mem-1-0000 a title\n>a\n<!-- tags: no day -->\n"
     );
-}
-
-#[test]
-fn the_newest_are_the_newest_by_day_second_and_position() {
-    let text = "### mem-5-0000\n> a\n<!-- tags:  | created: 2025-01-02 -->\n### mem-9-0000\n> b\n\
-                <!-- tags:  | created: 2025-01-01 -->\n### mem-7-0000\n> c\n<!-- tags:  | created: 2025-01-02 -->\n\
-                ### mem-7-0001\n> d\n<!-- tags:  | created: 2025-01-02 -->\n";
-    let document = parse(text.as_bytes());
-    let ids = |entries: Vec<&Entry>| entries.iter().map(|e| document.id(e).to_owned()).collect::<Vec<_>>();
-    let all = ["mem-9-0000", "mem-5-0000", "mem-7-0000", "mem-7-0001"];
-    assert_eq!(ids(document.oldest_first()), all);
-    for most in 0..6 {
-        assert_eq!(
-            ids(document.newest(most)),
-            all[all.len().saturating_sub(most)..],
-            "fault 14, --last {most}"
-        );
-    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! SQL, and no SQL elsewhere. `Store` is the database of facts, `progress.db`; its methods are whole units of work that
-//! speak in the nouns of ralph-model. `index` is the search index, which is derived and may be thrown away. What a fact means is decided elsewhere.
+//! speak in the nouns of ralph-model. `index` is the search index, which is derived and may be thrown away. What a fact
+//! means is decided elsewhere.
 
 mod error;
 pub mod index;

@@ -4,6 +4,7 @@
 //! knows where files are.
 
 mod ask_git;
+mod changed_file;
 mod cli;
 mod commands;
 mod context;
@@ -13,6 +14,7 @@ mod git;
 mod git_ignores;
 mod merge_setup;
 mod paths;
+mod programs;
 mod quick;
 pub mod reference;
 mod surroundings;

@@ -61,6 +61,18 @@ pub(crate) enum Registered {
     AsItWas,
 }
 
+impl Registered {
+    /// What was done, where anything was.
+    pub(crate) fn done(self) -> Option<String> {
+        let verb = match self {
+            Self::Anew => "set",
+            Self::Updated => "updated",
+            Self::AsItWas => return None,
+        };
+        Some(format!("{verb} {DRIVER_KEY} in git's configuration"))
+    }
+}
+
 impl MergeSetup {
     /// Looks how git merges the notes of this project; `None` where there is no worktree.
     ///

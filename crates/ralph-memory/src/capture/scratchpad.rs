@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ralph_notes::{LockedFile, Patches, Patience, UpdateError, read_file};
+use ralph_notes::{LockedFile, Patches, Patience, read_file};
 
 use super::notebook::{NotebookError, Surroundings};
 use super::{SecretPolicy, accept, keep_beside};
@@ -65,11 +65,7 @@ impl Scratchpad<'_> {
 
     fn update(&self, edit: impl FnMut(&[u8]) -> Result<Patches, NotebookError>) -> Result<(), NotebookError> {
         let mut locked = LockedFile::lock(&self.path, &self.patience)?;
-        match locked.update(b"", edit) {
-            Ok(_) => Ok(()),
-            Err(UpdateError::File(error)) => Err(error.into()),
-            Err(UpdateError::Edit(error)) => Err(error),
-        }
+        locked.update(b"", edit).map(drop)
     }
 }
 

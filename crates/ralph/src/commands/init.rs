@@ -2,7 +2,7 @@
 
 pub(super) mod added_lines;
 pub(super) mod ignore_lines;
-mod merge_lines;
+pub(super) mod merge_lines;
 mod settings;
 mod skills;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
-use ralph_model::Shelf;
+use ralph_model::{Shelf, count};
 use ralph_notes::{Document, merge, read_file};
 
 use crate::cli::Global;
@@ -46,6 +46,8 @@ pub(crate) struct MergeDriverArgs {
     path: Option<PathBuf>,
 }
 
+/// How many notes that both sides changed are named.
+const CONFLICTS_NAMED: usize = 5;
 /// The exit code for markers in the result; the line that git runs tells by it that this was ralph, so it is one that other
 /// programs and shells do not end with.
 const MARKERS_LEFT: u8 = 97;
@@ -71,9 +73,16 @@ fn merge_files(ui: &Ui, global: &Global, args: &MergeDriverArgs) -> Result<ExitC
         replace(&args.ours, &merged.bytes)
             .map_err(|error| CommandError::new(format!("cannot write {}: {error}", args.ours.display())))?;
     }
-    for (ours, theirs) in &merged.entry_conflicts {
+    for (ours, theirs) in merged.entry_conflicts.iter().take(CONFLICTS_NAMED) {
         ui.warning(&format!(
             "{ours} was changed on both sides; the other version is kept as {theirs}."
+        ));
+    }
+    let more = merged.entry_conflicts.len().saturating_sub(CONFLICTS_NAMED);
+    if more > 0 {
+        let (more, command) = (count(more, "more note was", "more notes were"), shelf.words().command);
+        ui.warning(&format!(
+            "{more} changed on both sides; `{command} validate` lists all."
         ));
     }
     Ok(if merged.prose_conflicts == 0 {

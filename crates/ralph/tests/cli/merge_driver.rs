@@ -78,6 +78,22 @@ fn both_versions_of_an_entry_are_kept_and_named() {
 }
 
 #[test]
+fn of_many_conflicts_the_first_are_named() {
+    let env = env();
+    let side = |name: &str| -> String {
+        let entry = |n: usize| format!("### mem-{n}-aaaa\n> {name}\n\n");
+        (1..=8).map(entry).collect()
+    };
+    let done = drive(&env, [&side("base"), &side("ours"), &side("theirs")], MEMORIES);
+    let warnings: Vec<&str> = done.stderr.lines().collect();
+    assert_eq!((done.code, warnings.len()), (Some(0), 6), "{done}");
+    assert_eq!(
+        warnings.last(),
+        Some(&"Warning: 3 more notes were changed on both sides; `ralph memory validate` lists all.")
+    );
+}
+
+#[test]
 fn a_conflict_is_told_again_when_one_of_the_two_is_back() {
     let env = env();
     let copy = "\n### mem-1-aaaa\n> theirs\n<!-- ralph: conflicts=mem-1-0000 -->\n";

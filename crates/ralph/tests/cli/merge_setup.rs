@@ -192,6 +192,23 @@ fn what_somebody_else_set_stays_and_is_reported() {
 }
 
 #[test]
+fn an_attribute_that_is_taken_back_is_reported_and_not_added_again() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.ok(["init"]);
+    let text = env.read(".gitattributes") + "memories.md !merge\n";
+    env.write(".gitattributes", &text);
+    assert_snapshot!(env.ralph(["init"]).run(), @"
+    exit 0
+    --- stdout
+    Everything is in place.
+    --- stderr
+    Warning: .gitattributes has .agent/memories.md merge=ralph, and another line takes that back; only merge=ralph merges notes entry by entry.
+    ");
+    assert_eq!(env.read(".gitattributes"), text);
+}
+
+#[test]
 fn without_git_nothing_happens() {
     let env = env();
     env.ok(["init"]);

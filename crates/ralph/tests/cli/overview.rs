@@ -101,3 +101,36 @@ fn help_names_every_command() {
     }
     assert_eq!(env.ok(["--version"]), format!("ralph {}\n", env!("CARGO_PKG_VERSION")));
 }
+
+#[test]
+fn guardrails_are_notes_too() {
+    let env = env();
+    let sign = "### Sign: Green tests\n- **Trigger**: before a commit\n- **Instruction**: run them all\n";
+    env.write(GUARDRAILS, sign);
+    assert_snapshot!(env.ralph([]).run(), @"
+    exit 0
+    --- stdout
+    Project  [TMP]/project
+    Notes    1 guardrail in .agent/guardrails.md (1 Sign)
+    Next     ralph init    # set this project up
+    ");
+    env.ok(["remember", "the build takes an hour", "--type", "context"]);
+    let rule = env.ok(["guardrails", "add", "wait for it", "--type", "fix", "--format", "quiet"]);
+    assert_snapshot!(env.ralph([]).run(), @"
+    exit 0
+    --- stdout
+    Project  [TMP]/project
+    Notes    1 memory in .agent/memories.md (1 context)
+             2 guardrails in .agent/guardrails.md (1 fix, 1 Sign)
+    Next     ralph init    # set this project up
+    ");
+    env.write(GUARDRAILS, sign);
+    let shown = env.ralph([]).run();
+    assert!(shown.stderr.contains(rule.trim_end()), "{shown}");
+    assert!(
+        shown
+            .stdout
+            .contains("Gone     1 note vanished and can be brought back: ralph guardrails restore --list\n"),
+        "{shown}"
+    );
+}

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ralph_model::{FileStamp, Note};
-use ralph_notes::{Document, LockedFile, Patches, UpdateError, Updated, read_file, read_mark, resolve};
+use ralph_notes::{Document, LockedFile, Patches, Updated, read_file, read_mark, resolve};
 use ralph_store::index::Change;
 use ralph_store::{FileRecord, NoteAction, NoteChange, Store, StoreError, Wait};
 
@@ -106,18 +106,13 @@ impl Notebook<'_> {
         let log = Store::open_existing(&self.log.database, Wait::Long);
         let mut last: Option<Edit> = None;
         let template = self.shelf.template();
-        let updated = locked
-            .update(template.as_bytes(), |bytes| {
-                let document = Document::parse(self.shelf, bytes);
-                let made = edit(&document, log.as_ref().ok().and_then(Option::as_ref))?;
-                let patches = made.patches.clone();
-                last = Some(made);
-                Ok::<Patches, NotebookError>(patches)
-            })
-            .map_err(|error| match error {
-                UpdateError::File(error) => NotebookError::File(error),
-                UpdateError::Edit(error) => error,
-            })?;
+        let updated = locked.update(template.as_bytes(), |bytes| {
+            let document = Document::parse(self.shelf, bytes);
+            let made = edit(&document, log.as_ref().ok().and_then(Option::as_ref))?;
+            let patches = made.patches.clone();
+            last = Some(made);
+            Ok::<Patches, NotebookError>(patches)
+        })?;
         let made = last.unwrap_or_default();
         let recorded = log
             .and_then(|log| log.map_or_else(|| self.make_log(), Ok))

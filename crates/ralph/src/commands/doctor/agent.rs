@@ -4,8 +4,8 @@ use ralph_model::config::CommandLine;
 
 use super::Patient;
 use super::finding::{Finding, Report};
-use crate::commands::setup::claude::{Program, can_run, find_program, on_path};
 use crate::error::CommandError;
+use crate::programs::{Program, can_run, find_ralph, on_path};
 
 /// The programs of coding agents, as a shell calls them.
 const AGENTS: [&str; 8] = [
@@ -75,7 +75,7 @@ fn first_word(command: &CommandLine) -> String {
 
 /// Hooks and git call `ralph` by its name.
 fn look_for_ralph(report: &mut Report) {
-    match find_program() {
+    match find_ralph() {
         Program::This => report.ok("`ralph` on PATH is this program"),
         Program::Other(other) => {
             let what = format!("`ralph` on PATH is {}, not this program", other.display());

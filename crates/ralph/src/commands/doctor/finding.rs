@@ -9,11 +9,11 @@ use ralph_notes::LockedFile;
 use ralph_store::{Store, Wait};
 use serde::Serialize;
 
-use crate::commands::init::added_lines::add_missing;
 use crate::commands::init::ignore_lines;
+use crate::commands::init::merge_lines::add_attributes;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::merge_setup::{ATTRIBUTES, MergeSetup, Registered};
+use crate::merge_setup::MergeSetup;
 use crate::paths::Spelling;
 
 /// How bad it is.
@@ -176,14 +176,8 @@ impl Fix {
 fn set_up_merges(context: &Context<'_>) -> Result<String, CommandError> {
     let mut done = Vec::new();
     if let Some(setup) = MergeSetup::look(context).map_err(CommandError::new)? {
-        let missing = setup.missing_lines();
-        if !missing.is_empty() {
-            let added = add_missing(context, &setup.attributes_file(), &missing)?;
-            done.push(format!("added {} to {ATTRIBUTES}", count(added, "line", "lines")));
-        }
-        if setup.register().map_err(CommandError::new)? != Registered::AsItWas {
-            done.push("set merge.ralph.driver in git's configuration".to_owned());
-        }
+        done.extend(add_attributes(context, &setup)?);
+        done.extend(setup.register().map_err(CommandError::new)?.done());
     }
     Ok(done.join(", "))
 }

@@ -6,9 +6,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_model::{Clock, first_line, preview};
-use ralph_notes::{LockedFile, Patches, Patience, UpdateError};
+use ralph_notes::{Patches, Patience};
 use serde::{Deserialize, Serialize};
 
+use crate::changed_file::change_file;
 use crate::error::CommandError;
 use crate::paths;
 use crate::surroundings::ProgramClock;
@@ -48,8 +49,7 @@ pub(super) fn leave(root: &Path, reason: &str) -> Result<(), CommandError> {
         limit: Duration::ZERO,
         notice: &|_| {},
     };
-    let mut locked = LockedFile::lock(&root.join(paths::HOOK_TROUBLE), &at_once)?;
-    let left = locked.update(b"", |bytes| {
+    change_file(&root.join(paths::HOOK_TROUBLE), &at_once, |bytes| {
         let before = Trouble::parse(bytes).map_or(0, |trouble| trouble.count);
         let trouble = Trouble {
             last: last.clone(),
@@ -57,14 +57,8 @@ pub(super) fn leave(root: &Path, reason: &str) -> Result<(), CommandError> {
             message: message.to_string(),
         };
         let text = format!("{}\n", serde_json::to_string_pretty(&trouble)?);
-        Ok::<Patches, CommandError>(Patches::whole(bytes, text.into_bytes()))
-    });
-    locked.unlock_without_trace()?;
-    match left {
-        Ok(_) => Ok(()),
-        Err(UpdateError::File(error)) => Err(error.into()),
-        Err(UpdateError::Edit(error)) => Err(error),
-    }
+        Ok(Patches::whole(bytes, text.into_bytes()))
+    })
 }
 
 /// Takes the trace away, now that it works again.

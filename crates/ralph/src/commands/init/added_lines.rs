@@ -2,30 +2,25 @@
 
 use std::path::Path;
 
-use ralph_notes::{LockedFile, Patches, UpdateError};
+use ralph_notes::Patches;
 
+use crate::changed_file::change_file;
 use crate::context::Context;
 use crate::error::CommandError;
 
 /// Adds the lines that are missing from a file, and says how many.
 pub(crate) fn add_missing(context: &Context<'_>, path: &Path, wanted: &[String]) -> Result<usize, CommandError> {
-    let mut locked = LockedFile::lock(path, &context.patience())?;
     let mut added = 0;
-    let updated = locked.update(b"", |bytes| {
+    change_file(path, &context.patience(), |bytes| {
         let missing = missing_lines(bytes, wanted);
         added = missing.len();
         let mut patches = Patches::none();
         if !missing.is_empty() {
             patches.insert(bytes.len(), appended(bytes, &missing));
         }
-        Ok::<Patches, CommandError>(patches)
-    });
-    locked.unlock_without_trace()?;
-    match updated {
-        Ok(_) => Ok(added),
-        Err(UpdateError::File(error)) => Err(error.into()),
-        Err(UpdateError::Edit(error)) => Err(error),
-    }
+        Ok(patches)
+    })?;
+    Ok(added)
 }
 
 /// The lines that a file does not have.

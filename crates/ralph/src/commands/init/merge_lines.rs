@@ -5,7 +5,7 @@ use ralph_model::count;
 use super::added_lines::add_missing;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::merge_setup::{ATTRIBUTES, DRIVER, MergeSetup, Registered};
+use crate::merge_setup::{ATTRIBUTES, DRIVER, MergeSetup};
 
 /// Adds what is missing, and says what it did. What somebody else set stays and is reported.
 pub(super) fn register(context: &Context<'_>) -> Result<Vec<String>, CommandError> {
@@ -21,11 +21,7 @@ pub(super) fn register(context: &Context<'_>) -> Result<Vec<String>, CommandErro
     if setup.is_complete() {
         return Ok(done);
     }
-    let lines = setup.missing_lines();
-    if !lines.is_empty() {
-        let added = add_missing(context, &setup.attributes_file(), &lines)?;
-        done.push(format!("added {} to {ATTRIBUTES}", count(added, "line", "lines")));
-    }
+    done.extend(add_attributes(context, &setup)?);
     for other in setup.other_attributes() {
         context.ui.warning(&format!(
             "git's attributes say `{other}`; only merge=ralph merges notes entry by entry."
@@ -37,12 +33,27 @@ pub(super) fn register(context: &Context<'_>) -> Result<Vec<String>, CommandErro
         ));
     }
     match setup.register() {
-        Ok(Registered::Anew) => done.push("set merge.ralph.driver in git's configuration".to_owned()),
-        Ok(Registered::Updated) => done.push("updated merge.ralph.driver in git's configuration".to_owned()),
-        Ok(Registered::AsItWas) => {}
+        Ok(registered) => done.extend(registered.done()),
         Err(reason) => report_failure(context, &reason),
     }
     Ok(done)
+}
+
+/// Adds the attributes that are missing, and says how many.
+pub(crate) fn add_attributes(context: &Context<'_>, setup: &MergeSetup) -> Result<Option<String>, CommandError> {
+    let lines = setup.missing_lines();
+    if lines.is_empty() {
+        return Ok(None);
+    }
+    let added = add_missing(context, &setup.attributes_file(), &lines)?;
+    if added == 0 {
+        context.ui.warning(&format!(
+            "{ATTRIBUTES} has {}, and another line takes that back; only merge=ralph merges notes entry by entry.",
+            lines.join(", ")
+        ));
+        return Ok(None);
+    }
+    Ok(Some(format!("added {} to {ATTRIBUTES}", count(added, "line", "lines"))))
 }
 
 fn report_failure(context: &Context<'_>, reason: &str) {

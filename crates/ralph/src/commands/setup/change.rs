@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use ralph_notes::{LockedFile, Patches, UpdateError};
+use ralph_notes::Patches;
 
 use super::diff;
+use crate::changed_file::{change_file, remove_file};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -31,34 +32,24 @@ impl Change {
     /// Makes the change, durably; refused when the file is not what was shown.
     pub(super) fn make(&self, context: &Context<'_>) -> Result<(), CommandError> {
         let path = context.project.root.join(self.name);
-        let mut locked = LockedFile::lock(&path, &context.patience())?;
+        let patience = context.patience();
         let before = self.before.as_deref().unwrap_or_default().as_bytes();
-        let made = match &self.after {
-            Some(after) => locked
-                .update(b"", |bytes| {
-                    if bytes == before {
-                        Ok(Patches::whole(bytes, after.clone().into_bytes()))
-                    } else {
-                        Err(())
-                    }
-                })
-                .map(|_| ()),
-            None => match locked.remove(before) {
-                Ok(true) => Ok(()),
-                Ok(false) => Err(UpdateError::Edit(())),
-                Err(error) => Err(UpdateError::File(error)),
-            },
-        };
-        locked.unlock_without_trace()?;
-        match made {
-            Ok(()) => Ok(()),
-            Err(UpdateError::File(error)) => Err(error.into()),
-            Err(UpdateError::Edit(())) => Err(CommandError::new(format!(
-                "somebody changed {} in this moment, so it was left alone",
-                self.name
-            ))
-            .hint("run the command again")),
+        match &self.after {
+            Some(after) => change_file(&path, &patience, |bytes| {
+                if bytes == before {
+                    Ok(Patches::whole(bytes, after.clone().into_bytes()))
+                } else {
+                    Err(self.overtaken())
+                }
+            }),
+            None if remove_file(&path, &patience, before)? => Ok(()),
+            None => Err(self.overtaken()),
         }
+    }
+
+    fn overtaken(&self) -> CommandError {
+        let what = format!("somebody changed {} in this moment, so it was left alone", self.name);
+        CommandError::new(what).hint("run the command again")
     }
 }
 

@@ -5,8 +5,7 @@ mod hook_entry;
 mod layout;
 mod skill;
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use ralph_notes::read_file;
@@ -14,9 +13,9 @@ use ralph_notes::read_file;
 use super::change::{Change, remove_empty_folders};
 use super::jsonc;
 use crate::context::Context;
-use crate::env;
 use crate::error::CommandError;
 use crate::paths::{self, Project};
+use crate::programs::{Program, find_ralph};
 use hook_entry::{Change as HookChange, SettingsError};
 
 /// Let Claude Code begin its sessions with this project's notes
@@ -67,17 +66,6 @@ pub(crate) struct Standing {
     pub(crate) program: Program,
 }
 
-/// Which `ralph` is found by those who call it by its name.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Program {
-    /// This one.
-    This,
-    /// Another file.
-    Other(PathBuf),
-    /// None.
-    NotFound,
-}
-
 /// Says how the set-up stands.
 pub(crate) fn standing(project: &Project) -> Result<Standing, CommandError> {
     let settings = Settings::read(project)?;
@@ -90,7 +78,7 @@ pub(crate) fn standing(project: &Project) -> Result<Standing, CommandError> {
         hook,
         skill: skill::standing(read_text(project, paths::CLAUDE_SKILL)?.as_deref()),
         not_strict_from: not_strict.map(line_of),
-        program: find_program(),
+        program: find_ralph(),
     })
 }
 
@@ -268,30 +256,6 @@ fn report_obstacles(context: &Context<'_>, standing: &Standing) {
             ));
         }
     }
-}
-
-/// The `ralph` that a shell finds.
-pub(crate) fn find_program() -> Program {
-    let Some(found) = on_path("ralph") else {
-        return Program::NotFound;
-    };
-    let same = |this: PathBuf| Some(this.canonicalize().ok()? == found.canonicalize().ok()?);
-    match std::env::current_exe().ok().and_then(same) {
-        Some(true) | None => Program::This,
-        Some(false) => Program::Other(found),
-    }
-}
-
-/// The program of a name that a shell finds.
-pub(crate) fn on_path(name: &str) -> Option<PathBuf> {
-    let mut candidates = env::program_folders().into_iter().map(|folder| folder.join(name));
-    candidates.find(|file| can_run(file))
-}
-
-/// Whether a file is a program.
-pub(crate) fn can_run(file: &Path) -> bool {
-    let metadata = std::fs::metadata(file);
-    metadata.is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
 /// The settings of Claude Code.
