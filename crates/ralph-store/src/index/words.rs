@@ -3,7 +3,7 @@
 //! A word is cut where its case changes, at digits and at the signs that names are joined with; each part counts by its
 //! stem, and the whole counts as a name of its own. So `parseConfig`, `parse_config` and `parse-config` are one name, and
 //! "parsing" finds all of them. What only case has cut counts as one word too: nobody types the capitals of `GitHub` or
-//! `PostgreSQL` when looking for it.
+//! `PostgreSQL` when looking for it; and so does what a hyphen joins.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -65,6 +65,9 @@ fn terms_of_run(run: &str, terms: &mut Vec<String>) {
                 }
             }
         }
+        if let Some(word) = without_hyphen(segment) {
+            term_of_part(&word, terms);
+        }
         if own.parts > 1 {
             terms.push(own.text.clone());
         }
@@ -73,6 +76,13 @@ fn terms_of_run(run: &str, terms: &mut Vec<String>) {
     if segments > 1 && name.parts > 1 {
         terms.push(name.text);
     }
+}
+
+/// Two words with a hyphen between them as one word: some write "front-end" and some "frontend".
+fn without_hyphen(segment: &str) -> Option<String> {
+    let (one, other) = segment.split_once('-')?;
+    let is_plain = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphabetic() && !is_unspaced(c));
+    (is_plain(one) && is_plain(other)).then(|| format!("{one}{other}"))
 }
 
 fn term_of_part(part: &str, terms: &mut Vec<String>) {
@@ -169,7 +179,8 @@ fn normalised(run: &str) -> Cow<'_, str> {
     let plain = if run.is_ascii() {
         Cow::Borrowed(run)
     } else {
-        Cow::Owned(run.nfkd().filter(|c| !is_combining_mark(*c)).nfc().collect())
+        let plain: String = run.nfkd().filter(|c| !is_combining_mark(*c)).nfc().collect();
+        Cow::Owned(plain.replace(['ß', 'ẞ'], "ss"))
     };
     match plain.rfind(['\'', '’']) {
         Some(at) if plain.len() - at <= "’ll".len() => Cow::Owned(plain.get(..at).unwrap_or_default().to_owned()),
@@ -235,7 +246,8 @@ mod tests {
 
     #[test]
     fn names_are_kept_whole_and_split() {
-        for spelling in ["parse_config", "parse-config", "PARSE_CONFIG"] {
+        check("parse-config", &["pars", "config", "parseconfig", "parse_config"]);
+        for spelling in ["parse_config", "PARSE_CONFIG"] {
             check(spelling, &["pars", "config", "parse_config"]);
         }
         for spelling in ["parseConfig", "ParseConfig"] {
@@ -273,6 +285,14 @@ mod tests {
     }
 
     #[test]
+    fn a_hyphen_makes_no_other_word() {
+        assert!(terms_of("front-end").contains(&terms_of("frontend")[0]));
+        assert!(terms_of("E-Mail").contains(&"email".to_owned()));
+        check("a-b-c 2-way", &["b", "c", "a_b_c", "2", "way", "2_way"]);
+        assert_eq!(terms_of("GRÖSSE"), terms_of("Größe"));
+    }
+
+    #[test]
     fn what_is_long_is_found_by_its_beginning() {
         let long = "x".repeat(1 << 16);
         let terms = terms_of(&format!("{long}_{long}/{long}.{long}"));
@@ -282,7 +302,7 @@ mod tests {
 
     #[test]
     fn other_scripts_are_words_too() {
-        check("Größe café cafe\u{301} ＡＰＩ", &["große", "cafe", "cafe", "api"]);
+        check("Größe café cafe\u{301} ＡＰＩ", &["gross", "cafe", "cafe", "api"]);
         check("数据库连接", &["数据", "据库", "库连", "连接"]);
         check("пароль", &["пароль"]);
         check("テスト2回", &["テス", "スト", "2", "回", "テスト_2_回"]);
