@@ -296,6 +296,15 @@ fn owner(path: &Path) -> Result<Owner, StoreError> {
 
 /// The first bytes of a database; none of a file that is not there or empty.
 fn read_header(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    // Before it is opened: whoever opens a pipe waits for somebody to write.
+    let kind = match std::fs::metadata(path) {
+        Ok(metadata) => metadata.file_type(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if !kind.is_file() && !kind.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
+    }
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -330,3 +330,22 @@ fn an_output_that_cannot_be_written_is_an_error() {
     Error: cannot read the input or write the output: No space left on device (os error 28)
     ");
 }
+
+#[test]
+fn a_pipe_in_the_place_of_a_database_is_not_waited_for() {
+    let env = env();
+    std::fs::create_dir(env.path(".ralph")).unwrap();
+    let script = "mkfifo .ralph/progress.db .ralph/index.db && timeout 20 $RALPH memory add x";
+    assert_snapshot!(env.sh(script).run(), @"
+    exit 0
+    --- stdout
+    Memory stored: mem-1737372000-910a
+    --- stderr
+    Warning: The note is safe, but its history was not recorded: cannot open [TMP]/project/.ralph/progress.db: it is not a file.
+    ");
+    std::fs::remove_file(env.path(".ralph/progress.db")).unwrap();
+    for arguments in ["memory add y", "memory list", "recall x", "doctor"] {
+        let done = env.sh(&format!("timeout 20 $RALPH {arguments}")).run();
+        assert_ne!(done.code, Some(124), "{arguments}: {done}");
+    }
+}
