@@ -215,7 +215,8 @@ fn scripts_without_spaces_are_found() {
         ("连接", 0),
         ("テスト", 1),
         ("ПАРОЛЬ", 2),
-        ("grosse", 9),
+        ("grosse", 3),
+        ("verschlüsselt", 9),
         ("größe", 3),
     ] {
         let expected: Vec<&str> = all
