@@ -6,7 +6,12 @@ use unicode_width::UnicodeWidthStr;
 /// How many terminal columns a text takes. Control characters take none.
 #[must_use]
 pub fn display_width(text: &str) -> usize {
-    text.width()
+    if is_plain(text) { text.len() } else { text.width() }
+}
+
+/// Whether every byte is a sign that takes one column, as in most cells of most tables.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// The first line that is not blank, without surrounding white space.
@@ -24,6 +29,9 @@ pub fn first_line(text: &str) -> &str {
 /// that show as one sign (an emoji with joiners, a letter with its marks) are kept whole or left out whole.
 #[must_use]
 pub fn preview(text: &str, columns: usize) -> String {
+    if text.len() <= columns && is_plain(text) {
+        return text.to_owned();
+    }
     // More than this can never be shown, and measuring a megabyte for a table cell is wasteful.
     let most = columns.saturating_mul(16).saturating_add(64);
     let line: String = text

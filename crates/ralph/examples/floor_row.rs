@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let row: (String, String) = connection.query_row(
-        "SELECT id, content FROM entries WHERE number = ?1",
+        "SELECT tags, content FROM texts WHERE entry = ?1",
         [number.parse::<i64>()?],
         |row| Ok((row.get(0)?, row.get(1)?)),
     )?;

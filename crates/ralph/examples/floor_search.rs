@@ -16,8 +16,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut statement = connection.prepare(
-        "SELECT id, content FROM entries JOIN
-         (SELECT rowid AS found, rank FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT 10) ON found = number
+        "SELECT tags, content FROM texts JOIN
+         (SELECT rowid AS found, rank FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT 10) ON found = entry
          ORDER BY rank",
     )?;
     let rows = statement.query_map([expression], |row| {

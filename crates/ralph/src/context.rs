@@ -166,10 +166,12 @@ impl<'a> Context<'a> {
         notebooks: &[Notebook<'_>],
         question: impl Fn(&Catalogue) -> Result<T, IndexError>,
     ) -> Result<T, CommandError> {
-        let place = self.catalogue(Spelling::Own);
-        let place = notebooks.first().map_or(&place, |notebook| &notebook.catalogue);
+        let place = match notebooks.first() {
+            Some(notebook) => notebook.catalogue.clone(),
+            None => self.catalogue(Spelling::Own),
+        };
         let shelves: Vec<Shelf> = notebooks.iter().map(|notebook| notebook.shelf).collect();
-        let (answer, states) = Catalogue::ask(place, &shelves, |catalogue| {
+        let (answer, states) = Catalogue::ask(&place, &shelves, |catalogue| {
             let states = notebooks
                 .iter()
                 .map(|notebook| catalogue.shelf(notebook.shelf).cloned());

@@ -225,6 +225,11 @@ impl Ui {
         error.exit_code()
     }
 
+    /// Whether data is set apart by colours.
+    pub(crate) fn has_colors(&self) -> bool {
+        self.out_color.get()
+    }
+
     /// Sets data apart where colours are wanted.
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         paint(self.out_color.get(), style, text)

@@ -3,12 +3,12 @@
 //! Walking through the list of a term costs as much as the list is long, and a task of two hundred words has many common
 //! ones. So the rarest terms are walked through, up to a limit; the others are counted when the candidates are weighed.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::HashSet;
 
 use ralph_model::Shelf;
 use ralph_store::index::{Index, IndexError, Outline};
 
+use super::numbers::NumberMap;
 use super::question::Terms;
 use super::{Question, Reach};
 use crate::catalogue::source_name;
@@ -18,11 +18,11 @@ const MAX_PLACES: u64 = 8_000;
 /// So many terms are looked for however common they are.
 const LEAST_TERMS: usize = 2;
 /// How many candidates are weighed.
-const MAX_CANDIDATES: usize = 160;
+const MAX_CANDIDATES: usize = 128;
 
 /// The entries that may fit a question, those first that share most.
 pub(super) fn candidates(index: &Index, question: &Question<'_>, terms: &Terms) -> Result<Vec<Outline>, IndexError> {
-    let mut shared: HashMap<i64, f64, ByNumber> = HashMap::default();
+    let mut shared: NumberMap<i64, f64> = NumberMap::default();
     let mut places = 0;
     for (position, asked) in terms.known.iter().filter(|asked| asked.telling).enumerate() {
         places += asked.known.entries;
@@ -80,33 +80,5 @@ impl<'q> Filter<'q> {
         }
         let wanted = self.question.wanted;
         Ok(wanted.is_everything() || wanted.matches(&index.item(outline.number)?))
-    }
-}
-
-/// Finds numbers in a map. They are our own, so nobody can choose them to collide, and thousands are looked up for each
-/// question.
-type ByNumber = BuildHasherDefault<NumberHasher>;
-
-#[derive(Default)]
-struct NumberHasher(u64);
-
-impl Hasher for NumberHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u64(u64::from(*byte));
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        // The golden ratio, whose multiples are spread evenly; the map looks at the upper bits too.
-        self.0 = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_i64(&mut self, number: i64) {
-        self.write_u64(number.cast_unsigned());
     }
 }

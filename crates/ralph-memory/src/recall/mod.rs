@@ -6,6 +6,7 @@
 mod candidates;
 mod choose;
 mod forgive;
+mod numbers;
 mod question;
 mod score;
 mod shelves;

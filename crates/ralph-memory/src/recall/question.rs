@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use ralph_store::index::{Index, IndexError, KnownTerm, is_name, terms_of};
 
+use super::numbers::{NumberMap, PairSet};
+
 /// How many different terms of a question are looked at. The longest task has some hundreds.
 const MAX_TERMS: usize = 1_024;
 /// A term that more than one in so many notes holds is common …
@@ -19,11 +21,11 @@ pub(super) struct Terms {
     /// Those that the notes hold, the rarest first.
     pub(super) known: Vec<Asked>,
     /// Where a term stands in `known`, by its number.
-    pub(super) by_number: HashMap<u32, usize>,
+    pub(super) by_number: NumberMap<u32, usize>,
     /// Terms that follow one another in the question.
-    pub(super) pairs: HashSet<(u32, u32)>,
+    pub(super) pairs: PairSet,
     /// Terms that do so the other way round, or with one between them.
-    pub(super) near_pairs: HashSet<(u32, u32)>,
+    pub(super) near_pairs: PairSet,
     /// Those that no note holds.
     pub(super) unknown: Vec<String>,
     /// The numbers of the question's terms in its order.
@@ -49,9 +51,9 @@ impl Terms {
     pub(super) fn of(index: &Index, text: &str) -> Result<Self, IndexError> {
         let mut terms = Self {
             known: Vec::new(),
-            by_number: HashMap::new(),
-            pairs: HashSet::new(),
-            near_pairs: HashSet::new(),
+            by_number: NumberMap::default(),
+            pairs: PairSet::default(),
+            near_pairs: PairSet::default(),
             unknown: Vec::new(),
             sequence: Vec::new(),
             entries: index.totals()?.entries,

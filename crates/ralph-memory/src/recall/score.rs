@@ -1,9 +1,8 @@
 //! How well an entry fits a question, in named parts.
 
-use std::collections::HashSet;
-
 use ralph_store::index::{Outline, Totals};
 
+use super::numbers::PairSet;
 use super::question::Terms;
 
 /// How soon further mentions of a term stop counting; the usual value.
@@ -62,7 +61,6 @@ pub(super) fn score(terms: &Terms, totals: &Totals, outline: &Outline) -> Score 
             *often += 1.0;
         }
     }
-    let tags: HashSet<u32> = outline.tag_terms.iter().copied().collect();
     for number in &outline.tag_terms {
         if let Some(often) = terms.by_number.get(number).and_then(|at| often.get_mut(*at)) {
             *often += 1.0;
@@ -81,7 +79,7 @@ pub(super) fn score(terms: &Terms, totals: &Totals, outline: &Outline) -> Score 
         } else {
             score.words += part;
         }
-        if tags.contains(&asked.known.number) {
+        if outline.tag_terms.contains(&asked.known.number) {
             score.tags += TAG * asked.rarity;
         }
     }
@@ -91,7 +89,7 @@ pub(super) fn score(terms: &Terms, totals: &Totals, outline: &Outline) -> Score 
 /// What words count that stand together in the question and in the text. Each pair counts once, by its rarer word's
 /// neighbour: two words that every text holds say nothing together either.
 fn phrases(terms: &Terms, text: &[u32]) -> f64 {
-    let mut met: HashSet<(u32, u32)> = HashSet::new();
+    let mut met = PairSet::default();
     let mut sum = 0.0;
     for (at, number) in text.iter().enumerate() {
         if !terms.by_number.contains_key(number) {

@@ -11,8 +11,10 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::vocabulary::{EntryTerms, Vocabulary, decode, encode};
 use super::{Age, Index, IndexError};
 
-/// The columns that [`Index::item`] reads, in its order.
+/// The columns that [`EntryRow::read`] reads, in its order …
 const ITEM: &str = "id, kind, created, tags, extra, content";
+/// … and where they stand. Entries come first, so that they keep the order of their index.
+const ITEMS: &str = "entries CROSS JOIN texts ON entry = number";
 
 /// The columns that [`Age::read`] reads, in its order.
 pub(super) const AGE: &str = "created, second, place";
@@ -129,7 +131,7 @@ impl Index {
     /// # Errors
     /// When the index cannot be read.
     pub fn item(&self, number: i64) -> Result<NoteOrSign, IndexError> {
-        let sql = format!("SELECT {ITEM} FROM entries WHERE number = ?1");
+        let sql = format!("SELECT {ITEM} FROM {ITEMS} WHERE number = ?1");
         let row = self
             .connection
             .prepare_cached(&sql)
@@ -180,7 +182,7 @@ impl Index {
         };
         let of_kind = if kind.is_some() { "kind = ?2" } else { "?2 IS NULL" };
         let sql = format!(
-            "SELECT {ITEM}, {AGE} FROM entries WHERE source = ?1 AND {of_kind}
+            "SELECT {ITEM}, {AGE} FROM {ITEMS} WHERE source = ?1 AND {of_kind}
              ORDER BY created DESC, second DESC, place DESC"
         );
         let mut statement = self.sql(self.connection.prepare_cached(&sql))?;
@@ -199,7 +201,7 @@ impl Index {
         let Some(number) = self.source_numbers()?.remove(source) else {
             return Ok(Vec::new());
         };
-        let sql = format!("SELECT {ITEM} FROM entries WHERE source = ?1 AND {condition} LIMIT 2");
+        let sql = format!("SELECT {ITEM} FROM {ITEMS} WHERE source = ?1 AND {condition} LIMIT 2");
         let rows: rusqlite::Result<Vec<EntryRow>> = self
             .connection
             .prepare_cached(&sql)
@@ -218,8 +220,8 @@ impl Index {
         let terms = self.sql(vocabulary.add(&row.content, &row.tags))?;
         let second = item.note().map_or(0, |note| note.id.unix_second());
         let inserted = self.connection.prepare_cached(
-            "INSERT INTO entries (source, id, kind, created, second, place, fingerprint, terms, tag_terms, tags, extra,
-             content) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            "INSERT INTO entries (source, id, kind, created, second, place, fingerprint, terms, tag_terms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         );
         let inserted = inserted.and_then(|mut statement| {
             statement.insert(params![
@@ -232,12 +234,14 @@ impl Index {
                 row.fingerprint(),
                 encode(&terms.text),
                 encode(&terms.tags),
-                row.tags,
-                row.extra,
-                row.content,
             ])
         });
         let number = self.sql(inserted)?;
+        let text = self
+            .connection
+            .prepare_cached("INSERT INTO texts (entry, tags, extra, content) VALUES (?1, ?2, ?3, ?4)")
+            .and_then(|mut statement| statement.execute(params![number, row.tags, row.extra, row.content]));
+        self.sql(text)?;
         // One that names itself would hide itself.
         let superseded = item.note().and_then(|note| note.extra.get(Extra::SUPERSEDES));
         let superseded = superseded.filter(|old| *old != item.id());
@@ -276,12 +280,13 @@ impl Index {
                 };
                 Ok((row.get(0)?, terms))
             })?;
-        self.connection
-            .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
-            .execute([number])?;
-        self.connection
-            .prepare_cached("DELETE FROM superseded WHERE entry = ?1")?
-            .execute([number])?;
+        for around in [
+            "DELETE FROM texts WHERE entry = ?1",
+            "DELETE FROM words WHERE rowid = ?1",
+            "DELETE FROM superseded WHERE entry = ?1",
+        ] {
+            self.connection.prepare_cached(around)?.execute([number])?;
+        }
         Ok(removed)
     }
 

@@ -11,7 +11,8 @@ use super::{Index, IndexError};
 
 /// Everything that is known of the entries, in the order of the files.
 const ENTRIES: &str = "SELECT name, entries.number, id, kind, created, second, fingerprint, tags, extra, content, terms, \
-                       tag_terms FROM entries JOIN sources ON sources.number = source ORDER BY name, place";
+                       tag_terms FROM entries JOIN sources ON sources.number = source LEFT JOIN texts ON entry = entries.number \
+                       ORDER BY name, place";
 
 /// What an index answers from.
 #[derive(Debug, PartialEq, Eq)]
@@ -187,7 +188,7 @@ mod tests {
         assert_eq!(good.first_difference(&index()).unwrap(), None);
         for (damage, seen) in [
             (
-                "UPDATE entries SET content = 'coffee' WHERE number = 2",
+                "UPDATE texts SET content = 'coffee' WHERE entry = 2",
                 "entry 2 of memories.md, mem-1-0000",
             ),
             (

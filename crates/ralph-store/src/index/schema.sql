@@ -14,7 +14,7 @@ CREATE TABLE sources (
     entries    INTEGER NOT NULL
 );
 
--- The text stands last: whoever reads only what comes before it need not walk through a long one.
+-- Ranking reads many of these, so they are small; what an entry says stands in `texts`.
 CREATE TABLE entries (
     number      INTEGER PRIMARY KEY,
     source      INTEGER NOT NULL,
@@ -25,14 +25,18 @@ CREATE TABLE entries (
     place       INTEGER NOT NULL,
     fingerprint INTEGER NOT NULL,
     terms       BLOB NOT NULL,
-    tag_terms   BLOB NOT NULL,
-    tags        TEXT NOT NULL,
-    extra       TEXT NOT NULL,
-    content     TEXT NOT NULL
+    tag_terms   BLOB NOT NULL
 );
 CREATE INDEX entries_by_id ON entries (source, id);
 CREATE INDEX entries_by_age ON entries (source, created, second, place);
 CREATE INDEX entries_by_kind ON entries (source, kind, created, second, place);
+
+CREATE TABLE texts (
+    entry   INTEGER PRIMARY KEY,
+    tags    TEXT NOT NULL,
+    extra   TEXT NOT NULL,
+    content TEXT NOT NULL
+);
 
 CREATE TABLE superseded (
     id    TEXT NOT NULL,

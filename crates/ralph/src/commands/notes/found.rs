@@ -140,7 +140,11 @@ impl FoundArgs {
 /// The line of a text that holds most of what was looked for; the first one where none holds anything.
 fn telling_line<'t>(answer: &Answer, text: &'t str) -> &'t str {
     let mut best = (0, first_line(text));
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
+    let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
+    if lines().nth(1).is_none() {
+        return best.1;
+    }
+    for line in lines() {
         let matches = answer.places_in(line).len();
         if matches > best.0 {
             best = (matches, line);
@@ -180,6 +184,9 @@ impl Shape for Matches<'_> {
     }
 
     fn paint(&self, cut: &str) -> String {
+        if !self.ui.has_colors() {
+            return cut.to_owned();
+        }
         let mut painted = String::with_capacity(cut.len());
         let mut done = 0;
         for place in self.answer.places_in(cut) {
