@@ -82,6 +82,8 @@ mod tests {
             "ralph memory",
             "ralph memory --help",
             "ralph memory show --help",
+            "ralph memory add --help",
+            "ralph recall --help",
             "ralph memory show",
             "ralph memory shwo x",
             "ralph --root /x memory list",

@@ -99,8 +99,25 @@ struct Entry<'a> {
     item: &'a Item,
 }
 
+/// Whether a file has nothing but comments and the headings of our sections, as `init` writes it. Every command reads the
+/// configuration, and most never change it, so such a file is not parsed.
+fn says_nothing(text: &str) -> bool {
+    let mut sections: Vec<&str> = Vec::new();
+    text.lines().all(|line| {
+        let plain = !line.contains(|c: char| c.is_control() && c != '\t');
+        let line = line.trim_matches([' ', '\t']);
+        let heading = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        let known = heading.is_some_and(|name| Section::find(name).is_some() && !sections.contains(&name));
+        sections.extend(heading);
+        plain && (line.is_empty() || line.starts_with('#') || known)
+    })
+}
+
 impl FileReader<'_> {
     fn read(&mut self) {
+        if says_nothing(self.text) {
+            return;
+        }
         let document = match Document::parse(self.text) {
             Ok(document) => document,
             Err(error) => {

@@ -493,3 +493,21 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_file_of_comments_and_headings_says_nothing() {
+    assert!(says_nothing(&super::super::template(&[])));
+    assert!(says_nothing("") && says_nothing("# a\n\n [memories] \n\t# b\n[agent]\r\n"));
+    for said in [
+        "a = 1",
+        "[memories]\nbudget = 1",
+        "[memories]\n[memories]",
+        "[memory]",
+        "[[memories]]",
+        "[memories] # why",
+        "# a\u{0}b",
+        "# a\rb",
+    ] {
+        assert!(!says_nothing(said), "{said:?}");
+    }
+}

@@ -201,7 +201,9 @@ impl Index {
         let Some(number) = self.source_numbers()?.remove(source) else {
             return Ok(Vec::new());
         };
-        let sql = format!("SELECT {ITEM} FROM {ITEMS} WHERE source = ?1 AND {condition} LIMIT 2");
+        // Another index holds more of what is asked for, and would be walked through from end to end.
+        let by_id = "entries INDEXED BY entries_by_id CROSS JOIN texts ON entry = number";
+        let sql = format!("SELECT {ITEM} FROM {by_id} WHERE source = ?1 AND {condition} LIMIT 2");
         let rows: rusqlite::Result<Vec<EntryRow>> = self
             .connection
             .prepare_cached(&sql)

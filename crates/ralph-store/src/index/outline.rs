@@ -81,7 +81,7 @@ impl Index {
         };
         let superseded = self
             .connection
-            .prepare_cached("SELECT count(*) FROM entries WHERE source = ?1 AND id IN (SELECT id FROM superseded)")
+            .prepare_cached("SELECT count(*) FROM entries INDEXED BY entries_by_id WHERE source = ?1 AND id IN (SELECT id FROM superseded)")
             .and_then(|mut statement| statement.query_row([source], |row| row.get::<_, i64>(0)));
         self.sql(superseded)
             .map(|superseded| usize::try_from(superseded).unwrap_or_default())

@@ -28,8 +28,9 @@ CREATE TABLE entries (
     tag_terms   BLOB NOT NULL
 );
 CREATE INDEX entries_by_id ON entries (source, id);
-CREATE INDEX entries_by_age ON entries (source, created, second, place);
-CREATE INDEX entries_by_kind ON entries (source, kind, created, second, place);
+-- These hold all that a list shows beside the texts, so that it need not look the entries up.
+CREATE INDEX entries_by_age ON entries (source, created, second, place, id, kind);
+CREATE INDEX entries_by_kind ON entries (source, kind, created, second, place, id);
 
 CREATE TABLE texts (
     entry   INTEGER PRIMARY KEY,

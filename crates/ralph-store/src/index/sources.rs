@@ -276,7 +276,7 @@ impl Index {
 
     /// The entry with an id, if there is exactly one.
     fn only(&self, source: i64, id: &str) -> Result<Option<Held>, IndexError> {
-        let sql = "SELECT id, number, fingerprint, place FROM entries WHERE source = ?1 AND id = ?2 LIMIT 2";
+        let sql = "SELECT id, number, fingerprint, place FROM entries INDEXED BY entries_by_id WHERE source = ?1 AND id = ?2 LIMIT 2";
         let mut found: Vec<Held> = self
             .read_held(sql, params![source, id])?
             .into_values()
