@@ -57,7 +57,7 @@ impl MergeError {
 /// Merges two files of a shelf that both came from `base`, which is empty where there was none.
 ///
 /// # Errors
-/// When an entry would be lost. There is no known file that leads to it.
+/// When an entry could not be read from the result: a side has conflict markers in the middle of an entry.
 pub fn merge(shelf: Shelf, base: &[u8], ours: &[u8], theirs: &[u8]) -> Result<Merged, MergeError> {
     if ours == theirs || base == theirs {
         return Ok(Merged::unchanged(ours));

@@ -25,7 +25,7 @@ use crate::ui::Ui;
 /// the configuration; until `ralph init` runs there, git merges the notes as text. It also does where git finds no ralph.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit codes: 0 merged, 97 merged with markers in other text, 129 failed and OURS was not touched.
+    after_help = "Exit codes: 0 merged, 97 merged with markers in other text; OURS was not touched: 98 left to git, 129 failed.
 
 Examples:
   ralph init
@@ -51,6 +51,8 @@ const CONFLICTS_NAMED: usize = 5;
 /// The exit code for markers in the result; the line that git runs tells by it that this was ralph, so it is one that other
 /// programs and shells do not end with.
 const MARKERS_LEFT: u8 = 97;
+/// The exit code for a file that was not touched; the line that git runs leads from it to git's own merge of texts.
+const LEFT_TO_GIT: u8 = 98;
 /// The exit code that makes git stop. Up to 128 it would take the file for one with conflicts, ready to be committed.
 const STOP: u8 = 129;
 
@@ -67,8 +69,13 @@ pub(crate) fn cmd_merge_driver(ui: &Ui, global: &Global, args: &MergeDriverArgs)
 fn merge_files(ui: &Ui, global: &Global, args: &MergeDriverArgs) -> Result<ExitCode, CommandError> {
     let [base, ours, theirs] = [read(&args.base)?, read(&args.ours)?, read(&args.theirs)?];
     let shelf = shelf(ui, global, args.path.as_deref()).unwrap_or_else(|| shelf_by_content(&[&base, &ours, &theirs]));
-    let merged = merge(shelf, &base, &ours, &theirs)
-        .map_err(|error| CommandError::new(format!("{error}; {} was not touched", args.ours.display())))?;
+    let merged = match merge(shelf, &base, &ours, &theirs) {
+        Ok(merged) => merged,
+        Err(error) => {
+            ui.warning(&format!("{error}, so git merges it as text."));
+            return Ok(ExitCode::from(LEFT_TO_GIT));
+        }
+    };
     if merged.bytes != ours {
         replace(&args.ours, &merged.bytes)
             .map_err(|error| CommandError::new(format!("cannot write {}: {error}", args.ours.display())))?;

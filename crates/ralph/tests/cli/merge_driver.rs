@@ -39,6 +39,19 @@ fn the_result_replaces_ours_and_nothing_else_is_touched() {
 }
 
 #[test]
+fn a_file_with_markers_inside_an_entry_is_left_to_git() {
+    let env = env();
+    let ours = "### mem-2-0000\n> one\n";
+    let theirs = "<<<<<<< HEAD\n### mem-2-0000\n=======\n> one\n";
+    assert_snapshot!(drive(&env, ["", ours, theirs], MEMORIES), @"
+    exit 98
+    --- stderr
+    Warning: the merged file would not show mem-2-0000, so git merges it as text.
+    ");
+    assert_eq!(env.read(".merge_ours"), ours);
+}
+
+#[test]
 fn both_versions_of_an_entry_are_kept_and_named() {
     let env = env();
     let ours = SAMPLE.replace("one file, no server", "ours");
