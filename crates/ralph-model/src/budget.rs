@@ -2,12 +2,23 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// How many characters make a token.
 const CHARACTERS_PER_TOKEN: usize = 4;
 
 /// A number of tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Tokens(pub u32);
+
+impl Tokens {
+    /// How many tokens so many characters are, a begun one counted.
+    #[must_use]
+    pub fn of_characters(characters: usize) -> Self {
+        Self(u32::try_from(characters.div_ceil(CHARACTERS_PER_TOKEN)).unwrap_or(u32::MAX))
+    }
+}
 
 impl fmt::Display for Tokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

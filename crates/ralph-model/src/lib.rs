@@ -1,24 +1,35 @@
-//! The nouns of ralph: ids, notes, tags, budgets, time, configuration.
+//! The nouns of ralph: ids, notes, tasks, the journal, what agents say, budgets, time, configuration.
 //!
 //! Nothing here reads a file, the environment or the wall clock; whoever needs those hands them in.
 
 mod budget;
+mod captured;
 mod clock;
 pub mod config;
 mod file_stamp;
+mod injection;
+mod journal;
 mod note;
 mod note_id;
 mod note_or_sign;
+mod short_id;
 mod split_mix;
 mod tags;
+mod task;
 mod text;
+mod word_enum;
 
 pub use budget::{Budget, Tokens};
+pub use captured::{Captured, CapturedKnowledge, CapturedLearning, Control, FailureReport, Promise, Verdict};
 pub use clock::{Clock, Entropy};
 pub use file_stamp::FileStamp;
+pub use injection::{EntryKind, Injection, InjectionReason};
+pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;
 pub use note_or_sign::NoteOrSign;
+pub use short_id::{FeatureId, LearningId, RunId, TaskId};
 pub use split_mix::SplitMix64;
 pub use tags::{TagError, Tags};
+pub use task::{NewTask, Priority, Task, TaskKind, TaskLogLine, TaskStatus};
 pub use text::{count, display_width, first_line, preview, slug};

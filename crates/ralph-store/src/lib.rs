@@ -11,4 +11,8 @@ mod sys;
 
 pub use error::StoreError;
 pub use open::Wait;
-pub use progress::{FileRecord, Health, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence, Store};
+pub use progress::{
+    Claim, ClaimAnswer, ClaimRequest, FileRecord, Health, IterationRecord, KnownNote, NewRun, NoteAction, NoteChange,
+    NoteFile, NoteVersion, OutboxFile, Phase, Presence, Run, RunProcess, Scope, Settled, Settlement, Standing, Start,
+    Store, TaskChange,
+};

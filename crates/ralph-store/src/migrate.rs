@@ -7,7 +7,10 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::open::{APPLICATION_ID, MigrateError};
 
 /// The migrations in order. The number of a database is how many of them it has had; they are never edited.
-pub(crate) const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001_note_log.sql")];
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001_note_log.sql"),
+    include_str!("../migrations/0002_loop.sql"),
+];
 
 /// Brings a database up to date; refuses one that is newer than these migrations.
 pub(crate) fn migrate(connection: &Connection, path: &Path, migrations: &[&str]) -> Result<(), MigrateError> {

@@ -1,7 +1,10 @@
 //! The database of facts.
 
+mod claims;
 mod health;
 mod note_log;
+mod runs;
+mod settle;
 
 use std::path::{Path, PathBuf};
 
@@ -9,8 +12,11 @@ use rusqlite::Connection;
 
 use crate::{StoreError, Wait, open};
 
+pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
 pub use health::Health;
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
+pub use runs::{IterationRecord, NewRun, Phase, Run, Start};
+pub use settle::{OutboxFile, Settled, Settlement, TaskChange};
 
 /// The database of facts. One method is one unit of work and one transaction.
 #[derive(Debug)]

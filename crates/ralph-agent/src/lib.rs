@@ -1,0 +1,29 @@
+//! Coding agents: the trait that the loop knows, and a driver for each way of speaking to one. How a turn ended is told
+//! from what the agent says in its own form, never by searching for words. What to do about it is decided elsewhere.
+
+mod turn;
+
+pub use turn::{Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
+
+/// A coding agent that can be started.
+pub trait Agent {
+    /// Its name, as a person knows it.
+    fn name(&self) -> &str;
+
+    /// Starts a turn: a fresh session with this prompt. What happens is told to the sink, from threads of the driver's own;
+    /// the last is always exactly one [`TurnEvent::Ended`], when no process of the turn is left.
+    ///
+    /// # Errors
+    /// When it cannot be started at all; then nothing is told.
+    fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError>;
+}
+
+/// A turn that goes on.
+pub trait RunningTurn: Send {
+    /// The agent's process: its pid, and when it began as the system counts.
+    fn process(&self) -> (u32, u64);
+
+    /// Asks the agent to end, and makes it end if it does not: cancel, SIGTERM, SIGKILL, sweep. Returns at once; the end is
+    /// told to the sink.
+    fn stop(&mut self);
+}

@@ -1,0 +1,145 @@
+//! A turn: what an agent is given, what it says on the way, how it ended.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use ralph_model::Usage;
+use ralph_model::config::Permissions;
+use serde::{Deserialize, Serialize};
+
+/// What an agent is given.
+#[derive(Debug, Clone)]
+pub struct Turn<'a> {
+    /// The prompt.
+    pub prompt: &'a str,
+    /// A file that holds it.
+    pub prompt_file: &'a Path,
+    /// The model to ask for; none leaves it to the agent.
+    pub model: Option<&'a str>,
+    /// The folder to work in.
+    pub folder: &'a Path,
+    /// The whole environment, complete.
+    pub environment: &'a [(OsString, OsString)],
+    /// What it may do without asking.
+    pub permissions: Permissions,
+    /// The random word that stands in the environment too, by which its descendants are found.
+    pub marker: &'a str,
+    /// How many bytes it may print.
+    pub output_limit: Option<u64>,
+}
+
+/// Where the events of a turn go.
+pub type TurnSink = Box<dyn Fn(TurnEvent) + Send>;
+
+/// What happens in a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEvent {
+    /// A line that the agent printed, for the transcript. Not masked.
+    Line(String),
+    /// Its own text, as it comes.
+    Text(String),
+    /// It uses a tool; what it says afterwards may be its final text.
+    Tool {
+        /// The tool's name.
+        name: String,
+        /// What it is about, in a few words: a path, a command.
+        about: String,
+    },
+    /// What it has used so far.
+    Used(Usage),
+    /// A sign of life that says nothing else.
+    Alive,
+    /// It is over, and no process of it is left.
+    Ended(Box<EndOfTurn>),
+}
+
+/// How a turn ended, and all that the agent said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EndOfTurn {
+    /// How.
+    pub end: TurnEnd,
+    /// Its own text after its last tool call.
+    pub final_text: String,
+    /// All of its own text, messages apart by blank lines.
+    pub text: String,
+    /// What it was not allowed to do.
+    pub denials: Vec<Denial>,
+    /// What it used.
+    pub usage: Usage,
+    /// The agent's own name for the session.
+    pub session: Option<String>,
+    /// The model that really answered.
+    pub model: Option<String>,
+    /// The files that its write calls named.
+    pub writes: Vec<PathBuf>,
+    /// The end of what it printed as errors.
+    pub stderr_tail: String,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TurnEnd {
+    /// It came to its end: its terminal record, or exit 0 where there is none.
+    Finished,
+    /// The model refused.
+    Refusal(String),
+    /// The answer was cut at its longest.
+    TokenLimit,
+    /// The steps were used up.
+    TurnLimit,
+    /// The program broke down.
+    Crash(String),
+    /// What it printed cannot be understood.
+    Garbage(String),
+    /// The prompt was too long for the model.
+    ContextOverflow(String),
+    /// What the user may use is used up for now.
+    UsageLimit {
+        /// When it is over, where the agent says so.
+        resets_at: Option<Timestamp>,
+        /// What the agent says.
+        message: String,
+    },
+    /// The service failed for a moment.
+    Transient(String),
+    /// The agent is not logged in, or its key is wrong.
+    Auth(String),
+    /// The account cannot pay.
+    Billing(String),
+    /// It printed more than it may.
+    OutputLimit,
+    /// It was stopped.
+    Stopped,
+}
+
+/// A tool that an agent was not allowed to use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denial {
+    /// The tool.
+    pub tool: String,
+    /// What it was for, in a few words.
+    pub about: String,
+    /// The line that would permit it, where one is known.
+    pub permit: Option<String>,
+}
+
+/// Why an agent cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Its program is not there.
+    #[error("{program} is not installed, or not on the PATH")]
+    NotFound {
+        /// The program.
+        program: String,
+    },
+    /// The system said no.
+    #[error("{program} could not be started: {error}")]
+    NotStarted {
+        /// The program.
+        program: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}

@@ -1,0 +1,199 @@
+//! The journal: what every iteration was, and how it ended. ralph writes it, nobody edits it.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::word_enum::word_enum;
+use crate::{FeatureId, RunId, TaskId};
+
+word_enum! {
+    /// How an iteration ended.
+    pub enum Outcome {
+        /// The task is done, and the gates say so too.
+        Done = "done",
+        /// The agent could not do it, or broke down.
+        Failed = "failed",
+        /// The agent said that it was done, and a gate or the verifier did not.
+        Retried = "retried",
+        /// The agent ended without saying how it stands.
+        Blocked = "blocked",
+        /// It was ended from outside, which says nothing about the task.
+        Interrupted = "interrupted",
+    }
+}
+
+impl Outcome {
+    /// Whether it counts as a failure in streaks and rates; none when it does not count at all.
+    #[must_use]
+    pub fn is_failure(self) -> Option<bool> {
+        match self {
+            Self::Done => Some(false),
+            Self::Failed | Self::Retried | Self::Blocked => Some(true),
+            Self::Interrupted => None,
+        }
+    }
+}
+
+word_enum! {
+    /// What made a turn end.
+    pub enum StopReason {
+        /// The agent came to its end and said that the task is done.
+        TaskDone = "task_done",
+        /// The agent said that the task cannot be done.
+        TaskFailed = "task_failed",
+        /// The agent said that the run has to stop.
+        FailurePromise = "failure_promise",
+        /// The agent came to its end and said nothing about the task.
+        NoSigil = "no_sigil",
+        /// The agent spoke of another task than the assigned one.
+        WrongTask = "wrong_task",
+        /// The agent said nothing at all.
+        EmptyAnswer = "empty_answer",
+        /// The model refused.
+        Refusal = "refusal",
+        /// The answer was cut at its longest.
+        TokenLimit = "token_limit",
+        /// The agent used up its steps.
+        TurnLimit = "turn_limit",
+        /// The agent was not allowed to do what it had to.
+        PermissionDenied = "permission_denied",
+        /// The agent's program broke down.
+        Crash = "crash",
+        /// The agent's program printed what cannot be understood.
+        Garbage = "garbage",
+        /// The iteration took too long.
+        Timeout = "timeout",
+        /// The agent was silent for too long.
+        Idle = "idle",
+        /// The agent printed too much.
+        OutputLimit = "output_limit",
+        /// The prompt was too long for the model.
+        ContextOverflow = "context_overflow",
+        /// What the user may use is used up for now.
+        UsageLimit = "usage_limit",
+        /// The service failed for a moment.
+        Transient = "transient",
+        /// The agent is not logged in, or its key is wrong.
+        Auth = "auth",
+        /// The account cannot pay.
+        Billing = "billing",
+        /// The person stopped it.
+        Cancelled = "cancelled",
+        /// ralph itself was killed while the agent worked.
+        RalphDied = "ralph_died",
+        /// A limit of the run was reached while the agent worked.
+        RunLimit = "run_limit",
+    }
+}
+
+word_enum! {
+    /// What kind of failure an attempt met.
+    pub enum ErrorCategory {
+        /// A test fails.
+        TestFailure = "test_failure",
+        /// It does not build.
+        BuildError = "build_error",
+        /// A file is not there.
+        MissingFile = "missing_file",
+        /// It does the wrong thing.
+        LogicError = "logic_error",
+        /// A type does not fit.
+        TypeError = "type_error",
+        /// Something that it stands upon is missing or wrong.
+        DependencyError = "dependency_error",
+        /// It took too long.
+        Timeout = "timeout",
+        /// Nobody knows.
+        Unknown = "unknown",
+    }
+}
+
+word_enum! {
+    /// How hard an agent found its task.
+    pub enum Difficulty {
+        /// Nothing to it.
+        Trivial = "trivial",
+        /// Easy.
+        Easy = "easy",
+        /// Neither easy nor hard.
+        Moderate = "moderate",
+        /// Hard.
+        Hard = "hard",
+        /// It cannot go on.
+        Blocked = "blocked",
+    }
+}
+
+/// What a turn used, as the agent counts it; 0 where it does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Usage {
+    /// US dollars.
+    pub cost_usd: f64,
+    /// Tokens read, those from a cache included.
+    pub input_tokens: u64,
+    /// Tokens written.
+    pub output_tokens: u64,
+}
+
+impl Usage {
+    /// All tokens.
+    #[must_use]
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
+/// A row of the journal, to be written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct NewJournalRow {
+    /// The run.
+    pub run: RunId,
+    /// Which iteration of the run, from 1.
+    pub iteration: u32,
+    /// The task. It may have been deleted since, so its title stands here too.
+    pub task: Option<TaskId>,
+    /// The task's title.
+    pub task_title: String,
+    /// The feature of the task.
+    pub feature: Option<FeatureId>,
+    /// Which attempt at the task, from 1; never used again.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What made it end.
+    pub stop: StopReason,
+    /// What was the matter, in a sentence; empty when all went well.
+    pub reason: String,
+    /// The model that was asked for; none when the agent chose.
+    pub model: Option<String>,
+    /// Why that model.
+    pub model_rationale: String,
+    /// How long the turn and its gates took.
+    pub duration_ms: u64,
+    /// What it used.
+    pub usage: Usage,
+    /// The files that changed, from the project's root, in order.
+    pub files_modified: Vec<String>,
+    /// Whether the agent claimed to be done and nothing had changed on disk.
+    pub changed_nothing: bool,
+    /// What the agent noted.
+    pub notes: Option<String>,
+    /// How hard the agent found it.
+    pub difficulty: Option<Difficulty>,
+    /// What kind of failure it met.
+    pub error_category: Option<ErrorCategory>,
+    /// How many sigils could not be read.
+    pub malformed_sigils: u32,
+    /// When it was settled.
+    pub created_at: Timestamp,
+}
+
+/// A row of the journal.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JournalRow {
+    /// Its number, growing for ever.
+    pub id: i64,
+    /// What it says.
+    #[serde(flatten)]
+    pub row: NewJournalRow,
+}
