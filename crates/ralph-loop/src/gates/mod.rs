@@ -1,0 +1,194 @@
+//! The gates: commands that must succeed before a task is done, and what they said before anything was.
+//!
+//! A gate that was red before the first iteration cannot tell whether the work is good. It refuses only what it did not
+//! refuse before: a failure that is new, or a turn that changed nothing.
+
+mod lines;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+pub use lines::failure_lines;
+use lines::telling_lines;
+
+/// How many characters of a gate's output stand in a reason.
+const REASON_CHARACTERS: usize = 600;
+
+/// What a gate said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateResult {
+    /// The command.
+    pub command: String,
+    /// How it ended.
+    pub end: GateEnd,
+    /// What it printed, its beginning and its end where it was long; cleaned.
+    pub output: String,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+/// How a gate ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum GateEnd {
+    /// With success.
+    Passed,
+    /// With something else, in words: `exit code 1`, `signal 9`.
+    Failed(String),
+    /// It took too long.
+    TimedOut,
+    /// It was broken off.
+    Stopped,
+}
+
+impl GateResult {
+    /// Whether it lets the work pass.
+    #[must_use]
+    pub fn is_green(&self) -> bool {
+        self.end == GateEnd::Passed
+    }
+
+    fn failure(&self) -> String {
+        let how = match &self.end {
+            GateEnd::Passed => "passed".to_owned(),
+            GateEnd::Failed(status) => format!("failed ({status})"),
+            GateEnd::TimedOut => "took longer than it may".to_owned(),
+            GateEnd::Stopped => "was broken off".to_owned(),
+        };
+        let lines = telling_lines(&self.output, REASON_CHARACTERS);
+        let colon = if lines.is_empty() { "." } else { ":\n" };
+        format!("The gate `{}` {how}{colon}{lines}", self.command)
+    }
+}
+
+/// The gates that were red before the first iteration, each with the failures that it showed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Baseline {
+    red: BTreeMap<String, BTreeSet<String>>,
+}
+
+/// Whether a turn changed anything on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// It did.
+    Something,
+    /// It did not.
+    Nothing,
+}
+
+impl Baseline {
+    /// What these results are before anything was done.
+    #[must_use]
+    pub fn of(results: &[GateResult]) -> Self {
+        let red = results.iter().filter(|result| !result.is_green());
+        Self {
+            red: red
+                .map(|result| (result.command.clone(), failure_lines(&result.output)))
+                .collect(),
+        }
+    }
+
+    /// The gates that are red.
+    #[must_use]
+    pub fn red_gates(&self) -> Vec<String> {
+        self.red.keys().cloned().collect()
+    }
+
+    /// Why these results do not let the work pass; none when they do.
+    #[must_use]
+    pub fn refusal(&self, results: &[GateResult], changed: Changed) -> Option<String> {
+        results.iter().find_map(|result| self.refusal_of(result, changed))
+    }
+
+    fn refusal_of(&self, result: &GateResult, changed: Changed) -> Option<String> {
+        if result.is_green() {
+            return None;
+        }
+        let Some(known) = self.red.get(&result.command) else {
+            return Some(result.failure());
+        };
+        if changed == Changed::Nothing {
+            return Some(format!(
+                "Nothing was changed, and the gate is still red. {}",
+                result.failure()
+            ));
+        }
+        let new: Vec<String> = failure_lines(&result.output).difference(known).cloned().collect();
+        let first = new.first()?;
+        Some(format!(
+            "The gate `{}` was red before, and now shows a failure that is new: {first}\n{}",
+            result.command,
+            result.failure()
+        ))
+    }
+
+    /// What is left of it after these results: what is mended must stay so.
+    #[must_use]
+    pub fn shrunk(&self, results: &[GateResult]) -> Self {
+        let mut shrunk = self.clone();
+        for result in results {
+            if result.is_green() {
+                shrunk.red.remove(&result.command);
+            } else if result.end != GateEnd::Stopped
+                && let Some(known) = shrunk.red.get_mut(&result.command)
+            {
+                let still = failure_lines(&result.output);
+                known.retain(|line| still.contains(line));
+            }
+        }
+        shrunk
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(command: &str, end: GateEnd, output: &str) -> GateResult {
+        GateResult {
+            command: command.to_owned(),
+            end,
+            output: output.to_owned(),
+            duration_ms: 1,
+        }
+    }
+
+    fn red(output: &str) -> GateResult {
+        result("test", GateEnd::Failed("exit code 101".to_owned()), output)
+    }
+
+    #[test]
+    fn a_gate_that_was_green_refuses_with_the_lines_that_say_why() {
+        let results = [
+            result("fmt", GateEnd::Passed, ""),
+            red("running 2 tests\ntest a ... FAILED\n"),
+        ];
+        let refusal = Baseline::default().refusal(&results, Changed::Something).unwrap();
+        assert_eq!(refusal, "The gate `test` failed (exit code 101):\ntest a ... FAILED");
+    }
+
+    #[test]
+    fn a_gate_that_was_red_refuses_only_what_is_new() {
+        let baseline = Baseline::of(&[red("test a ... FAILED\ntest b ... FAILED at 10:4\n")]);
+        assert_eq!(baseline.red_gates(), ["test"]);
+        let check = |output: &str, changed| baseline.refusal(&[red(output)], changed).is_some();
+        assert!(!check("test c ... ok\ntest b ... FAILED at 12:7\n", Changed::Something));
+        assert!(check("test b ... FAILED at 12:7\n", Changed::Nothing));
+        assert!(check("test c ... FAILED\n", Changed::Something));
+    }
+
+    #[test]
+    fn what_is_mended_must_stay_mended() {
+        let both = Baseline::of(&[red("test a ... FAILED\ntest b ... FAILED\n")]);
+        let one = both.shrunk(&[red("test b ... FAILED\n")]);
+        assert!(one.refusal(&[red("test a ... FAILED\n")], Changed::Something).is_some());
+        let none = one.shrunk(&[result("test", GateEnd::Passed, "")]);
+        assert_eq!(none, Baseline::default());
+        assert!(
+            none.refusal(&[red("test b ... FAILED\n")], Changed::Something)
+                .is_some()
+        );
+        let broken_off = both.shrunk(&[result("test", GateEnd::Stopped, "")]);
+        assert_eq!(broken_off, both);
+    }
+}

@@ -1,0 +1,328 @@
+//! The settlement table: what becomes of the journal, the task and the run, for every way in which a turn can end.
+//! One function before the gates and one after them, and nothing about it elsewhere.
+
+use jiff::Timestamp;
+use ralph_agent::TurnEnd;
+use ralph_model::{Outcome, Promise, StopReason, TaskId, TaskKind};
+
+use crate::summary::{StopCause, TurnSummary};
+
+/// What a settlement is decided from.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The task that was assigned.
+    pub assigned: &'a TaskId,
+    /// How that task comes to its end.
+    pub kind: TaskKind,
+    /// How the turn ended, and what was said.
+    pub turn: &'a TurnSummary,
+    /// Whether an earlier prompt of this task was too long already.
+    pub overflowed_before: bool,
+}
+
+/// What is decided before the gates.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Judgement {
+    /// The agent says that the work is done, or has done a part of it: the gates decide.
+    AskGates(Claimed),
+    /// The gates are not asked.
+    Settled(Ruling),
+}
+
+/// What an agent claims when the gates are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Claimed {
+    /// The task is done.
+    Done,
+    /// A part of a prompt loop is done, and it goes on.
+    Part,
+}
+
+/// What becomes of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    /// How the journal calls it.
+    pub outcome: Outcome,
+    /// What made the turn end.
+    pub stop: StopReason,
+    /// What becomes of the task.
+    pub task: Fate,
+    /// What the run does next.
+    pub then: Then,
+    /// What was the matter, in a sentence; empty when all went well.
+    pub reason: String,
+}
+
+/// What becomes of the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// It is done.
+    Done,
+    /// It is pending again, and the attempt counts.
+    Attempt,
+    /// It is pending again, the attempt does not count.
+    Again,
+    /// It is pending again, and all is well: what was counted before is forgotten.
+    Progress,
+}
+
+/// What the run does after a settlement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Then {
+    /// The next task.
+    GoOn,
+    /// Wait until what the user may use is filled up again.
+    WaitForUsage {
+        /// When that is, where the agent says so.
+        resets_at: Option<Timestamp>,
+    },
+    /// Wait a little, longer each time.
+    BackOff,
+    /// It is over.
+    Stop(StopRun),
+}
+
+/// Why a run is over before its tasks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopRun {
+    /// The person said so.
+    Interrupt,
+    /// The agent said so.
+    FailurePromise,
+    /// The agent cannot work: not logged in, no money.
+    AgentUnusable,
+    /// A limit of the run was reached.
+    Limit,
+}
+
+/// Decides what the end of a turn means.
+#[must_use]
+pub fn judge(facts: &Facts<'_>) -> Judgement {
+    if let Some(cause) = facts.turn.cause {
+        return Judgement::Settled(stopped(cause));
+    }
+    match &facts.turn.end {
+        TurnEnd::Finished => finished(facts),
+        other => Judgement::Settled(broken_off(other, facts)),
+    }
+}
+
+/// Decides what the gates mean for what the agent claims. `refusal` is why they do not let it pass.
+#[must_use]
+pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, refusal: Option<String>) -> Ruling {
+    let stop = match claimed {
+        Claimed::Done => StopReason::TaskDone,
+        Claimed::Part => StopReason::NoSigil,
+    };
+    let then = match facts.turn.control.promise {
+        Some(Promise::Failure) => Then::Stop(StopRun::FailurePromise),
+        Some(Promise::Complete) | None => Then::GoOn,
+    };
+    let (outcome, task) = match (claimed, &refusal) {
+        (Claimed::Done, None) => (Outcome::Done, Fate::Done),
+        (Claimed::Part, None) => (Outcome::Done, Fate::Progress),
+        (Claimed::Done, Some(_)) if facts.kind == TaskKind::Once => (Outcome::Retried, Fate::Attempt),
+        (Claimed::Done | Claimed::Part, Some(_)) => (Outcome::Retried, Fate::Again),
+    };
+    Ruling {
+        outcome,
+        stop,
+        task,
+        then,
+        reason: refusal.unwrap_or_default(),
+    }
+}
+
+/// What becomes of a turn whose gates were broken off by the person.
+#[must_use]
+pub fn gates_interrupted() -> Ruling {
+    stopped(StopCause::Interrupt)
+}
+
+/// It was stopped by ralph, whatever it said.
+fn stopped(cause: StopCause) -> Ruling {
+    let interrupted = |stop, then, reason: &str| Ruling {
+        outcome: Outcome::Interrupted,
+        stop,
+        task: Fate::Again,
+        then,
+        reason: reason.to_owned(),
+    };
+    match cause {
+        StopCause::Interrupt => interrupted(
+            StopReason::Cancelled,
+            Then::Stop(StopRun::Interrupt),
+            "It was stopped by Ctrl+C.",
+        ),
+        StopCause::RalphDied => interrupted(
+            StopReason::RalphDied,
+            Then::GoOn,
+            "ralph was killed while the agent worked.",
+        ),
+        StopCause::RunLimit => interrupted(
+            StopReason::RunLimit,
+            Then::Stop(StopRun::Limit),
+            "A limit of the run was reached while the agent worked.",
+        ),
+        StopCause::Timeout => failed(StopReason::Timeout, "The iteration took longer than it may."),
+        StopCause::Idle => failed(StopReason::Idle, "The agent was silent for longer than it may be."),
+    }
+}
+
+/// It came to its end.
+fn finished(facts: &Facts<'_>) -> Judgement {
+    let (turn, assigned) = (facts.turn, facts.assigned.as_str());
+    let control = &turn.control;
+    if facts.kind == TaskKind::PromptLoop {
+        return prompt_loop_finished(facts);
+    }
+    if control.done.iter().any(|id| id == assigned) {
+        return Judgement::AskGates(Claimed::Done);
+    }
+    if let Some((_, reason)) = control.failed.iter().find(|(id, _)| id == assigned) {
+        let why = match reason.trim() {
+            "" => "The agent said that it cannot be done.".to_owned(),
+            reason => format!("The agent said that it cannot be done: {reason}"),
+        };
+        let mut ruling = failed(StopReason::TaskFailed, why);
+        if control.promise == Some(Promise::Failure) {
+            ruling.then = Then::Stop(StopRun::FailurePromise);
+        }
+        return Judgement::Settled(ruling);
+    }
+    Judgement::Settled(without_word_on_the_task(facts))
+}
+
+fn prompt_loop_finished(facts: &Facts<'_>) -> Judgement {
+    let turn = facts.turn;
+    match turn.control.promise {
+        Some(Promise::Complete) => Judgement::AskGates(Claimed::Done),
+        Some(Promise::Failure) => Judgement::Settled(without_word_on_the_task(facts)),
+        None if !turn.spoke || !turn.denials.is_empty() => Judgement::Settled(without_word_on_the_task(facts)),
+        None => Judgement::AskGates(Claimed::Part),
+    }
+}
+
+/// A normal end that says nothing of the assigned task.
+fn without_word_on_the_task(facts: &Facts<'_>) -> Ruling {
+    let turn = facts.turn;
+    if turn.control.promise == Some(Promise::Failure) {
+        return Ruling {
+            then: Then::Stop(StopRun::FailurePromise),
+            ..blocked(StopReason::FailurePromise, "The agent said that the run has to stop.")
+        };
+    }
+    if let Some(denial) = turn.denials.first() {
+        let permit = denial
+            .permit
+            .as_ref()
+            .map(|line| format!(" This line permits it: {line}"));
+        let (tool, about) = (&denial.tool, &denial.about);
+        let what = if about.is_empty() {
+            tool.clone()
+        } else {
+            format!("{tool} ({about})")
+        };
+        let why = format!("The agent was not allowed to use {what}.{}", permit.unwrap_or_default());
+        return blocked(StopReason::PermissionDenied, why);
+    }
+    let named = turn
+        .control
+        .done
+        .iter()
+        .chain(turn.control.failed.iter().map(|(id, _)| id));
+    let others: Vec<&str> = named.map(String::as_str).collect();
+    if !others.is_empty() {
+        let why = format!("The agent spoke of {}, which was not its task.", others.join(", "));
+        return blocked(StopReason::WrongTask, why);
+    }
+    if turn.spoke {
+        blocked(
+            StopReason::NoSigil,
+            "The agent ended without saying whether the task is done.",
+        )
+    } else {
+        blocked(StopReason::EmptyAnswer, "The agent said nothing at all.")
+    }
+}
+
+/// It did not come to its end.
+fn broken_off(end: &TurnEnd, facts: &Facts<'_>) -> Ruling {
+    let interrupted = |stop, then, reason: &str| Ruling {
+        outcome: Outcome::Interrupted,
+        stop,
+        task: Fate::Again,
+        then,
+        reason: reason.to_owned(),
+    };
+    match end {
+        TurnEnd::Refusal(why) => failed(StopReason::Refusal, told("The model refused", why)),
+        TurnEnd::Crash(why) => failed(StopReason::Crash, told("The agent broke down", why)),
+        TurnEnd::Garbage(why) => failed(
+            StopReason::Garbage,
+            told("What the agent printed cannot be understood", why),
+        ),
+        TurnEnd::OutputLimit => failed(StopReason::OutputLimit, "The agent printed more than it may."),
+        TurnEnd::ContextOverflow(_) if facts.overflowed_before => failed(
+            StopReason::ContextOverflow,
+            "The prompt was too long for the model, also with half the memory.",
+        ),
+        TurnEnd::ContextOverflow(_) => interrupted(
+            StopReason::ContextOverflow,
+            Then::GoOn,
+            "The prompt was too long for the model; the next one has half the memory.",
+        ),
+        TurnEnd::TokenLimit => blocked(StopReason::TokenLimit, "The agent's answer was cut at its longest."),
+        TurnEnd::TurnLimit => blocked(StopReason::TurnLimit, "The agent used up its steps."),
+        TurnEnd::UsageLimit { resets_at, message } => interrupted(
+            StopReason::UsageLimit,
+            Then::WaitForUsage { resets_at: *resets_at },
+            &told("The usage limit is reached", message),
+        ),
+        TurnEnd::Transient(why) => interrupted(
+            StopReason::Transient,
+            Then::BackOff,
+            &told("The service failed for a moment", why),
+        ),
+        TurnEnd::Auth(why) => interrupted(
+            StopReason::Auth,
+            Then::Stop(StopRun::AgentUnusable),
+            &told("The agent is not logged in, or its key is wrong", why),
+        ),
+        TurnEnd::Billing(why) => interrupted(
+            StopReason::Billing,
+            Then::Stop(StopRun::AgentUnusable),
+            &told("The agent's account cannot pay", why),
+        ),
+        // Nobody here stopped it, so somebody else did.
+        TurnEnd::Stopped | TurnEnd::Finished => failed(StopReason::Crash, "The agent was stopped from outside."),
+    }
+}
+
+fn failed(stop: StopReason, reason: impl Into<String>) -> Ruling {
+    Ruling {
+        outcome: Outcome::Failed,
+        stop,
+        task: Fate::Attempt,
+        then: Then::GoOn,
+        reason: reason.into(),
+    }
+}
+
+fn blocked(stop: StopReason, reason: impl Into<String>) -> Ruling {
+    Ruling {
+        outcome: Outcome::Blocked,
+        ..failed(stop, reason)
+    }
+}
+
+fn told(what: &str, why: &str) -> String {
+    match why.trim().trim_end_matches('.') {
+        "" => format!("{what}."),
+        why => format!("{what}: {why}."),
+    }
+}
+
+#[cfg(test)]
+#[path = "settle_tests.rs"]
+mod tests;

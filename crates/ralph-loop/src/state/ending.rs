@@ -1,0 +1,70 @@
+//! How a run ends, and the exit code that tells it.
+
+use ralph_store::Standing;
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// Everything is done.
+    Complete,
+    /// There was nothing to do.
+    NothingToDo,
+    /// All that could be done is done; the rest is for a person.
+    LeftForPerson(Standing),
+    /// A limit was reached, in words.
+    Limit(String),
+    /// The agent said that the run has to stop.
+    FailurePromise,
+    /// Ctrl+C.
+    Interrupted,
+    /// Something is broken, in words.
+    Error(String),
+}
+
+impl End {
+    /// How a run ends that finds no task to work on.
+    pub(super) fn without_work(standing: Standing, iterations: u32) -> Self {
+        if standing.failed + standing.waiting + standing.open > 0 {
+            Self::LeftForPerson(standing)
+        } else if iterations == 0 {
+            Self::NothingToDo
+        } else {
+            Self::Complete
+        }
+    }
+
+    /// The exit code of the command.
+    #[must_use]
+    pub fn code(&self) -> u8 {
+        match self {
+            Self::Complete => 0,
+            Self::Error(_) => 1,
+            Self::NothingToDo => 3,
+            Self::LeftForPerson(_) | Self::Limit(_) | Self::FailurePromise => 4,
+            Self::Interrupted => 130,
+        }
+    }
+
+    /// It in a sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        match self {
+            Self::Complete => "Everything is done.".to_owned(),
+            Self::NothingToDo => "There is nothing to do.".to_owned(),
+            Self::LeftForPerson(standing) => {
+                let waiting = standing.waiting + standing.open;
+                let failed = ralph_model::count(standing.failed as usize, "task has failed", "tasks have failed");
+                let behind = ralph_model::count(waiting as usize, "task waits", "tasks wait");
+                match (standing.failed, waiting) {
+                    (_, 0) => format!("The rest is for you: {failed}."),
+                    (0, _) => format!("The rest is for you: {behind}."),
+                    _ => format!("The rest is for you: {failed}, {behind}."),
+                }
+            }
+            Self::Limit(limit) => limit.clone(),
+            Self::FailurePromise => "The agent said that the run has to stop.".to_owned(),
+            Self::Interrupted => "It was stopped by Ctrl+C.".to_owned(),
+            Self::Error(reason) => reason.clone(),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Where a run stands, and what follows from what happens: a pure function, so that every order of events can be tried.
+//!
+//! The driver does what an effect says and tells the result as an event. Effects are done one after the other; only an
+//! agent's turn, the gates and a wait go on by themselves.
+
+mod ending;
+mod limits;
+mod turn;
+mod types;
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use ralph_model::Usage;
+use ralph_store::{ClaimAnswer, Standing};
+
+pub use ending::End;
+pub use types::{
+    Current, Draft, Effect, Event, Examined, Gates, Happening, Left, Notice, Pace, Plan, State, WaitReason,
+};
+
+use crate::gates::{Baseline, GateEnd, GateResult};
+use crate::strategy::{Choice, choose};
+use crate::summary::TurnSummary;
+use types::Phase;
+
+impl State {
+    /// A run that has not begun, and what is to be done first.
+    #[must_use]
+    pub fn begin(plan: Plan) -> (Self, Vec<Effect>) {
+        let state = Self {
+            plan,
+            phase: Phase::Recovering,
+            left: VecDeque::new(),
+            iterations: 0,
+            spent: Usage::default(),
+            streak: 0,
+            transients: 0,
+            usage_waits: 0,
+            hint: None,
+            baseline: None,
+            interrupts: 0,
+        };
+        (state, vec![Effect::Recover])
+    }
+
+    /// How it ended; none while it goes on.
+    #[must_use]
+    pub fn end(&self) -> Option<&End> {
+        match &self.phase {
+            Phase::Over(end) => Some(end),
+            _ => None,
+        }
+    }
+
+    /// How many iterations have begun.
+    #[must_use]
+    pub fn iterations(&self) -> u32 {
+        self.iterations
+    }
+
+    /// What they have used.
+    #[must_use]
+    pub fn spent(&self) -> Usage {
+        self.spent
+    }
+
+    /// What happens next. An event that does not fit where the run stands changes nothing.
+    #[must_use]
+    pub fn step(mut self, event: Event) -> (Self, Vec<Effect>) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Recovering);
+        let effects = match event.what {
+            Happening::Interrupt => self.interrupted(phase),
+            Happening::Failed(reason) => self.failed(phase, reason),
+            what => self.moved(phase, what, event.at),
+        };
+        (self, effects)
+    }
+
+    fn moved(&mut self, phase: Phase, what: Happening, at: Duration) -> Vec<Effect> {
+        match (phase, what) {
+            (Phase::Recovering, Happening::Recovered(left)) => {
+                self.left = left.into();
+                self.next_left()
+            }
+            (Phase::Abandoning, Happening::Abandoned) => self.next_left(),
+            (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(at),
+            (Phase::Counting(limit), Happening::Counted(standing)) => self.counted(limit, standing),
+            (Phase::Claiming, Happening::Answered(answer)) => self.answered(answer, at),
+            (Phase::Baselining(current), Happening::BaselineRan(results)) => self.baseline_ran(current, &results),
+            (
+                Phase::Preparing(mut current),
+                Happening::Prepared {
+                    before,
+                    overflowed_before,
+                },
+            ) => {
+                current.before = Some(before);
+                current.overflowed_before = overflowed_before;
+                self.iterations += 1;
+                self.phase = Phase::Starting(current);
+                vec![Effect::Spawn]
+            }
+            (Phase::Starting(current), Happening::Spawned) => self.spawned(current, at),
+            (Phase::Working(working), what) => self.while_working(working, what, at),
+            (Phase::Recording(current, summary), Happening::EndRecorded) => self.judged(current, summary),
+            (Phase::Examining(examining), Happening::Examined(examined)) => self.examined(*examining, *examined),
+            (Phase::Committing(mut draft), Happening::Committed(result)) => {
+                draft.commit = Some(result);
+                self.settle(draft)
+            }
+            (Phase::Settling(draft), Happening::Settled { now }) => self.settled(&draft, now, at),
+            (Phase::Waiting { until, reason }, Happening::Tick) => self.waited(until, reason, at),
+            (Phase::Ending(end), Happening::RunEnded) => self.rest(Phase::Over(end)),
+            (phase, _) => self.rest(phase),
+        }
+    }
+
+    /// Stays, or comes to rest, in a phase without doing anything.
+    fn rest(&mut self, phase: Phase) -> Vec<Effect> {
+        self.phase = phase;
+        vec![]
+    }
+
+    /// The next that dead runs have left, else the first of this run's own.
+    fn next_left(&mut self) -> Vec<Effect> {
+        if self.interrupts > 0 {
+            return self.finish(End::Interrupted);
+        }
+        match self.left.pop_front() {
+            None => self.tidy(),
+            Some(Left::Claimed(current)) => self.abandon(current),
+            Some(Left::Started(current)) => self.judged(current, Box::new(TurnSummary::lost())),
+            Some(Left::Ended(current, summary)) => self.judged(current, summary),
+        }
+    }
+
+    /// A claim whose agent was not started is taken back; nothing is left of it.
+    fn abandon(&mut self, current: Box<Current>) -> Vec<Effect> {
+        self.phase = Phase::Abandoning;
+        vec![Effect::Abandon(current)]
+    }
+
+    fn tidy(&mut self) -> Vec<Effect> {
+        if self.interrupts > 0 {
+            return self.finish(End::Interrupted);
+        }
+        self.phase = Phase::Tidying;
+        vec![Effect::FinishOutbox]
+    }
+
+    fn before_claim(&mut self, at: Duration) -> Vec<Effect> {
+        if self.interrupts > 0 || !self.left.is_empty() {
+            return self.next_left();
+        }
+        if let Some(limit) = self.limit_reached(at) {
+            return self.count(limit);
+        }
+        self.phase = Phase::Claiming;
+        vec![Effect::Claim {
+            iteration: self.iterations + 1,
+        }]
+    }
+
+    fn count(&mut self, limit: String) -> Vec<Effect> {
+        self.phase = Phase::Counting(limit);
+        vec![Effect::Count]
+    }
+
+    /// A run that reached a limit with its last task done has come to its end all the same.
+    fn counted(&mut self, limit: String, standing: Standing) -> Vec<Effect> {
+        let left = standing.failed + standing.waiting + standing.open;
+        self.finish(if left == 0 { End::Complete } else { End::Limit(limit) })
+    }
+
+    fn answered(&mut self, answer: ClaimAnswer, at: Duration) -> Vec<Effect> {
+        let claim = match answer {
+            ClaimAnswer::Claimed(claim) => claim,
+            ClaimAnswer::Busy { held } => {
+                let mut effects = vec![Effect::Tell(Notice::Busy(held))];
+                effects.extend(self.wait(self.plan.pace.busy, WaitReason::Busy, at));
+                return effects;
+            }
+            ClaimAnswer::Nothing(standing) => return self.finish(End::without_work(standing, self.iterations)),
+        };
+        let hint = self.hint.take();
+        let chosen = choose(&Choice {
+            models: &self.plan.models,
+            asked: self.plan.model.as_deref(),
+            strategy: self.plan.strategy,
+            iteration: self.iterations + 1,
+            hint: hint.as_deref(),
+        });
+        let current = Box::new(Current::of(&self.plan.run, self.iterations + 1, &claim, chosen));
+        if self.interrupts > 0 {
+            self.abandon(current)
+        } else if self.baseline.is_none() && self.plan.has_gates {
+            self.phase = Phase::Baselining(current);
+            vec![Effect::RunBaseline]
+        } else {
+            self.prepare(current)
+        }
+    }
+
+    fn baseline_ran(&mut self, current: Box<Current>, results: &[GateResult]) -> Vec<Effect> {
+        if self.interrupts > 0 || results.iter().any(|result| result.end == GateEnd::Stopped) {
+            return self.abandon(current);
+        }
+        let baseline = Baseline::of(results);
+        self.baseline = Some(baseline.clone());
+        let mut effects = vec![Effect::KeepBaseline(baseline)];
+        effects.extend(self.prepare(current));
+        effects
+    }
+
+    fn prepare(&mut self, current: Box<Current>) -> Vec<Effect> {
+        let red_gates = self.baseline.as_ref().map(Baseline::red_gates).unwrap_or_default();
+        self.phase = Phase::Preparing(current.clone());
+        vec![Effect::Prepare { current, red_gates }]
+    }
+
+    fn wait(&mut self, time: Duration, reason: WaitReason, at: Duration) -> Vec<Effect> {
+        if self.interrupts > 0 {
+            return self.finish(End::Interrupted);
+        }
+        let until = at.saturating_add(time);
+        let notice = Notice::Waits { time, reason };
+        self.phase = Phase::Waiting { until, reason };
+        vec![Effect::Tell(notice)]
+    }
+
+    fn waited(&mut self, until: Duration, reason: WaitReason, at: Duration) -> Vec<Effect> {
+        if at >= until {
+            return self.tidy();
+        }
+        match self.time_is_up(at) {
+            Some(limit) => self.count(limit),
+            None => self.rest(Phase::Waiting { until, reason }),
+        }
+    }
+
+    fn finish(&mut self, end: End) -> Vec<Effect> {
+        self.phase = Phase::Ending(end.clone());
+        vec![Effect::EndRun(end)]
+    }
+}
+
+#[cfg(test)]
+#[path = "../state_tests.rs"]
+mod tests;

@@ -1,0 +1,241 @@
+//! From the start of an agent to the settlement of its turn.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_model::config::Commit;
+use ralph_model::{Promise, Usage};
+
+use super::types::{Examining, Phase, Working};
+use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, State, WaitReason};
+use crate::gates::{Baseline, Changed, GateEnd};
+use crate::settle::{Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
+use crate::strategy::on_the_ladder;
+use crate::summary::{StopCause, TurnSummary};
+
+/// How many failures of the service in a row end a run.
+const MAX_TRANSIENTS: u32 = 8;
+
+impl State {
+    pub(super) fn spawned(&mut self, current: Box<Current>, at: Duration) -> Vec<Effect> {
+        let working = Working {
+            current,
+            stop: None,
+            began: at,
+            last_sign: at,
+            used: Usage::default(),
+        };
+        if self.interrupts > 0 {
+            return self.stop_agent(working, StopCause::Interrupt);
+        }
+        self.rest(Phase::Working(working))
+    }
+
+    pub(super) fn while_working(&mut self, mut working: Working, what: Happening, at: Duration) -> Vec<Effect> {
+        match what {
+            Happening::TurnEnded(mut summary) => {
+                summary.cause = working.stop.or(summary.cause);
+                self.phase = Phase::Recording(working.current, summary.clone());
+                return vec![Effect::RecordEnd(summary)];
+            }
+            Happening::Sign => working.last_sign = at,
+            Happening::Used(usage) => {
+                working.last_sign = at;
+                working.used = usage;
+            }
+            _ => {}
+        }
+        match (working.stop, self.cause_to_stop(&working, at)) {
+            (None, Some(cause)) => self.stop_agent(working, cause),
+            (Some(_), _) | (None, None) => self.rest(Phase::Working(working)),
+        }
+    }
+
+    fn stop_agent(&mut self, mut working: Working, cause: StopCause) -> Vec<Effect> {
+        working.stop = Some(cause);
+        self.phase = Phase::Working(working);
+        vec![Effect::StopAgent]
+    }
+
+    /// The turn is over: are the gates to be asked?
+    pub(super) fn judged(&mut self, current: Box<Current>, turn: Box<TurnSummary>) -> Vec<Effect> {
+        let judgement = judge(&facts(&current, &turn));
+        let gates = match &judgement {
+            Judgement::AskGates(_) if self.interrupts == 0 => Gates::Run,
+            Judgement::AskGates(_) | Judgement::Settled(_) => Gates::Skip,
+        };
+        let effect = Effect::Examine {
+            current: current.clone(),
+            writes: turn.writes.clone(),
+            gates,
+        };
+        self.phase = Phase::Examining(Box::new(Examining {
+            current,
+            turn,
+            judgement,
+            gates,
+        }));
+        vec![effect]
+    }
+
+    /// What changed and what the gates say is known: the settlement can be drawn up.
+    pub(super) fn examined(&mut self, examining: Examining, examined: Examined) -> Vec<Effect> {
+        let Examining {
+            current,
+            turn,
+            judgement,
+            gates,
+        } = examining;
+        let changed = if examined.changed_something {
+            Changed::Something
+        } else {
+            Changed::Nothing
+        };
+        let empty = Baseline::default();
+        let baseline = current.baseline.as_ref().or(self.baseline.as_ref()).unwrap_or(&empty);
+        let broken_off = examined.gates.iter().any(|result| result.end == GateEnd::Stopped);
+        let claims_done = matches!(judgement, Judgement::AskGates(_));
+        let ruling = match judgement {
+            Judgement::Settled(ruling) => ruling,
+            Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
+            Judgement::AskGates(claimed) => {
+                let refusal = baseline.refusal(&examined.gates, changed);
+                judge_gates(&facts(&current, &turn), claimed, refusal)
+            }
+        };
+        let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));
+        if current.run == self.plan.run && shrunk.is_some() {
+            self.baseline.clone_from(&shrunk);
+        }
+        let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
+        let draft = Box::new(Draft {
+            changed_nothing: claims_done && changed == Changed::Nothing,
+            files: examined.files,
+            gates: examined.gates,
+            baseline: shrunk,
+            commit: None,
+            current,
+            turn,
+            ruling,
+        });
+        if wants_commit {
+            self.phase = Phase::Committing(draft.clone());
+            vec![Effect::Commit(draft)]
+        } else {
+            self.settle(draft)
+        }
+    }
+
+    pub(super) fn settle(&mut self, draft: Box<Draft>) -> Vec<Effect> {
+        self.phase = Phase::Settling(draft.clone());
+        vec![Effect::Settle(draft)]
+    }
+
+    pub(super) fn settled(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
+        let (ruling, control) = (&draft.ruling, &draft.turn.control);
+        self.spent.cost_usd += draft.turn.usage.cost_usd;
+        self.spent.input_tokens += draft.turn.usage.input_tokens;
+        self.spent.output_tokens += draft.turn.usage.output_tokens;
+        match ruling.outcome.is_failure() {
+            Some(true) => self.streak += 1,
+            Some(false) => self.streak = 0,
+            None => {}
+        }
+        let mut effects = Vec::new();
+        if let Some(wish) = &control.next_model {
+            match on_the_ladder(&self.plan.models, wish) {
+                Some(model) => self.hint = Some(model.to_owned()),
+                None => effects.push(Effect::Tell(Notice::UnknownModel(wish.clone()))),
+            }
+        }
+        if control.promise == Some(Promise::Complete) && ruling.task != Fate::Done {
+            effects.push(Effect::Tell(Notice::CompleteTooEarly));
+        }
+        self.transients = if ruling.then == Then::BackOff {
+            self.transients + 1
+        } else {
+            0
+        };
+        self.usage_waits = match &ruling.then {
+            Then::WaitForUsage { .. } => self.usage_waits + 1,
+            _ => 0,
+        };
+        effects.extend(self.after(draft, now, at));
+        effects
+    }
+
+    /// What the run does after a settlement.
+    fn after(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
+        let ours = draft.current.run == self.plan.run;
+        match &draft.ruling.then {
+            _ if self.interrupts > 0 => self.finish(End::Interrupted),
+            // What stopped a run that is dead does not stop this one.
+            _ if !ours => self.tidy(),
+            Then::GoOn => self.tidy(),
+            Then::Stop(StopRun::Interrupt) => self.finish(End::Interrupted),
+            Then::Stop(StopRun::FailurePromise) => self.finish(End::FailurePromise),
+            Then::Stop(StopRun::AgentUnusable) => self.finish(End::Error(draft.ruling.reason.clone())),
+            Then::Stop(StopRun::Limit) => {
+                let limit = self.limit_reached(at).unwrap_or_else(|| draft.ruling.reason.clone());
+                self.finish(End::Limit(limit))
+            }
+            Then::BackOff if self.transients >= MAX_TRANSIENTS => self.finish(End::Error(format!(
+                "The service failed {MAX_TRANSIENTS} times in a row. {}",
+                draft.ruling.reason
+            ))),
+            Then::BackOff => {
+                let doublings = self.transients.saturating_sub(1);
+                let time = self.plan.pace.back_off(doublings);
+                self.wait(time, WaitReason::Transient, at)
+            }
+            Then::WaitForUsage { resets_at } => {
+                let time = match resets_at {
+                    Some(reset) => Duration::try_from(reset.duration_since(now)).unwrap_or_default(),
+                    None => self.plan.pace.usage_wait(self.usage_waits.saturating_sub(1)),
+                };
+                self.wait(time, WaitReason::UsageLimit, at)
+            }
+        }
+    }
+
+    /// Ctrl+C. What goes on by itself is stopped; everything else is looked at when it has come to its end.
+    pub(super) fn interrupted(&mut self, phase: Phase) -> Vec<Effect> {
+        self.interrupts += 1;
+        match phase {
+            Phase::Working(working) if working.stop.is_none() => self.stop_agent(working, StopCause::Interrupt),
+            Phase::Working(working) if self.interrupts > 1 => {
+                self.phase = Phase::Working(working);
+                vec![Effect::KillAgent]
+            }
+            phase @ (Phase::Examining(_) | Phase::Baselining(_)) => {
+                self.phase = phase;
+                vec![Effect::StopGates]
+            }
+            Phase::Waiting { .. } => self.finish(End::Interrupted),
+            phase => self.rest(phase),
+        }
+    }
+
+    /// An effect could not be done: the run is over. What it had begun stays on record for the next.
+    pub(super) fn failed(&mut self, phase: Phase, reason: String) -> Vec<Effect> {
+        match phase {
+            Phase::Over(_) | Phase::Ending(_) => self.rest(Phase::Over(End::Error(reason))),
+            Phase::Working(working) => {
+                // The agent must not go on without anybody who sees its end.
+                self.phase = Phase::Ending(End::Error(reason.clone()));
+                drop(working);
+                vec![Effect::KillAgent, Effect::EndRun(End::Error(reason))]
+            }
+            _ => self.finish(End::Error(reason)),
+        }
+    }
+}
+
+fn facts<'a>(current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {
+    Facts {
+        assigned: &current.task,
+        kind: current.kind,
+        turn,
+        overflowed_before: current.overflowed_before,
+    }
+}

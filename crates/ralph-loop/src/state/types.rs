@@ -1,0 +1,380 @@
+//! The nouns of the state machine.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_model::config::{Commit, Limits, StrategyName};
+use ralph_model::{FeatureId, RunId, TaskId, TaskKind, Usage};
+use ralph_store::{Claim, ClaimAnswer, Standing};
+
+use super::End;
+use crate::gates::{Baseline, GateResult};
+use crate::settle::{Judgement, Ruling};
+use crate::strategy::Chosen;
+use crate::summary::{StopCause, TurnSummary};
+
+/// What does not change in a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    /// The run.
+    pub run: RunId,
+    /// The models from the weakest to the strongest.
+    pub models: Vec<String>,
+    /// The model that the person asked for.
+    pub model: Option<String>,
+    /// How a model is chosen.
+    pub strategy: StrategyName,
+    /// The limits.
+    pub limits: Limits,
+    /// What is committed.
+    pub commit: Commit,
+    /// Whether there are gates.
+    pub has_gates: bool,
+    /// How long waits are.
+    pub pace: Pace,
+}
+
+/// How long a run waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    /// For another run that holds a task.
+    pub busy: Duration,
+    /// After the first failure of the service; then twice as long each time, up to sixty times.
+    pub transient: Duration,
+    /// For a usage limit whose end nobody tells; then twice as long each time, up to twelve times.
+    pub usage: Duration,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self {
+            busy: Duration::from_secs(2),
+            transient: Duration::from_secs(5),
+            usage: Duration::from_mins(5),
+        }
+    }
+}
+
+impl Pace {
+    pub(super) fn back_off(&self, doublings: u32) -> Duration {
+        self.transient
+            .saturating_mul(1 << doublings.min(20))
+            .min(self.transient * 60)
+    }
+
+    pub(super) fn usage_wait(&self, doublings: u32) -> Duration {
+        self.usage.saturating_mul(1 << doublings.min(20)).min(self.usage * 12)
+    }
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    pub(super) plan: Plan,
+    pub(super) phase: Phase,
+    /// What dead runs have left and is not settled yet.
+    pub(super) left: VecDeque<Left>,
+    pub(super) iterations: u32,
+    pub(super) spent: Usage,
+    /// Failures in a row.
+    pub(super) streak: u32,
+    /// Failures of the service in a row.
+    pub(super) transients: u32,
+    /// Waits for a usage limit in a row.
+    pub(super) usage_waits: u32,
+    /// The model that the last iteration asked for.
+    pub(super) hint: Option<String>,
+    /// What the gates may say; none before they ran.
+    pub(super) baseline: Option<Baseline>,
+    pub(super) interrupts: u32,
+}
+
+/// What a run is at. But for the last, each waits for one event.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Phase {
+    Recovering,
+    Abandoning,
+    Tidying,
+    Counting(String),
+    Claiming,
+    Baselining(Box<Current>),
+    Preparing(Box<Current>),
+    Starting(Box<Current>),
+    Working(Working),
+    Recording(Box<Current>, Box<TurnSummary>),
+    Examining(Box<Examining>),
+    Committing(Box<Draft>),
+    Settling(Box<Draft>),
+    Waiting { until: Duration, reason: WaitReason },
+    Ending(End),
+    Over(End),
+}
+
+/// An agent at work.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Working {
+    pub(super) current: Box<Current>,
+    /// Why it is being stopped.
+    pub(super) stop: Option<StopCause>,
+    pub(super) began: Duration,
+    pub(super) last_sign: Duration,
+    pub(super) used: Usage,
+}
+
+/// A turn that is over and whose work is being looked at.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Examining {
+    pub(super) current: Box<Current>,
+    pub(super) turn: Box<TurnSummary>,
+    pub(super) judgement: Judgement,
+    pub(super) gates: Gates,
+}
+
+/// The iteration that a run is in, or that a dead run was in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Current {
+    /// The run; another than this one where a dead run's is finished.
+    pub run: RunId,
+    /// Which iteration of it.
+    pub iteration: u32,
+    /// The task.
+    pub task: TaskId,
+    /// The task's title.
+    pub task_title: String,
+    /// The task's feature.
+    pub feature: Option<FeatureId>,
+    /// How the task comes to its end.
+    pub kind: TaskKind,
+    /// Which attempt at it.
+    pub attempt: u32,
+    /// The number of the claim.
+    pub fence: u64,
+    /// The model.
+    pub model: Option<String>,
+    /// Why that model.
+    pub rationale: String,
+    /// Whether an earlier prompt of this task was too long already; known once it is prepared.
+    pub overflowed_before: bool,
+    /// What the gates of a dead run could already say; none in a run of our own.
+    pub baseline: Option<Baseline>,
+    /// What the files were before, as the driver keeps it; known once it is prepared.
+    pub before: Option<String>,
+}
+
+impl Current {
+    pub(super) fn of(run: &RunId, iteration: u32, claim: &Claim, chosen: Chosen) -> Self {
+        Self {
+            run: run.clone(),
+            iteration,
+            task: claim.task.id.clone(),
+            task_title: claim.task.title.clone(),
+            feature: claim.task.feature.clone(),
+            kind: claim.task.kind,
+            attempt: claim.attempt,
+            fence: claim.fence,
+            model: chosen.model,
+            rationale: chosen.rationale,
+            overflowed_before: false,
+            baseline: None,
+            before: None,
+        }
+    }
+}
+
+/// What a dead run has left.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Left {
+    /// A claim; no agent was started.
+    Claimed(Box<Current>),
+    /// An agent whose end nobody saw.
+    Started(Box<Current>),
+    /// A turn that is over.
+    Ended(Box<Current>, Box<TurnSummary>),
+}
+
+/// Whether the gates are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gates {
+    /// They are.
+    Run,
+    /// They are not asked.
+    Skip,
+}
+
+/// What a turn has left on disk, and what the gates say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Examined {
+    /// The files that changed, in order.
+    pub files: Vec<String>,
+    /// Whether anything changed that counts as work.
+    pub changed_something: bool,
+    /// What the gates say; empty when they were not asked.
+    pub gates: Vec<GateResult>,
+}
+
+/// A settlement, drawn up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// The iteration.
+    pub current: Box<Current>,
+    /// How the turn ended.
+    pub turn: Box<TurnSummary>,
+    /// What becomes of it.
+    pub ruling: Ruling,
+    /// The files that changed.
+    pub files: Vec<String>,
+    /// Whether the agent claimed something and nothing had changed.
+    pub changed_nothing: bool,
+    /// What the gates say.
+    pub gates: Vec<GateResult>,
+    /// What the gates may still say from now on.
+    pub baseline: Option<Baseline>,
+    /// The commit that was made, or why there is none; none when none was wanted.
+    pub commit: Option<Result<String, String>>,
+}
+
+/// Why a run waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitReason {
+    /// Another run holds a task.
+    Busy,
+    /// The service failed for a moment.
+    Transient,
+    /// The usage limit is reached.
+    UsageLimit,
+}
+
+/// What a person should know that is no failure.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notice {
+    /// No task is ready, but other runs hold some.
+    Busy(Vec<(TaskId, RunId)>),
+    /// It waits for so long.
+    Waits {
+        /// How long.
+        time: Duration,
+        /// Why.
+        reason: WaitReason,
+    },
+    /// An agent asked for a model that is not configured.
+    UnknownModel(String),
+    /// An agent said that everything is complete, and it is not.
+    CompleteTooEarly,
+}
+
+/// Something that happened, and when, counted from the run's beginning.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// When.
+    pub at: Duration,
+    /// What.
+    pub what: Happening,
+}
+
+/// What can happen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Happening {
+    /// What dead runs have left is known, and their processes are gone.
+    Recovered(Vec<Left>),
+    /// A claim was taken back.
+    Abandoned,
+    /// All files of earlier settlements are written.
+    OutboxFinished,
+    /// How the tasks stand.
+    Counted(Standing),
+    /// What the claim was answered.
+    Answered(ClaimAnswer),
+    /// What the gates say before the first iteration.
+    BaselineRan(Vec<GateResult>),
+    /// The prompt is written and on record.
+    Prepared {
+        /// What the files were before, as the driver keeps it.
+        before: String,
+        /// Whether an earlier prompt of this task was too long already.
+        overflowed_before: bool,
+    },
+    /// The agent is started.
+    Spawned,
+    /// The agent gave a sign of life.
+    Sign,
+    /// What the agent has used so far.
+    Used(Usage),
+    /// The agent's turn is over, and no process of it is left.
+    TurnEnded(Box<TurnSummary>),
+    /// That is on record.
+    EndRecorded,
+    /// What the turn has left on disk is known.
+    Examined(Box<Examined>),
+    /// The commit that was made, or why there is none.
+    Committed(Result<String, String>),
+    /// It is settled.
+    Settled {
+        /// The present moment, from which waits until a given one are counted.
+        now: Timestamp,
+    },
+    /// Ctrl+C.
+    Interrupt,
+    /// Time has passed.
+    Tick,
+    /// The end of the run is on record.
+    RunEnded,
+    /// An effect could not be done, for this reason.
+    Failed(String),
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Effect {
+    /// Find what dead runs have left, and end their processes.
+    Recover,
+    /// Take back a claim whose agent was not started.
+    Abandon(Box<Current>),
+    /// Write the files of earlier settlements.
+    FinishOutbox,
+    /// Free the claims of dead runs and claim the next task.
+    Claim {
+        /// Which iteration it will be.
+        iteration: u32,
+    },
+    /// Count how the tasks stand.
+    Count,
+    /// Run the gates before the first iteration.
+    RunBaseline,
+    /// Keep what they said.
+    KeepBaseline(Baseline),
+    /// Look at the files, write the prompt, put both on record.
+    Prepare {
+        /// The iteration.
+        current: Box<Current>,
+        /// The gates that are red already.
+        red_gates: Vec<String>,
+    },
+    /// Start the agent.
+    Spawn,
+    /// Ask the agent to end, and make it.
+    StopAgent,
+    /// Make the agent end at once.
+    KillAgent,
+    /// Break the gates off.
+    StopGates,
+    /// Put the end of the turn on record.
+    RecordEnd(Box<TurnSummary>),
+    /// See what the turn has left on disk, and ask the gates.
+    Examine {
+        /// The iteration.
+        current: Box<Current>,
+        /// The files that the agent's write calls named.
+        writes: Vec<String>,
+        /// Whether the gates are asked.
+        gates: Gates,
+    },
+    /// Commit the files of the task.
+    Commit(Box<Draft>),
+    /// Settle the iteration.
+    Settle(Box<Draft>),
+    /// Tell the person something.
+    Tell(Notice),
+    /// Put the end of the run on record.
+    EndRun(End),
+}

@@ -1,0 +1,394 @@
+//! The state machine against a world that answers every effect, in every order that chance finds.
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use ralph_agent::TurnEnd;
+use ralph_model::config::{Commit, Limits, StrategyName};
+use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus};
+use ralph_store::Claim;
+
+use super::*;
+use crate::settle::Fate;
+use crate::summary::StopCause;
+
+fn plan() -> Plan {
+    Plan {
+        run: RunId::new(1),
+        models: Vec::new(),
+        model: None,
+        strategy: StrategyName::Fixed,
+        limits: Limits::default(),
+        commit: Commit::None,
+        has_gates: false,
+        pace: Pace::default(),
+    }
+}
+
+fn claim(number: u64) -> ClaimAnswer {
+    let task = Task {
+        id: TaskId::new(number),
+        title: format!("task {number}"),
+        description: String::new(),
+        status: TaskStatus::InProgress,
+        kind: TaskKind::Once,
+        priority: Priority::default(),
+        parent: None,
+        feature: None,
+        after: Vec::new(),
+        retries_used: 0,
+        attempts: 1,
+        claimed_by: Some(RunId::new(1)),
+        created_at: Timestamp::UNIX_EPOCH,
+        updated_at: Timestamp::UNIX_EPOCH,
+    };
+    ClaimAnswer::Claimed(Box::new(Claim {
+        task,
+        attempt: 1,
+        fence: 1,
+    }))
+}
+
+fn turn_done(number: u64) -> TurnSummary {
+    TurnSummary {
+        end: TurnEnd::Finished,
+        cause: None,
+        spoke: true,
+        control: Control {
+            done: vec![TaskId::new(number).to_string()],
+            ..Control::default()
+        },
+        ..TurnSummary::lost()
+    }
+}
+
+/// A world in which every task is done at the first attempt.
+struct World {
+    tasks: u64,
+    begun: u64,
+    /// What was done, in words.
+    done: Vec<String>,
+    settled: Vec<Draft>,
+}
+
+impl World {
+    fn with_tasks(tasks: u64) -> Self {
+        Self {
+            tasks,
+            begun: 0,
+            done: Vec::new(),
+            settled: Vec::new(),
+        }
+    }
+
+    fn answer(&mut self, effect: &Effect) -> Option<Happening> {
+        let name = format!("{effect:?}");
+        self.done
+            .push(name.split([' ', '(', '{']).next().unwrap_or_default().to_owned());
+        Some(match effect {
+            Effect::Recover => Happening::Recovered(Vec::new()),
+            Effect::Abandon(_) => Happening::Abandoned,
+            Effect::FinishOutbox => Happening::OutboxFinished,
+            Effect::Claim { .. } if self.begun < self.tasks => {
+                self.begun += 1;
+                Happening::Answered(claim(self.begun))
+            }
+            Effect::Claim { .. } => Happening::Answered(ClaimAnswer::Nothing(Standing::default())),
+            Effect::Count => {
+                let open = u32::try_from(self.tasks - self.begun).unwrap();
+                Happening::Counted(Standing {
+                    open,
+                    ..Standing::default()
+                })
+            }
+            Effect::RunBaseline => Happening::BaselineRan(Vec::new()),
+            Effect::Prepare { .. } => Happening::Prepared {
+                before: "{}".to_owned(),
+                overflowed_before: false,
+            },
+            Effect::Spawn => Happening::Spawned,
+            Effect::StopAgent | Effect::KillAgent => Happening::TurnEnded(Box::new(TurnSummary {
+                end: TurnEnd::Stopped,
+                cause: None,
+                ..TurnSummary::lost()
+            })),
+            Effect::RecordEnd(_) => Happening::EndRecorded,
+            Effect::Examine { .. } => Happening::Examined(Box::new(Examined {
+                changed_something: true,
+                ..Examined::default()
+            })),
+            Effect::Commit(_) => Happening::Committed(Ok("c".to_owned())),
+            Effect::Settle(draft) => {
+                self.settled.push((**draft).clone());
+                Happening::Settled {
+                    now: Timestamp::UNIX_EPOCH,
+                }
+            }
+            Effect::EndRun(_) => Happening::RunEnded,
+            Effect::StopGates | Effect::KeepBaseline(_) | Effect::Tell(_) => return None,
+        })
+    }
+
+    /// Goes on until it is over or only something from outside can move it.
+    fn run(&mut self, mut state: State, effects: Vec<Effect>, at: Duration) -> State {
+        let mut open: VecDeque<Effect> = effects.into();
+        while let Some(effect) = open.pop_front() {
+            if let Some(what) = self.answer(&effect) {
+                let (next, more) = state.step(Event { at, what });
+                state = next;
+                open.extend(more);
+            }
+        }
+        state
+    }
+
+    fn happens(&mut self, state: State, what: Happening, seconds: u64) -> State {
+        let at = Duration::from_secs(seconds);
+        let (state, effects) = state.step(Event { at, what });
+        self.run(state, effects, at)
+    }
+
+    fn begin(&mut self, plan: Plan) -> State {
+        let (state, effects) = State::begin(plan);
+        self.run(state, effects, Duration::ZERO)
+    }
+
+    /// Lets every agent end its task until the run is over.
+    fn finish(&mut self, mut state: State) -> End {
+        for _ in 0..100 {
+            if let Some(end) = state.end() {
+                return end.clone();
+            }
+            let turn = Box::new(turn_done(self.begun));
+            state = self.happens(state, Happening::TurnEnded(turn), 1);
+        }
+        panic!("it does not end: {state:?}")
+    }
+}
+
+#[test]
+fn tasks_are_done_one_after_the_other_until_none_is_left() {
+    let mut world = World::with_tasks(3);
+    let state = world.begin(plan());
+    assert_eq!(world.finish(state), End::Complete);
+    assert_eq!(world.settled.len(), 3);
+    assert!(world.settled.iter().all(|draft| draft.ruling.task == Fate::Done));
+    let one = [
+        "FinishOutbox",
+        "Claim",
+        "Prepare",
+        "Spawn",
+        "RecordEnd",
+        "Examine",
+        "Settle",
+    ];
+    assert_eq!(world.done.get(1..8).unwrap(), one);
+}
+
+#[test]
+fn nothing_to_do_is_said_by_an_exit_code_of_its_own() {
+    let mut world = World::with_tasks(0);
+    let state = world.begin(plan());
+    assert_eq!(state.end().map(End::code), Some(3));
+}
+
+#[test]
+fn fault_4_a_limit_of_n_iterations_runs_n() {
+    let mut limited = plan();
+    limited.limits.iterations = Some(2);
+    let mut world = World::with_tasks(5);
+    let state = world.begin(limited);
+    let end = world.finish(state);
+    assert_eq!(world.settled.len(), 2);
+    assert_eq!(end, End::Limit("The limit of 2 iterations is reached.".to_owned()));
+    assert_eq!(end.code(), 4);
+}
+
+#[test]
+fn completion_on_the_last_allowed_iteration_counts() {
+    let mut limited = plan();
+    limited.limits.iterations = Some(2);
+    let mut world = World::with_tasks(2);
+    let state = world.begin(limited);
+    assert_eq!(world.finish(state), End::Complete);
+}
+
+#[test]
+fn an_interrupt_stops_the_agent_and_the_run() {
+    let mut world = World::with_tasks(3);
+    let state = world.begin(plan());
+    let state = world.happens(state, Happening::Interrupt, 1);
+    assert_eq!(state.end(), Some(&End::Interrupted));
+    assert_eq!(world.settled.len(), 1);
+    assert_eq!(world.settled[0].turn.cause, Some(StopCause::Interrupt));
+}
+
+#[test]
+fn silence_and_time_stop_the_agent_and_the_run_goes_on() {
+    for (signs, cause) in [(0..0, StopCause::Idle), (1..8, StopCause::Timeout)] {
+        let mut world = World::with_tasks(1);
+        let mut state = world.begin(plan());
+        for sign in signs {
+            state = world.happens(state, Happening::Sign, sign * 890);
+        }
+        let due = if cause == StopCause::Idle { 900 } else { 7130 };
+        assert_eq!(state.deadline(), Some(Duration::from_secs(due)));
+        state = world.happens(
+            state,
+            Happening::Tick,
+            if cause == StopCause::Idle { 900 } else { 7200 },
+        );
+        assert_eq!(world.settled[0].turn.cause, Some(cause));
+        assert_eq!(state.end(), Some(&End::Complete));
+    }
+}
+
+#[test]
+fn eight_failures_of_the_service_in_a_row_end_the_run() {
+    let mut world = World::with_tasks(20);
+    let mut state = world.begin(plan());
+    let mut waits = Vec::new();
+    for at in 0..8 {
+        let turn = TurnSummary {
+            end: TurnEnd::Transient("503".to_owned()),
+            ..turn_done(1)
+        };
+        state = world.happens(state, Happening::TurnEnded(Box::new(turn)), at * 1000);
+        let Some(until) = state.deadline() else { break };
+        waits.push(until.as_secs() - at * 1000);
+        state = world.happens(state, Happening::Tick, at * 1000 + 999);
+    }
+    assert_eq!(waits, [5, 10, 20, 40, 80, 160, 300]);
+    assert_eq!(state.end().map(End::code), Some(1));
+}
+
+#[test]
+fn a_usage_limit_is_waited_for_until_it_is_over() {
+    let mut world = World::with_tasks(1);
+    let state = world.begin(plan());
+    let turn = TurnSummary {
+        end: TurnEnd::UsageLimit {
+            resets_at: Some(Timestamp::from_second(3600).unwrap()),
+            message: String::new(),
+        },
+        ..turn_done(1)
+    };
+    let state = world.happens(state, Happening::TurnEnded(Box::new(turn)), 10);
+    assert_eq!(state.deadline(), Some(Duration::from_secs(3610)));
+}
+
+#[test]
+fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
+    let (state, _) = State::begin(plan());
+    let ClaimAnswer::Claimed(claim) = claim(7) else {
+        unreachable!()
+    };
+    let chosen = crate::strategy::Chosen {
+        model: None,
+        rationale: String::new(),
+    };
+    let mut current = Current::of(&RunId::new(99), 4, &claim, chosen);
+    current.baseline = Some(Baseline::default());
+    let current = Box::new(current);
+    let left = vec![
+        Left::Claimed(current.clone()),
+        Left::Started(current.clone()),
+        Left::Ended(current, Box::new(turn_done(7))),
+    ];
+    let mut world = World::with_tasks(0);
+    let state = world.happens(state, Happening::Recovered(left), 0);
+    let settled: Vec<(u32, Fate)> = world
+        .settled
+        .iter()
+        .map(|d| (d.current.iteration, d.ruling.task))
+        .collect();
+    assert_eq!(settled, [(4, Fate::Again), (4, Fate::Done)]);
+    assert_eq!(state.end(), Some(&End::NothingToDo));
+    assert_eq!(world.done.iter().filter(|effect| *effect == "Abandon").count(), 1);
+}
+
+fn happening(number: u8) -> Happening {
+    match number % 18 {
+        0 => Happening::Recovered(Vec::new()),
+        1 => Happening::Abandoned,
+        2 => Happening::OutboxFinished,
+        3 => Happening::Counted(Standing::default()),
+        4 => Happening::Answered(claim(u64::from(number))),
+        5 => Happening::Answered(ClaimAnswer::Nothing(Standing::default())),
+        6 => Happening::BaselineRan(Vec::new()),
+        7 => Happening::Prepared {
+            before: String::new(),
+            overflowed_before: number > 100,
+        },
+        8 => Happening::Spawned,
+        9 => Happening::Sign,
+        10 => Happening::TurnEnded(Box::new(turn_done(u64::from(number)))),
+        11 => Happening::EndRecorded,
+        12 => Happening::Examined(Box::default()),
+        13 => Happening::Committed(Err("no".to_owned())),
+        14 => Happening::Settled {
+            now: Timestamp::UNIX_EPOCH,
+        },
+        15 => Happening::Tick,
+        16 => Happening::RunEnded,
+        _ => Happening::Interrupt,
+    }
+}
+
+/// What has been done of the iteration that is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    Nothing,
+    Claimed,
+    Prepared,
+    Spawned,
+    Recorded,
+}
+
+proptest! {
+    /// Whatever is told in whatever order, between answers that fit or not: agents are started only for a claim that is on
+    /// record, one at a time, every started turn is settled once, and nothing is done after the end.
+    #[test]
+    fn any_order_of_events_leaves_the_state_legal(
+        numbers in prop::collection::vec(any::<u8>(), 0..200), gates in any::<bool>(), committing in any::<bool>(),
+    ) {
+        let mut plan = plan();
+        plan.has_gates = gates;
+        plan.commit = if committing { Commit::Task } else { Commit::None };
+        let (mut state, effects) = State::begin(plan);
+        let mut step = Step::Nothing;
+        let mut open: VecDeque<Effect> = effects.into();
+        let mut world = World::with_tasks(1000);
+        for (at, number) in numbers.iter().enumerate() {
+            let at = Duration::from_secs(at as u64);
+            let over = state.end().is_some();
+            // Half of what happens is the answer to what was last asked for, the rest is chance.
+            let what = match open.pop_front() {
+                Some(effect) if number % 2 == 0 => world.answer(&effect).unwrap_or(Happening::Sign),
+                Some(effect) => {
+                    open.push_front(effect);
+                    happening(number / 2)
+                }
+                None => happening(number / 2),
+            };
+            let (next, effects) = state.step(Event { at, what });
+            state = next;
+            prop_assert!(!over || effects.is_empty());
+            for effect in &effects {
+                step = match (step, effect) {
+                    (Step::Nothing, Effect::RunBaseline) => Step::Claimed,
+                    (Step::Nothing | Step::Claimed, Effect::Prepare { .. }) => Step::Prepared,
+                    (Step::Prepared, Effect::Spawn) => Step::Spawned,
+                    (Step::Spawned, Effect::RecordEnd(_)) => Step::Recorded,
+                    (Step::Recorded, Effect::Settle(_)) => Step::Nothing,
+                    (Step::Nothing | Step::Claimed, Effect::Abandon(_)) => Step::Nothing,
+                    (_, Effect::RunBaseline | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
+                        | Effect::Settle(_) | Effect::Abandon(_)) => {
+                        return Err(TestCaseError::fail(format!("{effect:?} after {step:?}")));
+                    }
+                    (step, _) => step,
+                };
+            }
+            open.extend(effects);
+        }
+    }
+}

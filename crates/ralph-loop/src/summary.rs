@@ -1,0 +1,61 @@
+//! What is kept of a turn when it is over: enough to settle it, also by another process, should this one be killed.
+
+use ralph_agent::{Denial, TurnEnd};
+use ralph_model::{Captured, Control, Usage};
+use serde::{Deserialize, Serialize};
+
+/// A turn that is over, as it stands in the record of the iteration. Its text is cleaned already.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnSummary {
+    /// How it ended.
+    pub end: TurnEnd,
+    /// Why ralph stopped it, if it did.
+    pub cause: Option<StopCause>,
+    /// What it said to the loop.
+    pub control: Control,
+    /// What it said for later.
+    pub captured: Captured,
+    /// Whether it said anything at all.
+    pub spoke: bool,
+    /// What it was not allowed to do.
+    pub denials: Vec<Denial>,
+    /// What it used.
+    pub usage: Usage,
+    /// The files that its write calls named.
+    pub writes: Vec<String>,
+    /// How long it took.
+    pub duration_ms: u64,
+}
+
+impl TurnSummary {
+    /// What can be said of a turn that nobody saw the end of.
+    #[must_use]
+    pub fn lost() -> Self {
+        Self {
+            end: TurnEnd::Stopped,
+            cause: Some(StopCause::RalphDied),
+            control: Control::default(),
+            captured: Captured::default(),
+            spoke: false,
+            denials: Vec::new(),
+            usage: Usage::default(),
+            writes: Vec::new(),
+            duration_ms: 0,
+        }
+    }
+}
+
+/// Why ralph ended a turn, or did not see its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StopCause {
+    /// The person said so.
+    Interrupt,
+    /// The iteration took too long.
+    Timeout,
+    /// The agent was silent for too long.
+    Idle,
+    /// A limit of the run was reached.
+    RunLimit,
+    /// ralph itself was killed.
+    RalphDied,
+}
