@@ -113,3 +113,6 @@ impl Store {
         }
     }
 }
+
+#[cfg(test)]
+mod settle_tests;
