@@ -1,6 +1,16 @@
-//! Child processes: the only place that starts one.
+//! Child processes: the only place that starts one. Those that run for long (agents, gates) are supervised: each gets a
+//! session of its own, its output is read within limits, and nothing of it is left when its end is told.
 
 mod command;
 pub mod editor;
+mod readers;
+mod run_to_end;
+mod supervise;
+mod sweep;
+mod sys;
 
 pub use command::command;
+pub use run_to_end::{Finished, OutputShare, RunLimits, StopHandle, run_to_end};
+pub use supervise::{Ended, HowEnded, ProcessEvent, ProcessSink, Spec, Supervised, start};
+pub use sweep::{MARKER_VARIABLE, is_alive, kill_leftovers, start_time};
+pub use sys::{become_subreaper, host_name};

@@ -1,0 +1,214 @@
+//! Reading what a child prints, within limits: it may print for ever, in one line, and in no encoding.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The longest line that is kept whole. Agents print answers of megabytes as one line.
+pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
+/// How much is read at once.
+const CHUNK: usize = 64 * 1024;
+/// How often output that ends no line is told as a sign of life.
+const ALIVE_EVERY: Duration = Duration::from_secs(1);
+
+/// What a reader is doing, for those who wait for it.
+#[derive(Debug, Default)]
+pub(crate) struct Activity {
+    reads: AtomicU64,
+    is_handing_on: AtomicBool,
+}
+
+impl Activity {
+    /// A mark that changes with everything that is read; none while what was read is being handed on.
+    pub(crate) fn mark(&self) -> Option<u64> {
+        (!self.is_handing_on.load(Ordering::Acquire)).then(|| self.reads.load(Ordering::Acquire))
+    }
+}
+
+/// Reads to the end and hands every chunk on. A stream that fails has ended.
+pub(crate) fn read_chunks(mut stream: impl Read, activity: &Activity, mut take: impl FnMut(&[u8])) {
+    let mut buffer = vec![0; CHUNK];
+    loop {
+        match stream.read(&mut buffer) {
+            Ok(0) => return,
+            Ok(length) => {
+                activity.is_handing_on.store(true, Ordering::Release);
+                activity.reads.fetch_add(1, Ordering::AcqRel);
+                take(buffer.get(..length).unwrap_or_default());
+                activity.is_handing_on.store(false, Ordering::Release);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Puts chunks together to lines.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    line: Vec<u8>,
+    skipped: usize,
+    is_open: bool,
+}
+
+impl Lines {
+    /// Takes a chunk, and hands on the lines that it completes, without their ends.
+    pub(crate) fn take(&mut self, chunk: &[u8], mut hand_on: impl FnMut(String)) {
+        for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
+            let content = piece.strip_suffix(b"\n").unwrap_or(piece);
+            self.is_open = true;
+            let room = MAX_LINE.saturating_sub(self.line.len()).min(content.len());
+            let (kept, skipped) = content.split_at(room);
+            self.line.extend_from_slice(kept);
+            self.skipped += skipped.len();
+            if content.len() < piece.len() {
+                hand_on(self.finish());
+            }
+        }
+    }
+
+    /// The line that has begun and not ended, when there is one.
+    pub(crate) fn rest(&mut self) -> Option<String> {
+        self.is_open.then(|| self.finish())
+    }
+
+    fn finish(&mut self) -> String {
+        let Self { line, skipped, .. } = std::mem::take(self);
+        let content = line.strip_suffix(b"\r").unwrap_or(&line);
+        let mut text = String::from_utf8_lossy(content).into_owned();
+        if skipped > 0 {
+            text.push_str(&format!(" [{skipped} more bytes of this line were left out]"));
+        }
+        text
+    }
+}
+
+/// Says at most so often that there is life.
+#[derive(Debug, Default)]
+pub(crate) struct Pulse(Option<Instant>);
+
+impl Pulse {
+    /// Whether it is time to say so again.
+    pub(crate) fn is_due(&mut self) -> bool {
+        let now = Instant::now();
+        let due = self.0.is_none_or(|last| now.duration_since(last) >= ALIVE_EVERY);
+        if due {
+            self.0 = Some(now);
+        }
+        due
+    }
+}
+
+/// The beginning and the end of a text of any length.
+#[derive(Debug)]
+pub(crate) struct HeadAndTail {
+    head: Vec<u8>,
+    tail: VecDeque<u8>,
+    head_limit: usize,
+    tail_limit: usize,
+    left_out: u64,
+}
+
+impl HeadAndTail {
+    /// Keeps so many bytes of the beginning and of the end.
+    pub(crate) fn new(head_limit: usize, tail_limit: usize) -> Self {
+        Self {
+            head: Vec::new(),
+            tail: VecDeque::new(),
+            head_limit,
+            tail_limit,
+            left_out: 0,
+        }
+    }
+
+    /// Takes a chunk.
+    pub(crate) fn take(&mut self, chunk: &[u8]) {
+        let room = self.head_limit.saturating_sub(self.head.len()).min(chunk.len());
+        let (head, rest) = chunk.split_at(room);
+        self.head.extend_from_slice(head);
+        // Of a chunk that is longer than the tail, its own tail is enough.
+        let (skipped, kept) = rest.split_at(rest.len().saturating_sub(self.tail_limit));
+        let over = (self.tail.len() + kept.len()).saturating_sub(self.tail_limit);
+        self.tail.drain(..over);
+        self.tail.extend(kept);
+        self.left_out += u64::try_from(skipped.len() + over).unwrap_or(u64::MAX);
+    }
+
+    /// What was kept. Where something was left out, a line says so; no character is cut there.
+    pub(crate) fn text(&self) -> String {
+        let tail: Vec<u8> = self.tail.iter().copied().collect();
+        if self.left_out == 0 {
+            return String::from_utf8_lossy(&[self.head.as_slice(), &tail].concat()).into_owned();
+        }
+        let tail = String::from_utf8_lossy(&tail).into_owned();
+        // A character that was cut shows as at most three of these.
+        let tail = tail.trim_start_matches(char::REPLACEMENT_CHARACTER);
+        if self.head_limit == 0 {
+            return tail.to_owned();
+        }
+        let head = String::from_utf8_lossy(&self.head).into_owned();
+        let head = head.trim_end_matches(char::REPLACEMENT_CHARACTER);
+        format!("{head}\n[{} bytes were left out here]\n{tail}", self.left_out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(chunks: &[&[u8]]) -> Vec<String> {
+        let mut lines = Lines::default();
+        let mut found = Vec::new();
+        for chunk in chunks {
+            lines.take(chunk, |line| found.push(line));
+        }
+        found.extend(lines.rest());
+        found
+    }
+
+    #[test]
+    fn lines_are_put_together_from_any_chunks() {
+        assert_eq!(lines(&[b"one\ntw", b"o\n", b"\nlast"]), ["one", "two", "", "last"]);
+        assert_eq!(lines(&[b"one\r", b"\ntwo\r\n"]), ["one", "two"]);
+        assert_eq!(lines(&[b""]), [""; 0]);
+        assert_eq!(lines(&["gr".as_bytes(), b"\xc3", b"\xbcn\n"]), ["grün"]);
+        assert_eq!(lines(&[b"a\0b\xff\n"]), ["a\0b\u{fffd}"]);
+    }
+
+    #[test]
+    fn a_line_without_end_is_cut_and_says_so() {
+        let long = vec![b'x'; MAX_LINE - 1];
+        let found = lines(&[&long, b"yzz", b"zz\nnext\n"]);
+        assert_eq!(found.len(), 2);
+        assert_eq!(
+            found[0].len(),
+            MAX_LINE + " [4 more bytes of this line were left out]".len()
+        );
+        assert!(found[0].ends_with("xy [4 more bytes of this line were left out]"));
+        assert_eq!(found[1], "next");
+    }
+
+    fn kept(head: usize, tail: usize, chunks: &[&str]) -> String {
+        let mut kept = HeadAndTail::new(head, tail);
+        for chunk in chunks {
+            kept.take(chunk.as_bytes());
+        }
+        kept.text()
+    }
+
+    #[test]
+    fn the_beginning_and_the_end_of_a_text_are_kept() {
+        assert_eq!(kept(4, 4, &["abcdefgh"]), "abcdefgh");
+        assert_eq!(
+            kept(4, 4, &["ab", "cdefghi"]),
+            "abcd\n[1 bytes were left out here]\nfghi"
+        );
+        assert_eq!(
+            kept(4, 4, &["abcd", "efgh", "ij"]),
+            "abcd\n[2 bytes were left out here]\nghij"
+        );
+        assert_eq!(kept(0, 4, &["abcdefgh"]), "efgh");
+        assert_eq!(kept(2, 3, &["aüüü"]), "a\n[2 bytes were left out here]\nü");
+    }
+}

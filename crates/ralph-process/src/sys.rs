@@ -1,0 +1,142 @@
+//! What is particular to an operating system: sessions, signals, waiting for processes and adopting orphans.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
+
+/// Makes this process the parent of its descendants whose own parent has died, so that they can be found and reaped.
+/// Where the system knows no such thing, nothing happens.
+///
+/// # Errors
+/// When the system refuses.
+pub fn become_subreaper() -> io::Result<()> {
+    #[cfg(target_os = "linux")]
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    Ok(())
+}
+
+/// The name of this machine.
+#[must_use]
+pub fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+/// The pid of this process.
+pub(crate) fn own_pid() -> u32 {
+    std::process::id()
+}
+
+/// The session of this process.
+pub(crate) fn own_session() -> Option<u32> {
+    let session = rustix::process::getsid(None).ok()?;
+    u32::try_from(session.as_raw_nonzero().get()).ok()
+}
+
+/// Lets a command begin a session of its own: no terminal, and a process group that can be signalled as one.
+#[expect(unsafe_code, reason = "the standard library cannot begin a session")]
+pub(crate) fn in_own_session(command: &mut Command) {
+    // SAFETY: between fork and exec only this one system call is made, which touches no memory.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::setsid()?;
+            Ok(())
+        });
+    }
+}
+
+/// Waits until a child has exited, and leaves it to be reaped: until then its pid belongs to nobody else.
+pub(crate) fn wait_for_exit(pid: u32) -> io::Result<()> {
+    let pid = to_pid(pid)?;
+    loop {
+        match rustix::process::waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+            Ok(_) => return Ok(()),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Asks a process group to end.
+pub(crate) fn terminate_group(leader: u32) {
+    signal_group(leader, Signal::TERM);
+}
+
+/// Ends a process group.
+pub(crate) fn kill_group(leader: u32) {
+    signal_group(leader, Signal::KILL);
+}
+
+fn signal_group(leader: u32, signal: Signal) {
+    if let Ok(pid) = to_pid(leader) {
+        // A group without members is no failure: that is what was wanted.
+        let _sent: bool = rustix::process::kill_process_group(pid, signal).is_ok();
+    }
+}
+
+/// Takes the remains of a child that has died. Nothing happens to a child that lives, or to somebody else's.
+pub(crate) fn reap(pid: u32) {
+    if let Ok(pid) = to_pid(pid) {
+        let _reaped: bool = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG).is_ok();
+    }
+}
+
+/// A hold on one process, which no later process with the same pid can be taken for.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+pub(crate) struct Hold(std::os::fd::OwnedFd);
+
+#[cfg(target_os = "linux")]
+impl Hold {
+    /// A hold on the process that has this pid now.
+    pub(crate) fn on(pid: u32) -> Option<Self> {
+        let pid = to_pid(pid).ok()?;
+        rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
+            .ok()
+            .map(Self)
+    }
+
+    /// Kills it; says whether it was allowed to.
+    pub(crate) fn kill(&self) -> bool {
+        rustix::process::pidfd_send_signal(&self.0, Signal::KILL).is_ok()
+    }
+
+    /// Waits until it has died, for so long.
+    pub(crate) fn wait(&self, limit: Duration) {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+        let Ok(limit) = Timespec::try_from(limit) else { return };
+        // An interrupted wait only makes the next look come sooner.
+        let _died: bool = poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)).is_ok();
+    }
+}
+
+/// A hold on one process, by its pid alone: this system has nothing better.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub(crate) struct Hold(Pid);
+
+#[cfg(not(target_os = "linux"))]
+impl Hold {
+    /// A hold on the process that has this pid now.
+    pub(crate) fn on(pid: u32) -> Option<Self> {
+        to_pid(pid).ok().map(Self)
+    }
+
+    /// Kills it; says whether it was allowed to.
+    pub(crate) fn kill(&self) -> bool {
+        rustix::process::kill_process(self.0, Signal::KILL).is_ok()
+    }
+
+    /// There is no way to wait for a process that is not a child.
+    pub(crate) fn wait(&self, _limit: Duration) {}
+}
+
+fn to_pid(pid: u32) -> io::Result<Pid> {
+    i32::try_from(pid)
+        .ok()
+        .and_then(Pid::from_raw)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("{pid} is no pid")))
+}
