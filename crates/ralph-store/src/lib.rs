@@ -14,5 +14,5 @@ pub use open::Wait;
 pub use progress::{
     Claim, ClaimAnswer, ClaimRequest, FileRecord, Health, IterationRecord, KnownNote, NewRun, NoteAction, NoteChange,
     NoteFile, NoteVersion, OutboxFile, Phase, Presence, Run, RunProcess, Scope, Settled, Settlement, Standing, Start,
-    Store, TaskChange,
+    Store, TaskChange, encode_term, journal_terms,
 };

@@ -2,6 +2,7 @@
 
 mod claims;
 mod health;
+mod journal_terms;
 mod note_log;
 mod runs;
 mod settle;
@@ -14,6 +15,7 @@ use crate::{StoreError, Wait, open};
 
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
 pub use health::Health;
+pub use journal_terms::{encode_term, journal_terms};
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use runs::{IterationRecord, NewRun, Phase, Run, Start};
 pub use settle::{OutboxFile, Settled, Settlement, TaskChange};
