@@ -54,6 +54,25 @@ impl Budget {
         }
     }
 
+    /// The lesser of two.
+    #[must_use]
+    pub fn within(self, other: Self) -> Self {
+        match other.left {
+            None => self,
+            Some(left) => self.at_most(left),
+        }
+    }
+
+    /// Takes room for so many characters or, where there is less, all that there is, and says how much it took.
+    #[must_use]
+    pub fn take_up_to(&mut self, characters: usize) -> usize {
+        let taken = self.left.map_or(characters, |left| left.min(characters));
+        if let Some(left) = &mut self.left {
+            *left -= taken;
+        }
+        taken
+    }
+
     /// Takes room for so many characters if there is that much, and says whether it did.
     #[must_use]
     pub fn take(&mut self, characters: usize) -> bool {
@@ -97,6 +116,16 @@ mod tests {
         budget.give_back(2);
         assert!(budget.take(2));
         assert!(Budget::of(Tokens(0)).take(usize::MAX));
+    }
+
+    #[test]
+    fn what_is_reserved_is_never_more_than_there_is() {
+        for (tokens, asked, taken, left) in [(2, 5, 5, 3), (2, 9, 8, 0), (0, 9, 9, 100)] {
+            let mut budget = Budget::of(Tokens(tokens));
+            assert_eq!(budget.take_up_to(asked), taken, "{asked} of {tokens} tokens");
+            let narrow = Budget::of(Tokens(25)).within(budget);
+            assert!({ narrow }.take(left) && !{ narrow }.take(left + 1));
+        }
     }
 
     #[test]

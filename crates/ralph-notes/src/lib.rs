@@ -32,7 +32,7 @@ pub use lookup::Lookup;
 pub use merge::{MergeError, Merged, merge};
 pub use patch::Patches;
 pub use problem::{Problem, ProblemKind};
-pub use render::{entry_text, item_text, normalise_line_breaks};
+pub use render::{entry_text, item_text, normalise_line_breaks, quoted};
 pub use signs::{Form, Sign};
 pub use span::Span;
 pub use write::{create_folder, link_beside, write_new_file};

@@ -36,7 +36,8 @@ pub fn normalise_line_breaks(text: &str) -> Cow<'_, str> {
 }
 
 /// Every line behind a quote mark, a blank one as the bare mark: editors trim trailing spaces.
-pub(crate) fn quoted(content: &str) -> String {
+#[must_use]
+pub fn quoted(content: &str) -> String {
     let mut text = String::with_capacity(content.len() + 16);
     for line in content.split('\n') {
         text.push('>');

@@ -2,6 +2,8 @@
 
 mod pack;
 mod prime;
+pub mod prompt;
+mod said;
 mod tail;
 
 pub use pack::{Item, Packed, Sizes, pack};

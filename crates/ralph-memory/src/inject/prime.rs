@@ -3,11 +3,13 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use ralph_model::{Budget, NoteOrSign, Shelf};
-use ralph_notes::item_text;
+use ralph_model::{Budget, InjectionReason, NoteOrSign, Shelf};
+use ralph_notes::{item_text, quoted};
 use ralph_store::index::{Age, IndexError};
 
 use super::pack::{Item, Packed, Sizes, pack};
+use super::prompt::OPENING;
+use super::said::Said;
 use crate::catalogue::Catalogue;
 use crate::recall::{Newest, Question, Reach, Superseded, Wanted, recall};
 
@@ -24,6 +26,8 @@ pub enum PrimeFormat {
     Markdown,
     /// As an array of objects.
     Json,
+    /// As a section of a prompt.
+    Section,
 }
 
 /// What is wanted for the beginning of a session.
@@ -52,13 +56,34 @@ pub struct Primed {
     pub left_out: usize,
 }
 
+/// Notes that were chosen, and what became of each that was looked at.
+#[derive(Debug, Default)]
+pub(super) struct Selected {
+    pub(super) primed: Primed,
+    /// In the order of preference.
+    pub(super) decisions: Vec<Decision>,
+}
+
+/// What became of a note.
+#[derive(Debug)]
+pub(super) struct Decision {
+    pub(super) item: NoteOrSign,
+    /// As it is written, or would be.
+    pub(super) text: String,
+    /// How well it fits the text; none where it shares no telling word with it.
+    pub(super) score: Option<f64>,
+    pub(super) reason: InjectionReason,
+}
+
 /// A note that may be chosen.
 struct Choice {
+    item: NoteOrSign,
     age: Age,
     /// The section it stands in.
     group: usize,
-    /// As it is written.
+    /// As it is written, after a line break.
     text: String,
+    score: Option<f64>,
 }
 
 /// Chooses notes for a budget: those that fit the text best or, without one, the newest. Superseded ones never stand.
@@ -66,9 +91,51 @@ struct Choice {
 /// # Errors
 /// When the index cannot be read.
 pub fn prime(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Primed, IndexError> {
-    let choices = preferred(catalogue, occasion)?;
-    let total = catalogue.count(&newest(occasion, None))?.max(choices.len());
-    let groups = groups(occasion.shelf);
+    Ok(select(catalogue, occasion, &Said::default())?.primed)
+}
+
+/// The same, with what became of each note. Notes that say what is said already do not stand.
+pub(super) fn select(catalogue: &Catalogue, occasion: &Occasion<'_>, already: &Said) -> Result<Selected, IndexError> {
+    let preferred = preferred(catalogue, occasion)?;
+    let total = catalogue.count(&newest(occasion, None))?.max(preferred.len());
+    let (repeated, choices): (Vec<Choice>, Vec<Choice>) = preferred
+        .into_iter()
+        .partition(|choice| already.holds(choice.item.content()));
+    let total = total - repeated.len();
+    let packed = packed(&choices, total, occasion);
+    let primed = written(&choices, &packed, total, occasion);
+    let chosen: HashSet<usize> = packed.chosen.iter().copied().collect();
+    let decided = choices.into_iter().enumerate().map(|(position, choice)| {
+        choice.decided(if chosen.contains(&position) {
+            InjectionReason::Shown
+        } else {
+            InjectionReason::OverBudget
+        })
+    });
+    let repeated = repeated
+        .into_iter()
+        .map(|choice| choice.decided(InjectionReason::Duplicate));
+    Ok(Selected {
+        primed,
+        decisions: decided.chain(repeated).collect(),
+    })
+}
+
+/// Those of a shelf that others have replaced, the newest first, at most so many.
+pub(super) fn replaced(
+    catalogue: &Catalogue,
+    occasion: &Occasion<'_>,
+    most: usize,
+) -> Result<Vec<Decision>, IndexError> {
+    Ok(catalogue
+        .replaced(occasion.shelf, most)?
+        .into_iter()
+        .filter(|item| occasion.wanted.matches(item))
+        .map(|item| Choice::of(item, Age::default(), occasion).decided(InjectionReason::Superseded))
+        .collect())
+}
+
+fn packed(choices: &[Choice], total: usize, occasion: &Occasion<'_>) -> Packed {
     let items: Vec<Item> = choices
         .iter()
         .map(|choice| Item {
@@ -76,18 +143,17 @@ pub fn prime(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Primed, I
             size: choice.text.chars().count(),
         })
         .collect();
-    let headings: Vec<usize> = groups
+    let headings: Vec<usize> = groups(occasion.shelf)
         .iter()
-        .map(|group| heading(group.section, occasion.format).chars().count())
+        .map(|group| heading(group.section, occasion).chars().count())
         .collect();
     let (before, after) = frame(occasion.shelf, occasion.format);
     let sizes = Sizes {
-        frame: before.len() + after.len(),
+        frame: before.chars().count() + after.len(),
         group: &headings,
         note: left_out_note(total, occasion.format).len(),
     };
-    let packed = pack(&items, &sizes, occasion.budget);
-    Ok(written(&choices, &packed, total, occasion))
+    pack(&items, &sizes, occasion.budget)
 }
 
 fn written(choices: &[Choice], packed: &Packed, total: usize, occasion: &Occasion<'_>) -> Primed {
@@ -104,7 +170,7 @@ fn written(choices: &[Choice], packed: &Packed, total: usize, occasion: &Occasio
         // Within a section the oldest stands first, as in the file.
         of_group.sort_by(|one, other| one.age.cmp(&other.age));
         if !of_group.is_empty() {
-            text.push_str(&heading(section.section, format));
+            text.push_str(&heading(section.section, occasion));
         }
         text.extend(of_group.iter().map(|choice| choice.text.as_str()));
     }
@@ -142,7 +208,11 @@ fn preferred(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Vec<Choic
         };
         for hit in recall(catalogue, &question)?.hits {
             taken.insert((hit.item.id().to_owned(), hit.age.place));
-            choices.push(Choice::of(&hit.item, hit.age, occasion));
+            let score = Some(hit.score.total());
+            choices.push(Choice {
+                score,
+                ..Choice::of(hit.item, hit.age, occasion)
+            });
         }
     }
     let mut rest = Vec::new();
@@ -151,7 +221,7 @@ fn preferred(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Vec<Choic
         let mut beyond = 0;
         catalogue.walk(&newest(occasion, Some(group.kind)), |item, age| {
             if !taken.contains(&(item.id().to_owned(), age.place)) {
-                let choice = Choice::of(&item, age, occasion);
+                let choice = Choice::of(item, age, occasion);
                 if !room.take(choice.text.chars().count()) {
                     beyond += 1;
                 }
@@ -199,12 +269,14 @@ fn groups(shelf: Shelf) -> Vec<Group> {
 }
 
 impl Choice {
-    fn of(item: &NoteOrSign, age: Age, occasion: &Occasion<'_>) -> Self {
+    fn of(item: NoteOrSign, age: Age, occasion: &Occasion<'_>) -> Self {
         let kind = item.note().map_or(NoteOrSign::SIGN, |note| note.kind.word());
-        let text = match occasion.format {
-            PrimeFormat::Markdown => format!("\n{}", item_text(item)),
+        let text = match (occasion.format, &item) {
+            // The lines of a Sign are as somebody wrote them, and may hold the marks of a section.
+            (PrimeFormat::Section, NoteOrSign::Sign { id, text, .. }) => format!("\n### {id}\n{}", quoted(text)),
+            (PrimeFormat::Markdown | PrimeFormat::Section, item) => format!("\n{}", item_text(item)),
             // What has only texts in it can always be written.
-            PrimeFormat::Json => format!("\n  {},", serde_json::to_string(item).unwrap_or_default()),
+            (PrimeFormat::Json, item) => format!("\n  {},", serde_json::to_string(item).unwrap_or_default()),
         };
         Self {
             group: groups(occasion.shelf)
@@ -212,28 +284,44 @@ impl Choice {
                 .position(|group| group.kind == kind)
                 .unwrap_or_default(),
             text,
+            item,
             age,
+            score: None,
+        }
+    }
+
+    fn decided(self, reason: InjectionReason) -> Decision {
+        Decision {
+            text: self.text.trim_start_matches('\n').to_owned(),
+            item: self.item,
+            score: self.score,
+            reason,
         }
     }
 }
 
-fn heading(section: &str, format: PrimeFormat) -> String {
-    match format {
-        PrimeFormat::Markdown => format!("\n## {section}\n"),
-        PrimeFormat::Json => String::new(),
+/// The heading over the notes of a kind. Among the sections of a prompt guardrails have none: their ids say the kind.
+fn heading(section: &str, occasion: &Occasion<'_>) -> String {
+    match (occasion.format, occasion.shelf) {
+        (PrimeFormat::Json, _) | (PrimeFormat::Section, Shelf::Guardrails) => String::new(),
+        (PrimeFormat::Markdown, _) | (PrimeFormat::Section, Shelf::Memories) => format!("\n## {section}\n"),
     }
 }
 
 fn frame(shelf: Shelf, format: PrimeFormat) -> (String, &'static str) {
-    match format {
-        PrimeFormat::Markdown => (format!("# {}\n", shelf.title()), ""),
-        PrimeFormat::Json => ("[".to_owned(), "\n]\n"),
+    let title = shelf.title();
+    match (format, shelf) {
+        (PrimeFormat::Markdown, _) => (format!("# {title}\n"), ""),
+        (PrimeFormat::Section, Shelf::Memories) => (format!("# {title}\n\n{OPENING}"), ""),
+        (PrimeFormat::Section, Shelf::Guardrails) => (format!("## {title}\n\n{OPENING}"), ""),
+        (PrimeFormat::Json, _) => ("[".to_owned(), "\n]\n"),
     }
 }
 
-fn left_out_note(left_out: usize, format: PrimeFormat) -> String {
+/// What stands where something was left out.
+pub(super) fn left_out_note(left_out: usize, format: PrimeFormat) -> String {
     match format {
-        PrimeFormat::Markdown => {
+        PrimeFormat::Markdown | PrimeFormat::Section => {
             format!("\n<!-- truncated: budget exceeded -->\n<!-- {left_out} entries left out -->\n")
         }
         PrimeFormat::Json => String::new(),

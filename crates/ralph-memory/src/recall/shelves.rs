@@ -95,6 +95,24 @@ impl Catalogue {
         Ok(count)
     }
 
+    /// The notes of a shelf that a later one replaces, the last ids first, at most so many.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn replaced(&self, shelf: Shelf, most: usize) -> Result<Vec<NoteOrSign>, IndexError> {
+        let mut ids: Vec<String> = self.index.superseded()?.into_iter().collect();
+        ids.sort_unstable_by(|one, other| other.cmp(one));
+        let mut notes = Vec::new();
+        for id in ids {
+            if notes.len() >= most {
+                break;
+            }
+            notes.extend(self.index.with_id(source_name(shelf), &id)?);
+        }
+        notes.truncate(most);
+        Ok(notes)
+    }
+
     /// Whether anything stands on a shelf.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 use jiff::Span;
 use jiff::civil::Date;
+use ralph_model::config::Filter;
 use ralph_model::{Note, NoteKind, NoteOrSign, Tags};
 
 /// Which notes are wanted. Empty parts let everything through.
@@ -20,6 +21,17 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Those that the configuration lets into prompts.
+    #[must_use]
+    pub fn configured(filter: &Filter, today: Date) -> Self {
+        Self {
+            kinds: filter.types.clone(),
+            tags: filter.tags.clone(),
+            since: filter.recent.map(|days| first_day(today, days)),
+            ..Self::default()
+        }
+    }
+
     /// Whether everything is wanted.
     #[must_use]
     pub fn is_everything(&self) -> bool {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use jiff::civil::Date;
 use ralph_memory::inject::Primed;
-use ralph_memory::recall::{Wanted, first_day};
+use ralph_memory::recall::Wanted;
 use ralph_model::config::{Config, Inject, Memories};
 use ralph_model::{Budget, Shelf};
 use serde_json::{Value, json};
@@ -163,7 +163,7 @@ fn of_shelf<E>(
     let (shown, wanted, budget) = match shelf {
         Shelf::Memories => (
             memories.enabled && memories.inject == Inject::Auto,
-            wanted(memories, situation.today),
+            Wanted::configured(&memories.filter, situation.today),
             memories.budget,
         ),
         Shelf::Guardrails => (guardrails.enabled, Wanted::default(), guardrails.budget),
@@ -172,15 +172,6 @@ fn of_shelf<E>(
         prime(shelf, &wanted, Budget::of(budget).at_most(room))
     } else {
         Ok(Primed::default())
-    }
-}
-
-fn wanted(memories: &Memories, today: Date) -> Wanted {
-    Wanted {
-        kinds: memories.filter.types.clone(),
-        tags: memories.filter.tags.clone(),
-        since: memories.filter.recent.map(|days| first_day(today, days)),
-        ..Wanted::default()
     }
 }
 

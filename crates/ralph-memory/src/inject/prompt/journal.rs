@@ -1,0 +1,142 @@
+//! `## Run Journal`: the last iterations of this run, and those of other runs that fit the task.
+
+use std::collections::HashSet;
+
+use ralph_model::{EntryKind, InjectionReason, JournalRow, RunId};
+
+use super::markdown::{in_item, one_line};
+use super::room::Room;
+use super::section::{Considered, Section};
+use super::{OPENING, PromptRequest};
+use crate::inject::pack::{Item, Sizes, pack};
+use crate::inject::prime::{PrimeFormat, left_out_note};
+
+const HEADING: &str = "Run Journal";
+/// So many files of an iteration are named.
+const MOST_FILES: usize = 12;
+
+/// A row that may stand in the section.
+struct Choice<'a> {
+    row: &'a JournalRow,
+    score: Option<f64>,
+    text: String,
+    reason: InjectionReason,
+}
+
+/// The section. This run's rows go before others, and of them the last before the first; they are read in the order in
+/// which they happened.
+pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room) -> Section {
+    let mut section = Section {
+        heading: HEADING,
+        ..Section::default()
+    };
+    let mut choices = choices(request);
+    if choices.is_empty() {
+        return section;
+    }
+    let frame = format!("## {HEADING}\n\n{OPENING}");
+    let items: Vec<Item> = choices
+        .iter()
+        .map(|choice| Item {
+            group: 0,
+            // With the empty line before it.
+            size: choice.text.chars().count() + 1,
+        })
+        .collect();
+    let sizes = Sizes {
+        frame: frame.chars().count(),
+        group: &[0],
+        note: left_out_note(items.len(), PrimeFormat::Section).len(),
+    };
+    let packed = pack(&items, &sizes, room.for_section(request.config.context.journal));
+    for position in &packed.chosen {
+        if let Some(choice) = choices.get_mut(*position) {
+            choice.reason = InjectionReason::Shown;
+        }
+    }
+    let (recent, related): (Vec<&Choice<'_>>, Vec<&Choice<'_>>) = choices
+        .iter()
+        .filter(|choice| choice.reason == InjectionReason::Shown)
+        .partition(|choice| choice.score.is_none());
+    if !packed.chosen.is_empty() {
+        section.text = frame;
+        for choice in recent.into_iter().rev().chain(related) {
+            section.text.push('\n');
+            section.text.push_str(&choice.text);
+        }
+        let left_out = choices.len() - packed.chosen.len();
+        if left_out > 0 && packed.note_fits {
+            section.text.push_str(&left_out_note(left_out, PrimeFormat::Section));
+        }
+        section.fixed = OPENING.chars().count();
+        room.spend(&section.text);
+    }
+    let ids: Vec<String> = choices.iter().map(|choice| choice.row.id.to_string()).collect();
+    section.considered(choices.iter().zip(&ids).map(|(choice, id)| Considered {
+        kind: EntryKind::Journal,
+        id,
+        text: &choice.text,
+        score: choice.score,
+        reason: choice.reason,
+    }));
+    section
+}
+
+/// The rows in the order of preference.
+fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
+    let recent = request.recent.iter().rev().map(|row| (row, None));
+    let related = request.related.iter().map(|(row, score)| (row, Some(*score)));
+    let mut met = HashSet::new();
+    recent
+        .chain(related)
+        .filter(|(row, _)| met.insert(row.id))
+        .map(|(row, score)| Choice {
+            text: entry(row, score.map(|_| &row.row.run)),
+            row,
+            score,
+            reason: InjectionReason::OverBudget,
+        })
+        .collect()
+}
+
+/// A row as an entry of the section. One of another run names that run.
+fn entry(row: &JournalRow, run: Option<&RunId>) -> String {
+    let JournalRow { row, .. } = row;
+    let of_run = run.map(|run| format!(" of {run}")).unwrap_or_default();
+    let task = match &row.task {
+        Some(task) => format!("{task} {}", one_line(&row.task_title)),
+        None => one_line(&row.task_title),
+    };
+    let cost = match row.usage.cost_usd {
+        cost if cost > 0.0 => format!(" | **Cost**: ${cost:.4}"),
+        _ => String::new(),
+    };
+    let notes = row.notes.as_deref().map(in_item).filter(|notes| !notes.is_empty());
+    format!(
+        "### Iteration {}{of_run} [{}]\n- **Task**: {}\n- **Model**: {}\n- **Duration**: {}{cost}\n- **Files**: {}\n- **Notes**: {}\n",
+        row.iteration,
+        row.outcome,
+        or(task.trim(), "none"),
+        or(&one_line(row.model.as_deref().unwrap_or_default()), "unknown"),
+        seconds(row.duration_ms),
+        or(&files(&row.files_modified), "none"),
+        notes.as_deref().unwrap_or("No notes recorded"),
+    )
+}
+
+fn or<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.is_empty() { otherwise } else { text }
+}
+
+/// `42.0s`: seconds with a tenth, rounded down.
+fn seconds(milliseconds: u64) -> String {
+    format!("{}.{}s", milliseconds / 1000, milliseconds % 1000 / 100)
+}
+
+fn files(all: &[String]) -> String {
+    let mut named: Vec<String> = all.iter().take(MOST_FILES).map(|file| one_line(file)).collect();
+    if all.len() > MOST_FILES {
+        named.push(format!("and {} more", all.len() - MOST_FILES));
+    }
+    named.join(", ")
+}

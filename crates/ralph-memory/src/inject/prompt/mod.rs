@@ -1,0 +1,180 @@
+//! The prompt of an iteration: typed sections in a fixed order, whole entries, each section and all of them together within
+//! their budgets.
+//!
+//! Sections are filled in another order than they are read in: what matters most takes its room first. Each tells which
+//! entries it considered, so that what an agent knew can be looked up and proved later.
+
+mod journal;
+mod markdown;
+mod notes;
+mod room;
+mod scratchpad;
+mod section;
+mod task;
+
+use jiff::civil::Date;
+use ralph_model::config::{Config, Inject};
+use ralph_model::{Injection, JournalRow, Task, TaskKind, Tokens};
+use ralph_store::index::IndexError;
+
+use super::said::Said;
+use crate::catalogue::Catalogue;
+use room::Room;
+use section::Section;
+
+/// The line that every section of memory opens with.
+pub(super) const OPENING: &str = include_str!("texts/opening.md");
+const TASK_INSTRUCTIONS: &str = include_str!("texts/task.md");
+const PROMPT_LOOP_INSTRUCTIONS: &str = include_str!("texts/prompt_loop.md");
+const SKILL: &str = include_str!("texts/skill.md");
+const MEMORY: &str = include_str!("texts/memory.md");
+
+/// What a prompt is made for, and from.
+#[derive(Debug, Clone, Copy)]
+pub struct PromptRequest<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// The task that it is a part of.
+    pub parent: Option<&'a Task>,
+    /// The tasks that had to be done before it, and are.
+    pub prerequisites: &'a [Task],
+    /// Which attempt it is.
+    pub attempt: AttemptNumber,
+    /// Why the last attempt did not count as done.
+    pub last_reason: Option<&'a str>,
+    /// The gates that were red before the first iteration.
+    pub red_gates: &'a [String],
+    /// All gates.
+    pub gates: &'a [String],
+    /// What the person said while the task was under way, the oldest first.
+    pub guidance: &'a [String],
+    /// The working notes.
+    pub scratchpad: &'a str,
+    /// The last rows of this run, oldest first.
+    pub recent: &'a [JournalRow],
+    /// Rows of other runs that fit the task, best first.
+    pub related: &'a [(JournalRow, f64)],
+    /// The configuration.
+    pub config: &'a Config,
+    /// The day, by which the configuration may hold back old memories.
+    pub today: Date,
+    /// How much of the memory stands in it.
+    pub share: MemoryShare,
+}
+
+/// Which attempt at a task it is, of those that count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AttemptNumber {
+    /// From 1.
+    pub number: u32,
+    /// How many there may be.
+    pub of: u32,
+}
+
+/// How much of the memory stands in a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MemoryShare {
+    /// As much as the budgets allow.
+    Whole,
+    /// Half of that: the whole was too long for the model.
+    Half,
+    /// None, to see what difference it makes.
+    None,
+}
+
+/// A prompt.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prompt {
+    /// All of it.
+    pub text: String,
+    /// Its sections in their order.
+    pub parts: Vec<Part>,
+    /// How much of it is the same in every prompt.
+    pub fixed: Tokens,
+    /// Every entry that was considered.
+    pub injections: Vec<Injection>,
+}
+
+/// A section of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Its heading.
+    pub heading: String,
+    /// How much it takes.
+    pub tokens: Tokens,
+}
+
+/// Makes the prompt of an iteration.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Prompt, IndexError> {
+    let mut room = Room::of(request.config.context.budget, request.share);
+    let about = about(request.task);
+    let mut said = Said::default();
+    let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
+    let reserved = scratchpad::reserve(request, &mut room);
+    let memories = notes::memories(catalogue, request, &about, &mut room, &mut said)?;
+    let journal = journal::section(request, &mut room);
+    let scratchpad = scratchpad::section(request, &mut room, reserved);
+    let held = |section: Section| match request.share {
+        MemoryShare::None => section.held_out(),
+        MemoryShare::Whole | MemoryShare::Half => section,
+    };
+    Ok(joined(vec![
+        held(memories),
+        skill(request.config),
+        instructions(request.task.kind),
+        held(guardrails),
+        held(scratchpad),
+        task::assigned(request),
+        task::retry(request),
+        held(journal),
+        Section::fixed("Memory", MEMORY),
+    ]))
+}
+
+/// The text by which notes and rows of the journal are found that fit a task.
+#[must_use]
+pub fn about(task: &Task) -> String {
+    format!("{}\n{}", task.title, task.description)
+}
+
+fn skill(config: &Config) -> Section {
+    let memories = &config.memories;
+    let stands = memories.enabled && memories.skill_injection && memories.inject != Inject::None;
+    Section::fixed("Using Memories", if stands { SKILL } else { "" })
+}
+
+fn instructions(kind: TaskKind) -> Section {
+    let text = match kind {
+        TaskKind::Once => TASK_INSTRUCTIONS,
+        TaskKind::PromptLoop => PROMPT_LOOP_INSTRUCTIONS,
+    };
+    Section::fixed("Instructions", text)
+}
+
+fn joined(sections: Vec<Section>) -> Prompt {
+    let mut texts = Vec::new();
+    let mut parts = Vec::new();
+    let mut fixed = 0;
+    let mut injections = Vec::new();
+    for section in sections {
+        injections.extend(section.injections);
+        if section.text.is_empty() {
+            continue;
+        }
+        parts.push(Part {
+            heading: section.heading.to_owned(),
+            tokens: Tokens::of_characters(section.text.chars().count()),
+        });
+        fixed += section.fixed;
+        texts.push(section.text);
+    }
+    Prompt {
+        text: texts.join("\n"),
+        parts,
+        fixed: Tokens::of_characters(fixed),
+        injections,
+    }
+}

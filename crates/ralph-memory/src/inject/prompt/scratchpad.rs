@@ -1,0 +1,79 @@
+//! `## Scratchpad`: the end of the working notes. A part of the room is kept for them, and they get what is left over.
+
+use ralph_model::{Budget, EntryKind, InjectionReason, Tokens};
+
+use super::markdown::fence_for;
+use super::room::Room;
+use super::section::{Considered, Section};
+use super::{OPENING, PromptRequest};
+use crate::inject::tail::tail;
+
+const HEADING: &str = "Scratchpad";
+/// So much is kept for it, whatever else there is.
+const RESERVED: Tokens = Tokens(1000);
+
+/// What is kept of the room, in characters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reserved(usize);
+
+/// Keeps room for the scratchpad, no more than it needs.
+pub(super) fn reserve(request: &PromptRequest<'_>, room: &mut Room) -> Reserved {
+    let text = text(request);
+    if text.is_empty() {
+        return Reserved(0);
+    }
+    let (before, after) = frame(&text);
+    let needed = before.chars().count() + text.chars().count() + after.chars().count();
+    let own = room.for_section(request.config.scratchpad.budget);
+    let most = own.within(Budget::of(RESERVED)).take_up_to(needed);
+    Reserved(room.reserve(most))
+}
+
+/// The section, within what was kept and what is left.
+pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, reserved: Reserved) -> Section {
+    let mut section = Section {
+        heading: HEADING,
+        ..Section::default()
+    };
+    room.release(reserved.0);
+    let text = text(request);
+    if text.is_empty() {
+        return section;
+    }
+    let (before, after) = frame(&text);
+    let mut budget = room.for_section(request.config.scratchpad.budget);
+    let shown = if budget.take(before.chars().count() + after.chars().count()) {
+        tail(&text, budget).text
+    } else {
+        String::new()
+    };
+    let reason = if shown.is_empty() {
+        InjectionReason::OverBudget
+    } else {
+        section.text = format!("{before}{shown}{after}");
+        section.fixed = OPENING.chars().count();
+        InjectionReason::Shown
+    };
+    room.spend(&section.text);
+    section.considered([Considered {
+        kind: EntryKind::Scratchpad,
+        id: EntryKind::Scratchpad.word(),
+        text: if shown.is_empty() { &text } else { &shown },
+        score: None,
+        reason,
+    }]);
+    section
+}
+
+/// The working notes, with a line break at their end; empty when there is nothing in them.
+fn text(request: &PromptRequest<'_>) -> String {
+    match request.scratchpad.trim_end() {
+        "" => String::new(),
+        text => format!("{text}\n"),
+    }
+}
+
+fn frame(text: &str) -> (String, String) {
+    let fence = fence_for(text);
+    (format!("## {HEADING}\n\n{OPENING}\n{fence}\n"), format!("{fence}\n"))
+}

@@ -1,0 +1,76 @@
+//! A section of a prompt, and the entries that were considered for it.
+
+use ralph_model::{EntryKind, Injection, InjectionReason, Tokens};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// How many entries that do not stand in a section are told of.
+pub(super) const MOST_LEFT_OUT: usize = 50;
+
+/// A section of a prompt; nothing stands of one without text.
+#[derive(Debug, Default)]
+pub(super) struct Section {
+    pub(super) heading: &'static str,
+    /// All of it, its heading included, with a line break at its end.
+    pub(super) text: String,
+    /// How many characters of it are the same in every prompt.
+    pub(super) fixed: usize,
+    pub(super) injections: Vec<Injection>,
+}
+
+/// An entry that was considered.
+#[derive(Debug)]
+pub(super) struct Considered<'a> {
+    pub(super) kind: EntryKind,
+    pub(super) id: &'a str,
+    /// As it stands in the prompt, or would.
+    pub(super) text: &'a str,
+    pub(super) score: Option<f64>,
+    pub(super) reason: InjectionReason,
+}
+
+impl Section {
+    /// A section that is the same in every prompt.
+    pub(super) fn fixed(heading: &'static str, text: &str) -> Self {
+        Self {
+            heading,
+            text: text.to_owned(),
+            fixed: text.chars().count(),
+            injections: Vec::new(),
+        }
+    }
+
+    /// Tells of the entries that were considered, in the order of preference; of those that do not stand in it only the
+    /// first so many.
+    pub(super) fn considered<'a>(&mut self, entries: impl IntoIterator<Item = Considered<'a>>) {
+        let mut left_out = 0;
+        for (rank, entry) in (1..).zip(entries) {
+            if entry.reason != InjectionReason::Shown {
+                left_out += 1;
+                if left_out > MOST_LEFT_OUT {
+                    continue;
+                }
+            }
+            self.injections.push(Injection {
+                kind: entry.kind,
+                id: entry.id.to_owned(),
+                digest: xxh3_64(entry.text.as_bytes()),
+                section: self.heading.to_owned(),
+                rank,
+                tokens: Tokens::of_characters(entry.text.chars().count()),
+                score: entry.score,
+                reason: entry.reason,
+            });
+        }
+    }
+
+    /// The same without its text: what would have stood in it is left out on purpose.
+    pub(super) fn held_out(mut self) -> Self {
+        for injection in &mut self.injections {
+            if injection.reason == InjectionReason::Shown {
+                injection.reason = InjectionReason::HeldOut;
+            }
+        }
+        self.text.clear();
+        self
+    }
+}

@@ -1,0 +1,102 @@
+//! `## Assigned Task` and `## Retry Information`: what is to be done, and what became of it so far.
+
+use ralph_model::{Budget, Task, TaskKind, Tokens, first_line, preview};
+use ralph_notes::{normalise_line_breaks, quoted};
+
+use super::PromptRequest;
+use super::markdown::{fenced, one_line};
+use super::section::Section;
+use crate::inject::tail::tail;
+
+/// The most of a reason that is shown; where a gate printed more, its end says most.
+const REASON: Tokens = Tokens(500);
+/// The most characters of the first line of a reason that is too long.
+const FIRST_LINE: usize = 200;
+
+/// The task.
+pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
+    let task = request.task;
+    let mut text = format!("## Assigned Task\n\n{}\n", named(task));
+    push_description(&mut text, task);
+    for guidance in request.guidance {
+        text.push_str("\nThe person who gave the task adds:\n\n");
+        text.push_str(&quoted(normalise_line_breaks(guidance).trim_end()));
+    }
+    if let Some(parent) = request.parent {
+        text.push_str(&format!(
+            "\nIt is a part of {}, which is not yours to do:\n",
+            named(parent)
+        ));
+        push_description(&mut text, parent);
+    }
+    if !request.prerequisites.is_empty() {
+        text.push_str("\nDone before it:\n\n");
+        for done in request.prerequisites {
+            text.push_str(&format!("- {}\n", named(done)));
+        }
+    }
+    push_gates(&mut text, request);
+    Section {
+        heading: "Assigned Task",
+        text,
+        ..Section::default()
+    }
+}
+
+/// Which attempt it is, and why the last one did not do.
+pub(super) fn retry(request: &PromptRequest<'_>) -> Section {
+    let mut section = Section {
+        heading: "Retry Information",
+        ..Section::default()
+    };
+    let attempt = request.attempt;
+    if attempt.number <= 1 && request.last_reason.is_none() {
+        return section;
+    }
+    let mut text = "## Retry Information\n".to_owned();
+    // A prompt loop has as many attempts as it likes.
+    if request.task.kind == TaskKind::Once {
+        text.push_str(&format!("\nThis is attempt {} of {}.\n", attempt.number, attempt.of));
+    }
+    if let Some(reason) = request.last_reason {
+        text.push_str("\nWhy the last one did not count as done:\n\n");
+        text.push_str(&fenced(&shortened(&normalise_line_breaks(reason))));
+    }
+    section.text = text;
+    section
+}
+
+fn named(task: &Task) -> String {
+    format!("**{}** ({})", one_line(&task.title), task.id)
+}
+
+fn push_description(text: &mut String, task: &Task) {
+    let description = normalise_line_breaks(&task.description);
+    if !description.trim().is_empty() {
+        text.push('\n');
+        text.push_str(&fenced(description.trim_end()));
+    }
+}
+
+fn push_gates(text: &mut String, request: &PromptRequest<'_>) {
+    if !request.gates.is_empty() {
+        text.push_str("\nGates: run these before you claim that it is done, and see them pass:\n\n");
+        text.push_str(&fenced(&request.gates.join("\n")));
+    }
+    if !request.red_gates.is_empty() {
+        text.push_str(
+            "\nThese gates were red before the run began. What failed then is not held against you; new failures are:\n\n",
+        );
+        text.push_str(&fenced(&request.red_gates.join("\n")));
+    }
+}
+
+/// The reason or, of a long one, its first line and its end.
+fn shortened(reason: &str) -> String {
+    let reason = reason.trim_end();
+    if Budget::of(REASON).take(reason.chars().count()) {
+        return reason.to_owned();
+    }
+    let first = preview(first_line(reason), FIRST_LINE);
+    format!("{first}\n{}", tail(reason, Budget::of(REASON)).text)
+}
