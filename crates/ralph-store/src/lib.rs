@@ -12,7 +12,8 @@ mod sys;
 pub use error::StoreError;
 pub use open::Wait;
 pub use progress::{
-    Claim, ClaimAnswer, ClaimRequest, FileRecord, Health, IterationRecord, KnownNote, NewRun, NoteAction, NoteChange,
-    NoteFile, NoteVersion, OutboxFile, Phase, Presence, Run, RunProcess, Scope, Settled, Settlement, Standing, Start,
-    Store, TaskChange,
+    Claim, ClaimAnswer, ClaimRequest, DoneIn, FileRecord, Health, ImportItem, Imported, IterationRecord, KnownNote,
+    NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OutboxFile, ParentChange, Phase, Presence, Reach, Run,
+    RunProcess, Scope, Settled, Settlement, Standing, Start, Store, TaskChange, TaskError, TaskFilter, TaskUpdate,
+    WaitsFor, Which,
 };

@@ -2,9 +2,17 @@
 
 mod claims;
 mod health;
+mod import;
 mod note_log;
+mod rings;
+mod rows;
 mod runs;
 mod settle;
+mod standing;
+mod task_error;
+mod task_reading;
+mod tasks;
+mod transitions;
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +22,13 @@ use crate::{StoreError, Wait, open};
 
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
 pub use health::Health;
+pub use import::{ImportItem, Imported};
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use runs::{IterationRecord, NewRun, Phase, Run, Start};
 pub use settle::{OutboxFile, Settled, Settlement, TaskChange};
+pub use task_error::TaskError;
+pub use task_reading::{TaskFilter, WaitsFor, Which};
+pub use tasks::{DoneIn, ParentChange, Reach, TaskUpdate};
 
 /// The database of facts. One method is one unit of work and one transaction.
 #[derive(Debug)]
