@@ -1,4 +1,5 @@
 //! Real children that misbehave, and that nothing of them is left.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};

@@ -3,6 +3,7 @@
 //! Text and variables are handed in; nothing here reads a file or the environment. `keys.rs` holds one table of every
 //! key, from which come the reading, the warnings, the file that `ralph init` writes and the reference page.
 
+mod command_line;
 mod error;
 mod key;
 mod keys;
@@ -16,6 +17,7 @@ mod takeover;
 mod template;
 mod words;
 
+pub use command_line::CommandLine;
 pub use error::{ConfigError, Hint, Place, Refusal, Warning};
 pub use key::{Initial, Key, Section};
 pub use keys::{SECTIONS, keys};
@@ -27,7 +29,7 @@ pub use sections::{
     Agent, Config, Context, Execution, Filter, Git, Guardrails, Learning, Limits, Memories, Runs, Scratchpad, Strategy,
     Ui, Verify,
 };
-pub use setting::{CommandLine, Kind};
+pub use setting::Kind;
 pub use takeover::{Skipped, Takeover, from_config_sh};
 pub use template::{Override, template};
 pub use words::{Color, Commit, Environment, Inject, Permissions, Promote, StrategyName};

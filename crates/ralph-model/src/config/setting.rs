@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use toml_edit::{Array, Value};
 
-use super::Bytes;
 use super::quantity::{MAX_DAYS, duration_of_seconds, parse_bytes, parse_duration};
+use super::{Bytes, CommandLine};
 use crate::{NoteKind, Tags, Tokens};
 
 /// What a key may hold. Its text completes the sentence "allowed is …".
@@ -83,15 +83,6 @@ impl fmt::Display for Kind {
             Self::Anything => f.write_str("anything"),
         }
     }
-}
-
-/// A command as it was written.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum CommandLine {
-    /// One string, to be split into words.
-    Line(String),
-    /// The words themselves; there is at least one.
-    Words(Vec<String>),
 }
 
 /// A type that a key can have.

@@ -42,7 +42,11 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
 }
 
 fn look_for(patient: &Patient<'_>, report: &mut Report, key: &str, command: &CommandLine) {
-    let program = first_word(command);
+    let Some(program) = command.words().and_then(|words| words.into_iter().next()) else {
+        let finding = Finding::error(format!("{key} names no program, or has a quote that nobody closes"));
+        report.add(finding.mend("mend the key"));
+        return;
+    };
     let found = if program.contains('/') {
         Some(patient.context.project.root.join(&program)).filter(|file| can_run(file))
     } else {
@@ -53,22 +57,6 @@ fn look_for(patient: &Patient<'_>, report: &mut Report, key: &str, command: &Com
         None => {
             let finding = Finding::error(format!("{key} starts {program:?}, and there is no such program"));
             report.add(finding.mend("install it, put its folder into PATH, or mend the key"));
-        }
-    }
-}
-
-/// The program of a command line, which may stand in quotes.
-fn first_word(command: &CommandLine) -> String {
-    match command {
-        CommandLine::Words(words) => words.first().cloned().unwrap_or_default(),
-        CommandLine::Line(line) => {
-            let line = line.trim_start();
-            let quoted = line.chars().next().filter(|sign| matches!(sign, '"' | '\''));
-            let word = match quoted {
-                Some(quote) => line.split(quote).nth(1),
-                None => line.split_whitespace().next(),
-            };
-            word.unwrap_or_default().to_owned()
         }
     }
 }
@@ -85,25 +73,6 @@ fn look_for_ralph(report: &mut Report) {
         Program::NotFound => {
             let finding = Finding::warning("there is no `ralph` on PATH, so hooks and git do not find it");
             report.add(finding.mend("add this program's folder to PATH"));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_program_of_a_line_is_its_first_word() {
-        for (line, program) in [
-            ("claude --print", "claude"),
-            ("  ./run.sh", "./run.sh"),
-            ("'/opt/my agent/run' -x", "/opt/my agent/run"),
-            ("\"a b\"", "a b"),
-            ("\"", ""),
-            ("", ""),
-        ] {
-            assert_eq!(first_word(&CommandLine::Line(line.to_owned())), program, "{line}");
         }
     }
 }

@@ -1,0 +1,143 @@
+//! Any program as an agent: it gets the prompt on its standard input or as a file, and what it prints is its answer.
+
+use ralph_model::Usage;
+use ralph_model::config::CommandLine;
+use ralph_process::Ended;
+
+use crate::launch::{Listener, end_of_process, launch};
+use crate::{Agent, DriverError, EndOfTurn, RunningTurn, StartError, Turn, TurnEvent, TurnSink};
+
+/// What stands in a word for the path of a file with the prompt.
+const PROMPT_FILE: &str = "{prompt_file}";
+/// What stands in a word for the model.
+const MODEL: &str = "{model}";
+
+/// Any program, started with the words of a command line.
+///
+/// `{prompt_file}` in a word becomes the path of a file with the prompt; without it the prompt is on standard input.
+/// `{model}` becomes the model. When none is asked for, the words that speak of it are left out: `--model={model}`, and
+/// `{model}` with the option before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandAgent {
+    name: String,
+    words: Vec<String>,
+}
+
+impl CommandAgent {
+    /// The agent that a command line starts.
+    ///
+    /// # Errors
+    /// When the line names no program.
+    pub fn new(command: &CommandLine) -> Result<Self, DriverError> {
+        let words = command.words().ok_or(DriverError::NoProgram)?;
+        let name = crate::find::file_name(&words).to_owned();
+        Ok(Self { name, words })
+    }
+
+    fn words_for(&self, turn: &Turn<'_>) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        for word in &self.words {
+            let word = match turn.model {
+                Some(model) => word.replace(MODEL, model),
+                None if word == MODEL => {
+                    if words.len() > 1 {
+                        words.pop_if(|option| option.starts_with('-'));
+                    }
+                    continue;
+                }
+                None if word.contains(MODEL) => continue,
+                None => word.clone(),
+            };
+            words.push(word.replace(PROMPT_FILE, &turn.prompt_file.to_string_lossy()));
+        }
+        words
+    }
+}
+
+impl Agent for CommandAgent {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {
+        let takes_a_file = self.words.iter().any(|word| word.contains(PROMPT_FILE));
+        let input = if takes_a_file { "" } else { turn.prompt };
+        let listener = PlainText {
+            text: String::new(),
+            model: turn.model.map(str::to_owned),
+        };
+        launch(self.words_for(turn), input.as_bytes().to_vec(), turn, listener, sink)
+    }
+}
+
+/// Takes every line for the agent's own text.
+struct PlainText {
+    text: String,
+    model: Option<String>,
+}
+
+impl Listener for PlainText {
+    fn hear(&mut self, line: &str) -> Vec<TurnEvent> {
+        self.text.push_str(line);
+        self.text.push('\n');
+        vec![TurnEvent::Text(format!("{line}\n"))]
+    }
+
+    fn conclude(&mut self, ended: Ended) -> EndOfTurn {
+        let text = std::mem::take(&mut self.text);
+        EndOfTurn {
+            end: end_of_process(&ended),
+            final_text: text.clone(),
+            text,
+            denials: Vec::new(),
+            usage: Usage::default(),
+            session: None,
+            model: self.model.take(),
+            writes: Vec::new(),
+            stderr_tail: ended.stderr_tail,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_model::config::Permissions;
+    use std::path::Path;
+
+    fn check(command: &str, model: Option<&str>, expected: &[&str]) {
+        let agent = CommandAgent::new(&CommandLine::Line(command.to_owned())).unwrap();
+        let turn = Turn {
+            prompt: "",
+            prompt_file: Path::new("/run/my prompt.md"),
+            model,
+            folder: Path::new("/"),
+            environment: &[],
+            permissions: Permissions::Edit,
+            marker: "",
+            output_limit: None,
+        };
+        assert_eq!(agent.words_for(&turn), expected, "{command}");
+    }
+
+    #[test]
+    fn the_prompt_file_stands_anywhere_and_stays_one_word() {
+        check(
+            "a {prompt_file} -f={prompt_file}",
+            None,
+            &["a", "/run/my prompt.md", "-f=/run/my prompt.md"],
+        );
+    }
+
+    #[test]
+    fn a_model_is_named_or_left_out_with_its_option() {
+        let command = "a --model {model} -m={model} x {model} -- y";
+        check(
+            command,
+            Some("big"),
+            &["a", "--model", "big", "-m=big", "x", "big", "--", "y"],
+        );
+        check(command, None, &["a", "x", "--", "y"]);
+        check("-a {model}", None, &["-a"]);
+    }
+}

@@ -1,0 +1,269 @@
+//! The environment of an agent: the user's, without what belongs to somebody else's session.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use ralph_model::RunId;
+use ralph_model::config::Environment;
+use ralph_process::MARKER_VARIABLE;
+
+/// What marks a session of another agent. One that finds the marks of a session that it is not in takes itself for a
+/// child of it, refuses to start, or writes into the other's records. A star stands for any rest.
+const SESSION_MARKS: &[&str] = &[
+    "CLAUDECODE",
+    "CLAUDE_CODE_CHILD_SESSION",
+    "CLAUDE_CODE_ENTRYPOINT",
+    "CLAUDE_CODE_EXECPATH",
+    "CLAUDE_CODE_PARENT_SESSION_ID",
+    "CLAUDE_CODE_SESSION_ID",
+    "CLAUDE_CODE_SSE_PORT",
+    "CLAUDE_ENV_FILE",
+    "CLAUDE_PLUGIN_ROOT",
+    "CLAUDE_PROJECT_DIR",
+    "CODEX_CI",
+    "CODEX_INTERNAL_*",
+    "CODEX_SANDBOX",
+    "CODEX_SANDBOX_*",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "GEMINI_CLI_IDE_*",
+    "QWEN_CODE",
+    "QWEN_CODE_IDE_*",
+    "OPENCODE",
+    "OPENCODE_PID",
+    "OPENCODE_RUN_ID",
+    "CURSOR_AGENT",
+    "CURSOR_CLI",
+    "CURSOR_TRACE_ID",
+    "COPILOT_AGENT_*",
+    "CLINE_ACTIVE",
+    "GOOSE_TERMINAL",
+    "AMP_CURRENT_THREAD_ID",
+    "AI_AGENT",
+    "AGENT",
+];
+
+/// What is ours: settings of the ralph that starts the agent. Were they inherited, a `ralph` that the agent calls would
+/// take them over. The clock and the seed of tests are such settings too, but hold for all that a test starts.
+const OURS: &str = "RALPH_*";
+const FOR_ALL: &[&str] = &["RALPH_NOW", "RALPH_SEED"];
+
+/// What an agent needs, for a clean environment.
+const ALLOWED: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "TERM",
+    "COLORTERM",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "XDG_*",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "CURL_CA_BUNDLE",
+    "REQUESTS_CA_BUNDLE",
+    "NODE_EXTRA_CA_CERTS",
+    "ANTHROPIC_*",
+    "CLAUDE_*",
+    "OPENAI_*",
+    "CODEX_*",
+    "AZURE_OPENAI_*",
+    "GEMINI_*",
+    "GOOGLE_API_KEY",
+    "GOOGLE_GEMINI_*",
+    "OPENROUTER_API_KEY",
+    "QWEN_*",
+    "OPENCODE_*",
+    "COPILOT_*",
+    "CURSOR_API_KEY",
+    "IS_SANDBOX",
+];
+
+/// What an iteration tells its agent.
+#[derive(Debug, Clone, Copy)]
+pub struct Told<'a> {
+    /// The run.
+    pub run: &'a RunId,
+    /// Which iteration of it, from 1.
+    pub iteration: u32,
+    /// How many there may be; none when there is no limit.
+    pub total: Option<u32>,
+    /// The model that is asked for.
+    pub model: Option<&'a str>,
+    /// The random word by which the agent's descendants are found.
+    pub marker: &'a str,
+    /// The folder that holds nothing but `ralph`; PATH begins with it.
+    pub programs: &'a Path,
+}
+
+/// The whole environment of an agent, made from the user's.
+#[must_use]
+pub fn environment_for(
+    users: Vec<(OsString, OsString)>,
+    which: Environment,
+    told: &Told<'_>,
+) -> Vec<(OsString, OsString)> {
+    let mut environment = users;
+    environment.retain(|(name, _)| is_inherited(name, which));
+    let path = take(&mut environment, "PATH");
+    put(&mut environment, "PATH", path_with(told.programs, path));
+    put(&mut environment, "RALPH_RUN_ID", told.run.as_str());
+    put(&mut environment, "RALPH_ITERATION", told.iteration.to_string());
+    if let Some(total) = told.total {
+        put(&mut environment, "RALPH_TOTAL", total.to_string());
+    }
+    if let Some(model) = told.model {
+        put(&mut environment, "RALPH_MODEL", model);
+    }
+    put(&mut environment, MARKER_VARIABLE, told.marker);
+    environment
+}
+
+fn is_inherited(name: &OsStr, which: Environment) -> bool {
+    let is_one_of = |patterns: &[&str]| patterns.iter().any(|pattern| fits(pattern, name.as_bytes()));
+    if is_one_of(FOR_ALL) {
+        return true;
+    }
+    if is_one_of(SESSION_MARKS) || fits(OURS, name.as_bytes()) {
+        return false;
+    }
+    match which {
+        Environment::Inherit => true,
+        Environment::Clean => is_one_of(ALLOWED),
+    }
+}
+
+fn fits(pattern: &str, name: &[u8]) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => name.starts_with(beginning.as_bytes()),
+        None => name == pattern.as_bytes(),
+    }
+}
+
+fn take(environment: &mut Vec<(OsString, OsString)>, name: &str) -> Option<OsString> {
+    let place = environment.iter().position(|(other, _)| other == name)?;
+    Some(environment.remove(place).1)
+}
+
+fn put(environment: &mut Vec<(OsString, OsString)>, name: &str, value: impl Into<OsString>) {
+    environment.push((name.into(), value.into()));
+}
+
+/// A PATH that begins with a folder. Without a PATH, the system's own folders follow.
+fn path_with(folder: &Path, path: Option<OsString>) -> OsString {
+    let mut whole = folder.as_os_str().to_owned();
+    whole.push(":");
+    whole.push(
+        path.filter(|path| !path.is_empty())
+            .unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into()),
+    );
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(which: Environment, users: &[(&str, &str)], expected: &[&str]) {
+        let run = RunId::new(7);
+        let told = Told {
+            run: &run,
+            iteration: 2,
+            total: Some(9),
+            model: Some("big"),
+            marker: "mark",
+            programs: Path::new("/run/bin"),
+        };
+        let users = users.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let mut found: Vec<String> = environment_for(users.collect(), which, &told)
+            .into_iter()
+            .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+            .collect();
+        found.sort();
+        assert_eq!(found, expected);
+    }
+
+    const USERS: &[(&str, &str)] = &[
+        ("PATH", "/bin"),
+        ("HOME", "/home/u"),
+        ("LC_ALL", "C"),
+        ("https_proxy", "http://p"),
+        ("ANTHROPIC_API_KEY", "k"),
+        ("AWS_SECRET", "s"),
+        ("CLAUDECODE", "1"),
+        ("CLAUDE_CODE_ENTRYPOINT", "cli"),
+        ("CLAUDE_CODE_MAX_RETRIES", "2"),
+        ("CODEX_SANDBOX_NETWORK_DISABLED", "1"),
+        ("GEMINI_CLI", "1"),
+        ("RALPH_AGENT_COMMAND", "x"),
+        ("RALPH_MODEL", "small"),
+        ("RALPH_NOW", "2025-01-20T11:20:00Z"),
+    ];
+
+    #[test]
+    fn an_agent_gets_the_users_environment_without_other_sessions() {
+        check(
+            Environment::Inherit,
+            USERS,
+            &[
+                "ANTHROPIC_API_KEY=k",
+                "AWS_SECRET=s",
+                "CLAUDE_CODE_MAX_RETRIES=2",
+                "HOME=/home/u",
+                "LC_ALL=C",
+                "PATH=/run/bin:/bin",
+                "RALPH_ITERATION=2",
+                "RALPH_MARKER=mark",
+                "RALPH_MODEL=big",
+                "RALPH_NOW=2025-01-20T11:20:00Z",
+                "RALPH_RUN_ID=run-00000007",
+                "RALPH_TOTAL=9",
+                "https_proxy=http://p",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_clean_environment_holds_what_an_agent_needs() {
+        check(
+            Environment::Clean,
+            &[USERS, &[("TERM", "dumb"), ("EDITOR", "vi")]].concat(),
+            &[
+                "ANTHROPIC_API_KEY=k",
+                "CLAUDE_CODE_MAX_RETRIES=2",
+                "HOME=/home/u",
+                "LC_ALL=C",
+                "PATH=/run/bin:/bin",
+                "RALPH_ITERATION=2",
+                "RALPH_MARKER=mark",
+                "RALPH_MODEL=big",
+                "RALPH_NOW=2025-01-20T11:20:00Z",
+                "RALPH_RUN_ID=run-00000007",
+                "RALPH_TOTAL=9",
+                "TERM=dumb",
+                "https_proxy=http://p",
+            ],
+        );
+    }
+
+    #[test]
+    fn without_a_path_the_systems_folders_are_there() {
+        let path = path_with(Path::new("/run/bin"), None);
+        assert_eq!(path, "/run/bin:/usr/local/bin:/usr/bin:/bin");
+        assert_eq!(path_with(Path::new("/run/bin"), Some(OsString::new())), path);
+    }
+}

@@ -1,0 +1,83 @@
+//! Starting an agent that speaks in lines, which every driver here does: each brings its words and a listener.
+
+use std::io;
+
+use ralph_process::{Ended, HowEnded, ProcessEvent, Spec, Supervised};
+
+use crate::{EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
+
+/// Who understands what an agent prints.
+pub(crate) trait Listener: Send + 'static {
+    /// Hears a line, and says what it means.
+    fn hear(&mut self, line: &str) -> Vec<TurnEvent>;
+
+    /// Says how the turn ended, when the process has.
+    fn conclude(&mut self, ended: Ended) -> EndOfTurn;
+}
+
+/// Starts a program with these words and this input.
+pub(crate) fn launch(
+    words: Vec<String>,
+    input: Vec<u8>,
+    turn: &Turn<'_>,
+    mut listener: impl Listener,
+    sink: TurnSink,
+) -> Result<Box<dyn RunningTurn>, StartError> {
+    let mut words = words.into_iter();
+    let program = words.next().unwrap_or_default();
+    let spec = Spec {
+        program: program.clone().into(),
+        arguments: words.map(Into::into).collect(),
+        folder: turn.folder.to_owned(),
+        environment: turn.environment.to_vec(),
+        stdin: input,
+        marker: turn.marker.to_owned(),
+        output_limit: turn.output_limit,
+    };
+    let tell = move |event: ProcessEvent| match event {
+        ProcessEvent::Line(line) => {
+            let meaning = listener.hear(&line);
+            sink(TurnEvent::Line(line));
+            meaning.into_iter().for_each(&sink);
+        }
+        ProcessEvent::Alive => sink(TurnEvent::Alive),
+        ProcessEvent::Ended(ended) => sink(TurnEvent::Ended(Box::new(listener.conclude(ended)))),
+    };
+    match ralph_process::start(spec, Box::new(tell)) {
+        Ok(child) => Ok(Box::new(Running(child))),
+        // The system says the same of a folder that is not there.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && turn.folder.is_dir() => {
+            Err(StartError::NotFound { program })
+        }
+        Err(error) => Err(StartError::NotStarted { program, error }),
+    }
+}
+
+struct Running(Supervised);
+
+impl RunningTurn for Running {
+    fn process(&self) -> (u32, u64) {
+        self.0.process()
+    }
+
+    fn stop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// How a turn ended that only its process tells of.
+pub(crate) fn end_of_process(ended: &Ended) -> TurnEnd {
+    match ended.how {
+        HowEnded::Exited(0) => TurnEnd::Finished,
+        HowEnded::Exited(code) => TurnEnd::Crash(format!("exit code {code}{}", last_error(ended))),
+        HowEnded::Signalled(signal) => TurnEnd::Crash(format!("killed by signal {signal}{}", last_error(ended))),
+        HowEnded::Stopped | HowEnded::TimedOut => TurnEnd::Stopped,
+        HowEnded::OutputLimit => TurnEnd::OutputLimit,
+    }
+}
+
+/// The last line of the errors that says something, ready to follow what happened.
+fn last_error(ended: &Ended) -> String {
+    let line = ended.stderr_tail.lines().map(str::trim).rfind(|line| !line.is_empty());
+    line.map_or_else(String::new, |line| format!(": {line}"))
+}
