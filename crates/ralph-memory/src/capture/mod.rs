@@ -2,10 +2,12 @@
 //!
 //! What a person or an agent hands in on purpose is accepted or refused, never changed, but for its line breaks.
 
+pub mod clean;
 mod guess;
 mod notebook;
 mod scratchpad;
 pub mod secrets;
+mod sigils;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -18,6 +20,7 @@ pub use notebook::{
     Vanished,
 };
 pub use scratchpad::Scratchpad;
+pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control};
 
 /// The largest text that one note may hold.
 pub const MAX_NOTE_BYTES: usize = 4 << 20;

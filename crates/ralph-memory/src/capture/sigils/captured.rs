@@ -1,0 +1,221 @@
+//! The sigils that are kept, from all of an agent's text in a turn.
+
+use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, ErrorCategory, FailureReport};
+
+use super::tags::Sigil;
+use super::{Name, sigils};
+use crate::capture::clean::{MOST_REASON, clean, clean_last_lines, clean_line_of};
+
+/// The longest notes of a journal row, in characters.
+const MOST_JOURNAL: usize = 4000;
+
+/// The longest body of a long note, in characters. How many words of it are kept is decided where it is written.
+const MOST_KNOWLEDGE: usize = 64 << 10;
+
+/// The longest lesson, in characters.
+const MOST_LEARNING: usize = 2000;
+
+/// The longest output of a failing program, in characters of whole lines.
+const MOST_ERROR_OUTPUT: usize = 500;
+
+/// The longest title, in characters.
+const MOST_TITLE: usize = 200;
+
+/// The most tags, and the longest one or the longest category, in characters.
+const MOST_TAGS: usize = 20;
+const MOST_TAG: usize = 50;
+
+/// The most files of a report, and the longest name of one, in characters.
+const MOST_FILES: usize = 50;
+const MOST_FILE_NAME: usize = 400;
+
+/// The most ids of notes, and the longest one, in characters.
+const MOST_IDS: usize = 200;
+const MOST_ID: usize = 100;
+
+/// The most long notes, and the most lessons, of one turn. More is noise.
+const MOST_ENTRIES: usize = 100;
+
+/// Reads the sigils that are kept from all that an agent said in a turn, cleaned, capped and without secrets. The prompt
+/// is what it was asked, so that a repeat of it is not taken for an answer.
+#[must_use]
+pub fn read_captured(text: &str, prompt: &str) -> Captured {
+    let found = sigils(text, prompt);
+    let mut captured = Captured::default();
+    let mut malformed = found.malformed.iter().filter(|name| !name.is_control()).count();
+    for sigil in found.sigils.iter().filter(|sigil| !sigil.name.is_control()) {
+        if take(sigil, &mut captured).is_none() {
+            malformed += 1;
+        }
+    }
+    captured.malformed = u32::try_from(malformed).unwrap_or(u32::MAX);
+    captured
+}
+
+/// Takes what a sigil says; none when it says nothing that can be understood.
+fn take(sigil: &Sigil<'_>, captured: &mut Captured) -> Option<()> {
+    match sigil.name {
+        Name::Journal => first(&mut captured.journal, || clean(&sigil.body(), MOST_JOURNAL)),
+        Name::RetrySuggestion => first(&mut captured.retry_suggestion, || clean(&sigil.body(), MOST_REASON)),
+        Name::Knowledge => {
+            let knowledge = knowledge(sigil)?;
+            (captured.knowledge.len() < MOST_ENTRIES).then(|| captured.knowledge.push(knowledge))?;
+        }
+        Name::Learning => {
+            let learning = learning(sigil)?;
+            (captured.learnings.len() < MOST_ENTRIES).then(|| captured.learnings.push(learning))?;
+        }
+        Name::FailureReport => {
+            let report = failure_report(&sigil.body())?;
+            captured.failure.get_or_insert(report);
+        }
+        Name::DifficultyEstimate => {
+            captured.difficulty = Some(Difficulty::parse(&sigil.body().to_ascii_lowercase())?);
+        }
+        Name::MemoryUsed => {
+            let body = sigil.body();
+            let ids = body.split(|c: char| c == ',' || c == ';' || c.is_whitespace());
+            add_distinct(&mut captured.memory_used, ids, MOST_IDS, MOST_ID);
+        }
+        _ => {}
+    }
+    Some(())
+}
+
+/// Keeps a text unless there is one already, or it is empty.
+fn first(place: &mut Option<String>, text: impl FnOnce() -> String) {
+    if place.is_none() {
+        *place = Some(text()).filter(|text| !text.is_empty());
+    }
+}
+
+fn knowledge(sigil: &Sigil<'_>) -> Option<CapturedKnowledge> {
+    let knowledge = CapturedKnowledge {
+        title: clean_line_of(&sigil.attribute("title")?, MOST_TITLE),
+        tags: tags(sigil),
+        body: clean(&sigil.body(), MOST_KNOWLEDGE),
+    };
+    let whole = !knowledge.title.is_empty() && !knowledge.tags.is_empty() && !knowledge.body.is_empty();
+    whole.then_some(knowledge)
+}
+
+fn learning(sigil: &Sigil<'_>) -> Option<CapturedLearning> {
+    let learning = CapturedLearning {
+        category: clean_line_of(&sigil.attribute("category")?, MOST_TAG).to_lowercase(),
+        tags: tags(sigil),
+        content: clean(&sigil.body(), MOST_LEARNING),
+    };
+    (!learning.category.is_empty() && !learning.content.is_empty()).then_some(learning)
+}
+
+/// The tags of a sigil, in lower case.
+fn tags(sigil: &Sigil<'_>) -> Vec<String> {
+    let written = sigil.attribute("tags").unwrap_or_default().to_lowercase();
+    let mut tags = Vec::new();
+    // No tag holds what would end the line of tags in a file of notes.
+    add_distinct(
+        &mut tags,
+        written.split([',', '|', '\n', '<', '>']),
+        MOST_TAGS,
+        MOST_TAG,
+    );
+    tags
+}
+
+/// Adds what is not blank and not there yet, up to a number and a length.
+fn add_distinct<'a>(all: &mut Vec<String>, more: impl Iterator<Item = &'a str>, most: usize, longest: usize) {
+    for item in more {
+        if all.len() >= most {
+            return;
+        }
+        let item = clean_line_of(item, longest);
+        if !item.is_empty() && !all.contains(&item) {
+            all.push(item);
+        }
+    }
+}
+
+/// The lines of a report that begin a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Key {
+    WhatTried,
+    WhyFailed,
+    ErrorCategory,
+    RelevantFiles,
+    StackTrace,
+}
+
+const KEYS: [(Key, &str); 5] = [
+    (Key::WhatTried, "what_tried"),
+    (Key::WhyFailed, "why_failed"),
+    (Key::ErrorCategory, "error_category"),
+    (Key::RelevantFiles, "relevant_files"),
+    (Key::StackTrace, "stack_trace"),
+];
+
+/// A report; none when it does not say what was tried or why that failed.
+fn failure_report(body: &str) -> Option<FailureReport> {
+    let values = report_values(body);
+    let value = |wanted: Key| {
+        values
+            .iter()
+            .find(|(key, _)| *key == wanted)
+            .map(|(_, value)| value.trim())
+    };
+    let required = |key: Key| {
+        value(key)
+            .map(|text| clean(text, MOST_REASON))
+            .filter(|text| !text.is_empty())
+    };
+    let mut relevant_files = Vec::new();
+    let marks = |c: char| c.is_whitespace() || matches!(c, '`' | '"' | '\'' | '-' | '*' | '[' | ']');
+    let files = value(Key::RelevantFiles).unwrap_or_default().split([',', '\n']);
+    add_distinct(
+        &mut relevant_files,
+        files.map(|file| file.trim_start_matches(marks).trim_end_matches(marks)),
+        MOST_FILES,
+        MOST_FILE_NAME,
+    );
+    let category = value(Key::ErrorCategory).unwrap_or_default().to_ascii_lowercase();
+    Some(FailureReport {
+        what_tried: required(Key::WhatTried)?,
+        why_failed: required(Key::WhyFailed)?,
+        category: ErrorCategory::parse(&category.replace(['-', ' '], "_")).unwrap_or(ErrorCategory::Unknown),
+        relevant_files,
+        error_output: value(Key::StackTrace)
+            .map(|text| clean_last_lines(text, MOST_ERROR_OUTPUT))
+            .filter(|text| !text.is_empty()),
+    })
+}
+
+/// The values of a report, each with the lines that continue it.
+fn report_values(body: &str) -> Vec<(Key, String)> {
+    let mut values: Vec<(Key, String)> = Vec::new();
+    let mut current = None;
+    for line in body.lines() {
+        let (key, text) = match key_of(line) {
+            Some((key, text)) => (Some(key), text),
+            None => (current, line),
+        };
+        current = key;
+        let Some(key) = key else { continue };
+        match values.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, value)) => {
+                value.push('\n');
+                value.push_str(text);
+            }
+            None => values.push((key, text.to_owned())),
+        }
+    }
+    values
+}
+
+/// The key with which a line begins, and what follows it. An agent that writes a list, or sets the keys in bold, means the
+/// same.
+fn key_of(line: &str) -> Option<(Key, &str)> {
+    let (word, text) = line.split_once(':')?;
+    let marks = |c: char| c.is_whitespace() || matches!(c, '-' | '*' | '`' | '#');
+    let word = word.trim_matches(marks);
+    let (key, _) = KEYS.iter().find(|(_, name)| name.eq_ignore_ascii_case(word))?;
+    Some((*key, text.trim_start_matches(['*', '`']).trim_start()))
+}

@@ -1,0 +1,102 @@
+//! The sigils that steer the loop, from an agent's final text.
+
+use ralph_model::{Control, Promise, Verdict};
+
+use super::tags::Sigil;
+use super::{EXAMPLE_TASK_ID, Name, sigils};
+use crate::capture::clean::{MOST_REASON, clean, clean_line_of};
+
+/// The longest id or name that is taken, in characters.
+const MOST_NAME: usize = 100;
+
+/// The most ids that one answer may name.
+const MOST_IDS: usize = 200;
+
+/// Reads the sigils that steer the loop from what an agent said after its last tool call, and counts those that cannot be
+/// read. The prompt is what it was asked, so that a repeat of it is not taken for an answer.
+#[must_use]
+pub fn read_control(final_text: &str, prompt: &str) -> (Control, u32) {
+    let found = sigils(final_text, prompt);
+    let mut control = Control::default();
+    let mut malformed = found.malformed.iter().filter(|name| name.is_control()).count();
+    for sigil in found.sigils.iter().filter(|sigil| sigil.name.is_control()) {
+        if take(sigil, &mut control).is_none() {
+            malformed += 1;
+        }
+    }
+    (control, u32::try_from(malformed).unwrap_or(u32::MAX))
+}
+
+/// Takes what a sigil says; none when it says nothing that can be understood.
+fn take(sigil: &Sigil<'_>, control: &mut Control) -> Option<()> {
+    let body = sigil.body();
+    match sigil.name {
+        Name::TaskDone => {
+            for id in ids(&body)?.into_iter().filter(|id| !is_example(id)) {
+                if control.done.len() < MOST_IDS && !control.done.contains(&id) {
+                    control.done.push(id);
+                }
+            }
+        }
+        Name::TaskFailed => {
+            let (id, reason) = body.split_once(char::is_whitespace).unwrap_or((&body, ""));
+            let id = id_of(id)?;
+            if !is_example(&id) && control.failed.len() < MOST_IDS {
+                let reason =
+                    reason.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, ':' | '-' | '–' | '—'));
+                control.failed.push((id, clean(reason, MOST_REASON)));
+            }
+        }
+        Name::Promise => {
+            let promise = if body.eq_ignore_ascii_case("COMPLETE") {
+                Promise::Complete
+            } else if body.eq_ignore_ascii_case("FAILURE") {
+                Promise::Failure
+            } else {
+                return None;
+            };
+            // Whoever has to stop is not complete, in whatever order both were said.
+            if control.promise != Some(Promise::Failure) {
+                control.promise = Some(promise);
+            }
+        }
+        Name::NextModel => control.next_model = Some(name_of(&body)?),
+        Name::VerifyPass => {
+            control.verdict.get_or_insert(Verdict::Pass);
+        }
+        Name::VerifyFail if !matches!(control.verdict, Some(Verdict::Fail(_))) => {
+            control.verdict = Some(Verdict::Fail(clean(&body, MOST_REASON)));
+        }
+        _ => {}
+    }
+    Some(())
+}
+
+/// The ids in the text of a sigil: the words that look like one, or the only word; none when there is nothing of the kind.
+fn ids(body: &str) -> Option<Vec<String>> {
+    let words: Vec<String> = body
+        .split(|c: char| c == ',' || c == ';' || c.is_whitespace())
+        .filter_map(id_of)
+        .collect();
+    if words.len() <= 1 {
+        return words.first().map(|word| vec![word.clone()]);
+    }
+    let ids: Vec<String> = words.into_iter().filter(|word| word.starts_with("t-")).collect();
+    (!ids.is_empty()).then_some(ids)
+}
+
+/// A word without the marks that people put around an id.
+fn id_of(word: &str) -> Option<String> {
+    name_of(word.trim_matches(|c: char| !c.is_alphanumeric()))
+}
+
+/// A short name on one line.
+fn name_of(text: &str) -> Option<String> {
+    let name = clean_line_of(text, MOST_NAME + 1);
+    (!name.is_empty() && name.chars().count() <= MOST_NAME).then_some(name)
+}
+
+fn is_example(id: &str) -> bool {
+    id.get(..EXAMPLE_TASK_ID.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(EXAMPLE_TASK_ID))
+}

@@ -1,0 +1,87 @@
+//! Sigils: what an agent says to ralph in its own text, as `<task-done>…</task-done>` and the like.
+//!
+//! Read is only what the agent says itself: not what it shows as code, quotes, or repeats of its prompt. A sigil that
+//! cannot be read is counted and passed over; it takes nothing of the text around it along. The work grows with the length
+//! of the text and no faster.
+
+mod captured;
+mod control;
+mod plain_text;
+mod tags;
+
+#[cfg(test)]
+mod tests;
+
+pub use captured::read_captured;
+pub use control::read_control;
+
+use plain_text::{echo_end, own_blocks};
+use tags::{Found, find};
+
+/// The id in the examples of a prompt. No task ever has it, so that an example which is taken for an order does nothing.
+pub const EXAMPLE_TASK_ID: &str = "t-EXAMPLE";
+
+/// The sigils that ralph knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Name {
+    TaskDone,
+    TaskFailed,
+    Promise,
+    NextModel,
+    VerifyPass,
+    VerifyFail,
+    Journal,
+    Knowledge,
+    Learning,
+    FailureReport,
+    RetrySuggestion,
+    DifficultyEstimate,
+    MemoryUsed,
+}
+
+/// Every name with its word.
+const NAMES: [(Name, &str); 13] = [
+    (Name::TaskDone, "task-done"),
+    (Name::TaskFailed, "task-failed"),
+    (Name::Promise, "promise"),
+    (Name::NextModel, "next-model"),
+    (Name::VerifyPass, "verify-pass"),
+    (Name::VerifyFail, "verify-fail"),
+    (Name::Journal, "journal"),
+    (Name::Knowledge, "knowledge"),
+    (Name::Learning, "learning"),
+    (Name::FailureReport, "failure-report"),
+    (Name::RetrySuggestion, "retry-suggestion"),
+    (Name::DifficultyEstimate, "difficulty-estimate"),
+    (Name::MemoryUsed, "memory-used"),
+];
+
+impl Name {
+    fn parse(word: &[u8]) -> Option<Self> {
+        let (name, _) = NAMES
+            .iter()
+            .find(|(_, name)| name.as_bytes().eq_ignore_ascii_case(word))?;
+        Some(*name)
+    }
+
+    /// Whether it steers the loop; all others are kept.
+    fn is_control(self) -> bool {
+        matches!(
+            self,
+            Self::TaskDone | Self::TaskFailed | Self::Promise | Self::NextModel | Self::VerifyPass | Self::VerifyFail
+        )
+    }
+
+    /// Whether everybody who says it says it in the same few words, so that the same line in the prompt proves nothing.
+    fn has_fixed_words(self) -> bool {
+        matches!(
+            self,
+            Self::Promise | Self::NextModel | Self::VerifyPass | Self::DifficultyEstimate
+        )
+    }
+}
+
+/// The sigils of a text that is an answer to this prompt.
+fn sigils<'a>(text: &'a str, prompt: &str) -> Found<'a> {
+    find(text, &own_blocks(text, echo_end(text, prompt)))
+}

@@ -1,0 +1,538 @@
+//! Sigils as agents write them, and as they do not mean them.
+
+use super::*;
+use proptest::prelude::*;
+use ralph_model::{
+    Captured, CapturedKnowledge, CapturedLearning, Control, Difficulty, ErrorCategory, FailureReport, Promise, Verdict,
+};
+
+const DONE: &str = "<task-done>t-1a2b3c</task-done>";
+
+#[track_caller]
+fn check_control(text: &str, expected: Control, malformed: u32) {
+    assert_eq!(read_control(text, ""), (expected, malformed), "in {text:?}");
+}
+
+#[track_caller]
+fn check_captured(text: &str, expected: &Captured) {
+    assert_eq!(&read_captured(text, ""), expected, "in {text:?}");
+}
+
+fn done(ids: &[&str]) -> Control {
+    Control {
+        done: ids.iter().map(|id| (*id).to_owned()).collect(),
+        ..Control::default()
+    }
+}
+
+fn promise(promise: Promise) -> Control {
+    Control {
+        promise: Some(promise),
+        ..Control::default()
+    }
+}
+
+fn journal(notes: &str) -> Captured {
+    Captured {
+        journal: Some(notes.to_owned()),
+        ..Captured::default()
+    }
+}
+
+fn malformed(malformed: u32) -> Captured {
+    Captured {
+        malformed,
+        ..Captured::default()
+    }
+}
+
+#[test]
+fn what_steers_the_loop_is_read() {
+    check_control("", Control::default(), 0);
+    check_control("I did it.\n<task-done>t-1a2b3c</task-done>\n", done(&["t-1a2b3c"]), 0);
+    check_control("< Task-Done >\n  t-1a2b3c \n</TASK-DONE  >", done(&["t-1a2b3c"]), 0);
+    check_control(
+        "<task-done>t-1, t-2 and `t-3`.</task-done><task-done>t-1</task-done>",
+        done(&["t-1", "t-2", "t-3"]),
+        0,
+    );
+    check_control("<task-done>17</task-done>", done(&["17"]), 0);
+    let failed = |reason: &str| Control {
+        failed: vec![("t-1a2b3c".to_owned(), reason.to_owned())],
+        ..Control::default()
+    };
+    check_control("<task-failed>t-1a2b3c</task-failed>", failed(""), 0);
+    check_control(
+        "<task-failed>t-1a2b3c: no network\nhere</task-failed>",
+        failed("no network\nhere"),
+        0,
+    );
+    check_control("<task-failed>\n`t-1a2b3c` — it is\n</task-failed>", failed("it is"), 0);
+    check_control(
+        "<next-model>haiku</next-model><next-model>opus</next-model>",
+        Control {
+            next_model: Some("opus".to_owned()),
+            ..Control::default()
+        },
+        0,
+    );
+}
+
+#[test]
+fn promises_and_verdicts_are_read_and_the_worse_one_wins() {
+    check_control("<promise>COMPLETE</promise>", promise(Promise::Complete), 0);
+    check_control(
+        "<promise>FAILURE</promise><promise> complete </promise>",
+        promise(Promise::Failure),
+        0,
+    );
+    check_control(
+        "<promise>COMPLETE</promise>\n<promise>FAILURE</promise>",
+        promise(Promise::Failure),
+        0,
+    );
+    check_control("<promise>SOON</promise>", Control::default(), 1);
+    let verdict = |verdict: Verdict| Control {
+        verdict: Some(verdict),
+        ..Control::default()
+    };
+    check_control("<verify-pass/>", verdict(Verdict::Pass), 0);
+    check_control("<verify-pass></verify-pass>", verdict(Verdict::Pass), 0);
+    let fail = || verdict(Verdict::Fail("tests are missing".to_owned()));
+    check_control("<verify-fail>tests are missing</verify-fail>", fail(), 0);
+    check_control(
+        "<verify-pass /> <verify-fail>tests are missing</verify-fail><verify-pass/>",
+        fail(),
+        0,
+    );
+    check_control("<verify-fail/>", verdict(Verdict::Fail(String::new())), 0);
+}
+
+#[test]
+fn everything_that_is_kept_is_read() {
+    let text = r#"
+Some words.
+<journal> </journal>
+<journal>
+Renamed the parser.
+</journal>
+<journal>A second one.</journal>
+<knowledge title='The "cache" of Vec<T>' tags=" Cache , tokens,cache ">
+It lives in `src/cache.rs`:
+
+```rust
+let a = b && c; // </knowledge> and <journal>fenced</journal> belong to the code
+```
+</knowledge>
+<KNOWLEDGE
+   tags = "a"
+   title = "R&amp;D &#39;x&#x27; &quot;y&quot; &unknown; & z">1 &lt; 2 &gt; 0</KNOWLEDGE>
+<learning tags="ci" category="pitfall">Never  run two at once.</learning>
+<learning category="Naming">Plain names.</learning>
+<retry-suggestion>Begin with the lexer.</retry-suggestion><retry-suggestion>Or not.</retry-suggestion>
+<difficulty-estimate>easy</difficulty-estimate><difficulty-estimate>Hard</difficulty-estimate>
+<memory-used>mem-1-aaaa, fix-2-bbbb
+mem-1-aaaa</memory-used>
+"#;
+    let strings = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<Vec<String>>();
+    check_captured(
+        text,
+        &Captured {
+            journal: Some("Renamed the parser.".to_owned()),
+            knowledge: vec![
+                CapturedKnowledge {
+                    title: "The \"cache\" of Vec<T>".to_owned(),
+                    tags: strings(&["cache", "tokens"]),
+                    body: "It lives in `src/cache.rs`:\n\n```rust\nlet a = b && c; \
+                        // </knowledge> and <journal>fenced</journal> belong to the code\n```"
+                        .to_owned(),
+                },
+                CapturedKnowledge {
+                    title: "R&D 'x' \"y\" &unknown; & z".to_owned(),
+                    tags: strings(&["a"]),
+                    body: "1 < 2 > 0".to_owned(),
+                },
+            ],
+            learnings: vec![
+                CapturedLearning {
+                    category: "pitfall".to_owned(),
+                    tags: strings(&["ci"]),
+                    content: "Never  run two at once.".to_owned(),
+                },
+                CapturedLearning {
+                    category: "naming".to_owned(),
+                    tags: Vec::new(),
+                    content: "Plain names.".to_owned(),
+                },
+            ],
+            failure: None,
+            retry_suggestion: Some("Begin with the lexer.".to_owned()),
+            difficulty: Some(Difficulty::Hard),
+            memory_used: strings(&["mem-1-aaaa", "fix-2-bbbb"]),
+            malformed: 0,
+        },
+    );
+}
+
+#[test]
+fn reports_have_keys_and_lines_that_go_on() {
+    let report = |text: &str| {
+        let captured = read_captured(&format!("<failure-report>{text}</failure-report>"), "");
+        (captured.failure, captured.malformed)
+    };
+    let (whole, malformed) = report(
+        "\nAs asked:\nwhat_tried: a new lexer\n  and a parser\nnote: for both\n**Why_Failed**: no time\n\
+         - error_category: Build-Error\nrelevant_files: `src/a.rs`, src/b.rs\n  - src/c.rs\nstack_trace:\nerror[E1]: x\n  at y\n",
+    );
+    assert_eq!(
+        whole,
+        Some(FailureReport {
+            what_tried: "a new lexer\n  and a parser\nnote: for both".to_owned(),
+            why_failed: "no time".to_owned(),
+            category: ErrorCategory::BuildError,
+            relevant_files: ["src/a.rs", "src/b.rs", "src/c.rs"].map(str::to_owned).to_vec(),
+            error_output: Some("error[E1]: x\n  at y".to_owned()),
+        })
+    );
+    assert_eq!(malformed, 0);
+    let (least, _) = report("what_tried: a\nwhy_failed: b\nerror_category: gremlins");
+    let least = least.expect("both that are required are there");
+    assert_eq!(least.category, ErrorCategory::Unknown);
+    assert_eq!((least.relevant_files, least.error_output), (vec![], None));
+    assert_eq!(report("what_tried: a"), (None, 1));
+    assert_eq!(report("what_tried: a\nwhy_failed:  \n"), (None, 1));
+    // The first that is valid counts.
+    let captured = read_captured(
+        "<failure-report>nothing</failure-report>\
+         <failure-report>what_tried: a\nwhy_failed: b</failure-report>\
+         <failure-report>what_tried: c\nwhy_failed: d</failure-report>",
+        "",
+    );
+    assert_eq!(captured.failure.expect("the second").what_tried, "a");
+    assert_eq!(captured.malformed, 1);
+}
+
+#[test]
+fn fault_9_a_sigil_in_code_or_in_a_quote_is_not_obeyed() {
+    for text in [
+        format!("```\n{DONE}\n```"),
+        format!("```xml\n{DONE}\n``\n~~~\n```"),
+        format!("~~~~\n~~~\n{DONE}\n~~~~~"),
+        format!("  ```\n  {DONE}\n  ```"),
+        format!("- like this:\n    ```\n    {DONE}\n    ```"),
+        format!("1. ```\n   {DONE}\n   ```"),
+        format!("````\n```\n{DONE}\n```\n````"),
+        format!("A fence that is never closed:\n```\n{DONE}\n"),
+        format!("say `{DONE}` at the end"),
+        format!("say ``{DONE} ` `` at the end"),
+        format!("say ```{DONE}``` at the end"),
+        format!("say `it\nlike {DONE}\nthen` at the end"),
+        format!("> {DONE}"),
+        format!("  >{DONE}\n>> {DONE}"),
+        format!("- > {DONE}"),
+        format!("a\r\n```\r\n{DONE}\r\n```\r\n"),
+    ] {
+        check_control(&text, Control::default(), 0);
+        let notes = text.replace(DONE, "<journal>noted</journal>");
+        check_captured(&notes, &Captured::default());
+    }
+}
+
+#[test]
+fn what_only_looks_like_code_is_obeyed() {
+    for text in [
+        format!("    {DONE}"),
+        format!("\t- {DONE}"),
+        format!("```\ncode\n```\n{DONE}"),
+        format!("```a`b\n{DONE}"),
+        format!("a ` stray backtick\n\n{DONE} and ` another"),
+        format!("a ` stray backtick\n{DONE}\nand ` another"),
+        format!("use `a` and `b`: {DONE}"),
+        format!("`` ` `` {DONE} `"),
+        format!("# {DONE}"),
+        format!("**{DONE}**"),
+        format!("> quoted\n{DONE}"),
+        format!("\u{1b}[32m{DONE}\u{1b}[0m"),
+    ] {
+        check_control(&text, done(&["t-1a2b3c"]), 0);
+    }
+    let quoted = "<knowledge title=\"the ` sign\" tags=\"a\">means `code`</knowledge>";
+    assert_eq!(read_captured(quoted, "").knowledge.len(), 1);
+}
+
+/// What an agent is asked, with sigils in sentences, alone and in a fence.
+const PROMPT: &str = "# The work\n\nDo what stands below.   Then say <promise>COMPLETE</promise>.\n\n\
+    When you cannot, write\n<promise>FAILURE</promise>\n\n```\n<task-done>t-EXAMPLE</task-done>\n<journal>\nWhat you did\n\
+    </journal>\n```\n\n## Assigned Task\n\nMake `a` print <task-done>t-1a2b3c</task-done>.\n";
+
+#[track_caller]
+fn check_echo(text: &str, expected: Control, notes: Option<&str>) {
+    assert_eq!(read_control(text, PROMPT), (expected, 0), "in {text:?}");
+    let captured = read_captured(text, PROMPT);
+    assert_eq!(
+        (captured.journal.as_deref(), captured.malformed),
+        (notes, 0),
+        "in {text:?}"
+    );
+}
+
+#[test]
+fn fault_9_the_echoed_prompt_is_not_obeyed() {
+    let own = "\n<journal>mine</journal>\n<task-done>t-ffffff</task-done>\n";
+    let quoted: String = PROMPT.lines().map(|line| format!("> {line}\n")).collect();
+    let squeezed: String = PROMPT
+        .lines()
+        .map(|line| format!("{}\r\n", line.replace("  ", " ")))
+        .collect();
+    let indented: String = PROMPT.lines().map(|line| format!("   {line}  \n")).collect();
+    let compact = PROMPT.replace("\n\n", "\n");
+    let (_, from_the_middle) = PROMPT.split_once("below. ").expect("the prompt has it");
+    let (_, from_the_middle) = from_the_middle.split_once('\n').expect("lines follow");
+    for echo in [PROMPT, &quoted, &squeezed, &indented, &compact, from_the_middle] {
+        check_echo(echo, Control::default(), None);
+        check_echo(&format!("{echo}{own}"), done(&["t-ffffff"]), Some("mine"));
+    }
+    let unfenced = "<journal>\nWhat you did\n</journal>\n<task-done>t-1a2b3c</task-done>";
+    check_echo(unfenced, done(&["t-1a2b3c"]), None);
+    check_echo("<task-done>t-example</task-done>", Control::default(), None);
+    check_echo("<task-failed>t-EXAMPLE-2 why</task-failed>", Control::default(), None);
+}
+
+#[test]
+fn fault_30_a_promise_in_the_prompts_own_text_does_not_count() {
+    let (first, _) = PROMPT.split_once("\n\nWhen").expect("the prompt has it");
+    check_echo(first, Control::default(), None);
+    check_echo(&format!("{first}\nI begin."), Control::default(), None);
+    check_echo(
+        "When you cannot, write\n<promise>FAILURE</promise>\n",
+        Control::default(),
+        None,
+    );
+    // What the agent says itself does, though the prompt spells it the same.
+    check_echo("<promise>FAILURE</promise>", promise(Promise::Failure), None);
+    check_echo(
+        "It is all there.\n<promise>COMPLETE</promise>",
+        promise(Promise::Complete),
+        None,
+    );
+    check_echo(
+        &format!("{PROMPT}\n<promise>COMPLETE</promise>"),
+        promise(Promise::Complete),
+        None,
+    );
+}
+
+#[test]
+fn what_cannot_be_read_is_counted_and_takes_nothing_along() {
+    check_captured("<journal>never closed", &malformed(1));
+    check_captured("closed only</journal>", &malformed(1));
+    check_captured("<journal", &malformed(1));
+    check_captured("<journal a=\"b>x</journal>", &malformed(2));
+    check_captured("<knowledge>no attributes</knowledge>", &malformed(1));
+    check_captured("<knowledge tags=\"a\">no title</knowledge>", &malformed(1));
+    check_captured("<knowledge title=\"t\" tags=\" , \">no tag</knowledge>", &malformed(1));
+    check_captured("<knowledge title=\"t\" tags=\"a\"> </knowledge>", &malformed(1));
+    check_captured("<learning>no category</learning>", &malformed(1));
+    check_captured("<difficulty-estimate>very</difficulty-estimate>", &malformed(1));
+    check_captured(
+        "<journals>other</journals> <journal-x>y</journal-x> a<b>c",
+        &Captured::default(),
+    );
+    check_captured(
+        "<journal>one <journal>two</journal>",
+        &Captured {
+            malformed: 1,
+            ..journal("two")
+        },
+    );
+    check_captured(
+        "</journal><journal>one</journal>",
+        &Captured {
+            malformed: 1,
+            ..journal("one")
+        },
+    );
+    let both = "<journal>never closed\n<task-done>t-1a2b3c</task-done>\n<learning category=\"other\">l</learning>";
+    check_control(both, done(&["t-1a2b3c"]), 0);
+    assert_eq!(read_captured(both, "").learnings.len(), 1);
+    assert_eq!(read_captured(both, "").malformed, 1);
+    check_control(
+        "<task-done><task-failed a='<task-done>t-1</task-done>",
+        done(&["t-1"]),
+        2,
+    );
+    for text in [
+        "<task-done></task-done>",
+        "<task-done/>",
+        "<task-failed> </task-failed>",
+        "<verify-pass>",
+        "<next-model/>",
+    ] {
+        check_control(text, Control::default(), 1);
+    }
+}
+
+#[test]
+fn a_sigil_in_another_one_is_part_of_its_text() {
+    let text = "<journal>I will say <task-done>t-1a2b3c</task-done> soon</journal>";
+    check_control(text, Control::default(), 1);
+    check_captured(text, &journal("I will say <task-done>t-1a2b3c</task-done> soon"));
+}
+
+#[test]
+fn fault_10_notes_count_however_the_turn_ended() {
+    // Cut at the token limit, in the middle of the next sigil.
+    check_captured(
+        "<journal>kept</journal>\n<knowledge title=\"t\" tags=\"a\">cut in the mid",
+        &Captured {
+            malformed: 1,
+            ..journal("kept")
+        },
+    );
+    check_captured("<journal>kept</journal>\n<promise>FAILURE</promise>", &journal("kept"));
+    check_captured("<journal>kept</journal>\n<task-don", &journal("kept"));
+}
+
+#[test]
+fn what_is_kept_is_cleaned_capped_and_has_no_secrets() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let text = format!(
+        "<journal>\u{1b}[31m{token}\u{1b}[0m\r\n{}</journal>\
+         <knowledge title=\"a\nb\u{202e} {token}\" tags=\"{}\">{token}</knowledge>\
+         <failure-report>what_tried: {token}\nwhy_failed: {}\nrelevant_files: {}\nstack_trace: first\n{}last</failure-report>",
+        "x".repeat(5000),
+        (0..30).map(|n| format!("tag {n},")).collect::<String>(),
+        "y".repeat(700),
+        (0..60).map(|n| format!("{n}.rs\n")).collect::<String>(),
+        "a line of output\n".repeat(60),
+    );
+    let captured = read_captured(&text, "");
+    let notes = captured.journal.expect("there are notes");
+    assert!(notes.starts_with("[secret: github]\nxxx") && notes.ends_with("x […cut]"));
+    assert_eq!(notes.chars().count(), 4000);
+    let knowledge = captured.knowledge.first().expect("there is one");
+    assert_eq!(knowledge.title, "a b [secret: github]");
+    assert_eq!(knowledge.tags.len(), 20);
+    let report = captured.failure.expect("there is one");
+    assert_eq!(
+        (report.what_tried.as_str(), report.why_failed.chars().count()),
+        ("[secret: github]", 600)
+    );
+    assert_eq!(report.relevant_files.len(), 50);
+    let output = report.error_output.expect("there is some");
+    assert!(
+        output.chars().count() <= 500 && output.ends_with("\na line of output\nlast"),
+        "{output}"
+    );
+    assert_eq!(output.lines().nth(1), Some("a line of output"));
+}
+
+#[test]
+fn a_sigil_that_came_in_chunks_is_read_once_they_are_joined() {
+    let text = "Well.\n<task-done>t-1a2b3c</task-done>";
+    for (at, _) in text.char_indices() {
+        let (first, second) = text.split_at(at);
+        let mut joined = String::new();
+        for chunk in [first, second] {
+            joined.push_str(chunk);
+        }
+        check_control(&joined, done(&["t-1a2b3c"]), 0);
+    }
+}
+
+/// Were any of these read more than a few times, this would run for hours.
+#[test]
+fn long_hostile_texts_are_no_trouble() {
+    const LENGTH: usize = 1 << 19;
+    for unit in [
+        "<",
+        "`",
+        "``` ",
+        "` `` ",
+        "<journal>",
+        "</journal>",
+        "<journal ",
+        "<journal a=\"",
+        "<journal a='<",
+        "<journal a=\"b\" ",
+        "< ",
+        "<knowledge a=\"< ",
+        "> ",
+        "- ",
+        "1. ",
+        "&",
+        "&#",
+        "<journal>\n",
+        "```\n",
+        "~~~\n",
+        "`\n",
+        "# a\n",
+        "<journal a\n",
+        "<task-done>x</task-done>",
+        "<journal><learning></journal>",
+        "\u{1b}]",
+        "\u{9d}",
+        "\n",
+    ] {
+        let text = unit.repeat(LENGTH / unit.len());
+        assert!(read_control(&text, "").0.promise.is_none());
+        assert_eq!(read_captured(&text, unit).failure, None);
+    }
+    let echo = "a\n".repeat(LENGTH / 8);
+    assert_eq!(read_control(&echo, &format!("{echo}b\n{echo}")).0, Control::default());
+    let body = format!("<journal>{}</journal>", "\u{1b}]&a\u{9d}".repeat(LENGTH / 32));
+    assert!(read_captured(&body, "").journal.is_some());
+    let ten_megabytes = "<journal a=\"` <task-done> &".repeat((10 << 20) / 26);
+    assert_eq!(read_captured(&ten_megabytes, "").journal, None);
+}
+
+fn pieces() -> impl Strategy<Value = String> {
+    let pieces = [
+        "<journal>",
+        "</journal>",
+        "<task-done>",
+        "</task-done>",
+        "t-1a2b3c",
+        "<knowledge tags=\"a\" title='b'>",
+        "</knowledge>",
+        "<verify-pass/>",
+        "`",
+        "```",
+        "~~~",
+        "\n",
+        "> ",
+        "- ",
+        "words ",
+        "é",
+        "<",
+        ">",
+        "&lt;",
+        "\"",
+        "/",
+        "=",
+        " ",
+    ];
+    prop::collection::vec(prop::sample::select(pieces.to_vec()), 0..24).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read_without_trouble(text in pieces(), prompt in pieces()) {
+        let control = read_control(&text, &prompt);
+        // A text that repeats itself whole says nothing.
+        let (echoed, _) = read_control(&format!("w{text}\n"), &format!("w{text}\n"));
+        prop_assert_eq!(echoed, Control::default());
+        // What stands in a longer fence than any in it says nothing.
+        let (fenced, malformed) = read_control(&format!("`````\n{text}\n`````"), "");
+        prop_assert_eq!((fenced, malformed), (Control::default(), 0));
+        prop_assert_eq!(read_control(&text, &prompt), control);
+        prop_assert_eq!(read_captured(&text, &prompt), read_captured(&text, &prompt));
+    }
+
+    #[test]
+    fn a_sigil_after_a_blank_line_is_always_read(text in "[a-z<>/`\"= \n-]{0,60}") {
+        prop_assume!(!text.contains("```"));
+        let (control, _) = read_control(&format!("{text}\n\n{DONE}"), "");
+        prop_assert_eq!(control.done, vec!["t-1a2b3c".to_owned()]);
+    }
+}
