@@ -44,7 +44,7 @@ pub enum StoreError {
         reason: String,
     },
     /// A row holds what no version of ralph writes.
-    #[error("{} holds a note that cannot be read: {what}", path.display())]
+    #[error("{} holds what cannot be read: {what}", path.display())]
     Damaged {
         /// The database.
         path: PathBuf,

@@ -49,6 +49,32 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_database_from_before_the_loop_gains_its_tables_and_keeps_its_log() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("progress.db");
+        let connection = crate::open::connect_for_test(&path);
+        migrate(&connection, &path, &MIGRATIONS[..1]).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO note_files (id, worktree, path, inode, size, mtime_ns, ctime_ns, head)
+                 VALUES (1, '', 'memories.md', 1, 1, 1, 1, NULL);
+                 INSERT INTO note_log (file, at, note, action, kind, content, tags, created, extra)
+                 VALUES (1, '2025-01-20T12:00:00.000Z', 'mem-1-abcd', 'added', 'fix', 'kept', '', '2025-01-20', '[]');",
+            )
+            .unwrap();
+        drop(connection);
+        let store = crate::Store::open_existing(&path, crate::Wait::Long).unwrap().unwrap();
+        let [version] = store.note_history("mem-1").unwrap().try_into().unwrap();
+        assert_eq!(version.note.content, "kept");
+        assert_eq!(store.overview(0, "").unwrap().last_journal, 0);
+        drop(store);
+        let copy = crate::open::connect_for_test(&folder.path().join("progress.db.v1"));
+        let in_copy = |sql| copy.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(in_copy("SELECT count(*) FROM note_log"), 1);
+        assert_eq!(in_copy("SELECT count(*) FROM sqlite_schema WHERE name = 'tasks'"), 0);
+    }
+
+    #[test]
     fn an_older_database_is_copied_and_brought_up_to_date_and_a_newer_one_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("progress.db");

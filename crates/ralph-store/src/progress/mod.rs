@@ -1,24 +1,31 @@
 //! The database of facts.
 
 mod claims;
+mod columns;
 mod health;
+mod iterations;
 mod journal_terms;
 mod note_log;
+mod outbox;
+mod overview;
 mod runs;
 mod settle;
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::{StoreError, Wait, open};
 
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
 pub use health::Health;
+pub use iterations::{IterationRecord, Phase, Start};
 pub use journal_terms::{encode_term, journal_terms};
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
-pub use runs::{IterationRecord, NewRun, Phase, Run, Start};
-pub use settle::{OutboxFile, Settled, Settlement, TaskChange};
+pub use outbox::OutboxFile;
+pub use overview::{Look, Overview, TaskNews};
+pub use runs::{NewRun, Run};
+pub use settle::{Settled, Settlement, TaskChange};
 
 /// The database of facts. One method is one unit of work and one transaction.
 #[derive(Debug)]
@@ -74,10 +81,28 @@ impl Store {
         drop(open::fold_log_in(&self.connection, &self.path));
     }
 
+    /// Does a piece of work in one transaction: all of it, or nothing.
+    fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let done = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                let value = work(&transaction)?;
+                transaction.commit()?;
+                Ok(value)
+            });
+        let value = self.sql(done)?;
+        self.fold_log_in();
+        Ok(value)
+    }
+
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
-        result.map_err(|error| StoreError::Sql {
-            path: self.path.clone(),
-            reason: error.to_string(),
+        result.map_err(|error| match error {
+            rusqlite::Error::FromSqlConversionFailure(_, _, what) => self.damaged(what.to_string()),
+            error => StoreError::Sql {
+                path: self.path.clone(),
+                reason: error.to_string(),
+            },
         })
     }
 
@@ -88,3 +113,6 @@ impl Store {
         }
     }
 }
+
+#[cfg(test)]
+mod settle_tests;

@@ -1,9 +1,16 @@
-//! Runs, and the iteration that each is in.
+//! Runs: who works where, since when, and how it ended.
+
+use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{FeatureId, Injection, RunId, TaskId};
+use ralph_model::RunId;
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
+use super::Store;
 use super::claims::RunProcess;
+use super::columns::{moment, number_at, time_at, time_in, unreadable, word_at};
+use super::settle::release;
+use crate::StoreError;
 
 /// A run that begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,71 +44,148 @@ pub struct Run {
     pub ended: Option<(Timestamp, String)>,
 }
 
-/// How far an iteration came.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Phase {
-    /// The task is claimed; no agent was started.
-    Claimed,
-    /// The agent was started.
-    Started {
-        /// When.
-        at: Timestamp,
-    },
-    /// The agent's turn is over.
-    Ended {
-        /// When the agent was started.
-        at: Timestamp,
-        /// How it ended, as the loop writes it.
-        end: String,
-    },
+impl Store {
+    /// Begins a run.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn begin_run(&mut self, run: &NewRun) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            let at = moment(run.started_at);
+            transaction
+                .prepare_cached(
+                    "INSERT INTO runs (id, kind, agent, goal, worktree, branch, \"commit\", host, pid, pid_started,
+                                       started_at, heartbeat)
+                     VALUES (?1, 'loop', ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)",
+                )?
+                .execute(params![
+                    run.id.as_str(),
+                    run.agent,
+                    run.goal,
+                    run.worktree,
+                    run.branch,
+                    run.commit,
+                    run.process.host,
+                    run.process.pid,
+                    run.process.started.cast_signed(),
+                    at,
+                ])
+                .map(drop)
+        })
+    }
+
+    /// Keeps what the gates said before the first iteration.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn put_baseline(&mut self, run: &RunId, baseline: &str) -> Result<(), StoreError> {
+        self.write(|transaction| set_baseline(transaction, run, baseline))
+    }
+
+    /// A sign that a run goes on; its claims hold for another lease.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn heartbeat(&mut self, run: &RunId, lease: Duration, now: Timestamp) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            // A lease beyond the end of time holds until then.
+            let until = now.saturating_add(lease).unwrap_or(Timestamp::MAX);
+            transaction
+                .prepare_cached("UPDATE runs SET heartbeat = ?2 WHERE id = ?1")?
+                .execute(params![run.as_str(), moment(now)])?;
+            transaction
+                .prepare_cached("UPDATE tasks SET lease_until = ?2 WHERE claimed_by = ?1")?
+                .execute(params![run.as_str(), moment(until)])
+                .map(drop)
+        })
+    }
+
+    /// Ends a run; what it still holds is freed. Only an iteration whose agent was started, and which was not settled,
+    /// stays on record with its claim: the next run finds it among the unfinished.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn end_run(&mut self, run: &RunId, reason: &str, code: u8, now: Timestamp) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction
+                .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND phase = 'claimed'")?
+                .execute([run.as_str()])?;
+            let at = moment(now);
+            release(
+                transaction,
+                run,
+                "The run ended before an agent was started on it.",
+                now,
+            )?;
+            transaction
+                .prepare_cached(
+                    "UPDATE runs SET ended_at = ?2, end_reason = ?3, end_code = ?4, heartbeat = ?2 WHERE id = ?1",
+                )?
+                .execute(params![run.as_str(), at, reason, code])
+                .map(drop)
+        })
+    }
+
+    /// A run; none when there is none of this id.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn run(&self, id: &RunId) -> Result<Option<Run>, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT * FROM runs WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([id.as_str()], read_run).optional());
+        self.sql(found)
+    }
+
+    /// The runs that began last, the latest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn recent_runs(&self, limit: usize) -> Result<Vec<Run>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let found = self
+            .connection
+            .prepare_cached("SELECT * FROM runs ORDER BY seq DESC LIMIT ?1")
+            .and_then(|mut statement| statement.query_map([limit], read_run)?.collect());
+        self.sql(found)
+    }
 }
 
-/// The record of the iteration that a run is in: what a killed run leaves.
-#[derive(Debug, Clone, PartialEq)]
-pub struct IterationRecord {
-    /// The run.
-    pub run: RunId,
-    /// Which iteration, from 1.
-    pub iteration: u32,
-    /// The task.
-    pub task: TaskId,
-    /// The task's title.
-    pub task_title: String,
-    /// The task's feature.
-    pub feature: Option<FeatureId>,
-    /// Which attempt at the task.
-    pub attempt: u32,
-    /// The number that the settlement must name.
-    pub fence: u64,
-    /// How far it came.
-    pub phase: Phase,
-    /// The model that was asked for.
-    pub model: Option<String>,
-    /// Why that model.
-    pub rationale: String,
-    /// The random word in the environment of everything that the agent started.
-    pub marker: String,
-    /// The agent's process: its pid, and when it began as the system counts.
-    pub agent: Option<(u32, u64)>,
-    /// What the project's files were before, as the loop writes it.
-    pub before: Option<String>,
-    /// What the gates said before the first iteration, as the loop writes it.
-    pub baseline: Option<String>,
-    /// What stood in the prompt and what did not.
-    pub injections: Vec<Injection>,
+/// Keeps what the gates may still say.
+pub(super) fn set_baseline(transaction: &Transaction<'_>, run: &RunId, baseline: &str) -> rusqlite::Result<()> {
+    let rows = transaction
+        .prepare_cached("UPDATE runs SET baseline = ?2 WHERE id = ?1")?
+        .execute(params![run.as_str(), baseline])?;
+    one_row(rows, || format!("{run} is on no record"))
 }
 
-/// What is known before an agent is started.
-#[derive(Debug, Clone)]
-pub struct Start<'a> {
-    /// The model that is asked for.
-    pub model: Option<&'a str>,
-    /// Why that model.
-    pub rationale: &'a str,
-    /// What the project's files are, as the loop writes it.
-    pub before: &'a str,
-    /// What stands in the prompt and what does not.
-    pub injections: &'a [Injection],
-    /// When.
-    pub at: Timestamp,
+/// An error where a change had to concern one row and concerned none.
+pub(super) fn one_row(rows: usize, what: impl FnOnce() -> String) -> rusqlite::Result<()> {
+    if rows == 1 { Ok(()) } else { Err(unreadable(what())) }
+}
+
+pub(super) fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
+    let ended = match time_in(row, "ended_at")? {
+        Some(at) => Some((at, row.get::<_, Option<String>>("end_reason")?.unwrap_or_default())),
+        None => None,
+    };
+    Ok(Run {
+        begun: NewRun {
+            id: word_at(row, "id", RunId::parse)?,
+            agent: row.get("agent")?,
+            goal: row.get("goal")?,
+            worktree: row.get("worktree")?,
+            branch: row.get("branch")?,
+            commit: row.get("commit")?,
+            process: RunProcess {
+                host: row.get("host")?,
+                pid: row.get("pid")?,
+                started: number_at(row, "pid_started")?,
+            },
+            started_at: time_at(row, "started_at")?,
+        },
+        heartbeat: time_at(row, "heartbeat")?,
+        ended,
+    })
 }

@@ -1,7 +1,18 @@
 //! Settlement: what became of an iteration, all of it in one transaction.
 
-use jiff::Timestamp;
-use ralph_model::{CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, TaskStatus};
+mod captures;
+mod journal;
+mod task;
+
+use ralph_model::{CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, RunId, TaskStatus};
+use rusqlite::{OptionalExtension, params};
+
+use super::Store;
+use super::outbox::put_knowledge;
+use super::runs::set_baseline;
+use crate::StoreError;
+
+pub(super) use task::release;
 
 /// What becomes of the task.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,15 +65,50 @@ pub struct Settled {
     pub task: Option<TaskStatus>,
 }
 
-/// A file that a settlement wants written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutboxFile {
-    /// Its number; it names what is written for ever.
-    pub id: i64,
-    /// Whether its text stands ready beside its place; see [`Store::outbox_staged`].
-    pub staged: bool,
-    /// What is to be written.
-    pub knowledge: CapturedKnowledge,
-    /// When it was captured.
-    pub created_at: Timestamp,
+impl Store {
+    /// Settles the iteration that a run is in: the task, unless somebody else has it by now; the journal, the report, the
+    /// learnings, the injections that its record names, the outbox. The record is gone then. An iteration that is settled
+    /// already is left as it is.
+    ///
+    /// # Errors
+    /// When the database cannot be written; then nothing of it has happened.
+    pub fn settle(&mut self, settlement: &Settlement) -> Result<Settled, StoreError> {
+        self.write(|transaction| {
+            let row = &settlement.row;
+            if let Some(journal) = journal_row(transaction, &row.run, row.iteration)? {
+                return Ok(Settled { journal, task: None });
+            }
+            let journal = journal::put(transaction, row)?;
+            captures::put_report(transaction, settlement, journal)?;
+            captures::put_learnings(transaction, settlement, journal)?;
+            captures::move_injections(transaction, settlement, journal)?;
+            for knowledge in &settlement.knowledge {
+                put_knowledge(transaction, &settlement.worktree, journal, knowledge, row.created_at)?;
+            }
+            if let Some(baseline) = &settlement.baseline {
+                set_baseline(transaction, &row.run, baseline)?;
+            }
+            transaction
+                .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND iteration = ?2")?
+                .execute(params![row.run.as_str(), row.iteration])?;
+            let task = task::change(transaction, settlement)?;
+            Ok(Settled { journal, task })
+        })
+    }
+
+    /// The run of an iteration has a row in the journal.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn is_settled(&self, run: &RunId, iteration: u32) -> Result<bool, StoreError> {
+        self.sql(journal_row(&self.connection, run, iteration))
+            .map(|row| row.is_some())
+    }
+}
+
+fn journal_row(connection: &rusqlite::Connection, run: &RunId, iteration: u32) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT id FROM journal WHERE run_id = ?1 AND iteration = ?2")?
+        .query_row(params![run.as_str(), iteration], |row| row.get(0))
+        .optional()
 }

@@ -1,0 +1,70 @@
+//! How values stand in rows: times in one fixed-width form, words of our nouns, lists as JSON. What no version of ralph
+//! writes is an error that names it.
+
+use jiff::Timestamp;
+use rusqlite::Row;
+use rusqlite::types::Type;
+
+/// A moment as it stands in the database: always as wide, so that text in order is time in order.
+pub(super) fn moment(at: Timestamp) -> String {
+    format!("{at:.3}")
+}
+
+/// The moment in a column.
+pub(super) fn time_at(row: &Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {
+    let text: String = row.get(column)?;
+    text.parse()
+        .map_err(|error: jiff::Error| unreadable(format!("the time {text:?} ({error})")))
+}
+
+/// The moment in a column that may be empty.
+pub(super) fn time_in(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Timestamp>> {
+    match row.get::<_, Option<String>>(column)? {
+        Some(_) => time_at(row, column).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// What a column holds that is written as a word: an id, a status.
+pub(super) fn word_at<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+    let text: String = row.get(column)?;
+    parse(&text).ok_or_else(|| unreadable(format!("{text:?} as the {column}")))
+}
+
+/// The same of a column that may be empty.
+pub(super) fn word_in<T>(
+    row: &Row<'_>,
+    column: &str,
+    parse: impl Fn(&str) -> Option<T>,
+) -> rusqlite::Result<Option<T>> {
+    match row.get::<_, Option<String>>(column)? {
+        Some(_) => word_at(row, column, parse).map(Some),
+        None => Ok(None),
+    }
+}
+
+/// A number that is never negative.
+pub(super) fn number_at(row: &Row<'_>, column: &str) -> rusqlite::Result<u64> {
+    row.get::<_, i64>(column).map(i64::cast_unsigned)
+}
+
+/// A small number that is never negative.
+pub(super) fn count_at(row: &Row<'_>, column: &str) -> rusqlite::Result<u32> {
+    let number: i64 = row.get(column)?;
+    u32::try_from(number).map_err(|_out_of_range| unreadable(format!("{number} as the {column}")))
+}
+
+/// A value as JSON.
+pub(super) fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> rusqlite::Result<String> {
+    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}
+
+/// A value from JSON.
+pub(super) fn from_json<T: serde::de::DeserializeOwned>(text: &str, column: &str) -> rusqlite::Result<T> {
+    serde_json::from_str(text).map_err(|error| unreadable(format!("the {column} ({error})")))
+}
+
+/// The error for a value that no version of ralph writes.
+pub(super) fn unreadable(what: String) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, Type::Text, what.into())
+}

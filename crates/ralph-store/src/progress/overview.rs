@@ -1,0 +1,227 @@
+//! What a person wants to know who has been away: what was done, what failed, what it cost, what waits.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use ralph_model::{Outcome, TaskId, TaskStatus, Usage};
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
+
+use super::Store;
+use super::columns::{count_at, moment, number_at, time_at, word_at};
+use super::runs::{Run, read_run};
+use crate::StoreError;
+
+/// A look at the status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// The last row of the journal that there was.
+    pub journal: i64,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A task that something is to be said about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskNews {
+    /// The task.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// What was last said about it, in a sentence; empty when nothing was.
+    pub reason: String,
+    /// How many attempts at it were begun, ever.
+    pub attempts: u32,
+}
+
+/// What there is since a row of the journal, and how things stand.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overview {
+    /// The last row of the journal; 0 when there is none.
+    pub last_journal: i64,
+    /// How many iterations ended how, since.
+    pub outcomes: BTreeMap<Outcome, u32>,
+    /// The tasks that were done since, in the order in which they were.
+    pub done: Vec<TaskNews>,
+    /// The tasks that were tried since and have failed, in the order in which they did.
+    pub failed: Vec<TaskNews>,
+    /// How many lessons were learned since.
+    pub learnings: u32,
+    /// How many long notes were captured since.
+    pub knowledge: u32,
+    /// What was used since.
+    pub spent: Usage,
+    /// How long the iterations since took, all together.
+    pub duration_ms: u64,
+    /// The runs that have not ended, of all worktrees, the latest first. One that was killed is among them.
+    pub open_runs: Vec<Run>,
+    /// The run of this worktree that ended last.
+    pub last_run: Option<Run>,
+    /// The tasks that wait for a person: those that have failed, the most urgent first.
+    pub waiting: Vec<TaskNews>,
+    /// How many tasks stand how, those that have children left out.
+    pub tasks: BTreeMap<TaskStatus, u32>,
+}
+
+/// Which of a task's rows is its last one.
+const LAST_ROW: &str =
+    "journal.id = (SELECT max(later.id) FROM journal AS later WHERE later.task_id = journal.task_id)";
+/// What was last said about a task: its last row in the journal, unless its log says something later.
+const LAST_WORD: &str = "
+    SELECT text FROM (
+        SELECT reason AS text, created_at AS at, 1 AS rank FROM journal WHERE id = (
+            SELECT max(id) FROM journal WHERE task_id = tasks.id
+        )
+        UNION ALL
+        SELECT text, at, 0 FROM task_log WHERE seq = (SELECT max(seq) FROM task_log WHERE task = tasks.id)
+    ) WHERE text <> '' ORDER BY at DESC, rank DESC LIMIT 1";
+
+impl Store {
+    /// What there is since a row of the journal (0 for all of it), and how things stand, seen from a worktree.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn overview(&self, since_journal: i64, worktree: &str) -> Result<Overview, StoreError> {
+        let looked = self.connection.unchecked_transaction().and_then(|moment| {
+            let sums = sums_since(&moment, since_journal)?;
+            Ok(Overview {
+                last_journal: moment.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |row| row.get(0))?,
+                outcomes: counts(
+                    &moment,
+                    "SELECT outcome AS word, count(*) AS n FROM journal WHERE id > ?1 GROUP BY outcome",
+                    Some(since_journal),
+                    Outcome::parse,
+                )?,
+                done: news_since(&moment, since_journal, "journal.outcome = 'done' AND coalesce(tasks.status, 'done') = 'done'")?,
+                failed: news_since(&moment, since_journal, "tasks.status = 'failed'")?,
+                learnings: count_since(&moment, "learnings", since_journal)?,
+                knowledge: count_since(&moment, "outbox", since_journal)?,
+                spent: sums.0,
+                duration_ms: sums.1,
+                open_runs: moment
+                    .prepare_cached("SELECT * FROM runs WHERE ended_at IS NULL ORDER BY seq DESC")?
+                    .query_map([], read_run)?
+                    .collect::<rusqlite::Result<_>>()?,
+                last_run: moment
+                    .prepare_cached(
+                        "SELECT * FROM runs WHERE ended_at IS NOT NULL AND worktree = ?1 ORDER BY ended_at DESC, seq DESC",
+                    )?
+                    .query_row([worktree], read_run)
+                    .optional()?,
+                waiting: waiting(&moment)?,
+                tasks: counts(
+                    &moment,
+                    "SELECT status AS word, count(*) AS n FROM tasks
+                     WHERE NOT EXISTS (SELECT 1 FROM tasks AS child WHERE child.parent = tasks.id) GROUP BY status",
+                    None,
+                    TaskStatus::parse,
+                )?,
+            })
+        });
+        self.sql(looked)
+    }
+
+    /// When somebody last looked at the status in a worktree; none when nobody did.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn last_look(&self, worktree: &str) -> Result<Option<Look>, StoreError> {
+        let read = |row: &Row<'_>| {
+            Ok(Look {
+                journal: row.get("journal")?,
+                at: time_at(row, "at")?,
+            })
+        };
+        let found = self
+            .connection
+            .prepare_cached("SELECT * FROM looks WHERE worktree = ?1")
+            .and_then(|mut statement| statement.query_row([worktree], read).optional());
+        self.sql(found)
+    }
+
+    /// Notes that somebody looked at the status in a worktree.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn put_look(&mut self, worktree: &str, look: &Look) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction
+                .prepare_cached(
+                    "INSERT INTO looks (worktree, journal, at) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (worktree) DO UPDATE SET journal = ?2, at = ?3",
+                )?
+                .execute(params![worktree, look.journal, moment(look.at)])
+                .map(drop)
+        })
+    }
+}
+
+fn sums_since(connection: &Connection, since: i64) -> rusqlite::Result<(Usage, u64)> {
+    connection
+        .prepare_cached(
+            "SELECT total(cost_usd) AS cost, CAST(total(input_tokens) AS INTEGER) AS input,
+                    CAST(total(output_tokens) AS INTEGER) AS output, CAST(total(duration_ms) AS INTEGER) AS duration
+             FROM journal WHERE id > ?1",
+        )?
+        .query_row([since], |row| {
+            let spent = Usage {
+                cost_usd: row.get("cost")?,
+                input_tokens: number_at(row, "input")?,
+                output_tokens: number_at(row, "output")?,
+            };
+            Ok((spent, number_at(row, "duration")?))
+        })
+}
+
+/// Counts of rows by a word.
+fn counts<T: Ord>(
+    connection: &Connection,
+    sql: &str,
+    since: Option<i64>,
+    parse: impl Fn(&str) -> Option<T>,
+) -> rusqlite::Result<BTreeMap<T, u32>> {
+    connection
+        .prepare_cached(sql)?
+        .query_map(rusqlite::params_from_iter(since), |row| {
+            Ok((word_at(row, "word", &parse)?, count_at(row, "n")?))
+        })?
+        .collect()
+}
+
+fn count_since(connection: &Connection, table: &str, since: i64) -> rusqlite::Result<u32> {
+    connection
+        .prepare_cached(&format!("SELECT count(*) FROM {table} WHERE journal > ?1"))?
+        .query_row([since], |row| row.get(0))
+}
+
+/// The tasks whose last row is later than another one and says this of them, in the order of those rows. A task that was
+/// deleted since is among them: the journal keeps its title.
+fn news_since(connection: &Connection, since: i64, and: &str) -> rusqlite::Result<Vec<TaskNews>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT task_id AS id, task_title AS title, reason, coalesce(attempts, attempt) AS attempts
+             FROM journal LEFT JOIN tasks ON tasks.id = task_id
+             WHERE journal.id > :since AND task_id IS NOT NULL AND {LAST_ROW} AND {and} ORDER BY journal.id"
+        ))?
+        .query_map(named_params! { ":since": since }, read_news)?
+        .collect()
+}
+
+fn waiting(connection: &Connection) -> rusqlite::Result<Vec<TaskNews>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT id, title, coalesce(({LAST_WORD}), '') AS reason, attempts FROM tasks
+             WHERE status = 'failed' AND NOT EXISTS (SELECT 1 FROM tasks AS child WHERE child.parent = tasks.id)
+             ORDER BY priority, seq"
+        ))?
+        .query_map([], read_news)?
+        .collect()
+}
+
+fn read_news(row: &Row<'_>) -> rusqlite::Result<TaskNews> {
+    Ok(TaskNews {
+        id: word_at(row, "id", TaskId::parse)?,
+        title: row.get("title")?,
+        reason: row.get("reason")?,
+        attempts: count_at(row, "attempts")?,
+    })
+}

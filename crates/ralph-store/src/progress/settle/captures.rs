@@ -1,0 +1,142 @@
+//! What an iteration leaves beside its row of the journal: how it failed, what was learned, what stood in its prompt.
+
+use ralph_model::{CapturedLearning, ErrorCategory, FailureReport, Injection, LearningId, Outcome};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::Settlement;
+use crate::progress::columns::{from_json, moment, to_json};
+
+/// How sure a lesson is before anything has supported it.
+const FIRST_CONFIDENCE: f64 = 0.5;
+
+/// Keeps how the attempt failed, in the agent's words; without any there is nothing to keep. A suggestion for the next
+/// attempt alone is kept with the reason of the row.
+pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement, journal: i64) -> rusqlite::Result<()> {
+    let row = &settlement.row;
+    let nothing_said = settlement.report.is_none() && settlement.suggestion.is_none();
+    if row.outcome == Outcome::Done || nothing_said {
+        return Ok(());
+    }
+    let silent = FailureReport {
+        what_tried: String::new(),
+        why_failed: row.reason.clone(),
+        category: row.error_category.unwrap_or(ErrorCategory::Unknown),
+        relevant_files: Vec::new(),
+        error_output: None,
+    };
+    let report = settlement.report.as_ref().unwrap_or(&silent);
+    transaction
+        .prepare_cached(
+            "INSERT INTO failure_reports (journal, task, what_tried, why_failed, category, relevant_files, error_output,
+                                          suggestion)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            journal,
+            row.task.as_ref().map(ralph_model::TaskId::as_str),
+            report.what_tried,
+            report.why_failed,
+            report.category.word(),
+            to_json(&report.relevant_files)?,
+            report.error_output,
+            settlement.suggestion,
+        ])
+        .map(drop)
+}
+
+/// Keeps what was learned.
+pub(super) fn put_learnings(
+    transaction: &Transaction<'_>,
+    settlement: &Settlement,
+    journal: i64,
+) -> rusqlite::Result<()> {
+    for (id, learning) in &settlement.learnings {
+        let mut id = id.clone();
+        // Ids are random: one that is taken gives way to the next, or the whole settlement would fail.
+        while !put_learning(transaction, settlement, journal, (&id, learning))? {
+            id = next_id(&id);
+        }
+    }
+    Ok(())
+}
+
+/// Keeps one lesson; says whether its id was free.
+fn put_learning(
+    transaction: &Transaction<'_>,
+    settlement: &Settlement,
+    journal: i64,
+    (id, learning): (&LearningId, &CapturedLearning),
+) -> rusqlite::Result<bool> {
+    let row = &settlement.row;
+    let (kind, success_rate) = kind_of(&learning.category);
+    let rows = transaction
+        .prepare_cached(
+            "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops,
+                                    task, journal, status, created_at, updated_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'sigil', ?8, ?9, ?10, 'pending', ?11, ?11)
+             ON CONFLICT (id) DO NOTHING",
+        )?
+        .execute(params![
+            id.as_str(),
+            kind,
+            learning.category,
+            learning.content,
+            to_json(&learning.tags)?,
+            FIRST_CONFIDENCE,
+            success_rate,
+            to_json(&[row.run.as_str()])?,
+            row.task.as_ref().map(ralph_model::TaskId::as_str),
+            journal,
+            moment(row.created_at),
+        ])?;
+    Ok(rows == 1)
+}
+
+/// The kind of a lesson by what it is about, and how often such a thing succeeds before anybody has counted.
+fn kind_of(category: &str) -> (&'static str, f64) {
+    match category {
+        "pitfall" => ("antipattern", 0.0),
+        "code_structure" => ("convention", 1.0),
+        _ => ("strategy", 1.0),
+    }
+}
+
+fn next_id(id: &LearningId) -> LearningId {
+    let digits = id.as_str().strip_prefix(LearningId::PREFIX).unwrap_or_default();
+    let bits = u64::from_str_radix(digits, 16).unwrap_or_default();
+    LearningId::new(bits + 1)
+}
+
+/// Moves what stood in the prompt from the iteration's record to its row, and notes what the agent relied on.
+pub(super) fn move_injections(
+    transaction: &Transaction<'_>,
+    settlement: &Settlement,
+    journal: i64,
+) -> rusqlite::Result<()> {
+    let row = &settlement.row;
+    let recorded: Option<Option<String>> = transaction
+        .prepare_cached("SELECT injections FROM iterations WHERE run = ?1 AND iteration = ?2")?
+        .query_row(params![row.run.as_str(), row.iteration], |row| row.get(0))
+        .optional()?;
+    let Some(text) = recorded.flatten() else { return Ok(()) };
+    let injections: Vec<Injection> = from_json(&text, "injections")?;
+    let mut statement = transaction.prepare_cached(
+        "INSERT INTO injections (journal, kind, entry, digest, section, rank, tokens, score, reason, used)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    )?;
+    for injection in &injections {
+        statement.execute(params![
+            journal,
+            injection.kind.word(),
+            injection.id,
+            injection.digest.cast_signed(),
+            injection.section,
+            injection.rank,
+            injection.tokens.0,
+            injection.score,
+            injection.reason.word(),
+            settlement.memory_used.contains(&injection.id),
+        ])?;
+    }
+    Ok(())
+}

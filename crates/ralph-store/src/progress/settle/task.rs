@@ -1,0 +1,127 @@
+//! What a settlement makes of the task, if it is still the run's to settle.
+
+use jiff::Timestamp;
+use ralph_model::{TaskId, TaskStatus, preview};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::{Settlement, TaskChange};
+use crate::progress::columns::{count_at, moment, word_at};
+
+/// How much of a reason stands in the log of a task. All of it is in the journal.
+const REASON_COLUMNS: usize = 200;
+
+/// Changes the task, and says where it stands then; nothing happens when the claim is no longer the run's.
+pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<Option<TaskStatus>> {
+    let row = &settlement.row;
+    let Some(task) = &row.task else { return Ok(None) };
+    let Some(retries_before) = retries_if_held(transaction, settlement, task)? else {
+        return Ok(None);
+    };
+    let (said, retries_used) = match &settlement.task {
+        TaskChange::Done { commit } => {
+            let (worktree, commit) = (settlement.worktree.as_str(), commit.as_deref());
+            (Said::Done { worktree, commit }, 0)
+        }
+        TaskChange::Again => (Said::Open, retries_before),
+        TaskChange::Attempt { max_retries } => match retries_before.saturating_add(1) {
+            used if used > *max_retries => (Said::Failed, used),
+            used => (Said::Open, used),
+        },
+    };
+    transaction
+        .prepare_cached("UPDATE tasks SET retries_used = ?2 WHERE id = ?1")?
+        .execute(params![task.as_str(), retries_used])?;
+    let sentence = sentence(settlement, said, retries_used);
+    say(transaction, task, (said, &sentence), row.created_at)
+}
+
+/// Lets the tasks go that a run holds, except the one whose iteration is still on record.
+pub(in crate::progress) fn release(
+    transaction: &Transaction<'_>,
+    run: &ralph_model::RunId,
+    why: &str,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let held: Vec<TaskId> = transaction
+        .prepare_cached(
+            "SELECT id FROM tasks WHERE claimed_by = ?1
+             AND NOT EXISTS (SELECT 1 FROM iterations WHERE run = ?1 AND task = tasks.id) ORDER BY seq",
+        )?
+        .query_map([run.as_str()], |row| word_at(row, "id", TaskId::parse))?
+        .collect::<rusqlite::Result<_>>()?;
+    for task in held {
+        say(transaction, &task, (Said::Open, why), now)?;
+    }
+    Ok(())
+}
+
+/// How many retries the task has used; none when it is no longer the run's: somebody else has claimed it, or a person has
+/// decided about it meanwhile.
+fn retries_if_held(
+    transaction: &Transaction<'_>,
+    settlement: &Settlement,
+    task: &TaskId,
+) -> rusqlite::Result<Option<u32>> {
+    let run = settlement.row.run.as_str();
+    transaction
+        .prepare_cached(
+            "SELECT retries_used FROM tasks
+             WHERE id = ?1 AND claimed_by = ?2 AND fence = ?3 AND status = 'in_progress'",
+        )?
+        .query_row(params![task.as_str(), run, settlement.fence.cast_signed()], |row| {
+            count_at(row, "retries_used")
+        })
+        .optional()
+}
+
+/// What is said about a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said<'a> {
+    Open,
+    Done { worktree: &'a str, commit: Option<&'a str> },
+    Failed,
+}
+
+fn say(
+    transaction: &Transaction<'_>,
+    task: &TaskId,
+    (said, sentence): (Said<'_>, &str),
+    now: Timestamp,
+) -> rusqlite::Result<Option<TaskStatus>> {
+    let (status, worktree, commit) = match said {
+        Said::Open => (TaskStatus::Pending, None, None),
+        Said::Done { worktree, commit } => (TaskStatus::Done, Some(worktree), commit),
+        Said::Failed => (TaskStatus::Failed, None, None),
+    };
+    transaction
+        .prepare_cached(
+            "UPDATE tasks SET status = ?2, done_worktree = ?3, done_commit = ?4, updated_at = ?5, claimed_by = NULL,
+                              lease_until = NULL WHERE id = ?1",
+        )?
+        .execute(params![task.as_str(), status.word(), worktree, commit, moment(now)])?;
+    transaction
+        .prepare_cached("INSERT INTO task_log (task, at, text) VALUES (?1, ?2, ?3)")?
+        .execute(params![task.as_str(), moment(now), sentence])?;
+    Ok(Some(status))
+}
+
+/// What happened, for the log of the task.
+fn sentence(settlement: &Settlement, said: Said<'_>, retries_used: u32) -> String {
+    let row = &settlement.row;
+    let begin = format!("Attempt {} ({}): {}", row.attempt, row.run, row.outcome);
+    let begin = match preview(row.reason.trim(), REASON_COLUMNS) {
+        reason if reason.is_empty() => begin,
+        reason => format!("{begin}: {}", reason.trim_end_matches('.')),
+    };
+    match (&settlement.task, said) {
+        (TaskChange::Done { commit: Some(commit) }, _) => format!("{begin}. Done in commit {commit}."),
+        (TaskChange::Done { commit: None }, _) => format!("{begin}."),
+        (TaskChange::Again, _) => format!("{begin}. It is open as before; the attempt does not count."),
+        (TaskChange::Attempt { .. }, Said::Failed) => {
+            format!("{begin}. Its retries are used up, so it waits for a person.")
+        }
+        (TaskChange::Attempt { max_retries }, _) => {
+            format!("{begin}. It is tried again: retry {retries_used} of {max_retries}.")
+        }
+    }
+}

@@ -1,0 +1,662 @@
+//! Runs, settlement and the outbox, through the store's methods on a database on disk.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use ralph_model::{
+    CapturedKnowledge, CapturedLearning, EntryKind, ErrorCategory, FailureReport, Injection, InjectionReason,
+    LearningId, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskStatus, Tokens, Usage,
+};
+use rusqlite::params;
+
+use super::*;
+
+const RUN: u64 = 0xabc;
+const LEASE: Duration = Duration::from_secs(120);
+
+/// A database of its own, with one task.
+struct Bench {
+    _folder: tempfile::TempDir,
+    store: Store,
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_750_000_000 + second).unwrap()
+}
+
+fn task() -> TaskId {
+    TaskId::new(1)
+}
+
+fn run_id() -> RunId {
+    RunId::new(RUN)
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+        let mut bench = Self { _folder: folder, store };
+        bench.add_task(&task(), "Parse the colours");
+        bench.begin(&run_id(), "");
+        bench
+    }
+
+    fn add_task(&mut self, id: &TaskId, title: &str) {
+        self.sql(&format!(
+            "INSERT INTO tasks (id, title, description, status, kind, priority, created_at, updated_at)
+             VALUES ('{id}', '{title}', '', 'pending', 'once', 5, '{at:.3}', '{at:.3}')",
+            at = at(0)
+        ));
+    }
+
+    fn begin(&mut self, run: &RunId, worktree: &str) {
+        let run = NewRun {
+            id: run.clone(),
+            agent: "command".to_owned(),
+            goal: "all tasks".to_owned(),
+            worktree: worktree.to_owned(),
+            branch: Some("main".to_owned()),
+            commit: None,
+            process: RunProcess {
+                host: "here".to_owned(),
+                pid: 7,
+                started: u64::MAX,
+            },
+            started_at: at(0),
+        };
+        self.store.begin_run(&run).unwrap();
+        let read = self.store.run(&run.id).unwrap().unwrap();
+        assert_eq!((read.begun, read.heartbeat, read.ended), (run, at(0), None));
+    }
+
+    /// Claims the task for a run; the fence is the answer.
+    fn claim(&mut self, run: &RunId, iteration: u32) -> u64 {
+        let fence: i64 = self
+            .store
+            .connection
+            .query_row(
+                "UPDATE tasks SET status = 'in_progress', claimed_by = ?1, lease_until = ?3, fence = fence + 1,
+                                  attempts = attempts + 1
+                 WHERE id = ?2 RETURNING fence",
+                params![run.as_str(), task().as_str(), columns::moment(at(1))],
+                |row| row.get(0),
+            )
+            .unwrap();
+        self.store
+            .connection
+            .execute(
+                "INSERT INTO iterations (run, iteration, task, task_title, attempt, fence, phase, rationale, marker,
+                                         claimed_at)
+                 VALUES (?1, ?2, ?3, 'Parse the colours', ?4, ?4, 'claimed', '', 'word', ?5)",
+                params![run.as_str(), iteration, task().as_str(), fence, columns::moment(at(1))],
+            )
+            .unwrap();
+        fence.cast_unsigned()
+    }
+
+    /// Claims the task and starts an agent on it.
+    fn start(&mut self, run: &RunId, iteration: u32) -> u64 {
+        let fence = self.claim(run, iteration);
+        self.store.record_start(run, &start(&injections())).unwrap();
+        self.store.record_agent(run, 99, 1 << 60).unwrap();
+        fence
+    }
+
+    fn sql(&self, sql: &str) {
+        self.store.connection.execute_batch(sql).unwrap();
+    }
+
+    fn number(&self, sql: &str) -> i64 {
+        self.store.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    fn texts(&self, sql: &str) -> Vec<String> {
+        let mut statement = self.store.connection.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    /// Status, retries and whether anybody holds the task.
+    fn task(&self) -> (TaskStatus, i64, bool) {
+        self.store
+            .connection
+            .query_row(
+                "SELECT status, retries_used, claimed_by IS NOT NULL OR lease_until IS NOT NULL AS held FROM tasks
+                 WHERE id = ?1",
+                [task().as_str()],
+                |row| {
+                    let status = columns::word_at(row, "status", TaskStatus::parse)?;
+                    Ok((status, row.get(1)?, row.get(2)?))
+                },
+            )
+            .unwrap()
+    }
+}
+
+fn injections() -> Vec<Injection> {
+    ["mem-1-aaaa", "mem-2-bbbb"]
+        .map(|id| Injection {
+            kind: EntryKind::Memory,
+            id: id.to_owned(),
+            digest: u64::MAX,
+            section: "# Memories".to_owned(),
+            rank: 1,
+            tokens: Tokens(12),
+            score: Some(0.5),
+            reason: InjectionReason::Shown,
+        })
+        .to_vec()
+}
+
+fn start(injections: &[Injection]) -> Start<'_> {
+    Start {
+        model: Some("small"),
+        rationale: "the middle of the ladder",
+        before: "{}",
+        injections,
+        at: at(2),
+    }
+}
+
+fn settlement(outcome: Outcome, fence: u64) -> Settlement {
+    Settlement {
+        row: NewJournalRow {
+            run: run_id(),
+            iteration: 1,
+            task: Some(task()),
+            task_title: "Parse the colours".to_owned(),
+            feature: None,
+            attempt: 1,
+            outcome,
+            stop: StopReason::NoSigil,
+            reason: "the agent said nothing about the task.".to_owned(),
+            model: Some("small".to_owned()),
+            model_rationale: "the middle of the ladder".to_owned(),
+            duration_ms: 1500,
+            usage: Usage {
+                cost_usd: 0.25,
+                input_tokens: 100,
+                output_tokens: 20,
+            },
+            files_modified: vec!["src/a \"b\".rs".to_owned()],
+            changed_nothing: false,
+            notes: None,
+            difficulty: None,
+            error_category: None,
+            malformed_sigils: 0,
+            created_at: at(10),
+        },
+        fence,
+        worktree: String::new(),
+        task: TaskChange::Attempt { max_retries: 1 },
+        report: None,
+        suggestion: None,
+        learnings: Vec::new(),
+        knowledge: Vec::new(),
+        memory_used: Vec::new(),
+        baseline: None,
+    }
+}
+
+fn learning(category: &str) -> CapturedLearning {
+    CapturedLearning {
+        category: category.to_owned(),
+        tags: vec!["colour".to_owned()],
+        content: format!("about {category}"),
+    }
+}
+
+/// A settlement with everything that an agent can leave.
+fn full(fence: u64) -> Settlement {
+    Settlement {
+        report: Some(FailureReport {
+            what_tried: "a table".to_owned(),
+            why_failed: "too slow".to_owned(),
+            category: ErrorCategory::TestFailure,
+            relevant_files: vec!["src/a.rs".to_owned()],
+            error_output: None,
+        }),
+        suggestion: Some("try a map".to_owned()),
+        learnings: ["pitfall", "code_structure", "tool_usage", "never heard of"]
+            .into_iter()
+            .map(|category| (LearningId::new(5), learning(category)))
+            .collect(),
+        knowledge: vec![CapturedKnowledge {
+            title: "Colours".to_owned(),
+            tags: vec!["colour".to_owned()],
+            body: "They are hex.".to_owned(),
+        }],
+        memory_used: vec!["mem-2-bbbb".to_owned(), "mem-9-none".to_owned()],
+        baseline: Some("[1]".to_owned()),
+        ..settlement(Outcome::Failed, fence)
+    }
+}
+
+#[test]
+fn everything_that_an_iteration_leaves_is_kept_at_once() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let settled = bench.store.settle(&full(fence)).unwrap();
+    assert_eq!(settled.task, Some(TaskStatus::Pending));
+    assert_eq!(bench.task(), (TaskStatus::Pending, 1, false));
+    assert_eq!(bench.number("SELECT count(*) FROM iterations"), 0);
+    assert_eq!(
+        bench.texts("SELECT what_tried || ', ' || category || ', ' || suggestion FROM failure_reports"),
+        ["a table, test_failure, try a map"]
+    );
+    assert_eq!(
+        bench.texts(
+            "SELECT id || ' ' || kind || ' ' || success_rate || ' ' || confidence || ' ' || status || ' ' || source_loops
+             FROM learnings ORDER BY seq"
+        ),
+        [
+            "learn-00000005 antipattern 0.0 0.5 pending [\"run-00000abc\"]",
+            "learn-00000006 convention 1.0 0.5 pending [\"run-00000abc\"]",
+            "learn-00000007 strategy 1.0 0.5 pending [\"run-00000abc\"]",
+            "learn-00000008 strategy 1.0 0.5 pending [\"run-00000abc\"]",
+        ],
+        "an id that is taken gives way"
+    );
+    assert_eq!(
+        bench.texts("SELECT entry || ' ' || digest || ' ' || reason || ' ' || used FROM injections ORDER BY rowid"),
+        ["mem-1-aaaa -1 shown 0", "mem-2-bbbb -1 shown 1"]
+    );
+    assert_eq!(bench.texts("SELECT baseline FROM runs"), ["[1]"]);
+    assert_eq!(
+        bench.texts("SELECT text FROM task_log"),
+        ["Attempt 1 (run-00000abc): failed: the agent said nothing about the task. It is tried again: retry 1 of 1."]
+    );
+    let [file] = bench.store.outbox("").unwrap().try_into().unwrap();
+    assert_eq!(file.knowledge, full(fence).knowledge[0]);
+    assert_eq!((file.staged, file.created_at), (false, at(10)));
+    assert_eq!(bench.store.outbox("another").unwrap(), []);
+    assert!(bench.store.is_settled(&run_id(), 1).unwrap());
+    assert!(!bench.store.is_settled(&run_id(), 2).unwrap());
+}
+
+#[test]
+fn an_iteration_is_settled_once() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let first = bench.store.settle(&full(fence)).unwrap();
+    let mut again = full(fence);
+    again.row.outcome = Outcome::Done;
+    again.task = TaskChange::Done { commit: None };
+    let second = bench.store.settle(&again).unwrap();
+    assert_eq!((second.journal, second.task), (first.journal, None));
+    assert_eq!(bench.task().0, TaskStatus::Pending);
+    for table in ["journal", "failure_reports", "outbox", "task_log"] {
+        assert_eq!(bench.number(&format!("SELECT count(*) FROM {table}")), 1, "{table}");
+    }
+}
+
+#[test]
+fn a_settlement_that_fails_leaves_everything_as_it_was() {
+    for table in [
+        "journal",
+        "failure_reports",
+        "learnings",
+        "injections",
+        "outbox",
+        "task_log",
+    ] {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        bench.sql(&format!(
+            "CREATE TRIGGER no BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+        ));
+        let error = bench.store.settle(&full(fence)).unwrap_err();
+        assert!(error.to_string().contains("the disk is full"), "{error}");
+        assert_eq!(bench.task(), (TaskStatus::InProgress, 0, true));
+        assert_eq!(bench.number("SELECT count(*) FROM iterations"), 1, "{table}");
+        for other in [
+            "journal",
+            "journal_fts",
+            "failure_reports",
+            "learnings",
+            "injections",
+            "outbox",
+            "task_log",
+        ] {
+            assert_eq!(
+                bench.number(&format!("SELECT count(*) FROM {other}")),
+                0,
+                "{other} after {table}"
+            );
+        }
+        bench.sql("DROP TRIGGER no");
+        bench.store.settle(&full(fence)).unwrap();
+    }
+}
+
+#[test]
+fn a_claim_that_is_no_longer_the_runs_leaves_the_task_alone_and_still_tells_its_story() {
+    // Another run has claimed the task since; the same run has; a person has decided; the task is gone.
+    let other = |change: &dyn Fn(&mut Bench)| {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        change(&mut bench);
+        let before = bench.texts("SELECT status || retries_used || coalesce(claimed_by, '') || fence FROM tasks");
+        let settled = bench.store.settle(&full(fence)).unwrap();
+        assert_eq!(settled.task, None);
+        assert_eq!(
+            bench.texts("SELECT status || retries_used || coalesce(claimed_by, '') || fence FROM tasks"),
+            before
+        );
+        assert_eq!(bench.number("SELECT count(*) FROM journal"), 1);
+        assert_eq!(bench.store.outbox("").unwrap().len(), 1);
+        assert_eq!(bench.number("SELECT count(*) FROM injections"), 2);
+        assert_eq!(
+            bench.number("SELECT count(*) FROM iterations WHERE run = 'run-00000abc'"),
+            0
+        );
+    };
+    other(&|bench| {
+        bench.begin(&RunId::new(2), "w");
+        bench.claim(&RunId::new(2), 1);
+    });
+    other(&|bench| bench.sql("UPDATE tasks SET fence = fence + 1"));
+    other(&|bench| bench.sql("UPDATE tasks SET status = 'done', claimed_by = NULL"));
+    other(&|bench| bench.sql("DELETE FROM tasks"));
+}
+
+#[test]
+fn attempts_count_until_the_retries_are_used_up() {
+    let mut bench = Bench::new();
+    let go = |bench: &mut Bench, iteration: u32, outcome, task: TaskChange| {
+        let fence = bench.start(&run_id(), iteration);
+        let mut settlement = settlement(outcome, fence);
+        settlement.row.iteration = iteration;
+        settlement.task = task;
+        let settled = bench.store.settle(&settlement).unwrap().task.unwrap();
+        assert_eq!(settled, bench.task().0);
+        assert!(!bench.task().2);
+        (settled, bench.task().1)
+    };
+    let attempt = TaskChange::Attempt { max_retries: 1 };
+    assert_eq!(
+        go(&mut bench, 1, Outcome::Retried, attempt.clone()),
+        (TaskStatus::Pending, 1)
+    );
+    assert_eq!(
+        go(&mut bench, 2, Outcome::Interrupted, TaskChange::Again),
+        (TaskStatus::Pending, 1)
+    );
+    assert_eq!(
+        go(&mut bench, 3, Outcome::Blocked, attempt.clone()),
+        (TaskStatus::Failed, 2)
+    );
+    let commit = Some("c0ffee".to_owned());
+    assert_eq!(
+        go(&mut bench, 4, Outcome::Done, TaskChange::Done { commit }),
+        (TaskStatus::Done, 0)
+    );
+    assert_eq!(
+        bench.texts("SELECT done_worktree || done_commit FROM tasks"),
+        ["c0ffee"]
+    );
+    let never = TaskChange::Attempt { max_retries: 0 };
+    assert_eq!(go(&mut bench, 5, Outcome::Failed, never), (TaskStatus::Failed, 1));
+    let log = bench.texts("SELECT substr(text, instr(text, 'task') + 6) FROM task_log ORDER BY seq");
+    assert_eq!(
+        log,
+        [
+            "It is tried again: retry 1 of 1.",
+            "It is open as before; the attempt does not count.",
+            "Its retries are used up, so it waits for a person.",
+            "Done in commit c0ffee.",
+            "Its retries are used up, so it waits for a person.",
+        ]
+    );
+}
+
+#[test]
+fn a_report_belongs_to_an_attempt_that_was_not_done() {
+    for (outcome, report, suggestion, kept) in [
+        (Outcome::Done, true, true, 0),
+        (Outcome::Failed, false, false, 0),
+        (Outcome::Retried, true, false, 1),
+        (Outcome::Blocked, false, true, 1),
+        (Outcome::Interrupted, true, true, 1),
+    ] {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        let mut settlement = full(fence);
+        settlement.row.outcome = outcome;
+        settlement.report = settlement.report.filter(|_| report);
+        settlement.suggestion = settlement.suggestion.filter(|_| suggestion);
+        bench.store.settle(&settlement).unwrap();
+        assert_eq!(bench.number("SELECT count(*) FROM failure_reports"), kept, "{outcome}");
+    }
+}
+
+#[test]
+fn fault_1_every_outcome_is_journaled_and_an_interrupted_ones_words_are_found() {
+    for outcome in Outcome::ALL {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        let mut settlement = settlement(*outcome, fence);
+        settlement.row.notes = Some("Use the rgb() form, please: größer?".to_owned());
+        let settled = bench.store.settle(&settlement).unwrap();
+        let found = |words: &str| {
+            bench.texts(&format!(
+                "SELECT outcome FROM journal WHERE id IN (SELECT rowid FROM journal_fts('{words}'))"
+            ))
+        };
+        assert_eq!(found(&journal_terms("rgb forms")), [outcome.word()]);
+        assert_eq!(found(&journal_terms("größer")), [outcome.word()]);
+        assert_eq!(
+            found(&journal_terms("colour")),
+            [outcome.word()],
+            "the title is searched too"
+        );
+        assert_eq!(found("absent"), [""; 0]);
+        assert_eq!(bench.number("SELECT max(id) FROM journal"), settled.journal);
+    }
+}
+
+#[test]
+fn the_record_of_an_iteration_grows_with_it() {
+    let mut bench = Bench::new();
+    let (run, next) = (run_id(), RunId::new(2));
+    assert!(
+        bench.store.record_start(&run, &start(&[])).is_err(),
+        "nothing is claimed"
+    );
+    let fence = bench.claim(&run, 1);
+    assert!(bench.store.record_agent(&run, 1, 1).is_err(), "nothing is started");
+    assert!(bench.store.record_end(&run, "{}").is_err(), "nothing is started");
+    let [record] = bench.store.unfinished("", &next).unwrap().try_into().unwrap();
+    assert_eq!(
+        (record.phase, record.fence, record.agent),
+        (Phase::Claimed, fence, None)
+    );
+    assert_eq!(bench.store.unfinished("", &run).unwrap(), [], "not one's own");
+    assert_eq!(bench.store.unfinished("elsewhere", &next).unwrap(), []);
+
+    bench.store.put_baseline(&run, "[]").unwrap();
+    bench.store.record_start(&run, &start(&injections())).unwrap();
+    bench.store.record_agent(&run, 99, u64::MAX).unwrap();
+    bench.store.record_end(&run, "{\"a\":1}").unwrap();
+    bench.store.record_end(&run, "{\"a\":2}").unwrap();
+    let [record] = bench.store.unfinished("", &next).unwrap().try_into().unwrap();
+    let expected = IterationRecord {
+        run: run.clone(),
+        iteration: 1,
+        task: task(),
+        task_title: "Parse the colours".to_owned(),
+        feature: None,
+        attempt: 1,
+        fence,
+        phase: Phase::Ended {
+            at: at(2),
+            end: "{\"a\":1}".to_owned(),
+        },
+        model: Some("small".to_owned()),
+        rationale: "the middle of the ladder".to_owned(),
+        marker: "word".to_owned(),
+        agent: Some((99, u64::MAX)),
+        before: Some("{}".to_owned()),
+        baseline: Some("[]".to_owned()),
+        injections: injections(),
+    };
+    assert_eq!(record, expected);
+    bench.store.abandon_claim(&run, at(3)).unwrap();
+    assert_eq!(
+        bench.store.unfinished("", &next).unwrap(),
+        [expected],
+        "a turn that has ended is settled"
+    );
+}
+
+#[test]
+fn a_claim_without_an_agent_is_taken_back_and_a_run_that_ends_holds_nothing() {
+    let mut bench = Bench::new();
+    let run = run_id();
+    bench.claim(&run, 1);
+    bench.store.abandon_claim(&run, at(3)).unwrap();
+    assert_eq!(bench.task(), (TaskStatus::Pending, 0, false));
+    assert_eq!(bench.number("SELECT count(*) FROM iterations"), 0);
+    bench.claim(&run, 1);
+    bench.store.heartbeat(&run, LEASE, at(100)).unwrap();
+    assert_eq!(
+        bench.texts("SELECT lease_until FROM tasks"),
+        [columns::moment(at(220))],
+        "the claim holds for another lease"
+    );
+    bench.store.end_run(&run, "The limit was reached.", 4, at(200)).unwrap();
+    assert_eq!(bench.task(), (TaskStatus::Pending, 0, false));
+    assert_eq!(bench.number("SELECT count(*) FROM iterations"), 0);
+    assert_eq!(bench.number("SELECT count(*) FROM journal"), 0);
+    let ended = bench.store.run(&run).unwrap().unwrap();
+    assert_eq!(ended.ended, Some((at(200), "The limit was reached.".to_owned())));
+    assert_eq!(bench.store.recent_runs(5).unwrap(), [ended]);
+    assert_eq!(bench.number("SELECT end_code FROM runs"), 4);
+}
+
+#[test]
+fn a_run_that_ends_in_the_middle_of_a_turn_leaves_it_to_the_next() {
+    let mut bench = Bench::new();
+    bench.start(&run_id(), 1);
+    bench
+        .store
+        .end_run(&run_id(), "The disk was full.", 1, at(200))
+        .unwrap();
+    assert_eq!(bench.task(), (TaskStatus::InProgress, 0, true));
+    assert_eq!(bench.store.unfinished("", &RunId::new(2)).unwrap().len(), 1);
+}
+
+#[test]
+fn the_outbox_forgets_what_is_written() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    bench.store.settle(&full(fence)).unwrap();
+    let id = bench.store.outbox("").unwrap()[0].id;
+    bench.store.outbox_staged(id).unwrap();
+    assert!(bench.store.outbox("").unwrap()[0].staged);
+    bench.store.outbox_done(id).unwrap();
+    bench.store.outbox_staged(id).unwrap();
+    assert_eq!(bench.store.outbox("").unwrap(), []);
+}
+
+#[test]
+fn an_overview_tells_what_is_new_since_a_look() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.store.last_look("").unwrap(), None);
+    let fence = bench.start(&run_id(), 1);
+    let first = bench.store.settle(&full(fence)).unwrap().journal;
+    let seen = Look {
+        journal: first,
+        at: at(11),
+    };
+    bench.store.put_look("", &seen).unwrap();
+    bench.store.put_look("", &seen).unwrap();
+    assert_eq!(bench.store.last_look("").unwrap(), Some(seen));
+    assert_eq!(bench.store.last_look("w").unwrap(), None);
+
+    let fence = bench.start(&run_id(), 2);
+    let mut second = settlement(Outcome::Blocked, fence);
+    second.row.iteration = 2;
+    let second = bench.store.settle(&second).unwrap().journal;
+    bench.sql("UPDATE tasks SET priority = 1");
+    bench.add_task(&TaskId::new(2), "Given up");
+    bench.sql(
+        "UPDATE tasks SET status = 'failed' WHERE id = 't-000002';
+         INSERT INTO task_log (task, at, text) VALUES ('t-000002', '2025-07-01T00:00:00.000Z', 'Nobody wants it.')",
+    );
+    bench
+        .store
+        .end_run(&run_id(), "A task waits for a person.", 4, at(20))
+        .unwrap();
+    bench.begin(&RunId::new(2), "w");
+
+    let news = |id, title: &str, reason: &str, attempts| TaskNews {
+        id: TaskId::new(id),
+        title: title.to_owned(),
+        reason: reason.to_owned(),
+        attempts,
+    };
+    let failed = news(1, "Parse the colours", "the agent said nothing about the task.", 2);
+    let overview = bench.store.overview(first, "").unwrap();
+    assert_eq!(
+        overview,
+        Overview {
+            last_journal: second,
+            outcomes: [(Outcome::Blocked, 1)].into(),
+            done: vec![],
+            failed: vec![failed.clone()],
+            learnings: 0,
+            knowledge: 0,
+            spent: settlement(Outcome::Done, 0).row.usage,
+            duration_ms: 1500,
+            open_runs: vec![bench.store.run(&RunId::new(2)).unwrap().unwrap()],
+            last_run: bench.store.run(&run_id()).unwrap(),
+            waiting: vec![failed, news(2, "Given up", "Nobody wants it.", 0)],
+            tasks: [(TaskStatus::Failed, 2)].into(),
+        }
+    );
+    let all = bench.store.overview(0, "w").unwrap();
+    assert_eq!((all.learnings, all.knowledge, all.spent.tokens()), (4, 1, 240));
+    assert_eq!(all.last_run, None, "of another worktree");
+}
+
+#[test]
+fn a_task_that_was_done_and_deleted_is_still_told_of() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let mut done = settlement(Outcome::Done, fence);
+    done.task = TaskChange::Done { commit: None };
+    let journal = bench.store.settle(&done).unwrap().journal;
+    let titles = |bench: &Bench, since| {
+        let done = bench.store.overview(since, "").unwrap().done;
+        done.into_iter().map(|news| news.title).collect::<Vec<_>>()
+    };
+    assert_eq!(titles(&bench, 0), ["Parse the colours"]);
+    assert_eq!(titles(&bench, journal), [""; 0]);
+    bench.sql("UPDATE tasks SET status = 'pending'");
+    assert_eq!(titles(&bench, 0), [""; 0], "it is open again");
+    bench.sql("DELETE FROM tasks");
+    assert_eq!(titles(&bench, 0), ["Parse the colours"]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+    #[test]
+    fn what_an_agent_says_is_kept_as_it_is(text in "\\PC*|(\\p{Any}){0,60}", tokens in any::<u64>()) {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        let mut settlement = full(fence);
+        settlement.row.notes = Some(text.clone());
+        settlement.row.reason.clone_from(&text);
+        settlement.row.usage.input_tokens = tokens;
+        settlement.knowledge[0].body.clone_from(&text);
+        settlement.learnings[0].1.content.clone_from(&text);
+        bench.store.settle(&settlement).unwrap();
+        prop_assert_eq!(&bench.texts("SELECT notes FROM journal")[0], &text);
+        prop_assert_eq!(&bench.texts("SELECT content FROM learnings LIMIT 1")[0], &text);
+        prop_assert_eq!(&bench.store.outbox("").unwrap()[0].knowledge.body, &text);
+        bench.store.overview(0, "").unwrap();
+    }
+}
