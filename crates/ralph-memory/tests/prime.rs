@@ -163,7 +163,7 @@ proptest! {
                     let list: Vec<serde_json::Value> = serde_json::from_str(&primed.text).unwrap();
                     prop_assert_eq!(list.len(), primed.shown);
                 }
-                PrimeFormat::Markdown => {
+                PrimeFormat::Markdown | PrimeFormat::Section => {
                     let document = Document::parse(Shelf::Memories, primed.text.as_bytes());
                     prop_assert!(document.validate().is_empty());
                     for entry in document.entries() {

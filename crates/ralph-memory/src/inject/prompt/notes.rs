@@ -89,8 +89,7 @@ impl Standing<'_> {
             Shelf::Guardrails => EntryKind::Guardrail,
         };
         let considered = |decision| Considered::of_note(kind, decision);
-        section.considered(selected.decisions.iter().map(considered));
-        section.considered(replaced.iter().map(considered));
+        section.considered(selected.decisions.iter().chain(&replaced).map(considered));
         Ok(section)
     }
 }

@@ -1,5 +1,7 @@
 //! A section of a prompt, and the entries that were considered for it.
 
+use std::collections::HashMap;
+
 use ralph_model::{EntryKind, Injection, InjectionReason, Tokens};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -39,14 +41,15 @@ impl Section {
         }
     }
 
-    /// Tells of the entries that were considered, in the order of preference; of those that do not stand in it only the
-    /// first so many.
+    /// Tells of the entries that were considered, in the order of preference; of those that do not stand in it, for each
+    /// reason, only the first so many.
     pub(super) fn considered<'a>(&mut self, entries: impl IntoIterator<Item = Considered<'a>>) {
-        let mut left_out = 0;
+        let mut told: HashMap<InjectionReason, usize> = HashMap::new();
         for (rank, entry) in (1..).zip(entries) {
             if entry.reason != InjectionReason::Shown {
-                left_out += 1;
-                if left_out > MOST_LEFT_OUT {
+                let told = told.entry(entry.reason).or_default();
+                *told += 1;
+                if *told > MOST_LEFT_OUT {
                     continue;
                 }
             }

@@ -24,7 +24,7 @@ pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
     }
     if let Some(parent) = request.parent {
         text.push_str(&format!(
-            "\nIt is a part of {}, which is not yours to do:\n",
+            "\nIt is a part of {}, whose other parts are not yours to do:\n",
             named(parent)
         ));
         push_description(&mut text, parent);

@@ -1,0 +1,173 @@
+//! The prompt of an iteration: the exact text that an agent sees, by scenario, and what always holds of it.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(dead_code, reason = "not every test needs all of the support")]
+
+mod rules;
+mod scenarios;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::fmt::Write as _;
+
+use jiff::Timestamp;
+use jiff::civil::date;
+use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, compose};
+use ralph_model::config::Config;
+use ralph_model::{
+    JournalRow, NewJournalRow, NoteKind, Outcome, Priority, RunId, Shelf, StopReason, Task, TaskId, TaskKind,
+    TaskStatus, Usage,
+};
+use support::Files;
+
+pub(crate) const MEMORIES: &str = "# Memories
+
+## Patterns
+
+### mem-1737372000-a1b2
+> Run the tests before you say that something is done.
+<!-- tags: testing | created: 2025-01-20 -->
+
+## Fixes
+
+### mem-1737372060-a1b3
+> ECONNREFUSED on 5432: start docker first.
+<!-- tags: docker | created: 2025-01-21 -->
+";
+
+pub(crate) const GUARDRAILS: &str = "# Guardrails
+
+## Decisions
+
+### decision-1737372000-b1b2
+> Dates are ISO 8601,
+>
+> nothing else.
+<!-- tags:  | created: 2025-01-20 -->
+";
+
+pub(crate) fn moment() -> Timestamp {
+    "2025-01-22T10:00:00Z".parse().unwrap()
+}
+
+pub(crate) fn task(number: u64, title: &str, description: &str) -> Task {
+    Task {
+        id: TaskId::new(number),
+        title: title.to_owned(),
+        description: description.to_owned(),
+        status: TaskStatus::InProgress,
+        kind: TaskKind::Once,
+        priority: Priority::default(),
+        parent: None,
+        feature: None,
+        after: Vec::new(),
+        retries_used: 0,
+        attempts: 1,
+        claimed_by: None,
+        created_at: moment(),
+        updated_at: moment(),
+    }
+}
+
+pub(crate) fn row(id: i64, run: u64, notes: Option<&str>) -> JournalRow {
+    JournalRow {
+        id,
+        row: NewJournalRow {
+            run: RunId::new(run),
+            iteration: u32::try_from(id).unwrap(),
+            task: Some(TaskId::new(0x000a)),
+            task_title: "Read dates".to_owned(),
+            feature: None,
+            attempt: 1,
+            outcome: Outcome::Done,
+            stop: StopReason::TaskDone,
+            reason: String::new(),
+            model: Some("sonnet".to_owned()),
+            model_rationale: String::new(),
+            duration_ms: 42_049,
+            usage: Usage::default(),
+            files_modified: vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()],
+            changed_nothing: false,
+            notes: notes.map(str::to_owned),
+            difficulty: None,
+            error_category: None,
+            malformed_sigils: 0,
+            created_at: moment(),
+        },
+    }
+}
+
+/// A prompt for a task and nothing else; tests set what they are about.
+pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'a> {
+    PromptRequest {
+        task,
+        parent: None,
+        prerequisites: &[],
+        attempt: AttemptNumber { number: 1, of: 4 },
+        last_reason: None,
+        red_gates: &[],
+        gates: &[],
+        guidance: &[],
+        scratchpad: "",
+        recent: &[],
+        related: &[],
+        config,
+        today: date(2025, 1, 22),
+        share: MemoryShare::Whole,
+    }
+}
+
+pub(crate) fn project(memories: &str, guardrails: &str) -> Files {
+    let files = Files::new();
+    files.write(Shelf::Memories, memories.as_bytes());
+    files.write(Shelf::Guardrails, guardrails.as_bytes());
+    files
+}
+
+pub(crate) fn composed(files: &Files, request: &PromptRequest<'_>) -> Prompt {
+    compose(&files.catalogue(), request).unwrap()
+}
+
+/// The text between two headings, without the fixed ones around it.
+pub(crate) fn between<'a>(prompt: &'a Prompt, from: &str, to: &str) -> &'a str {
+    let (_, rest) = prompt.text.split_once(from).unwrap();
+    rest.split(to).next().unwrap()
+}
+
+pub(crate) fn decisions(prompt: &Prompt) -> String {
+    let mut lines = String::new();
+    for injection in &prompt.injections {
+        let score = injection.score.map_or("-", |_| "scored");
+        writeln!(
+            lines,
+            "{} {}: {} {} {} tokens, {score}, {}",
+            injection.section, injection.rank, injection.kind, injection.id, injection.tokens, injection.reason
+        )
+        .unwrap();
+    }
+    lines
+}
+
+/// Notes of four kinds, most of them about nothing that matters.
+pub(crate) fn many_notes() -> String {
+    let mut text = String::new();
+    for kind in NoteKind::ALL {
+        writeln!(text, "## {}\n", kind.section()).unwrap();
+        for number in 0..60 {
+            let about = if number == 3 {
+                "dates are parsed with care"
+            } else {
+                "nothing that matters here"
+            };
+            writeln!(
+                text,
+                "### mem-17373{:02}{number:03}-{:04x}\n> {} {number}: {about}, said at some length\n<!-- tags:  | created: 2025-01-{:02} -->\n",
+                kind.section().len(),
+                kind.section().len(),
+                kind.word(),
+                1 + number % 20,
+            )
+            .unwrap();
+        }
+    }
+    text
+}
