@@ -1,4 +1,5 @@
-//! What the tests share: a project in a temporary folder, a cleared environment, a fixed clock and seeded ids.
+//! What the tests share: a project in a temporary folder, a cleared environment, a fixed clock and seeded ids, and an
+//! agent that follows a script.
 //! A dev-dependency only.
 #![expect(
     clippy::unwrap_used,
@@ -8,6 +9,7 @@
 )]
 
 mod counts;
+pub mod scripted;
 mod test_env;
 
 pub use counts::{Seed, count};

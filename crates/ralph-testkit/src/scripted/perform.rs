@@ -1,0 +1,201 @@
+//! The scripted agent itself: it takes the next turn of its script and plays it.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use ralph_model::TaskId;
+use serde_json::json;
+
+use super::installed::{call_file, prompt_file, replace};
+use super::speech::{Speech, print_in_chunks};
+use super::{Action, Call, Script};
+
+/// Plays the next turn of the script in the folder that the first argument names, and does not return.
+pub fn perform() -> ! {
+    let mut arguments = std::env::args().skip(1);
+    let folder = PathBuf::from(arguments.next().expect("the first argument is the folder of a script"));
+    let arguments: Vec<String> = arguments.collect();
+    let file = arguments.iter().skip_while(|word| *word != "--prompt-file").nth(1);
+    let prompt = match file {
+        Some(file) => std::fs::read(file).unwrap(),
+        None => {
+            let mut input = Vec::new();
+            std::io::stdin().read_to_end(&mut input).unwrap();
+            input
+        }
+    };
+    let script: Script = serde_json::from_slice(&std::fs::read(folder.join("script.json")).unwrap()).unwrap();
+    let turn = record_turn(&folder, &prompt, arguments);
+    let actions = script.turns.get(turn - 1).or(script.turns.last());
+    let prompt = String::from_utf8_lossy(&prompt).into_owned();
+    let mut actor = Actor {
+        task: assigned_task(&prompt).map_or_else(|| "t-none".to_owned(), |task| task.to_string()),
+        turn: turn.to_string(),
+        prompt,
+        speech: Speech::begin(script.dialect),
+    };
+    for action in actions.into_iter().flatten() {
+        actor.play(action);
+    }
+    actor.speech.end();
+    end_with(0)
+}
+
+/// Takes the number of this turn and keeps what it was asked. Only one does so at a time.
+fn record_turn(folder: &Path, prompt: &[u8], arguments: Vec<String>) -> usize {
+    let lock = File::create(folder.join("lock")).unwrap();
+    lock.lock().unwrap();
+    let turn = (1..).find(|turn| !prompt_file(folder, *turn).exists()).unwrap();
+    let call = Call {
+        arguments,
+        folder: working_folder(),
+        environment: environment(),
+    };
+    replace(&call_file(folder, turn), &serde_json::to_vec_pretty(&call).unwrap());
+    replace(&prompt_file(folder, turn), prompt);
+    turn
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is a program's entry")]
+fn working_folder() -> PathBuf {
+    std::env::current_dir().unwrap()
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is a program's entry")]
+fn environment() -> std::collections::BTreeMap<String, String> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect()
+}
+
+/// The first id of a task in the section of the prompt that assigns one.
+fn assigned_task(prompt: &str) -> Option<TaskId> {
+    let section = prompt.lines().skip_while(|line| line.trim_end() != "## Assigned Task");
+    section
+        .skip(1)
+        .take_while(|line| !line.starts_with("## "))
+        .flat_map(|line| line.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-'))
+        .find_map(TaskId::parse)
+}
+
+struct Actor {
+    prompt: String,
+    task: String,
+    turn: String,
+    speech: Speech,
+}
+
+impl Actor {
+    fn play(&mut self, action: &Action) {
+        match action {
+            Action::Say(text) => self.say(text, 1),
+            Action::SayInChunks(text, chunks) => self.say(text, *chunks),
+            Action::Think(text) => self.speech.think(&self.filled_in(text)),
+            Action::SayError(text) => print_error(format!("{}\n", self.filled_in(text)).as_bytes()),
+            Action::Write(file, text) => self.write(file, text, Mode::Replace),
+            Action::Append(file, text) => self.write(file, text, Mode::Append),
+            Action::Run(line) => self.run(line),
+            Action::Sleep(milliseconds) => std::thread::sleep(std::time::Duration::from_millis(*milliseconds)),
+            Action::Hang => loop {
+                std::thread::park();
+            },
+            Action::Exit(code) => end_with(*code),
+            Action::Kill(signal) => kill_itself(*signal),
+            Action::Daemon => start_daemon(),
+            Action::Flood(bytes) => in_lines(*bytes, |lines| print_in_chunks(lines, 1)),
+            Action::FloodErrors(bytes) => in_lines(*bytes, print_error),
+            Action::Garbage => print_in_chunks(b"\xff\xfe{\"type\":\0 <not json>\n", 1),
+            Action::Raw(line) => self.speech.raw(&self.filled_in(line)),
+            Action::IfPromptHolds(text, then, otherwise) => {
+                let holds = self.prompt.contains(&self.filled_in(text));
+                for action in if holds { then } else { otherwise } {
+                    self.play(action);
+                }
+            }
+        }
+    }
+
+    fn filled_in(&self, text: &str) -> String {
+        text.replace("{task}", &self.task).replace("{turn}", &self.turn)
+    }
+
+    fn say(&mut self, text: &str, chunks: usize) {
+        let text = self.filled_in(text);
+        self.speech.say(&text, chunks);
+    }
+
+    fn write(&mut self, file: &str, text: &str, mode: Mode) {
+        let path = working_folder().join(self.filled_in(file));
+        let text = self.filled_in(text);
+        let input = json!({"file_path": path, "content": text});
+        self.speech.use_tool("Write", &input, || {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            let mut options = File::options();
+            options.create(true).write(true);
+            match mode {
+                Mode::Replace => options.truncate(true),
+                Mode::Append => options.append(true),
+            };
+            options.open(&path).unwrap().write_all(text.as_bytes()).unwrap();
+            "written".to_owned()
+        });
+    }
+
+    fn run(&mut self, line: &str) {
+        let line = self.filled_in(line);
+        let input = json!({"command": line});
+        self.speech.use_tool("Bash", &input, || {
+            let output = ralph_process::command("sh").args(["-c", &line]).output().unwrap();
+            let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said).into_owned();
+            if !output.status.success() {
+                print_error(format!("{line}: {}\n{said}", output.status).as_bytes());
+                end_with(98);
+            }
+            said
+        });
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Mode {
+    Replace,
+    Append,
+}
+
+fn start_daemon() {
+    let daemon = ralph_process::command("setsid").args(["sleep", "600"]).spawn();
+    drop(daemon.unwrap());
+}
+
+fn kill_itself(signal: i32) -> ! {
+    let sent = ralph_process::command("kill")
+        .arg(format!("-{signal}"))
+        .arg(std::process::id().to_string())
+        .status();
+    drop(sent);
+    loop {
+        std::thread::park();
+    }
+}
+
+/// Hands on so many bytes, in lines, some at a time.
+fn in_lines(bytes: usize, mut hand_on: impl FnMut(&[u8])) {
+    let line = [&[b'x'; 99][..], b"\n"].concat().repeat(100);
+    let mut left = bytes;
+    while left > 0 {
+        let now = left.min(line.len());
+        hand_on(line.get(line.len() - now..).unwrap());
+        left -= now;
+    }
+}
+
+fn print_error(bytes: &[u8]) {
+    let _heard: bool = std::io::stderr().write_all(bytes).is_ok();
+}
+
+#[expect(clippy::exit, reason = "this is a program's end")]
+fn end_with(code: i32) -> ! {
+    std::process::exit(code)
+}

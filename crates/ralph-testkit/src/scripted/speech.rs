@@ -1,0 +1,126 @@
+//! How the scripted agent prints what it does: as plain text, or as records of claude's stream-json.
+
+use std::io::Write;
+
+use serde_json::{Value, json};
+
+use super::Dialect;
+
+/// The name of the model that the scripted agent says it is.
+const MODEL: &str = "scripted-model";
+/// The name of its session.
+const SESSION: &str = "11111111-2222-3333-4444-555555555555";
+
+/// What it has said in this turn.
+pub(super) struct Speech {
+    dialect: Dialect,
+    calls: usize,
+    last_text: String,
+    has_result: bool,
+}
+
+impl Speech {
+    /// Begins to speak.
+    pub(super) fn begin(dialect: Dialect) -> Self {
+        let speech = Self {
+            dialect,
+            calls: 0,
+            last_text: String::new(),
+            has_result: false,
+        };
+        if dialect == Dialect::Claude {
+            print_record(&json!({
+                "type": "system", "subtype": "init", "session_id": SESSION, "model": MODEL,
+                "tools": ["Bash", "Write"], "mcp_servers": [], "permissionMode": "acceptEdits",
+            }));
+        }
+        speech
+    }
+
+    /// Says a text, in so many pieces.
+    pub(super) fn say(&mut self, text: &str, chunks: usize) {
+        match self.dialect {
+            Dialect::Plain => print_in_chunks(format!("{text}\n").as_bytes(), chunks),
+            Dialect::Claude => {
+                text.clone_into(&mut self.last_text);
+                let record = message(&json!({"type": "text", "text": text}));
+                print_in_chunks(format!("{record}\n").as_bytes(), chunks);
+            }
+        }
+    }
+
+    /// Thinks a text.
+    pub(super) fn think(&self, text: &str) {
+        if self.dialect == Dialect::Claude {
+            print_record(&message(
+                &json!({"type": "thinking", "thinking": text, "signature": "x"}),
+            ));
+        }
+    }
+
+    /// Uses a tool.
+    pub(super) fn use_tool(&mut self, name: &str, input: &Value, work: impl FnOnce() -> String) {
+        self.calls += 1;
+        let id = format!("toolu_{:02}", self.calls);
+        if self.dialect == Dialect::Claude {
+            print_record(&message(
+                &json!({"type": "tool_use", "id": id, "name": name, "input": input}),
+            ));
+        }
+        let output = work();
+        if self.dialect == Dialect::Claude {
+            print_record(&json!({
+                "type": "user", "session_id": SESSION, "parent_tool_use_id": null,
+                "message": {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": false},
+                ]},
+            }));
+        }
+    }
+
+    /// Prints a line as it is.
+    pub(super) fn raw(&mut self, line: &str) {
+        let record = serde_json::from_str::<Value>(line).unwrap_or_default();
+        self.has_result |= record.get("type").and_then(Value::as_str) == Some("result");
+        print_in_chunks(format!("{line}\n").as_bytes(), 1);
+    }
+
+    /// Ends a turn that went well.
+    pub(super) fn end(&self) {
+        if self.dialect == Dialect::Claude && !self.has_result {
+            // The order of keys is not fixed: the type is not the first, as with the real one.
+            print_record(&json!({
+                "subtype": "success", "is_error": false, "api_error_status": null, "duration_ms": 1200,
+                "type": "result", "num_turns": self.calls + 1, "result": self.last_text, "stop_reason": "end_turn",
+                "terminal_reason": "completed", "session_id": SESSION, "total_cost_usd": 0.25,
+                "usage": {"input_tokens": 10, "output_tokens": 20},
+                "modelUsage": {MODEL: {
+                    "inputTokens": 10, "outputTokens": 20, "cacheReadInputTokens": 300,
+                    "cacheCreationInputTokens": 40, "costUSD": 0.25, "contextWindow": 200_000,
+                }},
+                "permission_denials": [], "errors": [],
+            }));
+        }
+    }
+}
+
+fn message(block: &Value) -> Value {
+    json!({
+        "type": "assistant", "session_id": SESSION, "parent_tool_use_id": null,
+        "message": {"role": "assistant", "model": MODEL, "content": [block], "stop_reason": null},
+    })
+}
+
+fn print_record(record: &Value) {
+    print_in_chunks(format!("{record}\n").as_bytes(), 1);
+}
+
+/// Prints bytes in so many writes.
+pub(super) fn print_in_chunks(bytes: &[u8], chunks: usize) {
+    let size = bytes.len().div_ceil(chunks.max(1)).max(1);
+    let mut out = std::io::stdout().lock();
+    for chunk in bytes.chunks(size) {
+        // When nobody reads any more, the agent goes on, as real ones do until they are stopped.
+        let _heard: bool = out.write_all(chunk).and_then(|()| out.flush()).is_ok();
+    }
+}
