@@ -6,7 +6,7 @@ use std::str::Chars;
 
 use unicode_segmentation::GraphemeCursor;
 
-use super::secrets::mask;
+use super::secrets::{Secret, find, mask};
 
 /// The longest approach, reason or suggestion, in characters.
 pub(super) const MOST_REASON: usize = 600;
@@ -21,7 +21,7 @@ const EARLIER_CUT: &str = "[…earlier lines cut]\n";
 /// sequences and what hides or turns text around as well; secrets are masked; where it was cut, it says so.
 #[must_use]
 pub fn clean(text: &str, cap: usize) -> String {
-    capped(mask(&visible(text)).trim(), cap)
+    capped(visible_without_secrets(text).trim(), cap)
 }
 
 /// The same on one line with single spaces.
@@ -76,8 +76,28 @@ fn capped(text: &str, cap: usize) -> String {
     format!("{kept}{mark}")
 }
 
+/// What a person would see of a text, with secrets masked: those that stand in it, and those that only show when what is
+/// invisible is gone.
+pub(super) fn visible_without_secrets(text: &str) -> String {
+    visible_without(&find(text), text, 0)
+}
+
+/// The same from `start` on, when the secrets in the text are known.
+pub(super) fn visible_without(secrets: &[Secret], text: &str, start: usize) -> String {
+    let mut seen = String::with_capacity(text.len());
+    let mut at = start;
+    // Each part by itself: an escape character before a secret must not take its first sign along.
+    for secret in secrets.iter().filter(|secret| secret.range.end > start) {
+        seen.push_str(&visible(text.get(at..secret.range.start.max(at)).unwrap_or_default()));
+        seen.push_str(&secret.kind.mask());
+        at = secret.range.end;
+    }
+    seen.push_str(&visible(text.get(at..).unwrap_or_default()));
+    mask(&seen).into_owned()
+}
+
 /// The characters of a text that a person would see, and its line breaks.
-pub(super) fn visible(text: &str) -> String {
+fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     let mut rest = text.chars().peekable();
     // How many more characters of a flag's name may follow; they are invisible by themselves.
@@ -252,6 +272,7 @@ mod tests {
         let (start, end) = token.split_at(10);
         check(&format!("it is {start}\u{200b}{end}."), "it is [secret: github].");
         check(&format!("it is {start}\u{1b}[0m{end}."), "it is [secret: github].");
+        check(&format!("it is \u{1b}[{token}."), "it is [secret: github].");
     }
 
     #[test]

@@ -2,18 +2,20 @@
 //!
 //! What a person or an agent hands in on purpose is accepted or refused, never changed, but for its line breaks.
 
-pub mod clean;
+mod clean;
 mod guess;
 mod notebook;
 mod scratchpad;
 pub mod secrets;
 mod sigils;
+mod transcript;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
+pub use clean::clean;
 pub use guess::guess_kind;
 pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
@@ -21,6 +23,7 @@ pub use notebook::{
 };
 pub use scratchpad::Scratchpad;
 pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control};
+pub use transcript::TranscriptCleaner;
 
 /// The largest text that one note may hold.
 pub const MAX_NOTE_BYTES: usize = 4 << 20;

@@ -63,6 +63,11 @@ impl SecretKind {
             Self::UrlCredentials => "url",
         }
     }
+
+    /// What stands in the place of it: `[secret: kind]`.
+    pub(super) fn mask(self) -> String {
+        format!("{MASK_OPENING}{}]", self.slug())
+    }
 }
 
 impl fmt::Display for SecretKind {
@@ -122,9 +127,7 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     let mut at = 0;
     for Secret { range, kind } in found {
         masked.push_str(text.get(at..range.start).unwrap_or_default());
-        masked.push_str(MASK_OPENING);
-        masked.push_str(kind.slug());
-        masked.push(']');
+        masked.push_str(&kind.mask());
         at = range.end;
     }
     masked.push_str(text.get(at..).unwrap_or_default());
