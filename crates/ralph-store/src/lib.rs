@@ -12,7 +12,8 @@ mod sys;
 pub use error::StoreError;
 pub use open::Wait;
 pub use progress::{
-    Claim, ClaimAnswer, ClaimRequest, FileRecord, Health, IterationRecord, KnownNote, Look, NewRun, NoteAction,
-    NoteChange, NoteFile, NoteVersion, OutboxFile, Overview, Phase, Presence, Run, RunProcess, Scope, Settled,
-    Settlement, Standing, Start, Store, TaskChange, TaskNews, encode_term, journal_terms,
+    Claim, ClaimAnswer, ClaimRequest, FileRecord, Health, IterationRecord, JournalFilter, JournalOutline, KnownNote,
+    Look, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OutboxFile, Overview, Phase, Presence,
+    RecordedInjection, Run, RunProcess, Scope, Settled, Settlement, Standing, Start, Store, TaskChange, TaskNews,
+    encode_term, journal_terms,
 };
