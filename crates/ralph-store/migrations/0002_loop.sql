@@ -26,7 +26,9 @@ CREATE TABLE tasks (
     claimed_by    TEXT REFERENCES runs (id),
     lease_until   TEXT,
     fence         INTEGER NOT NULL DEFAULT 0,
-    -- Where it was done: what another task builds on may not be everywhere yet.
+    -- Whether it cannot go on before a person has seen to a failed task; such a task counts as resolved for its parent.
+    behind_failed INTEGER NOT NULL DEFAULT 0,
+    -- Where it was done: what another task builds on may not be everywhere yet. A parent has none, its parts tell.
     done_worktree TEXT,
     done_commit   TEXT,
     created_at    TEXT NOT NULL,

@@ -5,6 +5,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{FeatureId, RunId, Task, TaskId};
+use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, named_params, params};
+
+use super::Store;
+use super::rows::{TASK_COLUMNS, log, maybe_noun, moment, noun, parse_moment, read_task};
+use super::standing::Graph;
+use super::task_reading::json_list;
+use super::transitions::{Said, say};
+use crate::StoreError;
 
 /// Which tasks a run works on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,4 +93,265 @@ pub struct RunProcess {
     pub pid: u32,
     /// When it began, as the system counts.
     pub started: u64,
+}
+
+/// What makes a task `t` ready: nobody works on it, it has no children, and everything that it or a task above it comes
+/// after is done here, with all its parts. A parent is done where its parts are.
+pub(super) const READY: &str = "t.status = 'pending'
+    AND NOT EXISTS (SELECT 1 FROM tasks child WHERE child.parent = t.id)
+    AND NOT EXISTS (
+        WITH RECURSIVE
+            up(id) AS (
+                SELECT t.id
+                UNION ALL SELECT task.parent FROM up JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL),
+            needed(id) AS (
+                SELECT dependencies.after FROM up JOIN dependencies ON dependencies.task = up.id
+                UNION SELECT child.id FROM needed JOIN tasks child ON child.parent = needed.id)
+        SELECT 1 FROM needed JOIN tasks task ON task.id = needed.id
+        WHERE task.status <> 'done' OR (
+            task.done_worktree IS NOT NULL AND task.done_worktree <> :worktree
+            AND coalesce(task.done_commit, '') NOT IN (SELECT value FROM json_each(:commits))))";
+
+/// The tasks of a scope: those that it names, and everything below them.
+const IN_SCOPE: &str = "t.id IN (
+    WITH RECURSIVE inside(id) AS (
+        SELECT id FROM tasks WHERE id = :task OR feature = :feature
+        UNION SELECT child.id FROM inside JOIN tasks child ON child.parent = inside.id)
+    SELECT id FROM inside)";
+
+impl Store {
+    /// Claims the next task of a scope, and opens the record of the iteration: pending, no children, everything before it
+    /// (and before its ancestors) done here; the lowest priority number first, then the oldest.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn claim_next(&mut self, request: &ClaimRequest<'_>) -> Result<ClaimAnswer, StoreError> {
+        let answered = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                let answer = match next_ready(&transaction, request)? {
+                    Some((task, fence)) => ClaimAnswer::Claimed(Box::new(claim(&transaction, request, task, fence)?)),
+                    None => Graph::read(&transaction)?.answer(request),
+                };
+                transaction.commit()?;
+                Ok(answer)
+            });
+        let answer = self.sql(answered)?;
+        self.fold_log_in();
+        Ok(answer)
+    }
+
+    /// The commits in which tasks were done elsewhere that others wait for here.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn commits_of_other_worktrees(&self, worktree: &str) -> Result<BTreeSet<String>, StoreError> {
+        let sql = "WITH RECURSIVE needed(id) AS (
+                       SELECT dependencies.after FROM dependencies JOIN tasks t ON t.id = dependencies.task
+                       WHERE t.status <> 'done'
+                       UNION SELECT child.id FROM needed JOIN tasks child ON child.parent = needed.id)
+                   SELECT DISTINCT done_commit FROM needed JOIN tasks task ON task.id = needed.id
+                   WHERE task.status = 'done' AND done_worktree <> ?1 AND done_commit IS NOT NULL";
+        self.sql(
+            self.connection
+                .prepare_cached(sql)
+                .and_then(|mut statement| statement.query_map([worktree], |row| row.get(0))?.collect()),
+        )
+    }
+
+    /// Frees the claims of runs that are dead: those that have ended, those whose process is not `alive`, and where that
+    /// cannot be told (`None`, on another host) those whose lease is over. The number of the claim stays, so that a dead
+    /// run's iteration can still be settled as long as nobody else has begun the task; see [`Store::unfinished`].
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn free_dead_claims(
+        &mut self,
+        alive: &dyn Fn(&RunProcess) -> Option<bool>,
+        now: Timestamp,
+    ) -> Result<Vec<TaskId>, StoreError> {
+        let claims = self.sql(Held::read_all(&self.connection))?;
+        let dead: Vec<Held> = claims.into_iter().filter(|held| held.is_dead(alive, now)).collect();
+        if dead.is_empty() {
+            return Ok(Vec::new());
+        }
+        let freed = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                let mut freed = Vec::new();
+                for held in dead {
+                    if held.is_unchanged(&transaction)? {
+                        let sentence = format!("Free again: {} is gone.", held.run);
+                        say(&transaction, &held.task, (Said::Open, &sentence), now)?;
+                        freed.push(held.task);
+                    }
+                }
+                transaction.commit()?;
+                Ok(freed)
+            });
+        let freed = self.sql(freed)?;
+        self.fold_log_in();
+        Ok(freed)
+    }
+
+    /// How the tasks of a scope stand.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn standing(
+        &self,
+        scope: &Scope,
+        worktree: &str,
+        commits_here: &BTreeSet<String>,
+    ) -> Result<Standing, StoreError> {
+        let graph = self.sql(
+            self.connection
+                .unchecked_transaction()
+                .and_then(|all| Graph::read(&all)),
+        )?;
+        Ok(graph.standing(scope, worktree, commits_here).standing)
+    }
+}
+
+fn next_ready(transaction: &Transaction<'_>, request: &ClaimRequest<'_>) -> rusqlite::Result<Option<(Task, u64)>> {
+    let (task, feature) = match request.scope {
+        Scope::All => (None, None),
+        Scope::Task(task) => (Some(task.as_str()), None),
+        Scope::Feature(feature) => (None, Some(feature.as_str())),
+    };
+    let scope = match request.scope {
+        Scope::All => ":task IS NULL AND :feature IS NULL",
+        Scope::Task(_) | Scope::Feature(_) => IN_SCOPE,
+    };
+    let sql = format!(
+        "SELECT {TASK_COLUMNS}, t.fence FROM tasks t WHERE {READY} AND {scope} ORDER BY t.priority, t.seq LIMIT 1"
+    );
+    transaction
+        .prepare_cached(&sql)?
+        .query_row(
+            named_params! {
+                ":task": task,
+                ":feature": feature,
+                ":worktree": request.worktree,
+                ":commits": json_list(request.commits_here),
+            },
+            |row| {
+                let fence: i64 = row.get(14)?;
+                Ok((read_task(row)?, fence.cast_unsigned()))
+            },
+        )
+        .optional()
+}
+
+fn claim(
+    transaction: &Transaction<'_>,
+    request: &ClaimRequest<'_>,
+    mut task: Task,
+    fence: u64,
+) -> rusqlite::Result<Claim> {
+    let (attempt, fence) = (task.attempts + 1, fence + 1);
+    // A lease that is longer than time itself never ends.
+    let until = request.now.checked_add(request.lease).unwrap_or(Timestamp::MAX);
+    transaction
+        .prepare_cached(
+            "UPDATE tasks SET status = 'in_progress', claimed_by = ?2, lease_until = ?3, attempts = ?4, fence = ?5,
+             updated_at = ?6 WHERE id = ?1",
+        )?
+        .execute(params![
+            task.id.as_str(),
+            request.run.as_str(),
+            moment(until),
+            attempt,
+            fence.cast_signed(),
+            moment(request.now),
+        ])?;
+    transaction
+        .prepare_cached(
+            "INSERT INTO iterations
+                 (run, iteration, task, task_title, feature, attempt, fence, phase, rationale, marker, claimed_at)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'claimed', '', ?8, ?9)",
+        )?
+        .execute(params![
+            request.run.as_str(),
+            request.iteration,
+            task.id.as_str(),
+            task.title,
+            task.feature.as_ref().map(FeatureId::as_str),
+            attempt,
+            fence.cast_signed(),
+            request.marker,
+            moment(request.now),
+        ])?;
+    let sentence = format!("In progress: attempt {attempt}, by {}.", request.run);
+    log(transaction, &task.id, &sentence, request.now)?;
+    task.status = ralph_model::TaskStatus::InProgress;
+    task.claimed_by = Some(request.run.clone());
+    task.attempts = attempt;
+    task.updated_at = request.now;
+    Ok(Claim { task, attempt, fence })
+}
+
+/// A claim, and what is known of the run that has it.
+struct Held {
+    task: TaskId,
+    run: RunId,
+    fence: i64,
+    lease: Option<String>,
+    process: RunProcess,
+    has_ended: bool,
+}
+
+impl Held {
+    fn read_all(connection: &rusqlite::Connection) -> rusqlite::Result<Vec<Self>> {
+        // The index of statuses leads to the few that are claimed.
+        let sql = "SELECT t.id, run.id, t.fence, t.lease_until, run.host, run.pid, run.pid_started,
+                       run.ended_at IS NOT NULL
+                   FROM tasks t JOIN runs run ON run.id = t.claimed_by
+                   WHERE t.status = 'in_progress' ORDER BY t.seq";
+        connection
+            .prepare_cached(sql)?
+            .query_map([], |row| {
+                let started: i64 = row.get(6)?;
+                Ok(Self {
+                    task: noun(row, 0, TaskId::parse)?,
+                    run: noun(row, 1, RunId::parse)?,
+                    fence: row.get(2)?,
+                    lease: row.get(3)?,
+                    process: RunProcess {
+                        host: row.get(4)?,
+                        pid: row.get(5)?,
+                        started: started.cast_unsigned(),
+                    },
+                    has_ended: row.get(7)?,
+                })
+            })?
+            .collect()
+    }
+
+    fn is_dead(&self, alive: &dyn Fn(&RunProcess) -> Option<bool>, now: Timestamp) -> bool {
+        if self.has_ended {
+            return true;
+        }
+        let lease_is_over = || {
+            let until = self.lease.as_deref().and_then(parse_moment);
+            until.is_none_or(|until| until < now)
+        };
+        alive(&self.process).map_or_else(lease_is_over, |is_alive| !is_alive)
+    }
+
+    /// Whether the claim is still the one that was found dead: its run may have given a sign in between.
+    fn is_unchanged(&self, transaction: &Transaction<'_>) -> rusqlite::Result<bool> {
+        let sql = "SELECT claimed_by, fence, lease_until FROM tasks WHERE id = ?1";
+        let now: Option<(Option<RunId>, i64, Option<String>)> = transaction
+            .prepare_cached(sql)?
+            .query_row([self.task.as_str()], |row| {
+                Ok((maybe_noun(row, 0, RunId::parse)?, row.get(1)?, row.get(2)?))
+            })
+            .optional()?;
+        Ok(now.is_some_and(|(run, fence, lease)| {
+            run.as_ref() == Some(&self.run) && fence == self.fence && lease == self.lease
+        }))
+    }
 }

@@ -1,14 +1,9 @@
-//! How values stand in rows: times in one fixed-width form, words of our nouns, lists as JSON. What no version of ralph
-//! writes is an error that names it.
+//! Columns by their names: times, words of our nouns, counts, lists as JSON. What no version of ralph writes is an error
+//! that names it.
 
 use jiff::Timestamp;
 use rusqlite::Row;
 use rusqlite::types::Type;
-
-/// A moment as it stands in the database: always as wide, so that text in order is time in order.
-pub(super) fn moment(at: Timestamp) -> String {
-    format!("{at:.3}")
-}
 
 /// The moment in a column.
 pub(super) fn time_at(row: &Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {

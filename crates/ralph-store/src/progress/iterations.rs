@@ -5,7 +5,8 @@ use ralph_model::{FeatureId, Injection, RunId, TaskId};
 use rusqlite::{Row, params};
 
 use super::Store;
-use super::columns::{count_at, from_json, moment, number_at, time_at, to_json, unreadable, word_at, word_in};
+use super::columns::{count_at, from_json, number_at, time_at, to_json, unreadable, word_at, word_in};
+use super::rows::moment;
 use super::runs::one_row;
 use super::settle::release;
 use crate::StoreError;

@@ -3,6 +3,7 @@
 mod claims;
 mod columns;
 mod health;
+mod import;
 mod iterations;
 mod journal;
 mod journal_search;
@@ -10,8 +11,15 @@ mod journal_terms;
 mod note_log;
 mod outbox;
 mod overview;
+mod rings;
+mod rows;
 mod runs;
 mod settle;
+mod standing;
+mod task_error;
+mod task_reading;
+mod tasks;
+mod transitions;
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +29,7 @@ use crate::{StoreError, Wait, open};
 
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
 pub use health::Health;
+pub use import::{ImportItem, Imported};
 pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
 pub use journal_search::JournalOutline;
@@ -30,6 +39,9 @@ pub use outbox::OutboxFile;
 pub use overview::{Look, Overview, TaskNews};
 pub use runs::{NewRun, Run};
 pub use settle::{Settled, Settlement, TaskChange};
+pub use task_error::TaskError;
+pub use task_reading::{TaskFilter, WaitsFor, Which};
+pub use tasks::{DoneIn, ParentChange, Reach, TaskUpdate};
 
 /// The database of facts. One method is one unit of work and one transaction.
 #[derive(Debug)]

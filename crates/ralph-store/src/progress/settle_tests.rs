@@ -1,16 +1,15 @@
 //! Runs, settlement and the outbox, through the store's methods on a database on disk.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
+use super::*;
 use jiff::Timestamp;
 use proptest::prelude::*;
 use ralph_model::{
-    CapturedKnowledge, CapturedLearning, EntryKind, ErrorCategory, FailureReport, Injection, InjectionReason,
-    LearningId, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskStatus, Tokens, Usage,
+    CapturedKnowledge, CapturedLearning, Entropy, EntryKind, ErrorCategory, FailureReport, Injection, InjectionReason,
+    LearningId, NewJournalRow, NewTask, Outcome, RunId, StopReason, TaskId, TaskStatus, Tokens, Usage,
 };
-use rusqlite::params;
-
-use super::*;
 
 const RUN: u64 = 0xabc;
 const LEASE: Duration = Duration::from_secs(120);
@@ -19,6 +18,16 @@ const LEASE: Duration = Duration::from_secs(120);
 struct Bench {
     _folder: tempfile::TempDir,
     store: Store,
+    tasks: u64,
+}
+
+/// The same bits again and again.
+struct Same(u64);
+
+impl Entropy for Same {
+    fn next_bits(&mut self) -> u64 {
+        self.0
+    }
 }
 
 fn at(second: i64) -> Timestamp {
@@ -37,18 +46,20 @@ impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
-        let mut bench = Self { _folder: folder, store };
-        bench.add_task(&task(), "Parse the colours");
+        let mut bench = Self {
+            _folder: folder,
+            store,
+            tasks: 0,
+        };
+        assert_eq!(bench.add_task("Parse the colours"), task());
         bench.begin(&run_id(), "");
         bench
     }
 
-    fn add_task(&mut self, id: &TaskId, title: &str) {
-        self.sql(&format!(
-            "INSERT INTO tasks (id, title, description, status, kind, priority, created_at, updated_at)
-             VALUES ('{id}', '{title}', '', 'pending', 'once', 5, '{at:.3}', '{at:.3}')",
-            at = at(0)
-        ));
+    fn add_task(&mut self, title: &str) -> TaskId {
+        self.tasks += 1;
+        let new = NewTask::titled(title);
+        self.store.add_task(&new, &mut Same(self.tasks), at(0)).unwrap().id
     }
 
     fn begin(&mut self, run: &RunId, worktree: &str) {
@@ -73,27 +84,20 @@ impl Bench {
 
     /// Claims the task for a run; the fence is the answer.
     fn claim(&mut self, run: &RunId, iteration: u32) -> u64 {
-        let fence: i64 = self
-            .store
-            .connection
-            .query_row(
-                "UPDATE tasks SET status = 'in_progress', claimed_by = ?1, lease_until = ?3, fence = fence + 1,
-                                  attempts = attempts + 1
-                 WHERE id = ?2 RETURNING fence",
-                params![run.as_str(), task().as_str(), columns::moment(at(1))],
-                |row| row.get(0),
-            )
-            .unwrap();
-        self.store
-            .connection
-            .execute(
-                "INSERT INTO iterations (run, iteration, task, task_title, attempt, fence, phase, rationale, marker,
-                                         claimed_at)
-                 VALUES (?1, ?2, ?3, 'Parse the colours', ?4, ?4, 'claimed', '', 'word', ?5)",
-                params![run.as_str(), iteration, task().as_str(), fence, columns::moment(at(1))],
-            )
-            .unwrap();
-        fence.cast_unsigned()
+        let request = ClaimRequest {
+            run,
+            iteration,
+            scope: &Scope::Task(task()),
+            worktree: "",
+            commits_here: &BTreeSet::new(),
+            marker: "word",
+            lease: LEASE,
+            now: at(1),
+        };
+        match self.store.claim_next(&request).unwrap() {
+            ClaimAnswer::Claimed(claim) => claim.fence,
+            other => panic!("{other:?}"),
+        }
     }
 
     /// Claims the task and starts an agent on it.
@@ -119,19 +123,9 @@ impl Bench {
     }
 
     /// Status, retries and whether anybody holds the task.
-    fn task(&self) -> (TaskStatus, i64, bool) {
-        self.store
-            .connection
-            .query_row(
-                "SELECT status, retries_used, claimed_by IS NOT NULL OR lease_until IS NOT NULL AS held FROM tasks
-                 WHERE id = ?1",
-                [task().as_str()],
-                |row| {
-                    let status = columns::word_at(row, "status", TaskStatus::parse)?;
-                    Ok((status, row.get(1)?, row.get(2)?))
-                },
-            )
-            .unwrap()
+    fn task(&self) -> (TaskStatus, u32, bool) {
+        let task = self.store.task(&task()).unwrap().unwrap();
+        (task.status, task.retries_used, task.claimed_by.is_some())
     }
 }
 
@@ -265,7 +259,7 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
     );
     assert_eq!(bench.texts("SELECT baseline FROM runs"), ["[1]"]);
     assert_eq!(
-        bench.texts("SELECT text FROM task_log"),
+        bench.texts("SELECT text FROM task_log ORDER BY seq DESC LIMIT 1"),
         ["Attempt 1 (run-00000abc): failed: the agent said nothing about the task. It is tried again: retry 1 of 1."]
     );
     let [file] = bench.store.outbox("").unwrap().try_into().unwrap();
@@ -287,7 +281,7 @@ fn an_iteration_is_settled_once() {
     let second = bench.store.settle(&again).unwrap();
     assert_eq!((second.journal, second.task), (first.journal, None));
     assert_eq!(bench.task().0, TaskStatus::Pending);
-    for table in ["journal", "failure_reports", "outbox", "task_log"] {
+    for table in ["journal", "failure_reports", "outbox"] {
         assert_eq!(bench.number(&format!("SELECT count(*) FROM {table}")), 1, "{table}");
     }
 }
@@ -318,7 +312,6 @@ fn a_settlement_that_fails_leaves_everything_as_it_was() {
             "learnings",
             "injections",
             "outbox",
-            "task_log",
         ] {
             assert_eq!(
                 bench.number(&format!("SELECT count(*) FROM {other}")),
@@ -326,6 +319,8 @@ fn a_settlement_that_fails_leaves_everything_as_it_was() {
                 "{other} after {table}"
             );
         }
+        let log = "SELECT count(*) FROM task_log WHERE text LIKE 'Attempt%: failed%'";
+        assert_eq!(bench.number(log), 0);
         bench.sql("DROP TRIGGER no");
         bench.store.settle(&full(fence)).unwrap();
     }
@@ -333,10 +328,11 @@ fn a_settlement_that_fails_leaves_everything_as_it_was() {
 
 #[test]
 fn a_claim_that_is_no_longer_the_runs_leaves_the_task_alone_and_still_tells_its_story() {
-    // Another run has claimed the task since; the same run has; a person has decided; the task is gone.
+    // Another run has claimed the task since; a person has reset it, or given it up; it is deleted.
     let other = |change: &dyn Fn(&mut Bench)| {
         let mut bench = Bench::new();
         let fence = bench.start(&run_id(), 1);
+        bench.store.free_dead_claims(&|_| Some(false), at(3)).unwrap();
         change(&mut bench);
         let before = bench.texts("SELECT status || retries_used || coalesce(claimed_by, '') || fence FROM tasks");
         let settled = bench.store.settle(&full(fence)).unwrap();
@@ -357,9 +353,37 @@ fn a_claim_that_is_no_longer_the_runs_leaves_the_task_alone_and_still_tells_its_
         bench.begin(&RunId::new(2), "w");
         bench.claim(&RunId::new(2), 1);
     });
-    other(&|bench| bench.sql("UPDATE tasks SET fence = fence + 1"));
-    other(&|bench| bench.sql("UPDATE tasks SET status = 'done', claimed_by = NULL"));
-    other(&|bench| bench.sql("DELETE FROM tasks"));
+    other(&|bench| drop(bench.store.reset_task(&task(), Reach::Itself, at(3)).unwrap()));
+    other(&|bench| drop(bench.store.fail_task(&task(), "no", at(3)).unwrap()));
+    other(&|bench| drop(bench.store.delete_task(&task(), at(3)).unwrap()));
+}
+
+#[test]
+fn a_dead_runs_iteration_is_settled_as_long_as_nobody_else_has_begun_the_task() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    assert_eq!(bench.store.free_dead_claims(&|_| Some(false), at(3)).unwrap(), [task()]);
+    let settled = bench.store.settle(&full(fence)).unwrap();
+    assert_eq!(settled.task, Some(TaskStatus::Pending));
+    assert_eq!(bench.task(), (TaskStatus::Pending, 1, false));
+}
+
+#[test]
+fn a_task_that_is_done_opens_what_waits_for_it() {
+    let mut bench = Bench::new();
+    bench.tasks += 1;
+    let mut later = NewTask::titled("Use the colours");
+    later.after = vec![task()];
+    let later = bench.store.add_task(&later, &mut Same(bench.tasks), at(0)).unwrap();
+    assert_eq!(later.status, TaskStatus::Blocked);
+    let fence = bench.start(&run_id(), 1);
+    let mut done = settlement(Outcome::Done, fence);
+    done.task = TaskChange::Done { commit: None };
+    bench.store.settle(&done).unwrap();
+    assert_eq!(
+        bench.store.task(&later.id).unwrap().unwrap().status,
+        TaskStatus::Pending
+    );
 }
 
 #[test]
@@ -388,6 +412,7 @@ fn attempts_count_until_the_retries_are_used_up() {
         go(&mut bench, 3, Outcome::Blocked, attempt.clone()),
         (TaskStatus::Failed, 2)
     );
+    bench.store.reset_task(&task(), Reach::Itself, at(11)).unwrap();
     let commit = Some("c0ffee".to_owned());
     assert_eq!(
         go(&mut bench, 4, Outcome::Done, TaskChange::Done { commit }),
@@ -397,9 +422,13 @@ fn attempts_count_until_the_retries_are_used_up() {
         bench.texts("SELECT done_worktree || done_commit FROM tasks"),
         ["c0ffee"]
     );
+    bench.store.reset_task(&task(), Reach::Itself, at(11)).unwrap();
     let never = TaskChange::Attempt { max_retries: 0 };
     assert_eq!(go(&mut bench, 5, Outcome::Failed, never), (TaskStatus::Failed, 1));
-    let log = bench.texts("SELECT substr(text, instr(text, 'task') + 6) FROM task_log ORDER BY seq");
+    let log = bench.texts(
+        "SELECT substr(text, instr(text, 'task') + 6) FROM task_log
+         WHERE text LIKE 'Attempt%' ORDER BY seq",
+    );
     assert_eq!(
         log,
         [
@@ -523,7 +552,7 @@ fn a_claim_without_an_agent_is_taken_back_and_a_run_that_ends_holds_nothing() {
     bench.store.heartbeat(&run, LEASE, at(100)).unwrap();
     assert_eq!(
         bench.texts("SELECT lease_until FROM tasks"),
-        [columns::moment(at(220))],
+        [rows::moment(at(220))],
         "the claim holds for another lease"
     );
     bench.store.end_run(&run, "The limit was reached.", 4, at(200)).unwrap();
@@ -581,11 +610,11 @@ fn an_overview_tells_what_is_new_since_a_look() {
     second.row.iteration = 2;
     let second = bench.store.settle(&second).unwrap().journal;
     bench.sql("UPDATE tasks SET priority = 1");
-    bench.add_task(&TaskId::new(2), "Given up");
-    bench.sql(
-        "UPDATE tasks SET status = 'failed' WHERE id = 't-000002';
-         INSERT INTO task_log (task, at, text) VALUES ('t-000002', '2025-07-01T00:00:00.000Z', 'Nobody wants it.')",
-    );
+    bench.add_task("Given up");
+    bench
+        .store
+        .fail_task(&TaskId::new(2), "Nobody wants it.", at(12))
+        .unwrap();
     bench
         .store
         .end_run(&run_id(), "A task waits for a person.", 4, at(20))
@@ -613,7 +642,7 @@ fn an_overview_tells_what_is_new_since_a_look() {
             duration_ms: 1500,
             open_runs: vec![bench.store.run(&RunId::new(2)).unwrap().unwrap()],
             last_run: bench.store.run(&run_id()).unwrap(),
-            waiting: vec![failed, news(2, "Given up", "Nobody wants it.", 0)],
+            waiting: vec![failed, news(2, "Given up", "Failed: Nobody wants it.", 0)],
             tasks: [(TaskStatus::Failed, 2)].into(),
         }
     );

@@ -5,7 +5,8 @@ use ralph_model::{TaskId, TaskStatus, preview};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Settlement, TaskChange};
-use crate::progress::columns::{count_at, moment, word_at};
+use crate::progress::columns::{count_at, word_at};
+use crate::progress::transitions::{Said, say};
 
 /// How much of a reason stands in the log of a task. All of it is in the journal.
 const REASON_COLUMNS: usize = 200;
@@ -55,8 +56,8 @@ pub(in crate::progress) fn release(
     Ok(())
 }
 
-/// How many retries the task has used; none when it is no longer the run's: somebody else has claimed it, or a person has
-/// decided about it meanwhile.
+/// How many retries the task has used; none when it is no longer the run's to settle: another claim has been made since,
+/// which the number tells, or a person has decided about it. A claim that was only taken from a dead run still counts.
 fn retries_if_held(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
@@ -66,43 +67,12 @@ fn retries_if_held(
     transaction
         .prepare_cached(
             "SELECT retries_used FROM tasks
-             WHERE id = ?1 AND claimed_by = ?2 AND fence = ?3 AND status = 'in_progress'",
+             WHERE id = ?1 AND fence = ?3 AND status NOT IN ('done', 'failed') AND coalesce(claimed_by, ?2) = ?2",
         )?
         .query_row(params![task.as_str(), run, settlement.fence.cast_signed()], |row| {
             count_at(row, "retries_used")
         })
         .optional()
-}
-
-/// What is said about a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said<'a> {
-    Open,
-    Done { worktree: &'a str, commit: Option<&'a str> },
-    Failed,
-}
-
-fn say(
-    transaction: &Transaction<'_>,
-    task: &TaskId,
-    (said, sentence): (Said<'_>, &str),
-    now: Timestamp,
-) -> rusqlite::Result<Option<TaskStatus>> {
-    let (status, worktree, commit) = match said {
-        Said::Open => (TaskStatus::Pending, None, None),
-        Said::Done { worktree, commit } => (TaskStatus::Done, Some(worktree), commit),
-        Said::Failed => (TaskStatus::Failed, None, None),
-    };
-    transaction
-        .prepare_cached(
-            "UPDATE tasks SET status = ?2, done_worktree = ?3, done_commit = ?4, updated_at = ?5, claimed_by = NULL,
-                              lease_until = NULL WHERE id = ?1",
-        )?
-        .execute(params![task.as_str(), status.word(), worktree, commit, moment(now)])?;
-    transaction
-        .prepare_cached("INSERT INTO task_log (task, at, text) VALUES (?1, ?2, ?3)")?
-        .execute(params![task.as_str(), moment(now), sentence])?;
-    Ok(Some(status))
 }
 
 /// What happened, for the log of the task.

@@ -1,0 +1,133 @@
+//! Many tasks at once, as a list says them: what is there already is not made again.
+
+use std::collections::{HashMap, VecDeque};
+
+use jiff::Timestamp;
+use ralph_model::{Entropy, NewTask, Priority, TaskId, TaskStatus};
+use rusqlite::{Transaction, params};
+
+use super::Store;
+use super::rows::{ids, log, maybe_noun, moment, noun};
+use super::task_error::{TaskError, Trouble};
+use super::tasks::{DoneIn, existing, finish, insert};
+use super::transitions::changed;
+
+/// An item of a list of tasks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportItem {
+    /// What is to be done, in one line.
+    pub title: String,
+    /// All that there is to say about it; may be empty.
+    pub description: String,
+    /// How urgent it is.
+    pub priority: Priority,
+    /// Whether the list says that it is done.
+    pub done: bool,
+    /// The place in the list of the item that it is a part of, which stands before it.
+    pub parent: Option<usize>,
+}
+
+/// What became of a list of tasks.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Imported {
+    /// The task of every item, in the order of the list.
+    pub tasks: Vec<TaskId>,
+    /// Those that were made.
+    pub added: Vec<TaskId>,
+    /// Those that were there and open, and are done in the list, so that they are done now.
+    pub finished: Vec<TaskId>,
+}
+
+/// The tasks of one title and parent that no item was found to be yet, the oldest first.
+type Known = HashMap<(Option<TaskId>, String), VecDeque<TaskId>>;
+
+impl Store {
+    /// Makes the tasks of a list, all or none. An item whose title a task of the same parent has is that task.
+    ///
+    /// # Errors
+    /// When the parent of the whole list is not there, or the database cannot be written.
+    pub fn import_tasks(
+        &mut self,
+        (items, under): (&[ImportItem], Option<&TaskId>),
+        done: &DoneIn,
+        entropy: &mut dyn Entropy,
+        now: Timestamp,
+    ) -> Result<Imported, TaskError> {
+        self.change_tasks(|transaction| {
+            if let Some(parent) = under {
+                existing(transaction, parent)?;
+            }
+            let mut known = known_tasks(transaction)?;
+            let mut imported = Imported::default();
+            let mut done_already = Vec::new();
+            for item in items {
+                let parent = item
+                    .parent
+                    .and_then(|place| imported.tasks.get(place))
+                    .or(under)
+                    .cloned();
+                let same = known.get_mut(&(parent.clone(), item.title.clone()));
+                if let Some(id) = same.and_then(VecDeque::pop_front) {
+                    if item.done {
+                        done_already.push(id.clone());
+                    }
+                    imported.tasks.push(id);
+                    continue;
+                }
+                let new = NewTask {
+                    description: item.description.clone(),
+                    priority: item.priority,
+                    parent,
+                    ..NewTask::titled(&item.title)
+                };
+                let id = insert(transaction, &new, entropy, now)?;
+                if item.done {
+                    put_done(transaction, &id, done, now)?;
+                }
+                imported.added.push(id.clone());
+                imported.tasks.push(id);
+            }
+            changed(transaction, &imported.added, now)?;
+            for id in done_already {
+                if may_be_finished(transaction, &id)? {
+                    finish(transaction, &id, (done, "Done: the list says so."), now)?;
+                    imported.finished.push(id);
+                }
+            }
+            Ok(imported)
+        })
+    }
+}
+
+fn known_tasks(transaction: &Transaction<'_>) -> rusqlite::Result<Known> {
+    let mut known = Known::new();
+    let mut statement = transaction.prepare_cached("SELECT id, parent, title FROM tasks ORDER BY seq")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let key = (maybe_noun(row, 1, TaskId::parse)?, row.get(2)?);
+        known.entry(key).or_default().push_back(noun(row, 0, TaskId::parse)?);
+    }
+    Ok(known)
+}
+
+/// A new task is done from the beginning; what follows from all of them is worked out at the end.
+fn put_done(transaction: &Transaction<'_>, id: &TaskId, done: &DoneIn, now: Timestamp) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "UPDATE tasks SET status = 'done', done_worktree = ?2, done_commit = ?3, updated_at = ?4 WHERE id = ?1",
+        )?
+        .execute(params![id.as_str(), done.worktree, done.commit, moment(now)])?;
+    log(transaction, id, "Done: the list says so.", now)
+}
+
+/// A task that somebody works on, gave up or cut into parts is not the list's to finish.
+fn may_be_finished(transaction: &Transaction<'_>, id: &TaskId) -> Result<bool, Trouble> {
+    let task = existing(transaction, id)?;
+    let is_open = matches!(task.status, TaskStatus::Pending | TaskStatus::Blocked);
+    let children = ids(
+        transaction,
+        "SELECT id FROM tasks WHERE parent = ?1 LIMIT 1",
+        [id.as_str()],
+    )?;
+    Ok(is_open && children.is_empty())
+}

@@ -1,0 +1,97 @@
+//! Refuses what could never be done: tasks that wait for one another in a ring.
+//!
+//! A task begins after everything that it waits for has ended, and after its parent could begin; it ends after it has
+//! begun, and after its children have ended. So every task is two points, its beginning and its end, and a ring is a way
+//! from a point back to itself.
+
+use std::collections::HashMap;
+
+use ralph_model::TaskId;
+use rusqlite::Transaction;
+
+use super::rows::ids;
+
+/// A point in the life of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Point {
+    Begin(TaskId),
+    End(TaskId),
+}
+
+/// How far a point has been looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    OnTheWay,
+    Finished,
+}
+
+/// A point on the way, with the points before it that are still to be looked at.
+struct Stop {
+    point: Point,
+    ahead: Vec<Point>,
+}
+
+/// Looks for a ring through one of these tasks: its steps, each a sentence; none when there is no ring.
+pub(super) fn ring(transaction: &Transaction<'_>, tasks: &[TaskId]) -> rusqlite::Result<Option<Vec<String>>> {
+    let mut marks: HashMap<Point, Mark> = HashMap::new();
+    for task in tasks {
+        let start = Point::End(task.clone());
+        if marks.contains_key(&start) {
+            continue;
+        }
+        marks.insert(start.clone(), Mark::OnTheWay);
+        let ahead = what_comes_before(transaction, &start)?;
+        let mut way = vec![Stop { point: start, ahead }];
+        while let Some(stop) = way.last_mut() {
+            let Some(next) = stop.ahead.pop() else {
+                marks.insert(stop.point.clone(), Mark::Finished);
+                way.pop();
+                continue;
+            };
+            match marks.get(&next) {
+                Some(Mark::Finished) => {}
+                Some(Mark::OnTheWay) => return Ok(Some(steps(&way, &next))),
+                None => {
+                    marks.insert(next.clone(), Mark::OnTheWay);
+                    let ahead = what_comes_before(transaction, &next)?;
+                    way.push(Stop { point: next, ahead });
+                }
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The points that must be reached before a point, the last one first.
+fn what_comes_before(transaction: &Transaction<'_>, point: &Point) -> rusqlite::Result<Vec<Point>> {
+    let mut points = Vec::new();
+    match point {
+        Point::Begin(task) => {
+            let parent = "SELECT parent FROM tasks WHERE id = ?1 AND parent IS NOT NULL";
+            points.extend(ids(transaction, parent, [task.as_str()])?.into_iter().map(Point::Begin));
+            let after = "SELECT after FROM dependencies WHERE task = ?1 ORDER BY after DESC";
+            points.extend(ids(transaction, after, [task.as_str()])?.into_iter().map(Point::End));
+        }
+        Point::End(task) => {
+            let children = "SELECT id FROM tasks WHERE parent = ?1 ORDER BY id DESC";
+            points.extend(ids(transaction, children, [task.as_str()])?.into_iter().map(Point::End));
+            points.push(Point::Begin(task.clone()));
+        }
+    }
+    Ok(points)
+}
+
+fn steps(way: &[Stop], meets: &Point) -> Vec<String> {
+    let from = way.iter().position(|stop| stop.point == *meets).unwrap_or_default();
+    let points: Vec<&Point> = way.iter().skip(from).map(|stop| &stop.point).chain([meets]).collect();
+    points
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [Point::Begin(task), Point::End(other)] => Some(format!("{task} waits for {other}")),
+            [Point::Begin(task), Point::Begin(parent)] => Some(format!("{task} is a part of {parent}")),
+            [Point::End(task), Point::End(child)] => Some(format!("{task} is done when {child} is")),
+            // That a task ends after it began is nothing to tell.
+            _ => None,
+        })
+        .collect()
+}

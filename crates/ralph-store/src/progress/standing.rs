@@ -1,0 +1,218 @@
+//! How all tasks stand together, seen from one worktree: what can still be done without a person, and who is at it.
+//!
+//! This is asked when nothing is ready, so everything is read at once and worked out in memory.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use ralph_model::{FeatureId, RunId, TaskId, TaskStatus};
+use rusqlite::Transaction;
+
+use super::claims::{ClaimAnswer, ClaimRequest, Scope, Standing};
+use super::rows::{maybe_noun, noun};
+
+/// All tasks with their relations; a task is named by its place in the list.
+#[derive(Default)]
+pub(super) struct Graph {
+    tasks: Vec<Node>,
+}
+
+struct Node {
+    id: TaskId,
+    status: TaskStatus,
+    feature: Option<FeatureId>,
+    claimed_by: Option<RunId>,
+    done: Option<(String, Option<String>)>,
+    parent: Option<usize>,
+    children: Vec<usize>,
+    after: Vec<usize>,
+    waiting: Vec<usize>,
+}
+
+/// How a scope stands, and the tasks that live runs hold in it or before it.
+pub(super) struct Seen {
+    pub(super) standing: Standing,
+    held: Vec<(TaskId, RunId)>,
+}
+
+impl Graph {
+    pub(super) fn read(transaction: &Transaction<'_>) -> rusqlite::Result<Self> {
+        let mut graph = Self::default();
+        let mut places: HashMap<TaskId, usize> = HashMap::new();
+        let mut parents: Vec<(usize, TaskId)> = Vec::new();
+        let sql = "SELECT id, status, feature, claimed_by, done_worktree, done_commit, parent FROM tasks ORDER BY seq";
+        let mut statement = transaction.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let place = graph.tasks.len();
+            let id = noun(row, 0, TaskId::parse)?;
+            let worktree: Option<String> = row.get(4)?;
+            let commit: Option<String> = row.get(5)?;
+            if let Some(parent) = maybe_noun(row, 6, TaskId::parse)? {
+                parents.push((place, parent));
+            }
+            places.insert(id.clone(), place);
+            graph.tasks.push(Node {
+                id,
+                status: noun(row, 1, TaskStatus::parse)?,
+                feature: maybe_noun(row, 2, FeatureId::parse)?,
+                claimed_by: maybe_noun(row, 3, RunId::parse)?,
+                done: worktree.map(|worktree| (worktree, commit)),
+                parent: None,
+                children: Vec::new(),
+                after: Vec::new(),
+                waiting: Vec::new(),
+            });
+        }
+        for (place, parent) in parents {
+            let parent = places.get(&parent).copied();
+            graph.with(place, |task| task.parent = parent);
+            if let Some(parent) = parent {
+                graph.with(parent, |task| task.children.push(place));
+            }
+        }
+        let mut statement = transaction.prepare_cached("SELECT task, after FROM dependencies ORDER BY task, after")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let task = places.get(&noun(row, 0, TaskId::parse)?);
+            let after = places.get(&noun(row, 1, TaskId::parse)?);
+            if let (Some(task), Some(after)) = (task, after) {
+                graph.with(*task, |node| node.after.push(*after));
+                graph.with(*after, |node| node.waiting.push(*task));
+            }
+        }
+        Ok(graph)
+    }
+
+    /// What a run is answered for whom nothing is ready.
+    pub(super) fn answer(&self, request: &ClaimRequest<'_>) -> ClaimAnswer {
+        let seen = self.standing(request.scope, request.worktree, request.commits_here);
+        let held: Vec<_> = seen.held.into_iter().filter(|(_, run)| run != request.run).collect();
+        if held.is_empty() {
+            ClaimAnswer::Nothing(seen.standing)
+        } else {
+            ClaimAnswer::Busy { held }
+        }
+    }
+
+    pub(super) fn standing(&self, scope: &Scope, worktree: &str, commits_here: &BTreeSet<String>) -> Seen {
+        let inside = self.inside(scope);
+        let stuck = self.stuck(&inside, |(where_done, commit)| {
+            where_done == worktree || commit.as_ref().is_some_and(|commit| commits_here.contains(commit))
+        });
+        let mut standing = Standing::default();
+        let mut going_on = Vec::new();
+        let mut held = BTreeSet::new();
+        for place in &inside {
+            let Some(task) = self.tasks.get(*place) else { continue };
+            if task.claimed_by.is_some() {
+                held.insert(*place);
+            }
+            if !task.children.is_empty() {
+                continue;
+            }
+            match task.status {
+                TaskStatus::Done => standing.done += 1,
+                TaskStatus::Failed => standing.failed += 1,
+                _ if stuck.contains(place) => standing.waiting += 1,
+                _ => {
+                    standing.open += 1;
+                    going_on.push(*place);
+                }
+            }
+        }
+        held.extend(self.held_before(going_on));
+        let held = held.into_iter().filter_map(|place| {
+            let task = self.tasks.get(place)?;
+            Some((task.id.clone(), task.claimed_by.clone()?))
+        });
+        Seen {
+            standing,
+            held: held.collect(),
+        }
+    }
+
+    fn with(&mut self, place: usize, change: impl FnOnce(&mut Node)) {
+        if let Some(node) = self.tasks.get_mut(place) {
+            change(node);
+        }
+    }
+
+    /// The places of the tasks in a scope, in the order of their making.
+    fn inside(&self, scope: &Scope) -> BTreeSet<usize> {
+        let named = |task: &Node| match scope {
+            Scope::All => true,
+            Scope::Task(id) => task.id == *id,
+            Scope::Feature(feature) => task.feature.as_ref() == Some(feature),
+        };
+        let tops = self.tasks.iter().enumerate().filter(|(_, task)| named(task));
+        self.with_all_below(tops.map(|(place, _)| place).collect())
+    }
+
+    fn with_all_below(&self, mut ahead: Vec<usize>) -> BTreeSet<usize> {
+        let mut found = BTreeSet::new();
+        while let Some(place) = ahead.pop() {
+            if found.insert(place)
+                && let Some(task) = self.tasks.get(place)
+            {
+                ahead.extend(&task.children);
+            }
+        }
+        found
+    }
+
+    /// The tasks that others wait for in vain until a person does something: failed ones, those that are done elsewhere
+    /// only, those that nobody in this scope works on, and what is behind any of these.
+    fn stuck(&self, inside: &BTreeSet<usize>, is_here: impl Fn(&(String, Option<String>)) -> bool) -> HashSet<usize> {
+        let in_vain = |(place, task): (usize, &Node)| {
+            let in_vain = match task.status {
+                TaskStatus::Done => task.done.as_ref().is_some_and(|done| !is_here(done)),
+                TaskStatus::Failed => true,
+                TaskStatus::InProgress => false,
+                TaskStatus::Pending | TaskStatus::Blocked => task.children.is_empty() && !inside.contains(&place),
+            };
+            in_vain.then_some(place)
+        };
+        let mut ahead: Vec<usize> = self.tasks.iter().enumerate().filter_map(in_vain).collect();
+        let mut stuck: HashSet<usize> = HashSet::new();
+        while let Some(place) = ahead.pop() {
+            if !stuck.insert(place) {
+                continue;
+            }
+            let Some(task) = self.tasks.get(place) else { continue };
+            // A parent is not done before this part of it is.
+            ahead.extend(task.parent);
+            for behind in self.with_all_below(task.waiting.clone()) {
+                let waits = self.tasks.get(behind).is_some_and(|task| {
+                    task.children.is_empty() && matches!(task.status, TaskStatus::Pending | TaskStatus::Blocked)
+                });
+                if waits {
+                    ahead.push(behind);
+                }
+            }
+        }
+        stuck
+    }
+
+    /// The claimed tasks that these ones wait for, at whatever distance.
+    fn held_before(&self, mut ahead: Vec<usize>) -> BTreeSet<usize> {
+        let (mut seen, mut held) = (HashSet::new(), BTreeSet::new());
+        while let Some(place) = ahead.pop() {
+            if !seen.insert(place) {
+                continue;
+            }
+            let mut above = Some(place);
+            while let Some(task) = above.and_then(|above| self.tasks.get(above)) {
+                for before in self.with_all_below(task.after.clone()) {
+                    let Some(other) = self.tasks.get(before) else { continue };
+                    if other.claimed_by.is_some() {
+                        held.insert(before);
+                    } else if other.status != TaskStatus::Done {
+                        ahead.push(before);
+                    }
+                }
+                above = task.parent;
+            }
+        }
+        held
+    }
+}

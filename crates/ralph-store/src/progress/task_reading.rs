@@ -1,0 +1,184 @@
+//! Tasks are looked up and listed.
+
+use std::collections::BTreeSet;
+
+use ralph_model::{Task, TaskId, TaskLogLine, TaskStatus};
+use rusqlite::{OptionalExtension, ToSql, named_params};
+
+use super::Store;
+use super::claims::READY;
+use super::rows::{TASK_COLUMNS, noun, parse_moment, read_task};
+use super::task_error::TaskError;
+use super::transitions::in_its_way;
+use crate::StoreError;
+
+/// How many tasks are named that a short id could mean.
+const CANDIDATES_NAMED: usize = 5;
+
+/// Which tasks are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct TaskFilter<'a> {
+    /// Those that stand so.
+    pub which: Which<'a>,
+    /// Only the children of this one.
+    pub parent: Option<&'a TaskId>,
+}
+
+/// Where the wanted tasks stand.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum Which<'a> {
+    /// Those that are not done.
+    #[default]
+    Open,
+    /// Those that a run could begin with at once.
+    Ready {
+        /// The worktree's name; empty for the main one.
+        worktree: &'a str,
+        /// Commits of other worktrees' tasks that the checked-out commit holds.
+        commits_here: &'a BTreeSet<String>,
+    },
+    /// Those that stand so.
+    Status(TaskStatus),
+    /// All.
+    All,
+}
+
+/// What a task waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WaitsFor {
+    /// The task that is in its way.
+    pub task: TaskId,
+    /// Whether that one has failed, or waits for one that has, so that a person has to see to it.
+    pub needs_person: bool,
+}
+
+impl Store {
+    /// The task that an id, or the beginning of one, means; the `t-` in front may be left out.
+    ///
+    /// # Errors
+    /// When there is none or more than one, or the database cannot be read.
+    pub fn find_task(&self, text: &str) -> Result<TaskId, TaskError> {
+        let digits = text.trim().to_ascii_lowercase();
+        let digits = digits.strip_prefix(TaskId::PREFIX).unwrap_or(&digits);
+        let unknown = || TaskError::Unknown { text: text.to_owned() };
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(unknown());
+        }
+        let beginning = format!("{}{digits}", TaskId::PREFIX);
+        let sql = "SELECT id, title FROM tasks WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id";
+        let mut found: Vec<(TaskId, String)> =
+            self.sql(self.connection.prepare_cached(sql).and_then(|mut statement| {
+                statement
+                    .query_map([&beginning], |row| Ok((noun(row, 0, TaskId::parse)?, row.get(1)?)))?
+                    .collect()
+            }))?;
+        if found.len() > 1 {
+            let more = found.len().saturating_sub(CANDIDATES_NAMED);
+            found.truncate(CANDIDATES_NAMED);
+            return Err(TaskError::Ambiguous {
+                text: text.to_owned(),
+                candidates: found,
+                more,
+            });
+        }
+        found.pop().map(|(id, _)| id).ok_or_else(unknown)
+    }
+
+    /// A task; none when there is no such one.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn task(&self, id: &TaskId) -> Result<Option<Task>, StoreError> {
+        let sql = format!("SELECT {TASK_COLUMNS} FROM tasks t WHERE t.id = ?1");
+        self.sql(
+            self.connection
+                .prepare_cached(&sql)
+                .and_then(|mut statement| statement.query_row([id.as_str()], read_task).optional()),
+        )
+    }
+
+    /// Tasks, the most urgent first, then the oldest.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn tasks(&self, filter: &TaskFilter<'_>) -> Result<Vec<Task>, StoreError> {
+        let parent = filter.parent.map(TaskId::as_str);
+        let under = "(:parent IS NULL OR t.parent = :parent)";
+        let (condition, worktree, commits, status) = match filter.which {
+            Which::Open => ("t.status <> 'done'", "", String::new(), None),
+            Which::All => ("TRUE", "", String::new(), None),
+            Which::Status(status) => ("t.status = :status", "", String::new(), Some(status.word())),
+            Which::Ready { worktree, commits_here } => (READY, worktree, json_list(commits_here), None),
+        };
+        let sql =
+            format!("SELECT {TASK_COLUMNS} FROM tasks t WHERE {condition} AND {under} ORDER BY t.priority, t.seq");
+        let all = named_params! {
+            ":parent": parent, ":worktree": worktree, ":commits": commits, ":status": status,
+        };
+        self.sql(self.connection.prepare_cached(&sql).and_then(|mut statement| {
+            // SQLite refuses a parameter that a statement does not have.
+            let mut used: Vec<(&str, &dyn ToSql)> = Vec::new();
+            for (name, value) in all {
+                if statement.parameter_index(name)?.is_some() {
+                    used.push((name, *value));
+                }
+            }
+            statement.query_map(used.as_slice(), read_task)?.collect()
+        }))
+    }
+
+    /// The children of a task, the most urgent first, then the oldest.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn children(&self, parent: &TaskId) -> Result<Vec<Task>, StoreError> {
+        self.tasks(&TaskFilter {
+            which: Which::All,
+            parent: Some(parent),
+        })
+    }
+
+    /// The log of a task, the oldest line first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn task_log(&self, id: &TaskId) -> Result<Vec<TaskLogLine>, StoreError> {
+        let sql = "SELECT at, text FROM task_log WHERE task = ?1 ORDER BY seq";
+        self.sql(self.connection.prepare_cached(sql).and_then(|mut statement| {
+            statement
+                .query_map([id.as_str()], |row| {
+                    Ok(TaskLogLine {
+                        at: noun(row, 0, parse_moment)?,
+                        text: row.get(1)?,
+                    })
+                })?
+                .collect()
+        }))
+    }
+
+    /// What a task waits for, its own and what the tasks above it wait for.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn waits_for(&self, id: &TaskId) -> Result<Vec<WaitsFor>, StoreError> {
+        let found = self.sql(in_its_way(&self.connection, id))?;
+        let found = found.into_iter();
+        Ok(found
+            .map(|(task, needs_person)| WaitsFor { task, needs_person })
+            .collect())
+    }
+
+    /// The tasks that wait for a task themselves, in the order of their ids.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn waiting_for(&self, id: &TaskId) -> Result<Vec<TaskId>, StoreError> {
+        let sql = "SELECT task FROM dependencies WHERE after = ?1 ORDER BY task";
+        self.sql(super::rows::ids(&self.connection, sql, [id.as_str()]))
+    }
+}
+
+/// A set of texts as SQLite reads it.
+pub(super) fn json_list(texts: &BTreeSet<String>) -> String {
+    serde_json::Value::from_iter(texts.iter().map(String::as_str)).to_string()
+}

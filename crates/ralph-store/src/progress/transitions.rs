@@ -1,0 +1,283 @@
+//! What follows when a task changes: who waits no longer, which parent is done, failed or open again.
+//!
+//! Where a task stands follows from what was said about it (open, done, failed, claimed), from its children and from what
+//! it waits for. What follows from a change is worked out step by step, each task anew from what stands around it, until
+//! nothing changes any more. As there are no rings (see `rings.rs`), that comes to an end, and always to the same one.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use jiff::Timestamp;
+use ralph_model::{TaskId, TaskStatus};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::rows::{ids, log, moment, noun};
+
+/// What is said about a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Said<'a> {
+    /// It is to be done.
+    Open,
+    /// It is done, in this worktree and in this commit.
+    Done { worktree: &'a str, commit: Option<&'a str> },
+    /// It has failed.
+    Failed,
+}
+
+/// Writes down what is said about a task, with a sentence for its log, and everything that follows. Nobody has claimed it
+/// any more then. Where it stands now; none when there is no such task.
+pub(super) fn say(
+    transaction: &Transaction<'_>,
+    task: &TaskId,
+    (said, sentence): (Said<'_>, &str),
+    now: Timestamp,
+) -> rusqlite::Result<Option<TaskStatus>> {
+    let (status, worktree, commit) = match said {
+        Said::Open => (TaskStatus::Pending, None, None),
+        Said::Done { worktree, commit } => (TaskStatus::Done, Some(worktree), commit),
+        Said::Failed => (TaskStatus::Failed, None, None),
+    };
+    let changed_rows = transaction
+        .prepare_cached(
+            "UPDATE tasks SET status = ?2, done_worktree = ?3, done_commit = ?4, updated_at = ?5, behind_failed = 0,
+             claimed_by = NULL, lease_until = NULL WHERE id = ?1",
+        )?
+        .execute(params![task.as_str(), status.word(), worktree, commit, moment(now)])?;
+    if changed_rows == 0 {
+        return Ok(None);
+    }
+    log(transaction, task, sentence, now)?;
+    changed(transaction, std::slice::from_ref(task), now)?;
+    transaction
+        .prepare_cached("SELECT status FROM tasks WHERE id = ?1")?
+        .query_row([task.as_str()], |row| noun(row, 0, TaskStatus::parse))
+        .optional()
+}
+
+/// Works out what follows when these tasks have changed in whatever way: what was said about them, their parents, their
+/// children, what they wait for. Where a task stands elsewhere than before, its log says so.
+pub(super) fn changed(transaction: &Transaction<'_>, tasks: &[TaskId], now: Timestamp) -> rusqlite::Result<()> {
+    let mut queue = Queue::default();
+    for task in tasks {
+        queue.push(task.clone());
+        for other in ids(transaction, BELOW, [task.as_str()])? {
+            queue.push(other);
+        }
+        for other in ids(transaction, AFFECTED, [task.as_str()])? {
+            queue.push(other);
+        }
+    }
+    let mut before: BTreeMap<TaskId, TaskStatus> = BTreeMap::new();
+    while let Some(task) = queue.pop() {
+        let Some(old) = Place::read(transaction, &task)? else {
+            continue;
+        };
+        let new = old.worked_out(transaction, &task)?;
+        if (new.status, new.behind_failed) == (old.status, old.behind_failed) {
+            continue;
+        }
+        before.entry(task.clone()).or_insert(old.status);
+        new.write(transaction, &task, now)?;
+        if new.face() != old.face() {
+            for other in ids(transaction, AFFECTED, [task.as_str()])? {
+                queue.push(other);
+            }
+        }
+    }
+    for (task, old) in before {
+        if let Some(place) = Place::read(transaction, &task)?
+            && place.status != old
+        {
+            log(transaction, &task, &place.sentence(transaction, &task)?, now)?;
+        }
+    }
+    Ok(())
+}
+
+/// Everything below a task.
+const BELOW: &str = "WITH RECURSIVE below(id) AS (
+        SELECT id FROM tasks WHERE parent = ?1
+        UNION SELECT child.id FROM below JOIN tasks child ON child.parent = below.id)
+    SELECT id FROM below ORDER BY id";
+
+/// The tasks that look at a task: its parent, those that wait for it, and everything below those.
+const AFFECTED: &str = "WITH RECURSIVE waiting(id) AS (
+        SELECT task FROM dependencies WHERE after = ?1
+        UNION SELECT child.id FROM waiting JOIN tasks child ON child.parent = waiting.id)
+    SELECT id FROM waiting
+    UNION SELECT parent FROM tasks WHERE id = ?1 AND parent IS NOT NULL
+    ORDER BY id";
+
+/// What a task waits for and is not done: what it or something above it comes after.
+const IN_ITS_WAY: &str = "WITH RECURSIVE up(id) AS (
+        SELECT ?1
+        UNION ALL SELECT task.parent FROM up JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL)
+    SELECT blocker.id, blocker.status = 'failed' OR blocker.behind_failed
+    FROM up JOIN dependencies ON dependencies.task = up.id JOIN tasks blocker ON blocker.id = dependencies.after
+    WHERE blocker.status <> 'done' GROUP BY blocker.id ORDER BY blocker.id";
+
+/// What a task waits for and is not done, with whether it is failed, or behind one that is.
+pub(super) fn in_its_way(connection: &rusqlite::Connection, task: &TaskId) -> rusqlite::Result<Vec<(TaskId, bool)>> {
+    connection
+        .prepare_cached(IN_ITS_WAY)?
+        .query_map([task.as_str()], |row| Ok((noun(row, 0, TaskId::parse)?, row.get(1)?)))?
+        .collect()
+}
+
+/// Tasks to look at, each once until it has been looked at.
+#[derive(Default)]
+struct Queue {
+    order: VecDeque<TaskId>,
+    waiting: std::collections::HashSet<TaskId>,
+}
+
+impl Queue {
+    fn push(&mut self, task: TaskId) {
+        if self.waiting.insert(task.clone()) {
+            self.order.push_back(task);
+        }
+    }
+
+    fn pop(&mut self) -> Option<TaskId> {
+        let task = self.order.pop_front()?;
+        self.waiting.remove(&task);
+        Some(task)
+    }
+}
+
+/// What others see of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Face {
+    Done,
+    Failed,
+    BehindFailed,
+    Open,
+}
+
+/// Where a task stands, and its children.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    status: TaskStatus,
+    behind_failed: bool,
+    is_claimed: bool,
+    children: Children,
+}
+
+/// How many children a task has.
+#[derive(Debug, Clone, Copy)]
+struct Children {
+    all: u32,
+    done: u32,
+    failed: u32,
+    behind_failed: u32,
+}
+
+impl Place {
+    fn read(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<Option<Self>> {
+        let sql = "SELECT task.status, task.behind_failed, task.claimed_by IS NOT NULL,
+                       COUNT(child.seq), COUNT(iif(child.status = 'done', 1, NULL)),
+                       COUNT(iif(child.status = 'failed', 1, NULL)), COUNT(iif(child.behind_failed, 1, NULL))
+                   FROM tasks task LEFT JOIN tasks child ON child.parent = task.id
+                   WHERE task.id = ?1 GROUP BY task.id";
+        transaction
+            .prepare_cached(sql)?
+            .query_row([task.as_str()], |row| {
+                Ok(Self {
+                    status: noun(row, 0, TaskStatus::parse)?,
+                    behind_failed: row.get(1)?,
+                    is_claimed: row.get(2)?,
+                    children: Children {
+                        all: row.get(3)?,
+                        done: row.get(4)?,
+                        failed: row.get(5)?,
+                        behind_failed: row.get(6)?,
+                    },
+                })
+            })
+            .optional()
+    }
+
+    fn face(&self) -> Face {
+        match self.status {
+            TaskStatus::Done => Face::Done,
+            TaskStatus::Failed => Face::Failed,
+            _ if self.behind_failed => Face::BehindFailed,
+            _ => Face::Open,
+        }
+    }
+
+    /// Where the task should stand.
+    fn worked_out(self, transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<Self> {
+        let at = |status, behind_failed| Self {
+            status,
+            behind_failed,
+            ..self
+        };
+        if self.is_claimed {
+            return Ok(at(TaskStatus::InProgress, false));
+        }
+        let Children {
+            all,
+            done,
+            failed,
+            behind_failed,
+        } = self.children;
+        let is_parent = all > 0;
+        let all_resolved = is_parent && done + failed + behind_failed == all;
+        if is_parent && done == all {
+            return Ok(at(TaskStatus::Done, false));
+        }
+        if all_resolved && failed > 0 {
+            return Ok(at(TaskStatus::Failed, false));
+        }
+        if !is_parent && matches!(self.status, TaskStatus::Done | TaskStatus::Failed) {
+            return Ok(at(self.status, false));
+        }
+        let in_the_way = in_its_way(transaction, task)?;
+        let status = if in_the_way.is_empty() {
+            TaskStatus::Pending
+        } else {
+            TaskStatus::Blocked
+        };
+        let behind_failed = if is_parent {
+            all_resolved
+        } else {
+            in_the_way.iter().any(|(_, for_good)| *for_good)
+        };
+        Ok(at(status, behind_failed))
+    }
+
+    fn write(&self, transaction: &Transaction<'_>, task: &TaskId, now: Timestamp) -> rusqlite::Result<()> {
+        // Where a parent was done its parts tell, and what is open was done nowhere.
+        let keeps_place = self.children.all == 0 && self.status == TaskStatus::Done;
+        transaction
+            .prepare_cached(
+                "UPDATE tasks SET status = ?2, behind_failed = ?3, updated_at = ?4,
+                     done_worktree = iif(?5, done_worktree, NULL), done_commit = iif(?5, done_commit, NULL)
+                 WHERE id = ?1",
+            )?
+            .execute(params![
+                task.as_str(),
+                self.status.word(),
+                self.behind_failed,
+                moment(now),
+                keeps_place
+            ])
+            .map(drop)
+    }
+
+    /// Why the task stands where it does now.
+    fn sentence(&self, transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<String> {
+        Ok(match self.status {
+            TaskStatus::Pending if self.children.all > 0 => "Open: not all of its parts are done.".to_owned(),
+            TaskStatus::Pending => "Pending: nothing is in its way.".to_owned(),
+            TaskStatus::InProgress => "In progress.".to_owned(),
+            TaskStatus::Done => "Done: all its parts are.".to_owned(),
+            TaskStatus::Failed => "Failed: of its parts some have failed, and none is left to be done.".to_owned(),
+            TaskStatus::Blocked => {
+                let blockers = in_its_way(transaction, task)?;
+                let blockers: Vec<&str> = blockers.iter().map(|(id, _)| id.as_str()).collect();
+                format!("Blocked: it waits for {}.", blockers.join(", "))
+            }
+        })
+    }
+}
