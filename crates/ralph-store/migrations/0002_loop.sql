@@ -139,15 +139,30 @@ CREATE INDEX journal_by_time ON journal (created_at);
 
 CREATE VIRTUAL TABLE journal_fts USING fts5(terms, content = 'journal', content_rowid = 'id', tokenize = 'ascii');
 CREATE VIRTUAL TABLE journal_terms USING fts5vocab(journal_fts, row);
+-- How many rows there are and how many words they have together: ranking asks for it each time, and counting takes long.
+CREATE TABLE journal_totals (
+    entries INTEGER NOT NULL,
+    terms   INTEGER NOT NULL
+) STRICT;
+INSERT INTO journal_totals VALUES (0, 0);
 CREATE TRIGGER journal_inserted AFTER INSERT ON journal BEGIN
     INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
+    UPDATE journal_totals SET
+        entries = entries + 1,
+        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '');
 END;
 CREATE TRIGGER journal_updated AFTER UPDATE OF terms ON journal BEGIN
     INSERT INTO journal_fts (journal_fts, rowid, terms) VALUES ('delete', old.id, old.terms);
     INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
+    UPDATE journal_totals SET
+        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '')
+                      - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
 END;
 CREATE TRIGGER journal_deleted AFTER DELETE ON journal BEGIN
     INSERT INTO journal_fts (journal_fts, rowid, terms) VALUES ('delete', old.id, old.terms);
+    UPDATE journal_totals SET
+        entries = entries - 1,
+        terms = terms - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
 END;
 
 CREATE TABLE failure_reports (

@@ -3,15 +3,12 @@
 //! Walking through the list of a term costs as much as the list is long, and a task of two hundred words has many common
 //! ones. So the rarest terms are walked through, up to a limit; the others are counted when the candidates are weighed.
 
-use std::collections::HashSet;
+use ralph_store::index::Outline;
 
-use ralph_model::Shelf;
-use ralph_store::index::{Index, IndexError, Outline};
-
+use super::Reach;
+use super::corpus::Corpus;
 use super::numbers::NumberMap;
 use super::question::Terms;
-use super::{Question, Reach};
-use crate::catalogue::source_name;
 
 /// How many places in the lists of words are looked at, when only the best are wanted.
 const MAX_PLACES: u64 = 8_000;
@@ -21,64 +18,35 @@ const LEAST_TERMS: usize = 2;
 const MAX_CANDIDATES: usize = 128;
 
 /// The entries that may fit a question, those first that share most.
-pub(super) fn candidates(index: &Index, question: &Question<'_>, terms: &Terms) -> Result<Vec<Outline>, IndexError> {
+pub(super) fn candidates<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> Result<Vec<Outline>, C::Error> {
     let mut shared: NumberMap<i64, f64> = NumberMap::default();
     let mut places = 0;
     for (position, asked) in terms.known.iter().filter(|asked| asked.telling).enumerate() {
         places += asked.known.entries;
-        if question.reach != Reach::All && position >= LEAST_TERMS && places > MAX_PLACES {
+        if reach != Reach::All && position >= LEAST_TERMS && places > MAX_PLACES {
             break;
         }
-        index.entries_with(asked.known.number, &mut |entry| {
+        corpus.entries_with(&asked.known, &mut |entry| {
             *shared.entry(entry).or_default() += asked.weight;
         })?;
     }
     let mut ranked: Vec<(i64, f64)> = shared.into_iter().collect();
-    ranked.sort_unstable_by(|(_, weight), (_, heavier)| heavier.total_cmp(weight));
-    let most = match question.reach {
+    ranked.sort_unstable_by(|(number, weight), (later, heavier)| heavier.total_cmp(weight).then(later.cmp(number)));
+    let most = match reach {
         Reach::Best(most) => most.max(MAX_CANDIDATES),
         Reach::All => usize::MAX,
     };
     let mut chosen = Vec::new();
-    let filter = Filter::of(index, question)?;
-    // Those that share the same terms are taken together or not at all: which of them is the best is seen only when they
-    // are weighed, and the order of their numbers is that of the index's history.
+    // Those that share the same terms are taken together, as far as the corpus says that their numbers mean nothing: which
+    // of them is the best is seen only when they are weighed.
     for alike in ranked.chunk_by(|(_, one), (_, other)| one.total_cmp(other).is_eq()) {
-        if chosen.len() >= most {
-            break;
-        }
-        for outline in index.outlines(alike.iter().map(|(number, _)| *number))? {
-            if filter.lets_through(index, &outline)? {
-                chosen.push(outline);
+        for batch in alike.chunks(C::ALIKE) {
+            if chosen.len() >= most {
+                return Ok(chosen);
             }
+            let numbers: Vec<i64> = batch.iter().map(|(number, _)| *number).collect();
+            chosen.extend(corpus.outlines(&numbers)?);
         }
     }
     Ok(chosen)
-}
-
-/// What may be found at all.
-struct Filter<'q> {
-    question: &'q Question<'q>,
-    sources: Vec<i64>,
-    superseded: HashSet<String>,
-}
-
-impl<'q> Filter<'q> {
-    fn of(index: &Index, question: &'q Question<'q>) -> Result<Self, IndexError> {
-        let numbers = index.source_numbers()?;
-        let number = |shelf: &Shelf| numbers.get(source_name(*shelf)).copied();
-        Ok(Self {
-            sources: question.shelves.iter().filter_map(number).collect(),
-            superseded: index.superseded()?,
-            question,
-        })
-    }
-
-    fn lets_through(&self, index: &Index, outline: &Outline) -> Result<bool, IndexError> {
-        if !self.sources.contains(&outline.source) || self.superseded.contains(&outline.id) {
-            return Ok(false);
-        }
-        let wanted = self.question.wanted;
-        Ok(wanted.is_everything() || wanted.matches(&index.item(outline.number)?))
-    }
 }

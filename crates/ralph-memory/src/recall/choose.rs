@@ -4,9 +4,9 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use ralph_model::NoteOrSign;
-use ralph_store::index::{Age, Index, IndexError, Outline};
+use ralph_store::index::{Age, Outline};
 
+use super::corpus::Corpus;
 use super::question::Terms;
 use super::score::Score;
 
@@ -25,14 +25,6 @@ const TURNING: [&str; 21] = [
     "no", "nor", "not", "off", "only", "out", "over", "without",
 ];
 
-/// An entry that is shown.
-pub(super) struct Chosen {
-    pub(super) item: NoteOrSign,
-    pub(super) source: i64,
-    pub(super) age: Age,
-    pub(super) score: Score,
-}
-
 /// How new an entry is among those of all shelves. Places say something within one file only: across files their numbers
 /// are an accident of the index's history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -44,18 +36,18 @@ struct Newness<'o> {
 }
 
 /// What is chosen from, and how much of it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Choosing<'a> {
-    pub(super) index: &'a Index,
+#[derive(Clone, Copy)]
+pub(super) struct Choosing<'a, C> {
+    pub(super) corpus: &'a C,
     /// The terms of the question.
     pub(super) terms: &'a Terms,
-    /// The numbers of the shelves' files, in the order of the question.
+    /// The numbers of the files that entries may stand in, in the order of the question.
     pub(super) sources: &'a [i64],
     /// How many are shown at most.
     pub(super) most: usize,
 }
 
-impl Choosing<'_> {
+impl<C> Choosing<'_, C> {
     fn newness<'o>(&self, outline: &'o Outline) -> Newness<'o> {
         let Age { created, second, place } = &outline.age;
         let shelf = self.sources.iter().position(|source| *source == outline.source);
@@ -77,7 +69,10 @@ struct Compared {
 }
 
 /// Chooses what is shown.
-pub(super) fn choose(choosing: &Choosing<'_>, mut scored: Vec<(Score, Outline)>) -> Result<Vec<Chosen>, IndexError> {
+pub(super) fn choose<C: Corpus>(
+    choosing: &Choosing<'_, C>,
+    mut scored: Vec<(Score, Outline)>,
+) -> Result<Vec<(Score, Outline)>, C::Error> {
     scored.sort_by(|(one, entry), (other, better)| {
         let by_score = other.total().total_cmp(&one.total());
         by_score.then_with(|| choosing.newness(better).cmp(&choosing.newness(entry)))
@@ -89,17 +84,10 @@ pub(super) fn choose(choosing: &Choosing<'_>, mut scored: Vec<(Score, Outline)>)
         .collect();
     let mut chosen = newest_of_a_subject_first(choosing, without_repetitions(choosing, compared)?);
     chosen.truncate(choosing.most);
-    chosen
+    Ok(chosen
         .into_iter()
-        .map(|compared| {
-            Ok(Chosen {
-                item: choosing.index.item(compared.outline.number)?,
-                source: compared.outline.source,
-                age: compared.outline.age,
-                score: compared.score,
-            })
-        })
-        .collect()
+        .map(|compared| (compared.score, compared.outline))
+        .collect())
 }
 
 impl Compared {
@@ -138,7 +126,10 @@ impl Compared {
 }
 
 /// Of entries that say the same, the newest takes the best place that one of them has.
-fn without_repetitions(choosing: &Choosing<'_>, compared: Vec<Compared>) -> Result<Vec<Compared>, IndexError> {
+fn without_repetitions<C: Corpus>(
+    choosing: &Choosing<'_, C>,
+    compared: Vec<Compared>,
+) -> Result<Vec<Compared>, C::Error> {
     let mut kept: Vec<Compared> = Vec::new();
     let mut by_term: HashMap<u32, Vec<usize>> = HashMap::new();
     for entry in compared {
@@ -173,16 +164,16 @@ fn without_repetitions(choosing: &Choosing<'_>, compared: Vec<Compared>) -> Resu
 }
 
 /// Where the first of these stands that an entry repeats.
-fn repeated(
-    choosing: &Choosing<'_>,
+fn repeated<C: Corpus>(
+    choosing: &Choosing<'_, C>,
     entry: &Compared,
     kept: &[Compared],
     alike: &[usize],
-) -> Result<Option<usize>, IndexError> {
+) -> Result<Option<usize>, C::Error> {
     for position in alike {
         if let Some(earlier) = kept.get(*position)
             && entry.repeats(earlier)
-            && says_the_same(choosing.index, &entry.outline, &earlier.outline)?
+            && says_the_same(choosing.corpus, &entry.outline, &earlier.outline)?
         {
             return Ok(Some(*position));
         }
@@ -192,9 +183,9 @@ fn repeated(
 
 /// The same numbers and the same words that turn a meaning round: "use port 1" and "do not use port 2" share every word
 /// that tells something.
-fn says_the_same(index: &Index, one: &Outline, other: &Outline) -> Result<bool, IndexError> {
-    let (one, other) = (index.item(one.number)?, index.item(other.number)?);
-    Ok(facts(one.content()) == facts(other.content()))
+fn says_the_same<C: Corpus>(corpus: &C, one: &Outline, other: &Outline) -> Result<bool, C::Error> {
+    let (one, other) = (corpus.text(one.number)?, corpus.text(other.number)?);
+    Ok(facts(&one) == facts(&other))
 }
 
 fn facts(text: &str) -> (Vec<String>, Vec<String>) {
@@ -214,7 +205,7 @@ fn facts(text: &str) -> (Vec<String>, Vec<String>) {
     (numbers.map(str::to_owned).collect(), turning.collect())
 }
 
-fn newest_of_a_subject_first(choosing: &Choosing<'_>, entries: Vec<Compared>) -> Vec<Compared> {
+fn newest_of_a_subject_first<C>(choosing: &Choosing<'_, C>, entries: Vec<Compared>) -> Vec<Compared> {
     let mut places: Vec<Option<Compared>> = entries.into_iter().map(Some).collect();
     let end = places.len().min(BY_SUBJECT);
     for first in 0..end {

@@ -5,7 +5,10 @@
 
 mod candidates;
 mod choose;
+mod corpus;
 mod forgive;
+mod journal;
+mod notes;
 mod numbers;
 mod question;
 mod score;
@@ -15,16 +18,20 @@ mod wanted;
 use std::collections::HashSet;
 
 use ralph_model::{NoteOrSign, Shelf};
-use ralph_store::index::{Age, IndexError, places_of};
+use ralph_store::index::{Age, IndexError, Outline, places_of};
 
+pub use journal::{related_rows, search_rows};
 pub use score::Score;
 pub use shelves::{Newest, Superseded};
 pub use wanted::{Wanted, first_day};
 
-use crate::catalogue::{Catalogue, source_name};
+use crate::catalogue::Catalogue;
 use candidates::candidates;
 use choose::{Choosing, choose};
-use question::Terms;
+use corpus::Corpus;
+use notes::Notes;
+use question::{CommonWords, Terms};
+use score::score;
 
 /// What is asked.
 #[derive(Debug, Clone, Copy)]
@@ -85,13 +92,13 @@ impl Answer {
 /// # Errors
 /// When the index cannot be read.
 pub fn recall(catalogue: &Catalogue, question: &Question<'_>) -> Result<Answer, IndexError> {
-    let index = &catalogue.index;
-    let mut terms = Terms::of(index, question.text)?;
-    let mut answer = ask(catalogue, question, &terms)?;
+    let notes = Notes::of(&catalogue.index, question)?;
+    let mut terms = Terms::of(&notes, question.text, CommonWords::AreMeant)?;
+    let mut answer = ask(&notes, question.reach, &terms)?;
     if answer.hits.is_empty() {
-        let forgiven = forgive::forgive(index, &mut terms)?;
+        let forgiven = forgive::forgive(&catalogue.index, &mut terms)?;
         if !forgiven.is_empty() {
-            answer = ask(catalogue, question, &terms)?;
+            answer = ask(&notes, question.reach, &terms)?;
             answer.forgiven = forgiven;
         }
     }
@@ -99,42 +106,44 @@ pub fn recall(catalogue: &Catalogue, question: &Question<'_>) -> Result<Answer, 
     Ok(answer)
 }
 
-fn ask(catalogue: &Catalogue, question: &Question<'_>, terms: &Terms) -> Result<Answer, IndexError> {
-    let index = &catalogue.index;
-    let candidates = candidates(index, question, terms)?;
-    let totals = index.totals()?;
-    let scored = candidates
-        .into_iter()
-        .map(|outline| (score::score(terms, &totals, &outline), outline))
-        .filter(|(score, _)| score.total() > 0.0)
-        .collect();
-    let numbers = index.source_numbers()?;
-    let number = |shelf: &Shelf| numbers.get(source_name(*shelf)).copied();
-    let sources: Vec<i64> = question.shelves.iter().filter_map(number).collect();
-    let shelf_of = |source: i64| {
-        let named = |shelf: &&Shelf| number(shelf) == Some(source);
-        question.shelves.iter().find(named).copied().unwrap_or(Shelf::Memories)
-    };
-    let choosing = Choosing {
-        index,
-        terms,
-        sources: &sources,
-        most: match question.reach {
-            Reach::Best(most) => most,
-            Reach::All => usize::MAX,
-        },
-    };
-    let hits = choose(&choosing, scored)?
-        .into_iter()
-        .map(|chosen| Hit {
-            shelf: shelf_of(chosen.source),
-            item: chosen.item,
-            age: chosen.age,
-            score: chosen.score,
-        })
-        .collect();
+fn ask(notes: &Notes<'_>, reach: Reach, terms: &Terms) -> Result<Answer, IndexError> {
+    let mut hits = Vec::new();
+    for (score, outline) in best(notes, &notes.sources, reach, terms)? {
+        hits.push(Hit {
+            shelf: notes.shelf_of(outline.source),
+            item: notes.index.item(outline.number)?,
+            age: outline.age,
+            score,
+        });
+    }
     Ok(Answer {
         hits,
         ..Answer::default()
     })
+}
+
+/// The entries of a corpus that fit a question best.
+fn best<C: Corpus>(
+    corpus: &C,
+    sources: &[i64],
+    reach: Reach,
+    terms: &Terms,
+) -> Result<Vec<(Score, Outline)>, C::Error> {
+    let candidates = candidates(corpus, reach, terms)?;
+    let totals = corpus.totals()?;
+    let scored = candidates
+        .into_iter()
+        .map(|outline| (score(terms, &totals, &outline), outline))
+        .filter(|(score, _)| score.total() > 0.0)
+        .collect();
+    let choosing = Choosing {
+        corpus,
+        terms,
+        sources,
+        most: match reach {
+            Reach::Best(most) => most,
+            Reach::All => usize::MAX,
+        },
+    };
+    choose(&choosing, scored)
 }

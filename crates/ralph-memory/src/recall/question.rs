@@ -2,8 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ralph_store::index::{Index, IndexError, KnownTerm, is_name, terms_of};
+use ralph_store::index::{KnownTerm, is_name, terms_of};
 
+use super::corpus::Corpus;
 use super::numbers::{NumberMap, PairSet};
 
 /// How many different terms of a question are looked at. The longest task has some hundreds.
@@ -14,6 +15,15 @@ const COMMON_SHARE: u64 = 4;
 const COMMON_FROM: u64 = 24;
 /// A question of so few words means each of them, also the common ones.
 const FEW_TERMS: usize = 3;
+
+/// What a question means that holds none but common words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CommonWords {
+    /// Just these.
+    AreMeant,
+    /// Nothing: nobody has asked, and what shares only them is not to be shown.
+    TellNothing,
+}
 
 /// The terms of a question.
 #[derive(Debug)]
@@ -31,6 +41,7 @@ pub(super) struct Terms {
     /// The numbers of the question's terms in its order.
     sequence: Vec<Option<u32>>,
     entries: u64,
+    common: CommonWords,
 }
 
 /// A term of a question that the notes hold.
@@ -48,7 +59,7 @@ pub(super) struct Asked {
 
 impl Terms {
     /// The terms of a text.
-    pub(super) fn of(index: &Index, text: &str) -> Result<Self, IndexError> {
+    pub(super) fn of<C: Corpus>(corpus: &C, text: &str, common: CommonWords) -> Result<Self, C::Error> {
         let mut terms = Self {
             known: Vec::new(),
             by_number: NumberMap::default(),
@@ -56,7 +67,8 @@ impl Terms {
             near_pairs: PairSet::default(),
             unknown: Vec::new(),
             sequence: Vec::new(),
-            entries: index.totals()?.entries,
+            entries: corpus.totals()?.entries,
+            common,
         };
         let mut met: HashMap<String, Option<KnownTerm>> = HashMap::new();
         for term in terms_of(text) {
@@ -64,7 +76,7 @@ impl Terms {
                 if met.len() >= MAX_TERMS {
                     continue;
                 }
-                let known = index.term(&term)?;
+                let known = corpus.term(&term)?;
                 if known.is_none() {
                     terms.unknown.push(term.clone());
                 }
@@ -112,7 +124,7 @@ impl Terms {
             .sort_by(|one, other| (one.known.entries, &one.known.term).cmp(&(other.known.entries, &other.known.term)));
         // Where there is no rarer word, the common ones are what is asked for.
         let means_common_ones = self.known.len() <= FEW_TERMS || self.unknown.is_empty();
-        if means_common_ones && !self.known.iter().any(|asked| asked.telling) {
+        if self.common == CommonWords::AreMeant && means_common_ones && !self.known.iter().any(|asked| asked.telling) {
             self.known.iter_mut().for_each(|asked| asked.telling = true);
         }
         self.by_number = self

@@ -1,0 +1,29 @@
+//! What can be asked: entries that hold terms. Notes are one such body of texts, the journal is another; both are ranked
+//! alike.
+
+use ralph_store::index::{KnownTerm, Outline, Totals};
+
+/// A body of entries that hold terms.
+pub(super) trait Corpus {
+    /// Why it cannot be read.
+    type Error;
+
+    /// How many entries that share the same terms are looked at together. Where the numbers of entries are an accident of
+    /// history that is all of them; where later entries have higher numbers, the later go first.
+    const ALIKE: usize;
+
+    /// How much there is.
+    fn totals(&self) -> Result<Totals, Self::Error>;
+
+    /// A term, if any entry holds it.
+    fn term(&self, term: &str) -> Result<Option<KnownTerm>, Self::Error>;
+
+    /// The numbers of the entries that hold a term.
+    fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), Self::Error>;
+
+    /// The outlines of those of these entries that may be found.
+    fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, Self::Error>;
+
+    /// The text of an entry.
+    fn text(&self, number: i64) -> Result<String, Self::Error>;
+}

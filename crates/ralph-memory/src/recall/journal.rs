@@ -1,0 +1,131 @@
+//! The journal as a body of texts that can be asked: what happened before that fits a task.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use ralph_model::{JournalRow, RunId};
+use ralph_store::index::{Age, KnownTerm, Outline, Totals};
+use ralph_store::{Store, StoreError, encode_term};
+
+use super::corpus::Corpus;
+use super::question::{CommonWords, Terms};
+use super::{Reach, best};
+
+/// The rows of other runs that fit a text, the best first, each with how well it fits. A row that shares only common words
+/// with it is not among them, and of rows that say the same the newest stands for all.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn related_rows(
+    store: &Store,
+    text: &str,
+    except: Option<&RunId>,
+    most: usize,
+) -> Result<Vec<(JournalRow, f64)>, StoreError> {
+    ask(&Journal::of(store, except), text, most, CommonWords::TellNothing)
+}
+
+/// The rows that a person looks for, the best first, each with how well it fits.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn search_rows(store: &Store, text: &str, most: usize) -> Result<Vec<(JournalRow, f64)>, StoreError> {
+    ask(&Journal::of(store, None), text, most, CommonWords::AreMeant)
+}
+
+fn ask(
+    journal: &Journal<'_>,
+    text: &str,
+    most: usize,
+    common: CommonWords,
+) -> Result<Vec<(JournalRow, f64)>, StoreError> {
+    let terms = Terms::of(journal, text, common)?;
+    let best = best(journal, &[JOURNAL], Reach::Best(most), &terms)?;
+    let numbers: Vec<i64> = best.iter().map(|(_, outline)| outline.number).collect();
+    let rows = journal.store.journal_rows(&numbers)?;
+    let scores = best.iter().map(|(score, _)| score.total());
+    Ok(rows.into_iter().zip(scores).collect())
+}
+
+/// The journal has no files; all of it counts as one.
+const JOURNAL: i64 = 0;
+
+/// The rows that a question is about.
+struct Journal<'s> {
+    store: &'s Store,
+    except: Option<&'s RunId>,
+    /// The journal has no numbers for its words, so each gets one when it is met.
+    numbers: RefCell<HashMap<String, u32>>,
+}
+
+impl<'s> Journal<'s> {
+    fn of(store: &'s Store, except: Option<&'s RunId>) -> Self {
+        Self {
+            store,
+            except,
+            numbers: RefCell::default(),
+        }
+    }
+
+    fn number_of(&self, word: &str) -> u32 {
+        let mut numbers = self.numbers.borrow_mut();
+        if let Some(number) = numbers.get(word) {
+            return *number;
+        }
+        let number = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        numbers.insert(word.to_owned(), number);
+        number
+    }
+}
+
+impl Corpus for Journal<'_> {
+    type Error = StoreError;
+
+    const ALIKE: usize = 64;
+
+    fn totals(&self) -> Result<Totals, StoreError> {
+        self.store.journal_totals()
+    }
+
+    fn term(&self, term: &str) -> Result<Option<KnownTerm>, StoreError> {
+        let word = encode_term(term);
+        let entries = self.store.journal_rows_holding(&word)?;
+        Ok((entries > 0).then(|| KnownTerm {
+            term: term.to_owned(),
+            number: self.number_of(&word),
+            entries,
+        }))
+    }
+
+    fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), StoreError> {
+        self.store.journal_rows_with(&encode_term(&term.term), visit)
+    }
+
+    fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, StoreError> {
+        let outlines = self.store.journal_outlines(numbers)?;
+        Ok(outlines
+            .into_iter()
+            .filter(|outline| self.except.is_none_or(|run| outline.run != *run))
+            .map(|outline| Outline {
+                number: outline.id,
+                source: JOURNAL,
+                id: outline.id.to_string(),
+                age: Age {
+                    place: outline.id,
+                    ..Age::default()
+                },
+                terms: outline
+                    .terms
+                    .split_ascii_whitespace()
+                    .map(|word| self.number_of(word))
+                    .collect(),
+                tag_terms: Vec::new(),
+            })
+            .collect())
+    }
+
+    fn text(&self, number: i64) -> Result<String, StoreError> {
+        let row = self.store.journal_row(number)?;
+        Ok(row.and_then(|row| row.row.notes).unwrap_or_default())
+    }
+}

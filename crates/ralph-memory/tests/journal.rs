@@ -1,0 +1,147 @@
+//! What happened before, found again: rows of other runs that fit a task.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use ralph_memory::recall::{related_rows, search_rows};
+use ralph_model::{NewJournalRow, Outcome, RunId, StopReason, Usage};
+use ralph_store::{Settlement, Store, TaskChange};
+
+struct Journal {
+    _folder: tempfile::TempDir,
+    store: Store,
+    rows: u32,
+}
+
+impl Journal {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+        Self {
+            _folder: folder,
+            store,
+            rows: 0,
+        }
+    }
+
+    /// Rows of a run, with these notes.
+    fn with(mut self, run: u64, notes: &[&str]) -> Self {
+        for notes in notes {
+            self.rows += 1;
+            let row = NewJournalRow {
+                run: RunId::new(run),
+                iteration: self.rows,
+                task: None,
+                task_title: String::new(),
+                feature: None,
+                attempt: 1,
+                outcome: Outcome::Done,
+                stop: StopReason::TaskDone,
+                reason: String::new(),
+                model: None,
+                model_rationale: String::new(),
+                duration_ms: 0,
+                usage: Usage::default(),
+                files_modified: Vec::new(),
+                changed_nothing: false,
+                notes: Some((*notes).to_owned()),
+                difficulty: None,
+                error_category: None,
+                malformed_sigils: 0,
+                created_at: "2025-01-20T10:00:00Z".parse().unwrap(),
+            };
+            let settlement = Settlement {
+                row,
+                fence: 0,
+                worktree: String::new(),
+                task: TaskChange::Again,
+                report: None,
+                suggestion: None,
+                learnings: Vec::new(),
+                knowledge: Vec::new(),
+                memory_used: Vec::new(),
+                baseline: None,
+            };
+            self.store.settle(&settlement).unwrap();
+        }
+        self
+    }
+
+    fn related(&self, text: &str) -> Vec<i64> {
+        let rows = related_rows(&self.store, text, Some(&RunId::new(1)), 5).unwrap();
+        rows.into_iter().map(|(row, _)| row.id).collect()
+    }
+}
+
+#[test]
+fn rows_of_other_runs_that_fit_come_best_first() {
+    let journal = Journal::new().with(1, &["parse_config reads the file"]).with(
+        2,
+        &[
+            "parse_config reads the file",
+            "the docker daemon",
+            "the config has a file",
+        ],
+    );
+    assert_eq!(journal.related("mend parse_config"), [2, 4]);
+    assert_eq!(journal.related("tea"), [] as [i64; 0]);
+    assert_eq!(journal.related(""), [] as [i64; 0]);
+}
+
+#[test]
+fn fault_2_a_task_full_of_signs_finds_its_rows() {
+    let journal = Journal::new().with(2, &["the importer read C:/data, and it failed"]);
+    for text in [
+        "importer: fix, \"quoted\" AND NOT (broken",
+        "don't NEAR(importer, 2) OR * ^ + -",
+        "terms:importer '\"",
+        "src/importer.rs -- {x} \\ ; DROP",
+    ] {
+        assert_eq!(journal.related(text), [1], "{text}");
+    }
+}
+
+#[test]
+fn fault_6_equal_rows_stand_in_one_order() {
+    let notes: Vec<String> = (0..9).map(|number| format!("lexer {number}")).collect();
+    let notes: Vec<&str> = notes.iter().map(String::as_str).collect();
+    let journal = Journal::new().with(2, &notes);
+    for _ in 0..3 {
+        assert_eq!(journal.related("the lexer"), [9, 8, 7, 6, 5], "the newest first");
+    }
+}
+
+#[test]
+fn what_says_the_same_stands_once_by_its_newest_row() {
+    let journal = Journal::new().with(
+        2,
+        &[
+            "start docker before the tests",
+            "other",
+            "start docker before the tests",
+        ],
+    );
+    assert_eq!(journal.related("docker"), [3]);
+}
+
+#[test]
+fn a_row_that_shares_only_common_words_is_not_returned() {
+    let many: Vec<String> = (0..40).map(|number| format!("ran the tests of part{number}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let journal = Journal::new().with(2, &many).with(3, &["the gizmo needs tests"]);
+    assert_eq!(journal.related("run tests"), [] as [i64; 0]);
+    assert_eq!(journal.related("run tests of the gizmo"), [41]);
+    let found = search_rows(&journal.store, "tests", 3).unwrap();
+    assert_eq!(found.len(), 3, "a person who asks for a common word means it");
+}
+
+#[test]
+fn rows_of_the_present_run_do_not_crowd_out_the_others() {
+    let here: Vec<String> = (0..400).map(|number| format!("lexer {number}")).collect();
+    let here: Vec<&str> = here.iter().map(String::as_str).collect();
+    let other: Vec<String> = (0..2000).map(|number| format!("nothing {number}")).collect();
+    let other: Vec<&str> = other.iter().map(String::as_str).collect();
+    let journal = Journal::new()
+        .with(2, &["the lexer of old"])
+        .with(3, &other)
+        .with(1, &here);
+    assert_eq!(journal.related("the lexer"), [1]);
+}

@@ -1,0 +1,206 @@
+//! Reading the journal: rows, and what stood in the prompts of their iterations.
+
+use jiff::Timestamp;
+use ralph_model::{
+    Difficulty, EntryKind, ErrorCategory, FeatureId, Injection, InjectionReason, JournalRow, NewJournalRow, Outcome,
+    RunId, StopReason, TaskId, Tokens, Usage,
+};
+use rusqlite::{OptionalExtension, Params, Row, named_params, params};
+
+use super::Store;
+use super::columns::{count_at, from_json, moment, number_at, time_at, word_at, word_in};
+use crate::StoreError;
+
+/// Which rows of the journal. What is not set lets everything through.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JournalFilter {
+    /// Only those of this run.
+    pub run: Option<RunId>,
+    /// Only those of this task.
+    pub task: Option<TaskId>,
+    /// Only those that ended so.
+    pub outcome: Option<Outcome>,
+    /// Only those that changed this file, one of this name, or one in this folder.
+    pub file: Option<String>,
+    /// Only those from this moment on.
+    pub since: Option<Timestamp>,
+    /// Only those before this moment.
+    pub until: Option<Timestamp>,
+    /// The last so many.
+    pub limit: Option<u32>,
+}
+
+/// An entry that was considered for a prompt, as it is on record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecordedInjection {
+    /// The entry.
+    pub injection: Injection,
+    /// Whether the agent said that it relied on it.
+    pub used: bool,
+}
+
+impl Store {
+    /// A row by its number.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_row(&self, id: i64) -> Result<Option<JournalRow>, StoreError> {
+        self.sql(self.row("WHERE id = ?1", [id]))
+    }
+
+    /// The row of an iteration.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_of_iteration(&self, run: &RunId, iteration: u32) -> Result<Option<JournalRow>, StoreError> {
+        self.sql(self.row("WHERE run_id = ?1 AND iteration = ?2", params![run.as_str(), iteration]))
+    }
+
+    /// The last row of all.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_last(&self) -> Result<Option<JournalRow>, StoreError> {
+        self.sql(self.row("ORDER BY id DESC LIMIT 1", []))
+    }
+
+    /// Rows by their numbers, in that order; numbers that there are none of are passed over.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_rows(&self, ids: &[i64]) -> Result<Vec<JournalRow>, StoreError> {
+        let rows = ids.iter().map(|id| self.row("WHERE id = ?1", [id]));
+        let rows: rusqlite::Result<Vec<Option<JournalRow>>> = rows.collect();
+        Ok(self.sql(rows)?.into_iter().flatten().collect())
+    }
+
+    /// The last rows of a run, the oldest of them first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_recent(&self, run: &RunId, most: u32) -> Result<Vec<JournalRow>, StoreError> {
+        let mut rows = self.sql(self.rows(
+            "WHERE run_id = ?1 ORDER BY iteration DESC LIMIT ?2",
+            params![run.as_str(), most],
+        ))?;
+        rows.reverse();
+        Ok(rows)
+    }
+
+    /// Every row of a task, the oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_of_task(&self, task: &TaskId) -> Result<Vec<JournalRow>, StoreError> {
+        self.sql(self.rows("WHERE task_id = ?1 ORDER BY id", [task.as_str()]))
+    }
+
+    /// The rows that a filter lets through, the newest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_list(&self, filter: &JournalFilter) -> Result<Vec<JournalRow>, StoreError> {
+        let file = filter
+            .file
+            .as_deref()
+            .map(|file| file.trim_start_matches("./").trim_end_matches('/'));
+        let rows = self.rows(
+            "WHERE (:run IS NULL OR run_id = :run)
+               AND (:task IS NULL OR task_id = :task)
+               AND (:outcome IS NULL OR outcome = :outcome)
+               AND (:since IS NULL OR created_at >= :since)
+               AND (:until IS NULL OR created_at < :until)
+               AND (:file IS NULL OR EXISTS (
+                   SELECT 1 FROM json_each(files_modified)
+                   WHERE value = :file
+                      OR substr(value, 1, length(:file) + 1) = :file || '/'
+                      OR substr(value, -length(:file) - 1) = '/' || :file))
+             ORDER BY id DESC LIMIT :limit",
+            named_params! {
+                ":run": filter.run.as_ref().map(RunId::as_str),
+                ":task": filter.task.as_ref().map(TaskId::as_str),
+                ":outcome": filter.outcome.map(Outcome::word),
+                ":since": filter.since.map(moment),
+                ":until": filter.until.map(moment),
+                ":file": file,
+                ":limit": filter.limit.map_or(-1, i64::from),
+            },
+        );
+        self.sql(rows)
+    }
+
+    /// What stood in the prompt of an iteration and what did not, in the order in which it was considered.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn injections(&self, journal: i64) -> Result<Vec<RecordedInjection>, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT * FROM injections WHERE journal = ?1 ORDER BY rowid")
+            .and_then(|mut statement| statement.query_map([journal], read_injection)?.collect());
+        self.sql(found)
+    }
+
+    fn row(&self, which: &str, params: impl Params) -> rusqlite::Result<Option<JournalRow>> {
+        self.connection
+            .prepare_cached(&format!("SELECT * FROM journal {which}"))?
+            .query_row(params, read_row)
+            .optional()
+    }
+
+    fn rows(&self, which: &str, params: impl Params) -> rusqlite::Result<Vec<JournalRow>> {
+        self.connection
+            .prepare_cached(&format!("SELECT * FROM journal {which}"))?
+            .query_map(params, read_row)?
+            .collect()
+    }
+}
+
+fn read_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
+    let files: String = row.get("files_modified")?;
+    Ok(JournalRow {
+        id: row.get("id")?,
+        row: NewJournalRow {
+            run: word_at(row, "run_id", RunId::parse)?,
+            iteration: count_at(row, "iteration")?,
+            task: word_in(row, "task_id", TaskId::parse)?,
+            task_title: row.get("task_title")?,
+            feature: word_in(row, "feature_id", FeatureId::parse)?,
+            attempt: count_at(row, "attempt")?,
+            outcome: word_at(row, "outcome", Outcome::parse)?,
+            stop: word_at(row, "stop_reason", StopReason::parse)?,
+            reason: row.get("reason")?,
+            model: row.get("model")?,
+            model_rationale: row.get("model_rationale")?,
+            duration_ms: number_at(row, "duration_ms")?,
+            usage: Usage {
+                cost_usd: row.get("cost_usd")?,
+                input_tokens: number_at(row, "input_tokens")?,
+                output_tokens: number_at(row, "output_tokens")?,
+            },
+            files_modified: from_json(&files, "files_modified")?,
+            changed_nothing: row.get("changed_nothing")?,
+            notes: row.get("notes")?,
+            difficulty: word_in(row, "difficulty", Difficulty::parse)?,
+            error_category: word_in(row, "error_category", ErrorCategory::parse)?,
+            malformed_sigils: count_at(row, "malformed_sigils")?,
+            created_at: time_at(row, "created_at")?,
+        },
+    })
+}
+
+fn read_injection(row: &Row<'_>) -> rusqlite::Result<RecordedInjection> {
+    Ok(RecordedInjection {
+        injection: Injection {
+            kind: word_at(row, "kind", EntryKind::parse)?,
+            id: row.get("entry")?,
+            digest: number_at(row, "digest")?,
+            section: row.get("section")?,
+            rank: count_at(row, "rank")?,
+            tokens: Tokens(count_at(row, "tokens")?),
+            score: row.get("score")?,
+            reason: word_at(row, "reason", InjectionReason::parse)?,
+        },
+        used: row.get("used")?,
+    })
+}

@@ -1,0 +1,211 @@
+//! The journal as it is read.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use jiff::Timestamp;
+use ralph_model::{
+    Difficulty, ErrorCategory, FeatureId, JournalRow, NewJournalRow, Outcome, RunId, StopReason, TaskId, Usage,
+};
+use ralph_store::{JournalFilter, Settlement, Store, TaskChange, encode_term};
+
+struct Bench {
+    _folder: tempfile::TempDir,
+    store: Store,
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_750_000_000 + second).unwrap()
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+        Self { _folder: folder, store }
+    }
+
+    fn add(&mut self, row: NewJournalRow) -> i64 {
+        let settlement = Settlement {
+            row,
+            fence: 0,
+            worktree: String::new(),
+            task: TaskChange::Again,
+            report: None,
+            suggestion: None,
+            learnings: Vec::new(),
+            knowledge: Vec::new(),
+            memory_used: Vec::new(),
+            baseline: None,
+        };
+        self.store.settle(&settlement).unwrap().journal
+    }
+
+    fn listed(&self, filter: &JournalFilter) -> Vec<i64> {
+        let rows = self.store.journal_list(filter).unwrap();
+        rows.into_iter().map(|row| row.id).collect()
+    }
+}
+
+fn row(run: u64, iteration: u32, outcome: Outcome) -> NewJournalRow {
+    NewJournalRow {
+        run: RunId::new(run),
+        iteration,
+        task: Some(TaskId::new(u64::from(iteration % 2))),
+        task_title: "Parse dates".to_owned(),
+        feature: Some(FeatureId::new(7)),
+        attempt: 2,
+        outcome,
+        stop: StopReason::TaskDone,
+        reason: "a gate said no".to_owned(),
+        model: Some("opus".to_owned()),
+        model_rationale: "it was asked for".to_owned(),
+        duration_ms: 1234,
+        usage: Usage {
+            cost_usd: 0.25,
+            input_tokens: 3,
+            output_tokens: 4,
+        },
+        files_modified: vec![format!("src/part_{iteration}/lib.rs"), "README.md".to_owned()],
+        changed_nothing: true,
+        notes: Some("größer ist_nicht besser".to_owned()),
+        difficulty: Some(Difficulty::Hard),
+        error_category: Some(ErrorCategory::TestFailure),
+        malformed_sigils: 5,
+        created_at: at(i64::from(iteration)),
+    }
+}
+
+#[test]
+fn a_row_is_read_as_it_was_written() {
+    let mut bench = Bench::new();
+    let full = row(1, 1, Outcome::Retried);
+    let bare = NewJournalRow {
+        task: None,
+        feature: None,
+        model: None,
+        notes: None,
+        difficulty: None,
+        error_category: None,
+        files_modified: Vec::new(),
+        ..row(1, 2, Outcome::Interrupted)
+    };
+    let ids = [full.clone(), bare.clone()].map(|row| bench.add(row));
+    let written = |id, row: &NewJournalRow| JournalRow { id, row: row.clone() };
+    assert_eq!(bench.store.journal_row(ids[0]).unwrap(), Some(written(ids[0], &full)));
+    assert_eq!(bench.store.journal_last().unwrap(), Some(written(ids[1], &bare)));
+    assert_eq!(
+        bench.store.journal_of_iteration(&RunId::new(1), 2).unwrap(),
+        Some(written(ids[1], &bare))
+    );
+    assert_eq!(bench.store.journal_of_iteration(&RunId::new(2), 2).unwrap(), None);
+    assert_eq!(bench.store.journal_row(99).unwrap(), None);
+    let both = bench.store.journal_rows(&[ids[1], 99, ids[0]]).unwrap();
+    assert_eq!(both, [written(ids[1], &bare), written(ids[0], &full)]);
+    assert_eq!(bench.store.injections(ids[0]).unwrap(), []);
+}
+
+#[test]
+fn rows_of_a_run_and_of_a_task_come_in_the_order_in_which_they_happened() {
+    let mut bench = Bench::new();
+    for (run, iteration) in [(1, 1), (1, 2), (2, 1), (1, 3), (1, 4)] {
+        bench.add(row(run, iteration, Outcome::Done));
+    }
+    let iterations = |rows: Vec<JournalRow>| rows.into_iter().map(|row| row.row.iteration).collect::<Vec<_>>();
+    assert_eq!(
+        iterations(bench.store.journal_recent(&RunId::new(1), 3).unwrap()),
+        [2, 3, 4]
+    );
+    assert_eq!(
+        iterations(bench.store.journal_recent(&RunId::new(9), 3).unwrap()),
+        [] as [u32; 0]
+    );
+    assert_eq!(
+        iterations(bench.store.journal_of_task(&TaskId::new(1)).unwrap()),
+        [1, 1, 3]
+    );
+}
+
+#[test]
+fn every_part_of_a_filter_filters() {
+    let mut bench = Bench::new();
+    for (run, iteration, outcome) in [(1, 1, Outcome::Done), (1, 2, Outcome::Failed), (2, 3, Outcome::Done)] {
+        bench.add(row(run, iteration, outcome));
+    }
+    let all = JournalFilter::default();
+    let file = |file: &str| JournalFilter {
+        file: Some(file.to_owned()),
+        ..JournalFilter::default()
+    };
+    for (filter, ids) in [
+        (all.clone(), vec![3, 2, 1]),
+        (
+            JournalFilter {
+                run: Some(RunId::new(1)),
+                ..all.clone()
+            },
+            vec![2, 1],
+        ),
+        (
+            JournalFilter {
+                task: Some(TaskId::new(1)),
+                ..all.clone()
+            },
+            vec![3, 1],
+        ),
+        (
+            JournalFilter {
+                outcome: Some(Outcome::Failed),
+                ..all.clone()
+            },
+            vec![2],
+        ),
+        (
+            JournalFilter {
+                since: Some(at(2)),
+                ..all.clone()
+            },
+            vec![3, 2],
+        ),
+        (
+            JournalFilter {
+                until: Some(at(2)),
+                ..all.clone()
+            },
+            vec![1],
+        ),
+        (JournalFilter { limit: Some(2), ..all }, vec![3, 2]),
+        (file("src/part_2/lib.rs"), vec![2]),
+        (file("./src/part_2/"), vec![2]),
+        (file("lib.rs"), vec![3, 2, 1]),
+        (file("ib.rs"), vec![]),
+        (file("%"), vec![]),
+    ] {
+        assert_eq!(bench.listed(&filter), ids, "{filter:?}");
+    }
+}
+
+#[test]
+fn ranking_finds_words_and_counts_them() {
+    let mut bench = Bench::new();
+    bench.add(row(1, 1, Outcome::Done));
+    bench.add(NewJournalRow {
+        notes: None,
+        ..row(1, 2, Outcome::Done)
+    });
+    let totals = bench.store.journal_totals().unwrap();
+    let outlines = bench.store.journal_outlines(&[2, 1]).unwrap();
+    assert_eq!(outlines[0].terms, "pars date");
+    assert_eq!((outlines[1].id, &outlines[1].run), (1, &RunId::new(1)));
+    let words = |terms: &str| u64::try_from(terms.split(' ').count()).unwrap();
+    assert_eq!(totals.entries, 2);
+    assert_eq!(totals.terms, words(&outlines[0].terms) + words(&outlines[1].terms));
+    for (term, ids) in [("date", vec![1, 2]), ("ist_nicht", vec![1]), ("tea", vec![])] {
+        let mut found = Vec::new();
+        let word = encode_term(term);
+        bench.store.journal_rows_with(&word, &mut |id| found.push(id)).unwrap();
+        assert_eq!(found, ids, "{term}");
+        assert_eq!(
+            bench.store.journal_rows_holding(&word).unwrap(),
+            u64::try_from(ids.len()).unwrap()
+        );
+    }
+}
