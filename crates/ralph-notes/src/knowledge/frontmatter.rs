@@ -1,0 +1,148 @@
+//! What stands in front of a long note: read by a YAML parser with small bounds, changed line by line.
+
+use std::fmt;
+
+use ralph_model::preview;
+use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+
+use super::{KnowledgeProblem, cleaned, yaml};
+
+/// The largest frontmatter. It may come from anywhere, and a title with tags needs no more.
+const MAX_BYTES: usize = 64 << 10;
+/// How many columns of the parser's complaint are shown.
+const SHOWN_COLUMNS: usize = 200;
+
+/// What is known here of a frontmatter.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Frontmatter {
+    pub(super) title: String,
+    pub(super) tags: Vec<String>,
+    pub(super) feature: Option<String>,
+    pub(super) created_at: Option<String>,
+}
+
+#[derive(serde::Deserialize)]
+struct Keys {
+    title: Option<String>,
+    tags: Option<Tags>,
+    feature: Option<String>,
+    created_at: Option<String>,
+}
+
+/// Tags as people write them: a list, or one text with commas.
+struct Tags(Vec<String>);
+
+impl<'de> Deserialize<'de> for Tags {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(TagsVisitor)
+    }
+}
+
+/// Asks for the text of each tag: one that looks like a number is still a tag.
+struct TagsVisitor;
+
+impl<'de> Visitor<'de> for TagsVisitor {
+    type Value = Tags;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of tags")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Tags, E> {
+        Ok(Tags(cleaned(text.split(','))))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tags, A::Error> {
+        let mut tags = Vec::new();
+        while let Some(tag) = list.next_element::<String>()? {
+            tags.push(tag);
+        }
+        Ok(Tags(cleaned(tags.iter().map(String::as_str))))
+    }
+
+    fn visit_unit<E>(self) -> Result<Tags, E> {
+        Ok(Tags(Vec::new()))
+    }
+}
+
+impl Frontmatter {
+    pub(super) fn parse(text: &str) -> Result<Self, KnowledgeProblem> {
+        if text.len() > MAX_BYTES {
+            let why = format!("it is larger than {} KiB", MAX_BYTES >> 10);
+            return Err(KnowledgeProblem::BadYaml(why));
+        }
+        let keys: Option<Keys> = serde_saphyr::from_str_with_options(text, options())
+            .map_err(|error| KnowledgeProblem::BadYaml(preview(&error.to_string(), SHOWN_COLUMNS)))?;
+        let keys = keys.ok_or(KnowledgeProblem::NoTitle)?;
+        let title = keys
+            .title
+            .filter(|title| !title.trim().is_empty())
+            .ok_or(KnowledgeProblem::NoTitle)?;
+        let tags = keys.tags.map(|tags| tags.0).unwrap_or_default();
+        if tags.is_empty() {
+            return Err(KnowledgeProblem::NoTags);
+        }
+        Ok(Self {
+            title,
+            tags,
+            feature: keys.feature,
+            created_at: keys.created_at,
+        })
+    }
+}
+
+/// Small bounds: a title with tags needs neither depth nor references.
+fn options() -> serde_saphyr::Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_reader_input_bytes: Some(MAX_BYTES),
+            max_depth: 16,
+            flow_nesting_limit: 16,
+            max_documents: 1,
+            max_nodes: 5_000,
+            max_events: 10_000,
+            max_total_scalar_bytes: MAX_BYTES,
+            max_anchors: 0,
+            max_aliases: 0,
+            max_merge_keys: 0,
+            max_inclusion_depth: 0,
+        },
+        // A message is one line, and a snippet would be several.
+        with_snippet: false,
+    }
+}
+
+/// The frontmatter with other tags, every other line as it was; none where the tags do not stand on lines of their own.
+pub(super) fn with_tags(text: &str, tags: &[String], ending: &str) -> Option<String> {
+    let mut new = String::with_capacity(text.len());
+    let mut in_tags = false;
+    let mut found = false;
+    for line in text.split_inclusive('\n') {
+        if in_tags && is_part_of_value(line) {
+            continue;
+        }
+        in_tags = !found
+            && line
+                .strip_prefix("tags")
+                .is_some_and(|rest| rest.trim_start().starts_with(':'));
+        if in_tags {
+            found = true;
+            new.push_str(&format!("tags: {}{ending}", yaml::list(tags)));
+        } else {
+            new.push_str(line);
+        }
+    }
+    let before = Frontmatter::parse(text).ok()?;
+    let wanted = Frontmatter {
+        tags: tags.to_vec(),
+        ..before
+    };
+    Frontmatter::parse(&new)
+        .is_ok_and(|after| after == wanted)
+        .then_some(new)
+}
+
+/// Whether a line goes on with the value of the key above it: indented, an item of its list, or the end of it.
+fn is_part_of_value(line: &str) -> bool {
+    line.starts_with([' ', '\t', '-', ']']) || line.trim().is_empty()
+}

@@ -1,0 +1,180 @@
+//! Long notes are written and read back, whatever their titles say.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn at() -> Timestamp {
+    "2026-02-17T12:00:00Z".parse().unwrap()
+}
+
+fn tags(tags: &[&str]) -> Vec<String> {
+    tags.iter().map(|tag| (*tag).to_owned()).collect()
+}
+
+#[test]
+fn a_note_is_written_and_read_back() {
+    let text = knowledge_text(
+        "Cargo bench: \"nightly\"",
+        &tags(&["Testing", "two words", "testing", "yes", "3d"]),
+        "\n\n  Use nightly.\n\n---\nLast line.\n\n",
+        at(),
+    );
+    insta::assert_snapshot!(text, @r#"
+    ---
+    title: "Cargo bench: \"nightly\""
+    tags: [testing, "two words", "yes", "3d"]
+    created_at: "2026-02-17T12:00:00Z"
+    ---
+
+      Use nightly.
+
+    ---
+    Last line.
+    "#);
+    let read = Knowledge::parse(text.as_bytes()).unwrap();
+    assert_eq!(read.title, "Cargo bench: \"nightly\"");
+    assert_eq!(read.tags, ["testing", "two words", "yes", "3d"]);
+    assert_eq!(read.body, "  Use nightly.\n\n---\nLast line.");
+    assert!(read.is_titled(" CARGO BENCH: \"NIGHTLY\" "));
+    assert!(!read.is_titled("Cargo bench"));
+}
+
+#[test]
+fn fault_7_a_hostile_title_is_read_back() {
+    for title in [
+        "a \"quoted\" one",
+        "---",
+        "x\n---\ntags: [evil]",
+        "it's: # not a comment",
+        "🚀 {a: b} [c] &d *e !f %g @h `i`",
+        "back\\slash\\",
+        "tab\there, bell \u{7}, next line \u{85}, separator \u{2028}, mark \u{feff}",
+        "null",
+        "2024-01-01",
+        "trailing: ",
+    ] {
+        let text = knowledge_text(title, &tags(&["a"]), "body", at());
+        let read = Knowledge::parse(text.as_bytes()).unwrap();
+        assert_eq!(
+            (read.title.as_str(), read.body.as_str()),
+            (title.trim(), "body"),
+            "{text}"
+        );
+        assert_eq!(read.tags, ["a"]);
+    }
+}
+
+#[test]
+fn what_people_write_is_read() {
+    let text = "\u{feff}---\r\ntitle: 'It''s plain' # why\r\ntags:\r\n- One\r\n- 2024\r\nfeature: perf\r\nmood: [x]\r\n--- \r\nBody\r\n";
+    let read = Knowledge::parse(text.as_bytes()).unwrap();
+    assert_eq!(read.title, "It's plain");
+    assert_eq!(read.tags, ["one", "2024"]);
+    assert_eq!(read.feature.as_deref(), Some("perf"));
+    assert_eq!(read.body, "Body");
+    let numbers = Knowledge::parse(b"---\ntitle: 2024\ntags: [1.5, true]\ncreated_at: 2024-01-01\n---\n").unwrap();
+    assert_eq!((numbers.title.as_str(), numbers.tags), ("2024", tags(&["1.5", "true"])));
+    assert_eq!(numbers.created_at.as_deref(), Some("2024-01-01"));
+    let commas = Knowledge::parse(b"---\ntitle: a\ntags: B, c\n---\n").unwrap();
+    assert_eq!((commas.tags, commas.body), (tags(&["b", "c"]), String::new()));
+}
+
+#[test]
+fn what_is_no_note_is_named() {
+    let deep = format!(
+        "---\ntitle: a\ntags: [b]\nx: {}{}\n---\n",
+        "[".repeat(50),
+        "]".repeat(50)
+    );
+    let large = format!("---\ntitle: a\ntags: [b]\n{}\n---\n", "# x\n".repeat(20_000));
+    for (text, part) in [
+        ("", "does not begin with frontmatter"),
+        ("# A heading\n", "does not begin with frontmatter"),
+        ("---\ntitle: a\n", "does not begin with frontmatter"),
+        ("---\n---\n", "no title"),
+        ("---\ntags: [a]\n---\n", "no title"),
+        ("---\ntitle: ' '\ntags: [a]\n---\n", "no title"),
+        ("---\ntitle: a\n---\n", "no tags"),
+        ("---\ntitle: a\ntags: []\n---\n", "no tags"),
+        ("---\ntitle: [a\n---\n", "cannot be read"),
+        ("---\ntitle: &a x\ntags: [*a]\n---\n", "cannot be read"),
+        (&deep, "cannot be read"),
+        (&large, "larger than 64 KiB"),
+    ] {
+        let problem = Knowledge::parse(text.as_bytes()).unwrap_err().to_string();
+        assert!(problem.contains(part), "{problem}");
+        assert_eq!(problem.lines().count(), 1, "{problem}");
+    }
+    assert_eq!(Knowledge::parse(b"---\xff"), Err(KnowledgeProblem::NotText));
+}
+
+#[test]
+fn an_update_keeps_what_it_does_not_change() {
+    let old =
+        "---\n# mine\ntitle: Colours\ntags:\n  - hex\n  - parsing\nmood: {a: [1, 2]}\ncreated_at: 2026\n---\n\nOld.\n";
+    let new = updated_knowledge(old.as_bytes(), &tags(&["PARSING", "css"]), "New.\nSecond.").unwrap();
+    insta::assert_snapshot!(new, @r#"
+    ---
+    # mine
+    title: Colours
+    tags: [hex, parsing, css]
+    mood: {a: [1, 2]}
+    created_at: 2026
+    ---
+
+    New.
+    Second.
+    "#);
+    let same = updated_knowledge(old.as_bytes(), &tags(&["hex"]), "New.").unwrap();
+    assert_eq!(same, old.replace("Old.", "New."), "known tags stay as they are written");
+    let crlf = old.replace('\n', "\r\n");
+    let new = updated_knowledge(crlf.as_bytes(), &tags(&["css"]), "One.\nTwo.").unwrap();
+    assert!(!new.replace("\r\n", "").contains('\n'), "{new:?}");
+    let odd = "---\n{title: a, tags: [b], x: 1}\n---\nOld.";
+    let new = updated_knowledge(odd.as_bytes(), &tags(&["c"]), "New.").unwrap();
+    assert_eq!(new, "---\n{title: a, tags: [b], x: 1}\n---\n\nNew.\n");
+    assert!(updated_knowledge(b"no note", &[], "x").is_err());
+}
+
+#[test]
+fn a_long_body_is_cut_at_a_word() {
+    let words = |n: usize| (0..n).map(|i| format!("w{i}")).collect::<Vec<_>>().join("\n");
+    assert_eq!(capped(&words(MAX_WORDS)), words(MAX_WORDS));
+    assert_eq!(
+        capped(&words(MAX_WORDS + 1)),
+        format!("{} [truncated]", words(MAX_WORDS))
+    );
+    assert_eq!(capped(&format!("{}  \n", words(MAX_WORDS))), words(MAX_WORDS));
+}
+
+#[test]
+fn fault_3_names_are_those_of_the_titles() {
+    assert_eq!(knowledge_file_name("Größe: der Farben!", 1), "größe-der-farben.md");
+    assert_eq!(knowledge_file_name("../../etc/passwd", 2), "etc-passwd-2.md");
+    assert_eq!(knowledge_file_name("🚧", 1), "note.md");
+    assert!(knowledge_file_name(&"語".repeat(300), 100).len() < 255);
+}
+
+proptest! {
+    #[test]
+    fn fault_7_any_title_and_tag_are_read_back(title in "\\PC*|(\\p{Any}){0,40}", tag in "\\PC{1,8}|(\\p{Any}){1,8}", body in "(\\p{Any}){0,80}") {
+        prop_assume!(!title.trim().is_empty() && !tag.trim().is_empty());
+        let text = knowledge_text(&title, std::slice::from_ref(&tag), &body, at());
+        let read = Knowledge::parse(text.as_bytes()).unwrap();
+        prop_assert_eq!(read.title.as_str(), title.trim());
+        prop_assert_eq!(&read.tags, &cleaned([tag.as_str()].into_iter()));
+        prop_assert_eq!(read.body.as_str(), trimmed(&body));
+        let again = updated_knowledge(text.as_bytes(), std::slice::from_ref(&title), "other").unwrap();
+        let read = Knowledge::parse(again.as_bytes()).unwrap();
+        prop_assert_eq!(read.title.as_str(), title.trim());
+        prop_assert_eq!(read.tags, cleaned([tag.as_str(), title.as_str()].into_iter()));
+        prop_assert_eq!(read.body, "other");
+    }
+
+    #[test]
+    fn any_bytes_are_a_note_or_a_problem(bytes in proptest::collection::vec(any::<u8>(), 0..200), front in "\\PC{0,60}") {
+        drop(Knowledge::parse(&bytes));
+        drop(Knowledge::parse(format!("---\n{front}\n---\n").as_bytes()));
+    }
+}
