@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ralph_model::Clock;
 use ralph_model::config::CommandLine;
 
-use crate::{Agent, CommandAgent};
+use crate::{Agent, ClaudeAgent, CommandAgent};
 
 /// An agent that ralph knows by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,15 +20,20 @@ pub struct KnownAgent {
     pub driver: &'static str,
 }
 
+const CLAUDE: &str = "claude";
 const COMMAND: &str = "command";
 
 /// The drivers, by the names that `agent.kind` takes.
-const DRIVERS: [&str; 1] = [COMMAND];
+const DRIVERS: [&str; 2] = [CLAUDE, COMMAND];
 
 /// The agents that ralph starts by itself, the first choice first.
 #[must_use]
 pub fn known_agents() -> &'static [KnownAgent] {
-    &[]
+    &[KnownAgent {
+        name: "Claude Code",
+        program: "claude",
+        driver: CLAUDE,
+    }]
 }
 
 /// Why there is no driver.
@@ -58,10 +63,8 @@ pub fn driver_for(
     let words = command.words().ok_or(DriverError::NoProgram)?;
     let known = known_agents().iter().find(|agent| agent.program == file_name(&words));
     match kind.or(known.map(|agent| agent.driver)).unwrap_or(COMMAND) {
-        COMMAND => {
-            drop(clock);
-            Ok(Box::new(CommandAgent::new(command)?))
-        }
+        CLAUDE => Ok(Box::new(ClaudeAgent::new(command, clock)?)),
+        COMMAND => Ok(Box::new(CommandAgent::new(command)?)),
         other => Err(DriverError::UnknownKind { kind: other.to_owned() }),
     }
 }
@@ -98,5 +101,59 @@ fn either(words: &[&str]) -> String {
         last
     } else {
         format!("{} or {last}", quoted.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+
+    struct Never;
+
+    impl Clock for Never {
+        fn now(&self) -> Timestamp {
+            Timestamp::UNIX_EPOCH
+        }
+    }
+
+    fn check(kind: Option<&str>, command: &str, expected: Result<&str, &str>) {
+        let found = driver_for(kind, &CommandLine::Line(command.to_owned()), Arc::new(Never));
+        let found = found
+            .map(|agent| agent.name().to_owned())
+            .map_err(|error| error.to_string());
+        assert_eq!(found.as_deref().map_err(String::as_str), expected, "{kind:?} {command}");
+    }
+
+    #[test]
+    fn a_driver_is_chosen_by_kind_then_by_program() {
+        check(None, "claude", Ok("claude"));
+        check(None, "/opt/bin/claude --bare", Ok("claude"));
+        check(None, "/opt/claude/run.sh -x", Ok("run.sh"));
+        check(Some("command"), "claude", Ok("claude"));
+        check(Some("claude"), "my-wrapper", Ok("claude"));
+        check(
+            Some("codecs"),
+            "codex",
+            Err(r#"there is no driver "codecs"; agent.kind is "claude" or "command""#),
+        );
+        let no_program = "the agent's command names no program, or has a quote that nobody closes";
+        check(None, "'claude", Err(no_program));
+    }
+
+    #[test]
+    fn the_first_program_on_the_path_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
+        for place in [&one, &two] {
+            std::fs::create_dir(place).unwrap();
+        }
+        let folders = [one.clone(), two.clone()];
+        // A file that nobody may run is no program.
+        std::fs::File::create(one.join("claude")).unwrap();
+        assert_eq!(first_on_path(&folders), None);
+        std::os::unix::fs::symlink("/bin/sh", two.join("claude")).unwrap();
+        let (agent, place) = first_on_path(&folders).unwrap();
+        assert_eq!((agent.driver, place), ("claude", two.join("claude")));
     }
 }

@@ -1,12 +1,14 @@
 //! Coding agents: the trait that the loop knows, and a driver for each way of speaking to one. How a turn ended is told
 //! from what the agent says in its own form, never by searching for words. What to do about it is decided elsewhere.
 
+mod claude;
 mod command;
 pub mod environment;
 mod find;
 mod launch;
 mod turn;
 
+pub use claude::ClaudeAgent;
 pub use command::CommandAgent;
 pub use find::{DriverError, KnownAgent, driver_for, first_on_path, known_agents};
 pub use turn::{Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};

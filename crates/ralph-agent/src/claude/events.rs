@@ -1,0 +1,243 @@
+//! The records that Claude Code prints, as far as they matter here. Keys come in any order, there are more than these, and
+//! records of unknown types come too.
+
+use ralph_model::Usage;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// What any record may hold.
+#[derive(Debug, Deserialize)]
+pub(super) struct Envelope {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) subtype: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) session_id: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) model: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) parent_tool_use_id: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) message: Option<Message>,
+    /// What the service said, in a message that the program made up from it.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) error: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) rate_limit_info: Option<RateLimit>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) tool_name: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) tool_input: Option<ToolInput>,
+}
+
+/// A field in a form that is not known is as good as none: it must not cost the whole record.
+fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::de::DeserializeOwned,
+{
+    let value = Value::deserialize(deserializer)?;
+    Ok(serde_json::from_value(value).ok())
+}
+
+/// A message of the agent.
+#[derive(Debug, Deserialize)]
+pub(super) struct Message {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) id: Option<String>,
+    #[serde(default)]
+    pub(super) content: Content,
+}
+
+/// What a message holds: blocks, or a text alone.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Content {
+    Text(String),
+    Blocks(Vec<Value>),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Blocks(Vec::new())
+    }
+}
+
+impl Content {
+    /// The blocks that are known.
+    pub(super) fn into_blocks(self) -> Vec<Block> {
+        match self {
+            Self::Text(text) => vec![Block::Text { text }],
+            Self::Blocks(blocks) => blocks
+                .into_iter()
+                .filter_map(|block| serde_json::from_value(block).ok())
+                .collect(),
+        }
+    }
+}
+
+/// A block of a message.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum Block {
+    Text {
+        text: String,
+    },
+    ToolUse {
+        name: String,
+        #[serde(default)]
+        input: ToolInput,
+    },
+    #[serde(other)]
+    Other,
+}
+
+/// What a tool is called with.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(transparent)]
+pub(super) struct ToolInput(Map<String, Value>);
+
+impl ToolInput {
+    /// The file that it is about.
+    pub(super) fn path(&self) -> Option<&str> {
+        ["file_path", "notebook_path", "path"]
+            .iter()
+            .find_map(|key| self.text(key))
+    }
+
+    /// The command that it runs.
+    pub(super) fn command(&self) -> Option<&str> {
+        self.text("command")
+    }
+
+    /// Any text in it, the first.
+    pub(super) fn first_text(&self) -> Option<&str> {
+        self.0.values().find_map(Value::as_str)
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        self.0.get(key).and_then(Value::as_str)
+    }
+}
+
+/// How much of a subscription is used.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct RateLimit {
+    #[serde(default, deserialize_with = "lenient")]
+    status: Option<String>,
+    /// Seconds since 1970.
+    pub(super) resets_at: Option<f64>,
+    pub(super) rate_limit_type: Option<String>,
+}
+
+impl RateLimit {
+    /// Whether nothing more is answered.
+    pub(super) fn is_rejected(&self) -> bool {
+        self.status.as_deref() == Some("rejected")
+    }
+}
+
+/// The last record of a turn.
+#[derive(Debug, Deserialize)]
+pub(super) struct ResultRecord {
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) subtype: Option<String>,
+    #[serde(default)]
+    pub(super) is_error: bool,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) api_error_status: Option<u16>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) terminal_reason: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) stop_reason: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) error: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) result: Option<String>,
+    #[serde(default)]
+    errors: Vec<Value>,
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) session_id: Option<String>,
+    #[serde(default, deserialize_with = "lenient")]
+    total_cost_usd: Option<f64>,
+    #[serde(default, deserialize_with = "lenient")]
+    usage: Option<PlainUsage>,
+    #[serde(default, rename = "modelUsage", deserialize_with = "lenient")]
+    model_usage: Option<std::collections::BTreeMap<String, ModelUsage>>,
+    #[serde(default)]
+    pub(super) permission_denials: Vec<DeniedTool>,
+}
+
+impl ResultRecord {
+    /// What it says about itself: the result, else the errors.
+    pub(super) fn message(&self) -> String {
+        let result = self.result.as_deref().map(str::trim).filter(|text| !text.is_empty());
+        match result {
+            Some(text) => text.to_owned(),
+            None => self
+                .errors
+                .iter()
+                .map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned))
+                .collect::<Vec<_>>()
+                .join("; "),
+        }
+    }
+
+    /// What the turn used: that of all models, since the other sums go on from an earlier session or leave out subagents.
+    pub(super) fn usage(&self) -> Usage {
+        let models = self.model_usage.as_ref().filter(|models| !models.is_empty());
+        if let Some(models) = models {
+            return models.values().fold(Usage::default(), |sum, model| Usage {
+                cost_usd: sum.cost_usd + model.cost,
+                input_tokens: [model.input, model.cache_read, model.cache_creation]
+                    .iter()
+                    .fold(sum.input_tokens, |sum, tokens| sum.saturating_add(*tokens)),
+                output_tokens: sum.output_tokens.saturating_add(model.output),
+            });
+        }
+        let usage = self.usage.clone().unwrap_or_default();
+        Usage {
+            cost_usd: self.total_cost_usd.unwrap_or(0.0),
+            input_tokens: [usage.cache_read_input_tokens, usage.cache_creation_input_tokens]
+                .iter()
+                .fold(usage.input_tokens, |sum, tokens| sum.saturating_add(*tokens)),
+            output_tokens: usage.output_tokens,
+        }
+    }
+}
+
+/// What one model used.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct ModelUsage {
+    #[serde(rename = "inputTokens")]
+    input: u64,
+    #[serde(rename = "outputTokens")]
+    output: u64,
+    #[serde(rename = "cacheReadInputTokens")]
+    cache_read: u64,
+    #[serde(rename = "cacheCreationInputTokens")]
+    cache_creation: u64,
+    #[serde(rename = "costUSD")]
+    cost: f64,
+}
+
+/// What the agent itself used.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct PlainUsage {
+    input_tokens: u64,
+    output_tokens: u64,
+    cache_read_input_tokens: u64,
+    cache_creation_input_tokens: u64,
+}
+
+/// A tool that was not permitted.
+#[derive(Debug, Deserialize)]
+pub(super) struct DeniedTool {
+    pub(super) tool_name: String,
+    #[serde(default)]
+    pub(super) tool_input: ToolInput,
+}

@@ -1,0 +1,179 @@
+//! Usage limits as Claude Code words them. Only whole messages of these forms count, and only in a record that is an
+//! error: an answer that speaks of limits is an answer.
+//!
+//! - `You've hit your limit · resets 3:20am (Europe/Brussels)`, also `session limit`, `weekly limit`
+//! - `5-hour limit reached · resets 3pm (Europe/Brussels)`
+//! - `Claude AI usage limit reached|1763272800`
+
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan, Zoned};
+
+/// A usage limit that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct UsageLimit {
+    /// When it is over, where that is said.
+    pub(super) resets_at: Option<Timestamp>,
+}
+
+/// Reads a message; none when it is not of a known form.
+pub(super) fn read(message: &str, now: Timestamp) -> Option<UsageLimit> {
+    let line = ralph_model::first_line(message);
+    if let Some(epoch) = line.strip_prefix("Claude AI usage limit reached|") {
+        let resets_at = epoch.trim().parse().ok().and_then(from_epoch);
+        return Some(UsageLimit { resets_at });
+    }
+    let (what, rest) = match line.split_once(['·', '∙', '•']) {
+        Some((what, rest)) => (what.trim(), rest.trim()),
+        None => (line, ""),
+    };
+    let what = what.trim_end_matches('.').replace('’', "'");
+    let is_limit = what
+        .strip_prefix("You've hit your ")
+        .is_some_and(|which| which == "limit" || which.ends_with(" limit"))
+        || what.ends_with(" limit reached");
+    // A sentence that happens to begin alike is longer.
+    let is_short = what.split_whitespace().count() <= 6;
+    (is_limit && is_short).then(|| UsageLimit {
+        resets_at: rest.strip_prefix("resets ").and_then(|when| next_time(when, now)),
+    })
+}
+
+/// Seconds since 1970 as a time; one in milliseconds is taken for what it is.
+pub(super) fn from_epoch(seconds: f64) -> Option<Timestamp> {
+    const LATEST_SECONDS: f64 = 1e11;
+    let seconds = if seconds > LATEST_SECONDS {
+        seconds / 1000.0
+    } else {
+        seconds
+    };
+    let is_whole = seconds.is_finite() && (0.0..LATEST_SECONDS).contains(&seconds);
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "it is within the range that was just checked"
+    )]
+    is_whole.then(|| Timestamp::from_second(seconds as i64).ok()).flatten()
+}
+
+/// The next time that a clock in a zone shows `3:20am (Europe/Brussels)`, or `Nov 20, 3pm (Zone)`. Without a zone nobody
+/// can tell.
+fn next_time(when: &str, now: Timestamp) -> Option<Timestamp> {
+    let (clock, rest) = when.split_once('(')?;
+    let zone = TimeZone::get(rest.split_once(')')?.0.trim()).ok()?;
+    let here = now.to_zoned(zone);
+    let (day, clock) = match clock.trim().rsplit_once(' ') {
+        Some((day, clock)) => (Some(day.trim_end_matches(" at").trim_end_matches(',')), clock),
+        None => (None, clock.trim()),
+    };
+    let time = clock_time(clock)?;
+    match day {
+        Some(day) => next_date(day, time, &here),
+        None => {
+            let today = here.with().time(time).build().ok()?;
+            let next = if today.timestamp() > now {
+                today
+            } else {
+                today.checked_add(1.day()).ok()?
+            };
+            Some(next.timestamp())
+        }
+    }
+}
+
+/// `Nov 20` of this year, or of the next when it is past.
+fn next_date(day: &str, time: Time, here: &Zoned) -> Option<Timestamp> {
+    const MONTHS: [&str; 12] = [
+        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+    ];
+    let (month, day) = day.split_once(' ')?;
+    let beginning: String = month.to_lowercase().chars().take(3).collect();
+    let month = i8::try_from(MONTHS.iter().position(|name| *name == beginning)? + 1).ok()?;
+    let day: i8 = day.trim().trim_end_matches(',').parse().ok()?;
+    let of_year = |year: i16| {
+        let date = jiff::civil::Date::new(year, month, day).ok()?;
+        let at = date.to_datetime(time).to_zoned(here.time_zone().clone()).ok()?;
+        Some(at.timestamp())
+    };
+    of_year(here.year())
+        .filter(|at| *at > here.timestamp())
+        .or_else(|| of_year(here.year() + 1))
+}
+
+/// `3pm`, `3:20am`, `15:20`.
+fn clock_time(clock: &str) -> Option<Time> {
+    let lower = clock.to_lowercase();
+    let (digits, half) = if let Some(digits) = lower.strip_suffix("am") {
+        (digits, Some(0))
+    } else if let Some(digits) = lower.strip_suffix("pm") {
+        (digits, Some(12))
+    } else {
+        (lower.as_str(), None)
+    };
+    let (hour, minute) = digits.trim().split_once(':').unwrap_or((digits.trim(), "0"));
+    let hour: i8 = hour.parse().ok()?;
+    let hour = match half {
+        Some(half) if (1..=12).contains(&hour) => hour % 12 + half,
+        Some(_) => return None,
+        None => hour,
+    };
+    Time::new(hour, minute.parse().ok()?, 0, 0).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At noon in Brussels, on a day in winter.
+    fn check(message: &str, resets_at: Option<&str>) {
+        let now: Timestamp = "2026-11-16T11:00:00Z".parse().unwrap();
+        let resets_at = resets_at.map(|time| time.parse().unwrap());
+        assert_eq!(read(message, now), Some(UsageLimit { resets_at }), "{message}");
+    }
+
+    #[test]
+    fn the_known_forms_are_read_with_their_times() {
+        check(
+            "You've hit your limit · resets 3:20am (Europe/Brussels)",
+            Some("2026-11-17T02:20:00Z"),
+        );
+        check(
+            "You've hit your session limit · resets 3pm (Europe/Brussels)",
+            Some("2026-11-16T14:00:00Z"),
+        );
+        check(
+            "You’ve hit your weekly limit ∙ resets Nov 20, 9am (America/New_York)",
+            Some("2026-11-20T14:00:00Z"),
+        );
+        check(
+            "5-hour limit reached · resets 12am (UTC)\nsee /upgrade",
+            Some("2026-11-17T00:00:00Z"),
+        );
+        check("Claude AI usage limit reached|1763272800", Some("2025-11-16T06:00:00Z"));
+        check(
+            "You've hit your weekly limit · resets Jan 2 at 12:30pm (UTC)",
+            Some("2027-01-02T12:30:00Z"),
+        );
+    }
+
+    #[test]
+    fn a_limit_whose_end_is_not_told_is_one_nonetheless() {
+        check("You've hit your limit", None);
+        check("You've hit your limit · resets 3pm", None);
+        check("You've hit your limit · resets 3pm (Nowhere/Atall)", None);
+        check("You've hit your limit · resets 13pm (UTC)", None);
+        check("Claude AI usage limit reached|soon", None);
+    }
+
+    #[test]
+    fn other_texts_are_no_limit() {
+        for text in [
+            "",
+            "API Error: 429 rate limit",
+            "The tests of the limit pass; I wrote that the 5-hour limit reached zero",
+            "I fixed the message so that it says when the usage limit is reached",
+            "You've hit your head on the limit of what I can do",
+        ] {
+            assert_eq!(read(text, Timestamp::UNIX_EPOCH), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Claude Code, which prints one JSON record a line. How its turn ended is told by the last of them, never by the code
+//! that the program ends with, nor by the word `success`: both say so of turns that failed.
+
+mod events;
+mod limits;
+mod outcome;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ralph_model::config::{CommandLine, Permissions};
+use ralph_model::{Clock, Usage, first_line, preview};
+use ralph_process::{Ended, HowEnded};
+
+use crate::launch::{Listener, end_of_process, launch};
+use crate::{Agent, Denial, DriverError, EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
+use events::{Block, Envelope, RateLimit, ResultRecord, ToolInput};
+
+/// How much of what a tool is about is told.
+const ABOUT_COLUMNS: usize = 200;
+/// How much of output that is no record is told.
+const GARBAGE_COLUMNS: usize = 200;
+
+/// Claude Code.
+pub struct ClaudeAgent {
+    words: Vec<String>,
+    clock: Arc<dyn Clock + Send + Sync>,
+}
+
+impl ClaudeAgent {
+    /// Claude Code as a command line starts it; what makes it speak in records is added.
+    ///
+    /// # Errors
+    /// When the line names no program.
+    pub fn new(command: &CommandLine, clock: Arc<dyn Clock + Send + Sync>) -> Result<Self, DriverError> {
+        let words = command.words().ok_or(DriverError::NoProgram)?;
+        Ok(Self { words, clock })
+    }
+
+    fn words_for(&self, turn: &Turn<'_>) -> Vec<String> {
+        let mut words = self.words.clone();
+        let has = |option: &str| {
+            let with_value = format!("{option}=");
+            self.words
+                .iter()
+                .any(|word| word == option || word.starts_with(&with_value))
+        };
+        if !has("-p") && !has("--print") {
+            words.push("-p".to_owned());
+        }
+        words.extend(["--output-format", "stream-json", "--verbose"].map(String::from));
+        // Who writes one of these into the command has decided.
+        if !has("--permission-mode") && !has("--dangerously-skip-permissions") {
+            let mode = match turn.permissions {
+                Permissions::Edit => "acceptEdits",
+                Permissions::Full => "bypassPermissions",
+            };
+            words.extend(["--permission-mode", mode].map(String::from));
+        }
+        if let Some(model) = turn.model {
+            words.extend(["--model", model].map(String::from));
+        }
+        words
+    }
+}
+
+impl Agent for ClaudeAgent {
+    fn name(&self) -> &str {
+        "claude"
+    }
+
+    fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {
+        let listener = Records::new(Arc::clone(&self.clock));
+        launch(
+            self.words_for(turn),
+            turn.prompt.as_bytes().to_vec(),
+            turn,
+            listener,
+            sink,
+        )
+    }
+}
+
+/// What the records of a turn have said so far.
+struct Records {
+    clock: Arc<dyn Clock + Send + Sync>,
+    session: Option<String>,
+    model: Option<String>,
+    messages: Vec<String>,
+    /// How many messages came before the last tool call.
+    before_last_tool: usize,
+    /// The id of the message that the last text belongs to: one message may come in several records.
+    last_message: Option<String>,
+    writes: Vec<PathBuf>,
+    denials: Vec<Denial>,
+    rejected: Option<RateLimit>,
+    /// The program's word for the error of the service that came last.
+    error: Option<String>,
+    result: Option<ResultRecord>,
+    /// The first line that is no record.
+    garbage: Option<String>,
+}
+
+impl Records {
+    fn new(clock: Arc<dyn Clock + Send + Sync>) -> Self {
+        Self {
+            clock,
+            session: None,
+            model: None,
+            messages: Vec::new(),
+            before_last_tool: 0,
+            last_message: None,
+            writes: Vec::new(),
+            denials: Vec::new(),
+            rejected: None,
+            error: None,
+            result: None,
+            garbage: None,
+        }
+    }
+
+    fn hear_message(&mut self, envelope: Envelope) -> Vec<TurnEvent> {
+        // What a subagent says is said to the agent, not to us.
+        let is_own = envelope.parent_tool_use_id.is_none();
+        // A message of the program about an error of the service is nobody's answer.
+        let is_answer = envelope.error.is_none();
+        if is_own {
+            self.error = envelope.error;
+        }
+        let Some(message) = envelope.message else {
+            return vec![TurnEvent::Alive];
+        };
+        let mut told = Vec::new();
+        for block in message.content.into_blocks() {
+            match block {
+                Block::Text { text } if is_own && is_answer => {
+                    self.add_text(&text, message.id.as_deref());
+                    told.push(TurnEvent::Text(text));
+                }
+                Block::ToolUse { name, input } => {
+                    if is_own {
+                        self.before_last_tool = self.messages.len();
+                        self.last_message = None;
+                    }
+                    self.writes.extend(written_file(&name, &input));
+                    let about = input.about();
+                    told.push(TurnEvent::Tool { name, about });
+                }
+                _ => {}
+            }
+        }
+        if told.is_empty() {
+            told.push(TurnEvent::Alive);
+        }
+        told
+    }
+
+    fn add_text(&mut self, text: &str, message: Option<&str>) {
+        let continues = message.is_some() && message == self.last_message.as_deref();
+        match self.messages.last_mut().filter(|_| continues) {
+            Some(last) => last.push_str(text),
+            None => self.messages.push(text.to_owned()),
+        }
+        self.last_message = message.map(str::to_owned);
+    }
+
+    fn hear_result(&mut self, line: &str) -> Vec<TurnEvent> {
+        let Ok(mut result) = serde_json::from_str::<ResultRecord>(line) else {
+            self.note_garbage(line);
+            return vec![TurnEvent::Alive];
+        };
+        if result.session_id.is_some() {
+            self.session.clone_from(&result.session_id);
+        }
+        result.error = result.error.or_else(|| self.error.clone());
+        let used = TurnEvent::Used(result.usage());
+        self.result = Some(result);
+        vec![used]
+    }
+
+    fn note_garbage(&mut self, line: &str) {
+        if self.garbage.is_none() && !line.trim().is_empty() {
+            self.garbage = Some(preview(line, GARBAGE_COLUMNS));
+        }
+    }
+
+    fn end(&self, ended: &Ended) -> TurnEnd {
+        match ended.how {
+            HowEnded::Stopped | HowEnded::TimedOut => return TurnEnd::Stopped,
+            HowEnded::OutputLimit => return TurnEnd::OutputLimit,
+            HowEnded::Exited(_) | HowEnded::Signalled(_) => {}
+        }
+        if let Some(result) = &self.result {
+            return outcome::end_of(result, self.rejected.as_ref(), self.clock.now());
+        }
+        match (end_of_process(ended), &self.garbage) {
+            (TurnEnd::Finished, Some(line)) => TurnEnd::Garbage(format!("it printed what is no record: {line}")),
+            (TurnEnd::Finished, None) => TurnEnd::Garbage("it ended without a result record".to_owned()),
+            (crash, _) => crash,
+        }
+    }
+
+    fn all_denials(&mut self) -> Vec<Denial> {
+        let listed = self
+            .result
+            .as_mut()
+            .map(|result| std::mem::take(&mut result.permission_denials));
+        let mut denials = std::mem::take(&mut self.denials);
+        for denied in listed.unwrap_or_default() {
+            let denial = outcome::denial(&denied.tool_name, &denied.tool_input);
+            if !denials.contains(&denial) {
+                denials.push(denial);
+            }
+        }
+        denials
+    }
+}
+
+impl Listener for Records {
+    fn hear(&mut self, line: &str) -> Vec<TurnEvent> {
+        let Ok(envelope) = serde_json::from_str::<Envelope>(line) else {
+            self.note_garbage(line);
+            return vec![TurnEvent::Alive];
+        };
+        match (envelope.kind.as_str(), envelope.subtype.as_deref()) {
+            ("system", Some("init")) => {
+                self.session = envelope.session_id;
+                self.model = envelope.model;
+            }
+            ("system", Some("permission_denied")) => {
+                if let Some(tool) = &envelope.tool_name {
+                    let input = envelope.tool_input.clone().unwrap_or_default();
+                    let denial = outcome::denial(tool, &input);
+                    if !self.denials.contains(&denial) {
+                        self.denials.push(denial);
+                    }
+                }
+            }
+            ("assistant", _) => return self.hear_message(envelope),
+            ("rate_limit_event", _) => {
+                // A limit that was rejected and is allowed again was waited for.
+                self.rejected = envelope.rate_limit_info.filter(RateLimit::is_rejected);
+            }
+            ("result", _) => return self.hear_result(line),
+            _ => {}
+        }
+        vec![TurnEvent::Alive]
+    }
+
+    fn conclude(&mut self, ended: Ended) -> EndOfTurn {
+        let end = self.end(&ended);
+        let denials = self.all_denials();
+        let messages = std::mem::take(&mut self.messages);
+        let final_text = messages.get(self.before_last_tool..).unwrap_or_default().join("\n\n");
+        let result = self.result.take();
+        EndOfTurn {
+            end,
+            final_text,
+            text: messages.join("\n\n"),
+            denials,
+            usage: result.as_ref().map_or_else(Usage::default, ResultRecord::usage),
+            session: self.session.take(),
+            model: self.model.take(),
+            writes: std::mem::take(&mut self.writes),
+            stderr_tail: ended.stderr_tail,
+        }
+    }
+}
+
+/// The file that a call of a writing tool names.
+fn written_file(tool: &str, input: &ToolInput) -> Option<PathBuf> {
+    matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit")
+        .then(|| input.path())
+        .flatten()
+        .map(PathBuf::from)
+}
+
+impl ToolInput {
+    /// What a call is about: a path, a command, or what it asks for.
+    fn about(&self) -> String {
+        let about = self.path().or(self.command()).or_else(|| self.first_text());
+        preview(first_line(about.unwrap_or_default()), ABOUT_COLUMNS)
+    }
+}
+
+#[cfg(test)]
+mod tests;

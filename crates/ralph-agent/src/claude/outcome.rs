@@ -1,0 +1,120 @@
+//! What the last record of a turn means. The program says `success` also when the service refused, so that is asked last.
+
+use jiff::Timestamp;
+use ralph_model::preview;
+
+use super::events::{RateLimit, ResultRecord, ToolInput};
+use super::limits;
+use crate::{Denial, TurnEnd};
+
+/// How much of a message is kept.
+const MESSAGE_COLUMNS: usize = 500;
+
+/// How the turn ended that this record ends.
+pub(super) fn end_of(result: &ResultRecord, rejected: Option<&RateLimit>, now: Timestamp) -> TurnEnd {
+    let message = preview(&result.message(), MESSAGE_COLUMNS);
+    match result.subtype.as_deref() {
+        Some("error_max_turns") => return TurnEnd::TurnLimit,
+        _ if result.is_error => {}
+        // What is no error is none, whatever its text says.
+        Some("success") | None => return end_without_error(result, message),
+        Some(_) => {}
+    }
+    if let Some(end) = end_by_reason(result, &message) {
+        return end;
+    }
+    let text = result.message();
+    if let Some(limit) = limits::read(&text, now) {
+        return TurnEnd::UsageLimit {
+            resets_at: limit.resets_at,
+            message,
+        };
+    }
+    match (result.api_error_status, result.error.as_deref()) {
+        (Some(401 | 403), _) | (_, Some("authentication_failed" | "oauth_org_not_allowed")) => TurnEnd::Auth(message),
+        (Some(402), _) | (_, Some("billing_error")) => TurnEnd::Billing(message),
+        (Some(429), _) | (_, Some("rate_limit")) => end_by_rate(rejected, message),
+        (Some(408 | 409 | 500..), _) | (_, Some("server_error" | "overloaded")) => TurnEnd::Transient(message),
+        (Some(413), _) => TurnEnd::ContextOverflow(message),
+        _ if rejected.is_some() => end_by_rate(rejected, message),
+        // The service gave no status at all: it was not reached, or the stream was cut.
+        _ if result.terminal_reason.as_deref() == Some("api_error") => TurnEnd::Transient(message),
+        _ => TurnEnd::Crash(described(result, message)),
+    }
+}
+
+fn end_without_error(result: &ResultRecord, message: String) -> TurnEnd {
+    match result.stop_reason.as_deref() {
+        Some("refusal") => TurnEnd::Refusal(message),
+        Some("max_tokens") => TurnEnd::TokenLimit,
+        Some("model_context_window_exceeded") => TurnEnd::ContextOverflow(message),
+        _ => TurnEnd::Finished,
+    }
+}
+
+/// Why it stopped, where the program has a word for it.
+fn end_by_reason(result: &ResultRecord, message: &str) -> Option<TurnEnd> {
+    let words = [
+        result.terminal_reason.as_deref(),
+        result.error.as_deref(),
+        result.stop_reason.as_deref(),
+    ];
+    words.into_iter().flatten().find_map(|word| match word {
+        "prompt_too_long" | "model_context_window_exceeded" => Some(TurnEnd::ContextOverflow(message.to_owned())),
+        "max_output_tokens" | "max_tokens" => Some(TurnEnd::TokenLimit),
+        "max_turns" => Some(TurnEnd::TurnLimit),
+        "refusal" => Some(TurnEnd::Refusal(message.to_owned())),
+        _ => None,
+    })
+}
+
+/// Too many requests: a limit of the subscription where the program said so, else it passes by itself.
+fn end_by_rate(rejected: Option<&RateLimit>, message: String) -> TurnEnd {
+    match rejected {
+        Some(limit) => TurnEnd::UsageLimit {
+            resets_at: limit.resets_at.and_then(limits::from_epoch),
+            message: if message.is_empty() {
+                let which = limit.rate_limit_type.as_deref().unwrap_or("a");
+                format!("the limit {which} is reached")
+            } else {
+                message
+            },
+        },
+        None => TurnEnd::Transient(message),
+    }
+}
+
+fn described(result: &ResultRecord, message: String) -> String {
+    if message.is_empty() {
+        let what = result.terminal_reason.as_deref().or(result.subtype.as_deref());
+        format!("it ended with {}", what.unwrap_or("an error"))
+    } else {
+        message
+    }
+}
+
+/// A tool that was not permitted, and the line of `.claude/settings.json` that permits it.
+pub(super) fn denial(tool: &str, input: &ToolInput) -> Denial {
+    let rule = match (tool, input.command()) {
+        ("Bash", Some(command)) => format!("Bash({}:*)", command_beginning(command)),
+        _ => tool.to_owned(),
+    };
+    let rule = serde_json::Value::from(rule);
+    Denial {
+        tool: tool.to_owned(),
+        about: input.about(),
+        permit: Some(format!("\"permissions\": {{\"allow\": [{rule}]}}")),
+    }
+}
+
+/// What a rule for a command names: the program, and its first word when that is a subcommand.
+fn command_beginning(command: &str) -> String {
+    let mut words = command.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let is_subcommand =
+        |word: &&str| word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '-') && !word.starts_with('-');
+    match words.next().filter(is_subcommand) {
+        Some(subcommand) => format!("{program} {subcommand}"),
+        None => program.to_owned(),
+    }
+}

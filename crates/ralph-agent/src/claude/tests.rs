@@ -1,0 +1,310 @@
+//! Records as Claude Code prints them, and what they mean.
+
+use jiff::Timestamp;
+use ralph_process::{Ended, HowEnded};
+
+use super::*;
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        "2026-11-16T11:00:00Z".parse().unwrap()
+    }
+}
+
+fn hear(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
+    let mut records = Records::new(Arc::new(Noon));
+    let events = lines.iter().flat_map(|line| records.hear(line)).collect();
+    (records, events)
+}
+
+fn exited(code: i32) -> Ended {
+    Ended {
+        how: HowEnded::Exited(code),
+        stderr_tail: "warning\nfatal: broken\n".to_owned(),
+        swept: 0,
+    }
+}
+
+fn end_of(code: i32, lines: &[&str]) -> EndOfTurn {
+    hear(lines).0.conclude(exited(code))
+}
+
+#[track_caller]
+fn check(code: i32, lines: &[&str], expected: &TurnEnd) {
+    assert_eq!(end_of(code, lines).end, *expected);
+}
+
+const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s-1","tools":["Bash"],"mcp_servers":[],"model":"claude-sonnet-4-5","permissionMode":"acceptEdits","memory_paths":{"auto":"/x"}}"#;
+const SUCCESS: &str = r#"{"subtype":"success","is_error":false,"api_error_status":null,"type":"result","result":"done","stop_reason":"end_turn","terminal_reason":"completed","num_turns":2,"session_id":"s-1","total_cost_usd":9.0,"usage":{"input_tokens":1,"output_tokens":2},"modelUsage":{"claude-sonnet-4-5":{"inputTokens":10,"outputTokens":20,"cacheReadInputTokens":300,"cacheCreationInputTokens":4000,"costUSD":0.5,"contextWindow":200000},"claude-haiku":{"inputTokens":1,"outputTokens":2,"costUSD":0.25}},"permission_denials":[],"errors":[]}"#;
+
+fn text(text: &str) -> String {
+    let text = serde_json::Value::from(text);
+    format!(
+        r#"{{"message":{{"id":null,"role":"assistant","content":[{{"type":"text","text":{text}}}]}},"parent_tool_use_id":null,"type":"assistant","session_id":"s-1"}}"#
+    )
+}
+
+fn tool(name: &str, input: &str) -> String {
+    format!(
+        r#"{{"type":"assistant","message":{{"role":"assistant","content":[{{"type":"tool_use","id":"toolu_1","name":"{name}","input":{input}}}]}}}}"#
+    )
+}
+
+fn failure(fields: &str) -> String {
+    format!(r#"{{"type":"result","subtype":"success","is_error":true,"session_id":"s-1",{fields}}}"#)
+}
+
+#[test]
+fn fault_28_a_turn_that_went_well_is_no_error() {
+    let end = end_of(0, &[INIT, &text("all \"is_error\": true here"), SUCCESS]);
+    assert_eq!(end.end, TurnEnd::Finished);
+    assert_eq!(end.session.as_deref(), Some("s-1"));
+    assert_eq!(end.model.as_deref(), Some("claude-sonnet-4-5"));
+    let usage = Usage {
+        cost_usd: 0.75,
+        input_tokens: 4311,
+        output_tokens: 22,
+    };
+    assert_eq!(end.usage, usage);
+}
+
+#[test]
+fn fault_28_an_answer_about_errors_and_limits_is_an_answer() {
+    for said in [
+        "API Error: 401 authentication_failed",
+        "You've hit your limit · resets 3pm (UTC)",
+        "rate_limit 429 prompt_too_long",
+    ] {
+        let record = SUCCESS.replace("\"result\":\"done\"", &format!("\"result\":\"{said}\""));
+        check(0, &[INIT, &text(said), &record], &TurnEnd::Finished);
+    }
+}
+
+#[test]
+fn own_text_is_apart_from_tools_thoughts_and_subagents() {
+    let (mut records, events) = hear(&[
+        r#"{"type":"system","subtype":"hook_started","hook_id":"h"}"#,
+        INIT,
+        r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"thinking","thinking":"<x>","signature":"s"}]}}"#,
+        r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":"first"}]}}"#,
+        r#"{"type":"assistant","message":{"id":"m1","content":[{"type":"text","text":" and on"}]}}"#,
+        &tool("Edit", r#"{"file_path":"/p/a.rs","old_string":"x","new_string":"y"}"#),
+        r#"{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"<task-done>no</task-done>"}]}}"#,
+        r#"{"type":"assistant","parent_tool_use_id":"toolu_1","message":{"content":[{"type":"text","text":"a subagent"}]}}"#,
+        &tool("Bash", r#"{"command":"cargo test\necho","description":"runs"}"#),
+        r#"{"type":"brand_new","subtype":7,"message":"?"}"#,
+        &text("last"),
+        &text("of all"),
+        SUCCESS,
+    ]);
+    let shown: Vec<TurnEvent> = events.into_iter().filter(|event| *event != TurnEvent::Alive).collect();
+    let tool = |name: &str, about: &str| TurnEvent::Tool {
+        name: name.to_owned(),
+        about: about.to_owned(),
+    };
+    assert_eq!(
+        shown.get(..6).unwrap(),
+        [
+            TurnEvent::Text("first".into()),
+            TurnEvent::Text(" and on".into()),
+            tool("Edit", "/p/a.rs"),
+            tool("Bash", "cargo test"),
+            TurnEvent::Text("last".into()),
+            TurnEvent::Text("of all".into()),
+        ]
+    );
+    let end = records.conclude(exited(0));
+    assert_eq!(end.text, "first and on\n\nlast\n\nof all");
+    assert_eq!(end.final_text, "last\n\nof all");
+    assert_eq!(end.writes, [PathBuf::from("/p/a.rs")]);
+    assert_eq!(end.end, TurnEnd::Finished);
+}
+
+#[test]
+fn a_turn_that_ends_with_a_tool_has_no_final_text() {
+    let end = end_of(0, &[INIT, &text("before"), &tool("Read", "{}"), SUCCESS]);
+    assert_eq!((end.text.as_str(), end.final_text.as_str()), ("before", ""));
+}
+
+#[test]
+fn a_wrong_key_is_told_by_its_status_though_the_record_says_success() {
+    let said = r#"{"type":"assistant","error":"authentication_failed","message":{"content":[{"type":"text","text":"Invalid API key"}]}}"#;
+    let record = failure(r#""api_error_status":401,"terminal_reason":"api_error","result":"Invalid API key""#);
+    let end = end_of(1, &[INIT, said, &record]);
+    assert_eq!(end.end, TurnEnd::Auth("Invalid API key".into()));
+    assert_eq!(end.text, "", "an error of the service is nobody's answer");
+    let without_status = failure(r#""result":"Please run /login""#);
+    check(1, &[said, &without_status], &TurnEnd::Auth("Please run /login".into()));
+}
+
+#[test]
+fn an_account_that_cannot_pay_is_told() {
+    let record = failure(r#""api_error_status":402,"result":"no credit""#);
+    check(1, &[&record], &TurnEnd::Billing("no credit".into()));
+    let said = r#"{"type":"assistant","error":"billing_error","message":{"content":[]}}"#;
+    let record = failure(r#""api_error_status":400,"result":"Credit balance is too low""#);
+    check(
+        1,
+        &[said, &record],
+        &TurnEnd::Billing("Credit balance is too low".into()),
+    );
+}
+
+#[test]
+fn too_many_requests_pass_and_a_limit_of_the_subscription_does_not() {
+    let retry = r#"{"type":"system","subtype":"api_retry","attempt":1,"max_retries":2,"retry_delay_ms":500,"error_status":429,"error":"rate_limit"}"#;
+    let record = failure(r#""api_error_status":429,"terminal_reason":"api_error","result":"API Error: 429""#);
+    check(1, &[INIT, retry, &record], &TurnEnd::Transient("API Error: 429".into()));
+
+    let limit = |status: &str| {
+        format!(
+            r#"{{"rate_limit_info":{{"status":"{status}","resetsAt":1763280000,"rateLimitType":"five_hour"}},"type":"rate_limit_event"}}"#
+        )
+    };
+    let rejected = TurnEnd::UsageLimit {
+        resets_at: Some("2025-11-16T08:00:00Z".parse().unwrap()),
+        message: "API Error: 429".into(),
+    };
+    check(1, &[&limit("rejected"), &record], &rejected);
+    let transient = TurnEnd::Transient("API Error: 429".into());
+    check(1, &[&limit("allowed_warning"), &record], &transient);
+    check(1, &[&limit("rejected"), &limit("allowed"), &record], &transient);
+    check(0, &[&limit("rejected"), SUCCESS], &TurnEnd::Finished);
+}
+
+#[test]
+fn a_usage_limit_is_told_by_the_text_of_an_error() {
+    let text = "You've hit your session limit · resets 3:20am (Europe/Brussels)";
+    let record = failure(&format!(r#""api_error_status":429,"result":"{text}""#));
+    let limit = TurnEnd::UsageLimit {
+        resets_at: Some("2026-11-17T02:20:00Z".parse().unwrap()),
+        message: text.into(),
+    };
+    check(1, &[&record], &limit);
+}
+
+#[test]
+fn a_service_that_fails_is_tried_again() {
+    for fields in [
+        r#""api_error_status":500,"result":"x""#,
+        r#""api_error_status":529,"result":"x""#,
+        r#""api_error_status":null,"terminal_reason":"api_error","result":"x""#,
+    ] {
+        check(1, &[&failure(fields)], &TurnEnd::Transient("x".into()));
+    }
+}
+
+#[test]
+fn a_prompt_or_an_answer_that_is_too_long_is_told() {
+    let record = failure(r#""api_error_status":400,"terminal_reason":"prompt_too_long","result":"Prompt is too long""#);
+    check(1, &[&record], &TurnEnd::ContextOverflow("Prompt is too long".into()));
+    let said = r#"{"type":"assistant","error":"max_output_tokens","message":{"content":[{"type":"text","text":"API Error"}]}}"#;
+    check(1, &[said, &failure(r#""result":"API Error""#)], &TurnEnd::TokenLimit);
+    let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":false,"terminal_reason":"max_turns"}"#;
+    check(1, &[turns], &TurnEnd::TurnLimit);
+}
+
+#[test]
+fn a_refusal_is_told() {
+    let record = failure(r#""stop_reason":"refusal","result":"I cannot help with that""#);
+    check(1, &[&record], &TurnEnd::Refusal("I cannot help with that".into()));
+    let quiet = SUCCESS.replace("end_turn", "refusal");
+    check(0, &[&quiet], &TurnEnd::Refusal("done".into()));
+}
+
+#[test]
+fn other_errors_are_crashes_with_what_was_said() {
+    let record = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["it","broke"]}"#;
+    check(1, &[record], &TurnEnd::Crash("it; broke".into()));
+    let record =
+        r#"{"type":"result","subtype":"error_max_budget_usd","is_error":false,"terminal_reason":"budget_exhausted"}"#;
+    check(1, &[record], &TurnEnd::Crash("it ended with budget_exhausted".into()));
+}
+
+#[test]
+fn a_turn_without_its_last_record_did_not_finish() {
+    check(
+        1,
+        &[INIT, &text("hi")],
+        &TurnEnd::Crash("exit code 1: fatal: broken".into()),
+    );
+    check(
+        0,
+        &[INIT, &text("hi")],
+        &TurnEnd::Garbage("it ended without a result record".into()),
+    );
+    let garbage = TurnEnd::Garbage("it printed what is no record: Hello, I am no JSON".into());
+    check(0, &["", "Hello, I am no JSON", "{"], &garbage);
+    check(0, &["Hello, I am no JSON", SUCCESS], &TurnEnd::Finished);
+}
+
+#[test]
+fn a_turn_that_was_stopped_is_stopped_whatever_it_said() {
+    let mut records = hear(&[SUCCESS]).0;
+    let ended = Ended {
+        how: HowEnded::Stopped,
+        ..exited(0)
+    };
+    assert_eq!(records.conclude(ended).end, TurnEnd::Stopped);
+}
+
+#[test]
+fn denied_tools_are_named_with_the_line_that_permits_them() {
+    let denials = r#""permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{"command":"cargo test --all"}},{"tool_name":"WebFetch","tool_use_id":"u","tool_input":{"url":"http://x"}},{"tool_name":"Bash","tool_use_id":"v","tool_input":{"command":"./run.sh 3"}}]"#;
+    let record = SUCCESS.replace(r#""permission_denials":[]"#, denials);
+    let said = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_input":{"command":"cargo test --all"}}"#;
+    let found = end_of(0, &[said, &record]).denials;
+    let shown: Vec<(&str, &str)> = found
+        .iter()
+        .map(|denial| (denial.about.as_str(), denial.permit.as_deref().unwrap()))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (
+                "cargo test --all",
+                r#""permissions": {"allow": ["Bash(cargo test:*)"]}"#
+            ),
+            ("http://x", r#""permissions": {"allow": ["WebFetch"]}"#),
+            ("./run.sh 3", r#""permissions": {"allow": ["Bash(./run.sh:*)"]}"#),
+        ]
+    );
+}
+
+#[test]
+fn the_words_of_the_command_are_completed() {
+    let check = |command: &str, permissions, model, expected: &str| {
+        let agent = ClaudeAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
+        let turn = Turn {
+            prompt: "",
+            prompt_file: std::path::Path::new("/x"),
+            model,
+            folder: std::path::Path::new("/"),
+            environment: &[],
+            permissions,
+            marker: "",
+            output_limit: None,
+        };
+        assert_eq!(agent.words_for(&turn).join(" "), expected);
+    };
+    check(
+        "claude",
+        Permissions::Edit,
+        None,
+        "claude -p --output-format stream-json --verbose --permission-mode acceptEdits",
+    );
+    check(
+        "claude --print --bare",
+        Permissions::Full,
+        Some("opus"),
+        "claude --print --bare --output-format stream-json --verbose --permission-mode bypassPermissions --model opus",
+    );
+    check(
+        "claude --permission-mode=plan",
+        Permissions::Full,
+        None,
+        "claude --permission-mode=plan -p --output-format stream-json --verbose",
+    );
+}

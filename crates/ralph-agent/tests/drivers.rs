@@ -1,0 +1,284 @@
+//! The drivers with real child processes: the scripted agent, which behaves in all the ways that agents do.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+
+use jiff::Timestamp;
+use ralph_agent::{Agent, EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, driver_for};
+use ralph_model::Clock;
+use ralph_model::config::{CommandLine, Permissions};
+use ralph_testkit::scripted::{
+    Action, Script, ScriptedAgent, daemon, exit, flood, flood_errors, garbage, hang, kill, raw, run, say, say_error,
+    say_in_chunks, think, write,
+};
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        "2026-11-16T11:00:00Z".parse().unwrap()
+    }
+}
+
+/// A scripted agent in a folder of its own.
+struct Stage {
+    folder: tempfile::TempDir,
+    script: ScriptedAgent,
+    kind: &'static str,
+    output_limit: Option<u64>,
+}
+
+impl Stage {
+    fn plain(actions: Vec<Action>) -> Self {
+        Self::new("command", &Script::new().turn(actions))
+    }
+
+    fn claude(actions: Vec<Action>) -> Self {
+        Self::new("claude", &Script::new().speaking_claude().turn(actions))
+    }
+
+    fn new(kind: &'static str, script: &Script) -> Self {
+        ralph_process::become_subreaper().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("project")).unwrap();
+        let script = script.install(&folder.path().join("agent"));
+        Self {
+            folder,
+            script,
+            kind,
+            output_limit: None,
+        }
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    /// A word that nobody else has.
+    fn marker(&self) -> String {
+        self.folder.path().to_str().unwrap().to_owned()
+    }
+
+    fn start(&self, words: Vec<String>) -> (Box<dyn RunningTurn>, Receiver<TurnEvent>) {
+        self.start_with(words, "the prompt ü")
+    }
+
+    fn start_with(&self, words: Vec<String>, prompt: &str) -> (Box<dyn RunningTurn>, Receiver<TurnEvent>) {
+        let agent = driver_for(Some(self.kind), &CommandLine::Words(words), Arc::new(Noon)).unwrap();
+        let (sender, events) = mpsc::channel();
+        let sink = Box::new(move |event| sender.send(event).unwrap());
+        let turn = self.begin(&*agent, prompt, &self.project(), sink).unwrap();
+        (turn, events)
+    }
+
+    fn begin(
+        &self,
+        agent: &dyn Agent,
+        prompt: &str,
+        folder: &Path,
+        sink: ralph_agent::TurnSink,
+    ) -> Result<Box<dyn RunningTurn>, StartError> {
+        let prompt_file = self.folder.path().join("the prompt.md");
+        let mut file = std::fs::File::create(&prompt_file).unwrap();
+        std::io::Write::write_all(&mut file, prompt.as_bytes()).unwrap();
+        let environment: [(OsString, OsString); 1] = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+        let turn = Turn {
+            prompt,
+            prompt_file: &prompt_file,
+            model: Some("big"),
+            folder,
+            environment: &environment,
+            permissions: Permissions::Edit,
+            marker: &self.marker(),
+            output_limit: self.output_limit,
+        };
+        agent.start(&turn, sink)
+    }
+
+    fn play(&self) -> (Vec<TurnEvent>, EndOfTurn) {
+        let (_turn, events) = self.start(self.script.words());
+        self.finish(&events)
+    }
+
+    fn end(&self) -> TurnEnd {
+        self.play().1.end
+    }
+
+    /// All that is told; the end comes once, last, and nothing is left then.
+    fn finish(&self, events: &Receiver<TurnEvent>) -> (Vec<TurnEvent>, EndOfTurn) {
+        let mut told: Vec<TurnEvent> = events.iter().filter(|event| *event != TurnEvent::Alive).collect();
+        let left = ralph_process::kill_leftovers(&self.marker(), None);
+        assert_eq!(left, 0, "something was left");
+        let ends = told.iter().filter(|event| matches!(event, TurnEvent::Ended(_)));
+        assert_eq!(ends.count(), 1);
+        let Some(TurnEvent::Ended(end)) = told.pop() else {
+            unreachable!("the end is not the last");
+        };
+        (told, *end)
+    }
+}
+
+#[test]
+fn any_program_answers_with_what_it_prints() {
+    let stage = Stage::plain(vec![
+        say("one"),
+        write("a.txt", "x"),
+        run("echo tool output"),
+        say("two\nthree"),
+    ]);
+    let (told, end) = stage.play();
+    assert_eq!(
+        told,
+        [
+            TurnEvent::Line("one".into()),
+            TurnEvent::Text("one\n".into()),
+            TurnEvent::Line("two".into()),
+            TurnEvent::Text("two\n".into()),
+            TurnEvent::Line("three".into()),
+            TurnEvent::Text("three\n".into()),
+        ]
+    );
+    assert_eq!(end.end, TurnEnd::Finished);
+    assert_eq!(end.final_text, "one\ntwo\nthree\n");
+    assert_eq!(end.text, end.final_text);
+    assert_eq!(stage.script.prompts(), ["the prompt ü"]);
+    let call = stage.script.call(1);
+    assert_eq!(call.folder, stage.project().canonicalize().unwrap());
+    let names: Vec<&str> = call.environment.keys().map(String::as_str).collect();
+    assert_eq!(names, ["PATH", "RALPH_MARKER"]);
+}
+
+#[test]
+fn any_program_may_get_its_prompt_as_a_file() {
+    let stage = Stage::plain(vec![say("read")]);
+    let (_turn, events) = stage.start(stage.script.words_with_prompt_file());
+    assert_eq!(stage.finish(&events).1.end, TurnEnd::Finished);
+    assert_eq!(stage.script.prompts(), ["the prompt ü"]);
+}
+
+#[test]
+fn any_program_that_fails_says_how() {
+    let crash = |text: &str| TurnEnd::Crash(text.to_owned());
+    let stage = Stage::plain(vec![say_error("first\nno such model\n\n"), exit(3)]);
+    assert_eq!(stage.end(), crash("exit code 3: no such model"));
+    assert_eq!(Stage::plain(vec![exit(1)]).end(), crash("exit code 1"));
+    assert_eq!(Stage::plain(vec![kill(9)]).end(), crash("killed by signal 9"));
+}
+
+#[test]
+fn a_prompt_of_megabytes_arrives_whole_and_one_that_is_not_read_does_no_harm() {
+    let stage = Stage::plain(vec![say("ok")]);
+    let long = "långt ".repeat(700_000);
+    for words in [stage.script.words(), vec!["true".to_owned()]] {
+        let (_turn, events) = stage.start_with(words, &long);
+        assert_eq!(stage.finish(&events).1.end, TurnEnd::Finished);
+    }
+    assert!(stage.script.prompts() == [long], "the prompt came otherwise");
+}
+
+#[test]
+fn fault_29_nothing_of_a_turn_is_left() {
+    for kind in [Stage::plain, Stage::claude] {
+        let stage = kind(vec![daemon(), run("setsid sleep 600 >/dev/null 2>&1 &"), say("done")]);
+        let (_, end) = stage.play();
+        assert_eq!((end.end, end.final_text.trim()), (TurnEnd::Finished, "done"));
+    }
+}
+
+#[test]
+fn a_turn_that_hangs_is_stopped() {
+    for kind in [Stage::plain, Stage::claude] {
+        let stage = kind(vec![daemon(), say("up"), hang()]);
+        let (mut turn, events) = stage.start(stage.script.words());
+        while !matches!(events.recv().unwrap(), TurnEvent::Text(_)) {}
+        let (pid, started) = turn.process();
+        assert!(ralph_process::is_alive(pid, started));
+        turn.stop();
+        turn.stop();
+        let (_, end) = stage.finish(&events);
+        assert_eq!((end.end, end.text.trim()), (TurnEnd::Stopped, "up"));
+        assert!(!ralph_process::is_alive(pid, started));
+    }
+}
+
+#[test]
+fn a_turn_that_floods_is_ended_at_its_limit() {
+    let mut stage = Stage::plain(vec![flood(10_000_000)]);
+    stage.output_limit = Some(1_000_000);
+    let (_, end) = stage.play();
+    assert_eq!(end.end, TurnEnd::OutputLimit);
+    assert!(end.text.len() <= 1_000_001, "{}", end.text.len());
+
+    let (_, end) = Stage::claude(vec![flood_errors(10_000_000), say("ok")]).play();
+    assert_eq!((end.end, end.stderr_tail.len()), (TurnEnd::Finished, 64 * 1024));
+}
+
+#[test]
+fn claude_is_heard_in_its_records() {
+    let stage = Stage::claude(vec![
+        say("I begin"),
+        write("a.txt", "x"),
+        think("<task-done>t-000001</task-done>"),
+        run("echo '<task-done>t-000002</task-done>'"),
+        say_in_chunks("all done, ü", 50),
+    ]);
+    let (told, end) = stage.play();
+    assert_eq!(end.end, TurnEnd::Finished);
+    assert_eq!(end.text, "I begin\n\nall done, ü");
+    assert_eq!(end.final_text, "all done, ü");
+    assert_eq!(end.writes, [stage.project().canonicalize().unwrap().join("a.txt")]);
+    assert_eq!(end.usage.tokens(), 370);
+    assert_eq!(end.model.as_deref(), Some("scripted-model"));
+    assert!(told.contains(&TurnEvent::Used(end.usage)));
+    assert_eq!(
+        stage.script.call(1).arguments.join(" "),
+        "-p --output-format stream-json --verbose --permission-mode acceptEdits --model big"
+    );
+    assert_eq!(stage.script.prompts(), ["the prompt ü"]);
+}
+
+#[test]
+fn claude_that_breaks_down_in_the_middle_says_so() {
+    let crash = |text: &str| TurnEnd::Crash(text.to_owned());
+    let stage = Stage::claude(vec![say("half"), say_error("boom"), exit(1)]);
+    let (_, end) = stage.play();
+    assert_eq!((end.end, end.text.as_str()), (crash("exit code 1: boom"), "half"));
+    assert_eq!(Stage::claude(vec![kill(9)]).end(), crash("killed by signal 9"));
+    let garbled = Stage::claude(vec![garbage(), exit(0)]);
+    assert!(matches!(garbled.end(), TurnEnd::Garbage(_)));
+    let cut = Stage::claude(vec![
+        raw(r#"{"type":"assistant","message":{"content":[{"type":"te"#),
+        exit(0),
+    ]);
+    assert!(matches!(cut.end(), TurnEnd::Garbage(_)));
+}
+
+#[test]
+fn claude_tells_how_its_turn_ended_by_its_last_record() {
+    let record =
+        r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}"#;
+    let stage = Stage::claude(vec![raw(record), exit(1)]);
+    assert_eq!(stage.end(), TurnEnd::Auth("Invalid API key".into()));
+}
+
+#[test]
+fn an_agent_that_is_not_there_is_named() {
+    let stage = Stage::plain(Vec::new());
+    let command = CommandLine::Line("no-such-agent-here -x".to_owned());
+    let agent = driver_for(None, &command, Arc::new(Noon)).unwrap();
+    let start = |folder: &Path| {
+        stage
+            .begin(&*agent, "", folder, Box::new(|_| {}))
+            .map(|_| ())
+            .unwrap_err()
+    };
+    assert_eq!(
+        start(&stage.project()).to_string(),
+        "no-such-agent-here is not installed, or not on the PATH"
+    );
+    // The folder is what is missing here, so that is not said of the agent.
+    assert!(matches!(start(Path::new("/nowhere")), StartError::NotStarted { .. }));
+}
