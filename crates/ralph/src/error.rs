@@ -7,7 +7,7 @@ use ralph_memory::capture::{NotebookError, Refusal};
 use ralph_memory::catalogue::CatalogueError;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
-use ralph_store::StoreError;
+use ralph_store::{StoreError, TaskError};
 
 /// What kind of failure it is; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,6 +96,23 @@ impl From<CatalogueError> for CommandError {
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         Self::new(error.to_string())
+    }
+}
+
+impl From<TaskError> for CommandError {
+    fn from(error: TaskError) -> Self {
+        let message = error.to_string();
+        match error {
+            TaskError::Unknown { .. } => Self::new(message).hint("`ralph task list --all` shows what there is"),
+            TaskError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
+            TaskError::Ring { .. } => Self::new(message).hint("leave one of these out"),
+            TaskError::Claimed { .. } => Self::new(message).hint("stop that run, or wait until it is through with it"),
+            TaskError::HasOpenParts { .. } => Self::new(message).hint("it is done by itself when they are"),
+            TaskError::HasParts { task } => Self::new(message).hint(format!(
+                "`ralph task tree {task}` shows them; `ralph task reset {task} --all` opens those again that failed"
+            )),
+            TaskError::Store(error) => error.into(),
+        }
     }
 }
 
