@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     completions, demo, doctor, guardrails, hook, init, journal, memory, merge_driver, prompt, recall, remember,
-    scratchpad, setup, why,
+    scratchpad, setup, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -54,6 +54,9 @@ pub(crate) enum Command {
     Setup(setup::SetupCommand),
     Doctor(doctor::DoctorArgs),
     Demo(demo::DemoArgs),
+    /// Keep what is to be done: tasks, their parts, and what has to wait for what
+    #[command(subcommand)]
+    Task(task::TaskCommand),
     /// Keep what holds for the project: patterns, decisions, fixes, context
     #[command(subcommand)]
     Memory(memory::MemoryCommand),

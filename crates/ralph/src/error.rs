@@ -52,6 +52,12 @@ impl CommandError {
         self
     }
 
+    /// With the name of what it is about in front.
+    pub(crate) fn about(mut self, name: &str) -> Self {
+        self.message = format!("{name}: {}", self.message);
+        self
+    }
+
     /// The lines to print; none when there is nobody to read them.
     pub(crate) fn lines(&self) -> Option<(&str, Option<&str>)> {
         (self.kind != Kind::OutputClosed).then_some((&self.message, self.hint.as_deref()))
@@ -116,6 +122,16 @@ impl From<TaskError> for CommandError {
     }
 }
 
+impl From<Refusal> for CommandError {
+    fn from(refusal: Refusal) -> Self {
+        let message = refusal.to_string();
+        match refusal {
+            Refusal::Secret { .. } => Self::usage(message).hint("take it out, or pass --allow-secret if it is none"),
+            _ => Self::usage(message),
+        }
+    }
+}
+
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
         Self::new(error.to_string())
@@ -132,11 +148,10 @@ impl From<NotebookError> for CommandError {
     fn from(error: NotebookError) -> Self {
         let message = error.to_string();
         match error {
-            NotebookError::Refused {
-                refusal: Refusal::Secret { .. },
-                ..
-            } => Self::usage(message).hint("take it out, or pass --allow-secret if it is none"),
-            NotebookError::Refused { .. } => Self::usage(message),
+            NotebookError::Refused { refusal, .. } => Self {
+                message,
+                ..refusal.into()
+            },
             NotebookError::Exists { .. } => {
                 Self::new(message).hint("--force starts anew and keeps the old file as .bak")
             }

@@ -1,5 +1,5 @@
 //! Tasks through the store's methods, with a real database on disk.
-#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod claims;
 mod import;
