@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, guardrails, hook, init, memory, merge_driver, recall, remember, scratchpad, setup, task,
+    completions, demo, doctor, guardrails, hook, init, journal, memory, merge_driver, prompt, recall, remember,
+    scratchpad, setup, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -46,6 +47,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     Remember(remember::RememberArgs),
     Recall(recall::RecallArgs),
+    Why(why::WhyArgs),
     Init(init::InitArgs),
     /// Connect a coding agent with this project's notes
     #[command(subcommand)]
@@ -64,6 +66,10 @@ pub(crate) enum Command {
     /// Keep the state of the current work: what is done, what is next, what is in the way
     #[command(subcommand)]
     Scratchpad(scratchpad::ScratchpadCommand),
+    /// Read what happened: every iteration, and how it ended
+    #[command(subcommand)]
+    Journal(journal::JournalCommand),
+    Prompt(prompt::PromptArgs),
     /// The same commands as ralph-orchestrator spells them
     #[command(subcommand)]
     Tools(ToolsCommand),

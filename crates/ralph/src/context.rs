@@ -11,8 +11,8 @@ use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems};
 use ralph_model::config::Config;
 use ralph_model::{Clock, Entropy, Shelf, count, first_line, preview};
 use ralph_notes::{Notice, Patience, read_file};
-use ralph_store::StoreError;
 use ralph_store::index::IndexError;
+use ralph_store::{Store, StoreError, Wait};
 
 use crate::cli::Global;
 use crate::env;
@@ -120,6 +120,11 @@ impl<'a> Context<'a> {
             surroundings: &self.project,
             patience: self.patience(),
         }
+    }
+
+    /// The database of facts, if there is one.
+    pub(crate) fn facts(&self) -> Result<Option<Store>, CommandError> {
+        Ok(Store::open_existing(&self.project.database(), Wait::Long)?)
     }
 
     /// How long to wait for others who change a file.

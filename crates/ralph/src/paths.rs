@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{LogPlace, Surroundings};
 use ralph_memory::catalogue::CatalogueHome;
-use ralph_model::Shelf;
+use ralph_model::{RunId, Shelf};
 use ralph_notes::{FileError, create_folder, lock_path, resolve, write_new_file};
 use ralph_store::{NoteFile, Store};
 
@@ -39,6 +39,10 @@ pub(crate) const ORCHESTRATOR_CONFIG: &str = "ralph.yml";
 pub(crate) const SCRATCHPAD: &str = "scratchpad.md";
 /// The facts.
 const DATABASE: &str = "progress.db";
+/// The folders of runs.
+const RUNS: &str = "runs";
+/// The prompt of an iteration, in its folder.
+const PROMPT: &str = "prompt.md";
 /// The search index.
 const INDEX: &str = "index.db";
 /// What git must not keep, from the project's root; the lock of each note file comes on top.
@@ -157,6 +161,17 @@ impl Project {
             },
         );
         shared.join(RALPH).join(DATABASE)
+    }
+
+    /// The folder of what an iteration left. Each worktree has its own runs.
+    pub(crate) fn iteration_folder(&self, run: &RunId, iteration: u32) -> PathBuf {
+        let runs = self.root.join(RALPH).join(RUNS);
+        runs.join(run.as_str()).join(format!("{iteration:03}"))
+    }
+
+    /// The prompt of an iteration.
+    pub(crate) fn prompt_file(&self, run: &RunId, iteration: u32) -> PathBuf {
+        self.iteration_folder(run, iteration).join(PROMPT)
     }
 
     /// A path as a person wants to read it: from the root where it lies below.

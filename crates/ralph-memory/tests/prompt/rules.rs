@@ -4,10 +4,9 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
-use ralph_memory::inject::prompt::{MemoryShare, PromptRequest};
+use ralph_memory::inject::prompt::{MemoryShare, PromptRequest, stands_in};
 use ralph_model::config::{Config, Inject};
 use ralph_model::{EntryKind, InjectionReason, JournalRow, NoteKind, TaskKind, Tokens};
-use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::{GUARDRAILS, MEMORIES, composed, decisions, many_notes, project, request, row, task};
 
@@ -199,18 +198,6 @@ fn headings(text: &str) -> Vec<&str> {
     found
 }
 
-/// Whether a text stands in a prompt, by its digest alone.
-fn stands(prompt: &str, digest: u64) -> bool {
-    let lines: Vec<&str> = prompt.split_inclusive('\n').collect();
-    (0..lines.len()).any(|first| {
-        let mut hasher = Xxh3Default::new();
-        lines.iter().skip(first).any(|line| {
-            hasher.update(line.as_bytes());
-            hasher.digest() == digest
-        })
-    })
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -252,7 +239,7 @@ proptest! {
         }
         prop_assert!(all.0 == 0 || sum <= all.0, "{sum} of {all}");
         for injection in &prompt.injections {
-            let is_there = stands(&prompt.text, injection.digest);
+            let is_there = stands_in(&prompt.text, injection);
             if injection.reason == InjectionReason::Shown {
                 prop_assert!(is_there, "{injection:?} in {}", prompt.text);
             } else if injection.kind == EntryKind::Memory {

@@ -6,15 +6,18 @@ pub(crate) mod doctor;
 pub(crate) mod guardrails;
 pub(crate) mod hook;
 pub(crate) mod init;
+pub(crate) mod journal;
 pub(crate) mod memory;
 pub(crate) mod merge_driver;
 pub(crate) mod notes;
 mod overview;
+pub(crate) mod prompt;
 pub(crate) mod recall;
 pub(crate) mod remember;
 pub(crate) mod scratchpad;
 pub(crate) mod setup;
 pub(crate) mod task;
+pub(crate) mod why;
 
 use std::process::ExitCode;
 
@@ -31,6 +34,9 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         None => overview::cmd_overview(&project()?)?,
         Some(Command::Remember(args)) => remember::cmd_remember(&project()?, args)?,
         Some(Command::Recall(args)) => recall::cmd_recall(&project()?, &args)?,
+        Some(Command::Why(args)) => why::cmd_why(&project()?, &args)?,
+        Some(Command::Journal(command)) => journal::run(&project()?, &command)?,
+        Some(Command::Prompt(args)) => prompt::cmd_prompt(&project()?, &args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
         Some(Command::Setup(command)) => return setup::run(&project()?, &command),
         Some(Command::Hook(command)) => return Ok(hook::run(global, &command)),

@@ -7,6 +7,7 @@
 mod journal;
 mod markdown;
 mod notes;
+mod proof;
 mod room;
 mod scratchpad;
 mod section;
@@ -17,10 +18,17 @@ use ralph_model::config::{Config, Inject};
 use ralph_model::{Injection, JournalRow, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
+pub use proof::stands_in;
+
 use super::said::Said;
 use crate::catalogue::Catalogue;
 use room::Room;
 use section::Section;
+
+/// How many of the last rows of its run a prompt may hold.
+pub const RECENT_ROWS: u32 = 5;
+/// How many rows of other runs a prompt may hold.
+pub const RELATED_ROWS: usize = 5;
 
 /// The line that every section of memory opens with.
 pub(super) const OPENING: &str = include_str!("texts/opening.md");

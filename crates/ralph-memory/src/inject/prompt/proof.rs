@@ -1,0 +1,59 @@
+//! The proof that an entry stood in a prompt: some of its lines have the digest that was recorded.
+
+use ralph_model::{Injection, Tokens};
+use xxhash_rust::xxh3::Xxh3Default;
+
+/// Whether lines of a prompt are the text of an entry, by its size and digest.
+#[must_use]
+pub fn stands_in(prompt: &str, injection: &Injection) -> bool {
+    let lines: Vec<&str> = prompt.split_inclusive('\n').collect();
+    let sizes: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
+    (0..lines.len()).any(|first| {
+        let mut digest = Xxh3Default::new();
+        let mut characters = 0;
+        for (line, size) in lines.iter().zip(&sizes).skip(first) {
+            digest.update(line.as_bytes());
+            characters += size;
+            let tokens = Tokens::of_characters(characters);
+            if tokens > injection.tokens {
+                return false;
+            }
+            if tokens == injection.tokens && digest.digest() == injection.digest {
+                return true;
+            }
+        }
+        false
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_model::{EntryKind, InjectionReason};
+    use xxhash_rust::xxh3::xxh3_64;
+
+    use super::*;
+
+    #[test]
+    fn whole_lines_are_found_and_changed_ones_are_not() {
+        let injection = |text: &str| Injection {
+            kind: EntryKind::Memory,
+            id: "mem-1".to_owned(),
+            digest: xxh3_64(text.as_bytes()),
+            section: "Memories".to_owned(),
+            rank: 1,
+            tokens: Tokens::of_characters(text.chars().count()),
+            score: None,
+            reason: InjectionReason::Shown,
+        };
+        let prompt = "# Memories\n\n### mem-1\n> größer\n\n## Memory\n";
+        for (text, is_there) in [
+            ("### mem-1\n> größer\n", true),
+            ("## Memory\n", true),
+            ("### mem-1\n> grösser\n", false),
+            ("## Memory\n\n", false),
+            ("mem-1\n", false),
+        ] {
+            assert_eq!(stands_in(prompt, &injection(text)), is_there, "{text:?}");
+        }
+    }
+}

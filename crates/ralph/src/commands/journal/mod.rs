@@ -1,0 +1,30 @@
+//! `ralph journal …`: what happened, iteration by iteration.
+
+mod list;
+mod search;
+mod show;
+mod view;
+mod which;
+
+use clap::Subcommand;
+
+pub(crate) use which::WhichIteration;
+
+use crate::context::Context;
+use crate::error::CommandError;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum JournalCommand {
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Search(search::SearchArgs),
+}
+
+/// Runs one of the journal commands.
+pub(crate) fn run(context: &Context<'_>, command: &JournalCommand) -> Result<(), CommandError> {
+    match command {
+        JournalCommand::List(args) => list::cmd_list(context, args),
+        JournalCommand::Show(args) => show::cmd_show(context, args),
+        JournalCommand::Search(args) => search::cmd_search(context, args),
+    }
+}

@@ -1,0 +1,55 @@
+//! `ralph journal search`.
+
+use clap::Args;
+use ralph_memory::recall::search_rows;
+use ralph_model::JournalRow;
+use serde_json::{Value, json};
+
+use super::view;
+use crate::commands::notes::found::MoreWords;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Find iterations by what they were about and what was noted, the best first
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph journal search \"connection refused\"
+  ralph journal search parseConfig --limit 3 --json")]
+pub(crate) struct SearchArgs {
+    /// What to look for; any text is fine
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    text: String,
+    #[command(flatten)]
+    more: MoreWords,
+    /// At most so many
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    limit: u16,
+    /// Write them as JSON, each with how well it fits
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_search(context: &Context<'_>, args: &SearchArgs) -> Result<(), CommandError> {
+    let text = args.more.after(&args.text);
+    let found = match context.facts()? {
+        Some(store) => search_rows(&store, &text, usize::from(args.limit))?,
+        None => Vec::new(),
+    };
+    if args.json {
+        let found: Result<Vec<Value>, serde_json::Error> = found.iter().map(scored).collect();
+        return context.ui.json(&found?);
+    }
+    if found.is_empty() {
+        return context.ui.data("No matching iterations found\n");
+    }
+    let rows: Vec<JournalRow> = found.into_iter().map(|(row, _)| row).collect();
+    view::table(context, &rows)
+}
+
+fn scored((row, score): &(JournalRow, f64)) -> Result<Value, serde_json::Error> {
+    let mut object = serde_json::to_value(row)?;
+    if let Some(object) = object.as_object_mut() {
+        object.insert("score".to_owned(), json!(score));
+    }
+    Ok(object)
+}

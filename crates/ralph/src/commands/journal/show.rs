@@ -1,0 +1,125 @@
+//! `ralph journal show`.
+
+use clap::Args;
+use ralph_model::JournalRow;
+
+use super::{WhichIteration, view};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::ui::Style;
+
+/// Show all that is on record about an iteration
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph journal show                        # the last one
+  ralph journal show 12
+  ralph journal show run-1a2b3c4d/3 --json")]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    which: WhichIteration,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), CommandError> {
+    let store = context.facts()?;
+    let row = args.which.find(store.as_ref())?;
+    if args.json {
+        return context.ui.json(&row);
+    }
+    let title = format!(
+        "Iteration {} of {} [{}]",
+        row.row.iteration, row.row.run, row.row.outcome
+    );
+    let mut lines = vec![(Some(Style::Strong), title)];
+    lines.extend(details(context, &row).into_iter().map(|(label, value)| {
+        let value = value.trim_end().replace('\n', &format!("\n{:LABEL$}", ""));
+        (None, format!("{label:<LABEL$}{value}"))
+    }));
+    context.ui.lines(&lines)
+}
+
+/// How wide the labels are.
+const LABEL: usize = 12;
+
+fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String)> {
+    let JournalRow { id, row } = row;
+    let task = match &row.task {
+        Some(task) => format!("{task} {}", row.task_title),
+        None => row.task_title.clone(),
+    };
+    let folder = context.project.iteration_folder(&row.run, row.iteration);
+    let shown = context.project.shown(&folder);
+    let mut details = vec![
+        ("journal", id.to_string()),
+        ("task", format!("{task} (attempt {})", row.attempt)),
+        (
+            "ended",
+            format!("{:.0}, {}", row.created_at, row.stop.word().replace('_', " ")),
+        ),
+        ("reason", row.reason.clone()),
+        ("model", model(row.model.as_deref(), &row.model_rationale)),
+        ("duration", view::duration(row.duration_ms)),
+        ("used", used(row)),
+        (
+            "difficulty",
+            row.difficulty
+                .map(|difficulty| difficulty.to_string())
+                .unwrap_or_default(),
+        ),
+        (
+            "error",
+            row.error_category
+                .map(|category| category.to_string())
+                .unwrap_or_default(),
+        ),
+        ("files", row.files_modified.join("\n")),
+        ("notes", row.notes.clone().unwrap_or_default()),
+        (
+            "folder",
+            if folder.is_dir() {
+                shown.to_string()
+            } else {
+                format!("{shown} (gone, or of another worktree)")
+            },
+        ),
+    ];
+    if row.changed_nothing {
+        details.push((
+            "note",
+            "the agent claimed to be done, and nothing had changed".to_owned(),
+        ));
+    }
+    if row.malformed_sigils > 0 {
+        details.push(("malformed", format!("{} tags could not be read", row.malformed_sigils)));
+    }
+    details.retain(|(_, value)| !value.is_empty());
+    details
+}
+
+fn model(name: Option<&str>, rationale: &str) -> String {
+    match (name, rationale) {
+        (None, "") => String::new(),
+        (None, why) => format!("the agent's own ({why})"),
+        (Some(name), "") => name.to_owned(),
+        (Some(name), why) => format!("{name} ({why})"),
+    }
+}
+
+fn used(row: &ralph_model::NewJournalRow) -> String {
+    let usage = &row.usage;
+    let mut parts = Vec::new();
+    if usage.tokens() > 0 {
+        parts.push(format!(
+            "{} tokens ({} read, {} written)",
+            usage.tokens(),
+            usage.input_tokens,
+            usage.output_tokens
+        ));
+    }
+    if usage.cost_usd > 0.0 {
+        parts.push(format!("${:.4}", usage.cost_usd));
+    }
+    parts.join(", ")
+}
