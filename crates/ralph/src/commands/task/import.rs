@@ -1,9 +1,10 @@
 //! `task import`: the tasks of a file.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use clap::Args;
-use ralph_memory::capture::{MAX_NOTE_BYTES, accept};
+use ralph_memory::capture::{MAX_NOTE_BYTES, Refusal, accept};
 use ralph_model::count;
 use ralph_notes::read_file;
 use ralph_store::ImportItem;
@@ -44,6 +45,7 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     let text = read(context, &args.file)?;
     let text = match accept(&text, args.secrets.policy()) {
         Ok(text) => text,
+        Err(Refusal::Blank) => Cow::Borrowed(""),
         Err(refusal) => return Err(CommandError::from(refusal).about(&args.file)),
     };
     let items = parse(&args.file, &text)?;
