@@ -3,6 +3,7 @@
 //! What a person or an agent hands in on purpose is accepted or refused, never changed, but for its line breaks.
 
 mod guess;
+mod knowledge;
 mod notebook;
 mod scratchpad;
 pub mod secrets;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
 pub use guess::guess_kind;
+pub use knowledge::{KnowledgeFolder, OutboxError, Outboxed, Placement, Written};
 pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
     Vanished,
