@@ -129,6 +129,46 @@ impl<'a> Replacement<'a> {
         }
     }
 
+    /// Puts a file that stands ready under another name in the place of the one that `base` was read from; says whether it
+    /// did, or whether that one is not what it was. The other name is gone in the same step. The old file stays in hand
+    /// until it is sure that nobody has written to it.
+    pub(crate) fn put_ready(&self, lock: &mut Lock, base: &FileText, ready: &Path) -> Result<bool, FileError> {
+        let failed = |source| FileError::new("replace", &self.target, source);
+        let Some(base_file) = &base.file else { return Ok(false) };
+        if base_file.metadata().map_err(failed)?.permissions().readonly() {
+            let why = io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only");
+            return Err(failed(why));
+        }
+        self.wait_if_insisting(base_file, Attempt::Insist)?;
+        let written = FileStamp::of(&fs::metadata(ready).map_err(failed)?);
+        lock.announce(Some(&base.stamp), Some(&written))?;
+        let Some(held_off) = WritersHeldOff::on(base_file) else {
+            return Ok(false);
+        };
+        if !is_still(&self.target, &base.stamp) || held_off.somebody_waits() {
+            return Ok(false);
+        }
+        let in_hand = match fs::hard_link(&self.target, &self.aside) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            // Where there are no links, only what is written in this very moment can be missed.
+            linked => linked.is_ok(),
+        };
+        if let Err(source) = fs::rename(ready, &self.target) {
+            drop(fs::remove_file(&self.aside));
+            return Err(failed(source));
+        }
+        sync_folder(&self.folder)?;
+        if !in_hand {
+            return Ok(true);
+        }
+        if is_still(&self.aside, &base.stamp) && !held_off.somebody_waits() {
+            fs::remove_file(&self.aside).map_err(failed)?;
+        } else {
+            self.keep(&self.aside)?;
+        }
+        Ok(true)
+    }
+
     /// Takes the file that `base` was read from away; says whether it did. It goes aside first, where it is still in hand
     /// should somebody have saved to it.
     pub(crate) fn remove(&self, lock: &mut Lock, base: &FileText) -> Result<bool, FileError> {

@@ -4,6 +4,7 @@
 
 mod clean;
 mod guess;
+mod knowledge;
 mod notebook;
 mod scratchpad;
 pub mod secrets;
@@ -17,6 +18,7 @@ use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, reso
 
 pub use clean::clean;
 pub use guess::guess_kind;
+pub use knowledge::{KnowledgeFolder, OutboxError, Outboxed, Placement, Written};
 pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
     Vanished,

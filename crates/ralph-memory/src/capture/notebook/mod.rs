@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ralph_model::{Clock, Extra, FileStamp, Note, NoteKind, Shelf, Tags};
-use ralph_notes::{Document, Entry, FileError, Lookup, Patience, Sign, read_file};
+use ralph_notes::{Document, Entry, FileError, Lookup, Patience, Sign, create_folder, read_file};
 use ralph_store::{NoteFile, StoreError};
 
 pub use error::NotebookError;
@@ -49,6 +49,14 @@ pub trait Surroundings {
     /// # Errors
     /// When it cannot be made.
     fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError>;
+
+    /// Makes the folder of long notes, which is about to be locked.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    fn prepare_knowledge_folder(&self, folder: &Path) -> Result<(), FileError> {
+        create_folder(folder)
+    }
 }
 
 /// A file of notes with its log.

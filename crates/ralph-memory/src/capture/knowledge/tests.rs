@@ -1,0 +1,348 @@
+//! The outbox: killed after every step, met by people and by other processes.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_model::{CapturedKnowledge, NewJournalRow, Outcome, RunId, StopReason, Usage};
+use ralph_store::{Settlement, TaskChange, Wait};
+
+use super::*;
+
+struct NoProject;
+
+impl Surroundings for NoProject {
+    fn head(&self) -> Option<String> {
+        None
+    }
+
+    fn prepare_note_folder(&self, _file: &Path) -> Result<(), FileError> {
+        Ok(())
+    }
+
+    fn prepare_database_folder(&self, _folder: &Path) -> Result<(), FileError> {
+        Ok(())
+    }
+}
+
+struct Bench {
+    folder: tempfile::TempDir,
+    store: Store,
+    iteration: u32,
+}
+
+fn at() -> Timestamp {
+    "2026-02-17T12:00:00Z".parse().unwrap()
+}
+
+fn note(title: &str, tag: &str, body: &str) -> CapturedKnowledge {
+    CapturedKnowledge {
+        title: title.to_owned(),
+        tags: vec![tag.to_owned()],
+        body: body.to_owned(),
+    }
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+        Self {
+            folder,
+            store,
+            iteration: 0,
+        }
+    }
+
+    /// Settles an iteration that leaves these notes.
+    fn capture(&mut self, worktree: &str, notes: &[CapturedKnowledge]) {
+        self.iteration += 1;
+        let row = NewJournalRow {
+            run: RunId::new(1),
+            iteration: self.iteration,
+            task: None,
+            task_title: "t".to_owned(),
+            feature: None,
+            attempt: 1,
+            outcome: Outcome::Done,
+            stop: StopReason::TaskDone,
+            reason: String::new(),
+            model: None,
+            model_rationale: String::new(),
+            duration_ms: 0,
+            usage: Usage::default(),
+            files_modified: Vec::new(),
+            changed_nothing: false,
+            notes: None,
+            difficulty: None,
+            error_category: None,
+            malformed_sigils: 0,
+            created_at: at(),
+        };
+        let settlement = Settlement {
+            row,
+            fence: 1,
+            worktree: worktree.to_owned(),
+            task: TaskChange::Again,
+            report: None,
+            suggestion: None,
+            learnings: Vec::new(),
+            knowledge: notes.to_vec(),
+            memory_used: Vec::new(),
+            baseline: None,
+        };
+        self.store.settle(&settlement).unwrap();
+    }
+
+    fn knowledge(&self, worktree: &str) -> KnowledgeFolder<'static> {
+        knowledge_in(self.folder.path().join(format!("knowledge{worktree}")))
+    }
+
+    fn write(&mut self) -> Vec<Placement> {
+        let outboxed = self.knowledge("").write_outbox(&mut self.store, "").unwrap();
+        assert!(outboxed.failed.is_empty(), "{:?}", outboxed.failed);
+        assert_eq!(self.store.outbox("").unwrap(), []);
+        outboxed.written.into_iter().map(|written| written.placement).collect()
+    }
+
+    /// Writes until so many steps are done, and is killed then; says whether there were so many.
+    fn write_and_die_after(&mut self, steps: usize) -> bool {
+        let knowledge = self.knowledge("");
+        let mut left = steps;
+        let killed = catch_unwind(AssertUnwindSafe(|| {
+            knowledge.write_step_by_step(&mut self.store, "", &mut || {
+                left -= 1;
+                assert!(left > 0, "killed");
+            })
+        }));
+        killed.is_err()
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join("knowledge").join(name)
+    }
+
+    /// Every file in the folder, those that ralph needs now and then left out: name and text.
+    fn files(&self) -> Vec<(String, String)> {
+        let mut files: Vec<(String, String)> = fs::read_dir(self.folder.path().join("knowledge"))
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.file_name() != ".lock")
+            .map(|entry| {
+                let text = fs::read_to_string(entry.path()).unwrap();
+                (entry.file_name().into_string().unwrap(), text)
+            })
+            .collect();
+        files.sort();
+        files
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.files().into_iter().map(|(name, _)| name).collect()
+    }
+
+    fn put_file(&self, name: &str, text: &str) {
+        let folder = self.folder.path().join("knowledge");
+        fs::create_dir_all(&folder).unwrap();
+        drop(fs::remove_file(folder.join(name)));
+        ralph_notes::write_new_file(&folder.join(name), text.as_bytes()).unwrap();
+    }
+}
+
+const OLD: &str = "---\ntitle: COLOURS\ntags: [old]\nmood: good\n---\n\nOld text.\n";
+
+#[test]
+fn notes_get_files_and_the_same_title_the_same_file() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.write(), []);
+    assert!(!bench.path("").exists(), "nothing to write makes nothing");
+    bench.put_file("hex.md", "no note, but the name is taken");
+    bench.capture("", &[note("Colours", "css", "One."), note("Hex!", "css", "Two.")]);
+    assert_eq!(
+        bench.write(),
+        [
+            Placement::Made(bench.path("colours.md")),
+            Placement::Made(bench.path("hex-2.md"))
+        ]
+    );
+    bench.capture("", &[note("colours", "Hex", "Three.\nFour.")]);
+    assert_eq!(bench.write(), [Placement::Changed(bench.path("colours.md"))]);
+    assert_eq!(
+        bench.files()[0].1,
+        "---\ntitle: \"Colours\"\ntags: [css, hex]\ncreated_at: \"2026-02-17T12:00:00Z\"\n---\n\nThree.\nFour.\n"
+    );
+    bench.capture("", &[note("colours", "hex", "Three.\nFour.")]);
+    assert_eq!(bench.write(), [Placement::Known(bench.path("colours.md"))]);
+    assert_eq!(bench.names(), ["colours.md", "hex-2.md", "hex.md"]);
+}
+
+#[test]
+fn killed_after_any_step_each_note_is_there_once() {
+    for old in [None, Some(OLD)] {
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            let mut bench = Bench::new();
+            if let Some(old) = old {
+                bench.put_file("c.md", old);
+            }
+            bench.capture("", &[note("Colours", "css", "New."), note("Other", "x", "Other.")]);
+            let killed = bench.write_and_die_after(steps);
+            bench.write();
+            let files = bench.files();
+            let [first, other] = files.as_slice() else {
+                panic!("after {steps} steps: {files:?}");
+            };
+            assert!(
+                first.1.contains("\nNew.\n") && other.1.contains("\nOther.\n"),
+                "{files:?}"
+            );
+            assert_eq!(first.0, if old.is_some() { "c.md" } else { "colours.md" });
+            assert_eq!(first.1.contains("mood: good"), old.is_some());
+            if !killed {
+                break;
+            }
+        }
+        assert_eq!(steps, 9, "four steps a note, and then none");
+    }
+}
+
+#[test]
+fn what_a_person_does_to_a_note_after_it_was_put_in_place_stays() {
+    for old in [None, Some(OLD)] {
+        for steps in 1..=4 {
+            for deletes in [true, false] {
+                let mut bench = Bench::new();
+                let name = if old.is_some() { "c.md" } else { "colours.md" };
+                if let Some(old) = old {
+                    bench.put_file(name, old);
+                }
+                bench.capture("", &[note("Colours", "css", "New.")]);
+                assert!(bench.write_and_die_after(steps));
+                let is_placed = fs::read_to_string(bench.path(name)).is_ok_and(|text| text.contains("New."));
+                assert_eq!(is_placed, steps >= 3);
+                if !is_placed {
+                    continue;
+                }
+                let mine = "---\ntitle: Colours\ntags: [mine]\n---\nMine.\n";
+                if deletes {
+                    fs::remove_file(bench.path(name)).unwrap();
+                } else {
+                    bench.put_file(name, mine);
+                }
+                bench.write();
+                let expected: &[(String, String)] = &[(name.to_owned(), mine.to_owned())];
+                assert_eq!(bench.files(), if deletes { &[] } else { expected }, "{steps}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_person_does_before_a_note_is_put_in_place_decides_where_it_goes() {
+    for steps in 1..=2 {
+        let mut bench = Bench::new();
+        bench.put_file("c.md", OLD);
+        bench.capture("", &[note("Colours", "css", "New.")]);
+        assert!(bench.write_and_die_after(steps));
+        fs::remove_file(bench.path("c.md")).unwrap();
+        bench.write();
+        assert_eq!(
+            bench.names(),
+            ["colours.md"],
+            "the note itself was never there to be deleted"
+        );
+
+        let mut bench = Bench::new();
+        bench.capture("", &[note("Colours", "css", "New.")]);
+        assert!(bench.write_and_die_after(steps));
+        bench.put_file("mine.md", OLD);
+        bench.write();
+        assert_eq!(bench.names(), ["mine.md"]);
+        assert!(
+            bench.files()[0]
+                .1
+                .contains("tags: [old, css]\nmood: good\n---\n\nNew.\n")
+        );
+    }
+}
+
+#[test]
+fn two_at_once_write_each_note_once() {
+    let mut bench = Bench::new();
+    let notes: Vec<CapturedKnowledge> = (0..20)
+        .map(|n| note(&format!("Note {n}"), "t", &format!("Text {n}.")))
+        .collect();
+    bench.capture("", &notes);
+    let database = bench.folder.path().join("progress.db");
+    let path = bench.path("");
+    let written: usize = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    let knowledge = knowledge_in(path.clone());
+                    let mut store = Store::open_existing(&database, Wait::Long).unwrap().unwrap();
+                    let outboxed = knowledge.write_outbox(&mut store, "").unwrap();
+                    assert!(outboxed.failed.is_empty());
+                    outboxed.written.len()
+                })
+            })
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap()).sum()
+    });
+    assert_eq!(written, 20);
+    assert_eq!(bench.files().len(), 20);
+}
+
+#[test]
+fn the_same_title_from_two_worktrees_is_a_file_in_each() {
+    let mut bench = Bench::new();
+    bench.capture("", &[note("Colours", "css", "Here.")]);
+    bench.capture("w", &[note("Colours", "css", "There.")]);
+    bench.write();
+    assert_eq!(bench.store.outbox("w").unwrap().len(), 1);
+    let there = bench.knowledge("w");
+    there.write_outbox(&mut bench.store, "w").unwrap();
+    assert!(bench.files()[0].1.contains("Here."));
+    assert!(
+        fs::read_to_string(there.path.join("colours.md"))
+            .unwrap()
+            .contains("There.")
+    );
+}
+
+#[test]
+fn a_note_that_cannot_be_written_waits_and_keeps_no_other_from_it() {
+    let mut bench = Bench::new();
+    bench.put_file("c.md", OLD);
+    let mut permissions = fs::metadata(bench.path("c.md")).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(bench.path("c.md"), permissions.clone()).unwrap();
+    bench.capture("", &[note("Colours", "css", "New."), note("Other", "x", "Other.")]);
+    let outboxed = bench.knowledge("").write_outbox(&mut bench.store, "").unwrap();
+    let [(title, error)] = outboxed.failed.as_slice() else {
+        panic!("{outboxed:?}");
+    };
+    assert_eq!(title, "Colours");
+    assert!(error.to_string().ends_with("c.md: the file is read-only"), "{error}");
+    assert_eq!(outboxed.written.len(), 1);
+    #[expect(clippy::permissions_set_readonly_false, reason = "it is a file of this test")]
+    permissions.set_readonly(false);
+    fs::set_permissions(bench.path("c.md"), permissions).unwrap();
+    bench.write();
+    assert!(bench.files()[0].1.contains("New."));
+}
+
+fn knowledge_in(path: PathBuf) -> KnowledgeFolder<'static> {
+    KnowledgeFolder {
+        path,
+        surroundings: &NoProject,
+        patience: Patience {
+            notice_after: Duration::from_secs(10),
+            limit: Duration::from_secs(20),
+            notice: &|_| {},
+        },
+    }
+}

@@ -1,0 +1,143 @@
+//! A folder of files that is locked as one, and files that are put in place in it: each is written whole beside its place
+//! first, and leaves that name in the same step in which it gets its own. So whoever comes after a killed process can tell
+//! from the name beside whether the file was put in place.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::file::{FileText, read_file};
+use crate::lock::{Lock, Notice, Patience};
+use crate::replace::Replacement;
+use crate::write::{Owner, create_folder, sync_folder, write_synced};
+use crate::{FileError, sys};
+
+/// The lock of a folder, in it.
+const LOCK: &str = ".lock";
+/// What a file is called while it is written, until it is whole.
+const UNFINISHED: &str = ".new";
+
+/// A folder whose lock is held until this value is dropped.
+pub struct LockedFolder<'a> {
+    folder: PathBuf,
+    lock: Lock,
+    notice: &'a dyn Fn(Notice<'_>),
+}
+
+impl<'a> LockedFolder<'a> {
+    /// Takes the lock of a folder, which is made where there is none, and clears away what a killed process left.
+    ///
+    /// # Errors
+    /// When the folder or the lock cannot be had.
+    pub fn lock(folder: &Path, patience: &Patience<'a>) -> Result<Self, FileError> {
+        create_folder(folder)?;
+        let locked = Self {
+            lock: Lock::take(folder.join(LOCK), patience)?,
+            folder: folder.to_owned(),
+            notice: patience.notice,
+        };
+        for name in locked.names()? {
+            let replaced = name.strip_prefix('.').and_then(|name| name.strip_suffix(".ralph-old"));
+            if let Some(replaced) = replaced {
+                locked.replacement(replaced)?.clear_leftovers(&locked.lock)?;
+            }
+        }
+        Ok(locked)
+    }
+
+    /// The names of the files in it, in order.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn names(&self) -> Result<Vec<String>, FileError> {
+        let failed = |source| FileError::new("read", &self.folder, source);
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let is_file = entry.file_type().map_err(failed)?.is_file();
+            // What has no name in UTF-8 is nothing that ralph has written.
+            if let (true, Ok(name)) = (is_file, entry.file_name().into_string()) {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// A file in it; none when there is none of this name.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn read(&self, name: &str) -> Result<Option<FileText>, FileError> {
+        read_file(&self.folder.join(name))
+    }
+
+    /// Whether a name is taken.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        fs::symlink_metadata(self.folder.join(name)).is_ok()
+    }
+
+    /// Writes a file whole and durably under this name, over what stood there; there is no moment without it. It is to take
+    /// the place of another, if one is given, and belongs to whom that does.
+    ///
+    /// # Errors
+    /// When the file system says no.
+    pub fn stage(&mut self, name: &str, bytes: &[u8], like: Option<&FileText>) -> Result<(), FileError> {
+        let path = self.folder.join(name);
+        let unfinished = self.folder.join(format!("{name}{UNFINISHED}"));
+        let failed = |source| FileError::new("write", &path, source);
+        let metadata = match like.and_then(|like| like.file.as_ref()) {
+            Some(file) => Some(file.metadata().map_err(failed)?),
+            None => None,
+        };
+        let owner = metadata.as_ref().map_or(Owner::OfFolder, Owner::Like);
+        remove_if_there(&unfinished).map_err(failed)?;
+        write_synced(&unfinished, std::iter::once(bytes), owner).map_err(failed)?;
+        fs::rename(&unfinished, &path).map_err(failed)?;
+        sync_folder(&self.folder)
+    }
+
+    /// Gives a file that was staged a name that nobody has, durably; says whether it did.
+    ///
+    /// # Errors
+    /// When the file system says no.
+    pub fn place_new(&mut self, staged: &str, name: &str) -> Result<bool, FileError> {
+        let target = self.folder.join(name);
+        match sys::rename_new(&self.folder.join(staged), &target) {
+            Ok(()) => sync_folder(&self.folder).map(|()| true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(source) => Err(FileError::new("create", &target, source)),
+        }
+    }
+
+    /// Puts a file that was staged in the place of another one, durably, if that still is what was read; says whether it
+    /// did. What somebody saves in that very moment is kept beside it.
+    ///
+    /// # Errors
+    /// When the file system says no, the file is read-only, or somebody keeps it open for writing.
+    pub fn place_over(&mut self, staged: &str, name: &str, base: &FileText) -> Result<bool, FileError> {
+        let staged = self.folder.join(staged);
+        self.replacement(name)?.put_ready(&mut self.lock, base, &staged)
+    }
+
+    /// Removes a file that was staged and is not needed.
+    ///
+    /// # Errors
+    /// When the file system says no.
+    pub fn unstage(&mut self, staged: &str) -> Result<(), FileError> {
+        let path = self.folder.join(staged);
+        remove_if_there(&path).map_err(|source| FileError::new("remove", &path, source))
+    }
+
+    fn replacement(&self, name: &str) -> Result<Replacement<'a>, FileError> {
+        Replacement::of(self.folder.join(name), self.notice)
+    }
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
