@@ -2,5 +2,6 @@
 
 mod command;
 pub mod editor;
+pub mod git;
 
 pub use command::command;
