@@ -3,6 +3,7 @@
 
 mod command;
 pub mod editor;
+pub mod git;
 mod readers;
 mod run_to_end;
 mod supervise;

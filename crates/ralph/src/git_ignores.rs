@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ralph_model::Shelf;
+use ralph_process::git::ask_git;
 
-use crate::ask_git::ask_git;
 use crate::context::Context;
 use crate::paths::{self, Spelling};
 

@@ -3,7 +3,6 @@
 //! A command is one file under `commands/`. Only `ui.rs` prints, only `env.rs` reads the environment, only `paths.rs`
 //! knows where files are.
 
-mod ask_git;
 mod changed_file;
 mod checklist;
 mod cli;

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use ralph_model::Shelf;
 use ralph_notes::resolve;
+use ralph_process::git::ask_git;
 
-use crate::ask_git::ask_git;
 use crate::context::Context;
 use crate::git_ignores::literal;
 use crate::paths::{Project, Spelling};

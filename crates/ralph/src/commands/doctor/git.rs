@@ -1,10 +1,11 @@
 //! What git keeps and must not, and what it must and does not.
 
 use ralph_model::count;
+use ralph_process::git::ask_git;
 
 use super::Patient;
 use super::finding::{Finding, Fix, Report};
-use crate::ask_git::ask_git;
+
 use crate::commands::init::added_lines::missing_lines;
 use crate::commands::init::ignore_lines;
 use crate::error::CommandError;

@@ -19,10 +19,10 @@ use std::collections::BTreeSet;
 use clap::Subcommand;
 use ralph_memory::capture::{SecretPolicy, Surroundings, accept};
 use ralph_model::TaskId;
+use ralph_process::git::ask_git;
 use ralph_store::{DoneIn, Store, TaskError, Wait};
 
 use super::notes::text_argument;
-use crate::ask_git::commits_here;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -122,7 +122,11 @@ fn done_here(context: &Context<'_>) -> DoneIn {
 /// The commits of other worktrees' tasks that are here too. Git is asked only when there are such tasks.
 fn commits_of_others_here(context: &Context<'_>, store: &Store) -> Result<BTreeSet<String>, CommandError> {
     let commits = store.commits_of_other_worktrees(worktree_name(context))?;
-    Ok(commits_here(&context.project.root, commits))
+    let is_here = |commit: &String| {
+        let question = ["merge-base", "--is-ancestor", commit, "HEAD"];
+        matches!(ask_git(&context.project.root, &question, ""), Ok(Some(_)))
+    };
+    Ok(commits.into_iter().filter(is_here).collect())
 }
 
 /// The title of a task: one line.
