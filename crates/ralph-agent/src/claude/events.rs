@@ -26,9 +26,7 @@ pub(super) struct Envelope {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) rate_limit_info: Option<RateLimit>,
     #[serde(default, deserialize_with = "lenient")]
-    pub(super) tool_name: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
-    pub(super) tool_input: Option<ToolInput>,
+    pub(super) tool_use_id: Option<String>,
 }
 
 /// A field in a form that is not known is as good as none: it must not cost the whole record.
@@ -85,6 +83,8 @@ pub(super) enum Block {
         text: String,
     },
     ToolUse {
+        #[serde(default)]
+        id: String,
         name: String,
         #[serde(default)]
         input: ToolInput,
@@ -152,7 +152,7 @@ pub(super) struct ResultRecord {
     pub(super) terminal_reason: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) stop_reason: Option<String>,
-    #[serde(default, deserialize_with = "lenient")]
+    #[serde(default, rename = "api_error", deserialize_with = "lenient")]
     pub(super) error: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) result: Option<String>,
@@ -237,6 +237,8 @@ struct PlainUsage {
 /// A tool that was not permitted.
 #[derive(Debug, Deserialize)]
 pub(super) struct DeniedTool {
+    #[serde(default)]
+    pub(super) tool_use_id: String,
     pub(super) tool_name: String,
     #[serde(default)]
     pub(super) tool_input: ToolInput,

@@ -3,11 +3,15 @@
 //!
 //! - `You've hit your limit · resets 3:20am (Europe/Brussels)`, also `session limit`, `weekly limit`
 //! - `5-hour limit reached · resets 3pm (Europe/Brussels)`
+//! - `API Error: Request rejected (429) · You've hit your usage limit`
 //! - `Claude AI usage limit reached|1763272800`
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan, Zoned};
+
+/// What stands before a message of the service.
+const REJECTED: &str = "API Error: Request rejected (429) · ";
 
 /// A usage limit that was read.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,6 +23,7 @@ pub(super) struct UsageLimit {
 /// Reads a message; none when it is not of a known form.
 pub(super) fn read(message: &str, now: Timestamp) -> Option<UsageLimit> {
     let line = ralph_model::first_line(message);
+    let line = line.strip_prefix(REJECTED).unwrap_or(line);
     if let Some(epoch) = line.strip_prefix("Claude AI usage limit reached|") {
         let resets_at = epoch.trim().parse().ok().and_then(from_epoch);
         return Some(UsageLimit { resets_at });
@@ -158,6 +163,7 @@ mod tests {
     #[test]
     fn a_limit_whose_end_is_not_told_is_one_nonetheless() {
         check("You've hit your limit", None);
+        check("API Error: Request rejected (429) · You've hit your usage limit", None);
         check("You've hit your limit · resets 3pm", None);
         check("You've hit your limit · resets 3pm (Nowhere/Atall)", None);
         check("You've hit your limit · resets 13pm (UTC)", None);
@@ -169,6 +175,7 @@ mod tests {
         for text in [
             "",
             "API Error: 429 rate limit",
+            "API Error: Request rejected (429) · This request would exceed your account's rate limit. Please try again later.",
             "The tests of the limit pass; I wrote that the 5-hour limit reached zero",
             "I fixed the message so that it says when the usage limit is reached",
             "You've hit your head on the limit of what I can do",

@@ -5,6 +5,7 @@ mod events;
 mod limits;
 mod outcome;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -92,7 +93,10 @@ struct Records {
     /// The id of the message that the last text belongs to: one message may come in several records.
     last_message: Option<String>,
     writes: Vec<PathBuf>,
-    denials: Vec<Denial>,
+    /// What every tool call would be as a denial, by the call's id: a record that denies one tells no more than that id.
+    calls: BTreeMap<String, Denial>,
+    /// The denied calls, by their ids.
+    denied: BTreeMap<String, Denial>,
     rejected: Option<RateLimit>,
     /// The program's word for the error of the service that came last.
     error: Option<String>,
@@ -111,7 +115,8 @@ impl Records {
             before_last_tool: 0,
             last_message: None,
             writes: Vec::new(),
-            denials: Vec::new(),
+            calls: BTreeMap::new(),
+            denied: BTreeMap::new(),
             rejected: None,
             error: None,
             result: None,
@@ -137,11 +142,12 @@ impl Records {
                     self.add_text(&text, message.id.as_deref());
                     told.push(TurnEvent::Text(text));
                 }
-                Block::ToolUse { name, input } => {
+                Block::ToolUse { id, name, input } => {
                     if is_own {
                         self.before_last_tool = self.messages.len();
                         self.last_message = None;
                     }
+                    self.calls.insert(id, outcome::denial(&name, &input));
                     self.writes.extend(written_file(&name, &input));
                     let about = input.about();
                     told.push(TurnEvent::Tool { name, about });
@@ -200,14 +206,18 @@ impl Records {
         }
     }
 
-    fn all_denials(&mut self) -> Vec<Denial> {
+    /// The last record lists what was denied; without one, what was told on the way counts. The same wish is told once.
+    fn denials(&mut self) -> Vec<Denial> {
+        let mut denied = std::mem::take(&mut self.denied);
         let listed = self
             .result
             .as_mut()
             .map(|result| std::mem::take(&mut result.permission_denials));
-        let mut denials = std::mem::take(&mut self.denials);
-        for denied in listed.unwrap_or_default() {
-            let denial = outcome::denial(&denied.tool_name, &denied.tool_input);
+        for call in listed.unwrap_or_default() {
+            denied.insert(call.tool_use_id, outcome::denial(&call.tool_name, &call.tool_input));
+        }
+        let mut denials: Vec<Denial> = Vec::new();
+        for denial in denied.into_values() {
             if !denials.contains(&denial) {
                 denials.push(denial);
             }
@@ -228,12 +238,9 @@ impl Listener for Records {
                 self.model = envelope.model;
             }
             ("system", Some("permission_denied")) => {
-                if let Some(tool) = &envelope.tool_name {
-                    let input = envelope.tool_input.clone().unwrap_or_default();
-                    let denial = outcome::denial(tool, &input);
-                    if !self.denials.contains(&denial) {
-                        self.denials.push(denial);
-                    }
+                let id = envelope.tool_use_id.unwrap_or_default();
+                if let Some(denial) = self.calls.get(&id) {
+                    self.denied.insert(id, denial.clone());
                 }
             }
             ("assistant", _) => return self.hear_message(envelope),
@@ -249,7 +256,7 @@ impl Listener for Records {
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
         let end = self.end(&ended);
-        let denials = self.all_denials();
+        let denials = self.denials();
         let messages = std::mem::take(&mut self.messages);
         let final_text = messages.get(self.before_last_tool..).unwrap_or_default().join("\n\n");
         let result = self.result.take();

@@ -202,6 +202,8 @@ fn a_prompt_or_an_answer_that_is_too_long_is_told() {
     check(1, &[&record], &TurnEnd::ContextOverflow("Prompt is too long".into()));
     let said = r#"{"type":"assistant","error":"max_output_tokens","message":{"content":[{"type":"text","text":"API Error"}]}}"#;
     check(1, &[said, &failure(r#""result":"API Error""#)], &TurnEnd::TokenLimit);
+    let record = failure(r#""api_error":"max_output_tokens","terminal_reason":"api_error","result":"API Error""#);
+    check(1, &[&record], &TurnEnd::TokenLimit);
     let turns = r#"{"type":"result","subtype":"error_max_turns","is_error":false,"terminal_reason":"max_turns"}"#;
     check(1, &[turns], &TurnEnd::TurnLimit);
 }
@@ -254,8 +256,11 @@ fn a_turn_that_was_stopped_is_stopped_whatever_it_said() {
 fn denied_tools_are_named_with_the_line_that_permits_them() {
     let denials = r#""permission_denials":[{"tool_name":"Bash","tool_use_id":"t","tool_input":{"command":"cargo test --all"}},{"tool_name":"WebFetch","tool_use_id":"u","tool_input":{"url":"http://x"}},{"tool_name":"Bash","tool_use_id":"v","tool_input":{"command":"./run.sh 3"}}]"#;
     let record = SUCCESS.replace(r#""permission_denials":[]"#, denials);
-    let said = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_input":{"command":"cargo test --all"}}"#;
-    let found = end_of(0, &[said, &record]).denials;
+    let call = r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"cargo test --all","description":"x"}}]}}"#;
+    let said = r#"{"type":"system","subtype":"permission_denied","tool_name":"Bash","tool_use_id":"t","decision_reason":"This command requires approval","message":"This command requires approval"}"#;
+    let without_result = end_of(1, &[call, said]).denials;
+    let found = end_of(0, &[call, said, &record]).denials;
+    assert_eq!(without_result, found.get(..1).unwrap());
     let shown: Vec<(&str, &str)> = found
         .iter()
         .map(|denial| (denial.about.as_str(), denial.permit.as_deref().unwrap()))
