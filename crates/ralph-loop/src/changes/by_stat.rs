@@ -1,0 +1,227 @@
+//! Snapshots without git: what the file system says about each file that `.gitignore` leaves.
+
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File, Metadata};
+use std::hash::Hasher;
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::Path;
+
+use ignore::{DirEntry, WalkBuilder};
+use ralph_model::FileStamp;
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+/// The most files of a project that are looked at. Tests would wait long for so many.
+const MOST_FILES: usize = if cfg!(test) { 200 } else { 200_000 };
+
+/// A file that was changed so short a time before the snapshot may change again without another time, in nanoseconds.
+const RACY_NS: i64 = 2_000_000_000;
+
+/// The largest file whose content is read to be sure.
+const MOST_CONTENT: u64 = 64 << 20;
+
+/// What the file system says about the files of a project.
+type List = BTreeMap<String, Entry>;
+
+/// What it says about one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    size: u64,
+    mtime_ns: i64,
+    ctime_ns: i64,
+    inode: u64,
+    mode: u32,
+    /// A digest of the content, when the times do not tell enough.
+    digest: Option<u64>,
+}
+
+/// Lists the files of a project in a file of the scratch folder: its name, and why files are missing from it.
+pub(super) fn snapshot(root: &Path, scratch: &Path, hidden: &[String]) -> Result<(String, Option<String>), String> {
+    let in_scratch = |error: io::Error| format!("a snapshot cannot be made in {}: {error}", scratch.display());
+    let now = now_of(scratch).map_err(in_scratch)?;
+    let (list, degraded) = read_all(root, scratch, hidden, now)?;
+    let bytes = serde_json::to_vec(&list).map_err(|error| error.to_string())?;
+    let name = format!("files-{:016x}.json", xxhash_rust::xxh3::xxh3_64(&bytes));
+    let write = || {
+        let new = scratch.join("files.new");
+        let mut file = BufWriter::new(File::create(&new)?);
+        file.write_all(&bytes)?;
+        file.flush()?;
+        fs::rename(new, scratch.join(&name))
+    };
+    write().map_err(in_scratch)?;
+    Ok((name, degraded))
+}
+
+/// The files that differ between two lists.
+pub(super) fn changed(root: &Path, scratch: &Path, old: &str, new: &str) -> Result<Vec<String>, String> {
+    let read = |name: &str| -> Result<List, String> {
+        let path = scratch.join(name);
+        let list = File::open(&path)
+            .map_err(|error| error.to_string())
+            .and_then(|file| serde_json::from_reader(BufReader::new(file)).map_err(|error| error.to_string()));
+        list.map_err(|error| format!("the list of files {} cannot be read: {error}", path.display()))
+    };
+    let (old, new) = (read(old)?, read(new)?);
+    let gone = old.keys().filter(|path| !new.contains_key(*path));
+    let differs = |path: &str, after: &Entry| {
+        old.get(path)
+            .is_none_or(|before| !before.is_same(after, &root.join(path)))
+    };
+    let other = new.iter().filter(|(path, after)| differs(path, after));
+    Ok(gone.chain(other.map(|(path, _)| path)).cloned().collect())
+}
+
+/// What the file system takes for the present.
+fn now_of(scratch: &Path) -> io::Result<i64> {
+    DirBuilder::new().recursive(true).mode(0o700).create(scratch)?;
+    let file = File::create(scratch.join("now"))?;
+    Ok(FileStamp::of(&file.metadata()?).ctime_ns)
+}
+
+fn read_all(root: &Path, scratch: &Path, hidden: &[String], now: i64) -> Result<(List, Option<String>), String> {
+    let left_out: Vec<_> = hidden.iter().map(|path| root.join(path)).collect();
+    let scratch = scratch.to_owned();
+    let walk = WalkBuilder::new(root)
+        .standard_filters(false)
+        .git_ignore(true)
+        .require_git(false)
+        .filter_entry(move |entry| {
+            let path = entry.path();
+            entry.file_name() != ".git" && path != scratch && !left_out.iter().any(|other| other == path)
+        })
+        .build();
+    let mut list = List::new();
+    let mut degraded = None;
+    for entry in walk {
+        let read = entry.map_err(|error| error.to_string()).and_then(|entry| {
+            Entry::of(root, &entry, now).map_err(|error| format!("{}: {error}", entry.path().display()))
+        });
+        match read {
+            Ok(Some((path, entry))) => {
+                list.insert(path, entry);
+            }
+            Ok(None) => {}
+            Err(error) => degraded = Some(format!("not every file could be read: {error}")),
+        }
+        if list.len() > MOST_FILES {
+            return Err(format!(
+                "{} has more than {MOST_FILES} files, so changes in it are not looked for",
+                root.display()
+            ));
+        }
+    }
+    Ok((list, degraded))
+}
+
+impl Entry {
+    /// The path and the entry of a file or a link; none for anything else, and for what is gone already.
+    fn of(root: &Path, entry: &DirEntry, now: i64) -> io::Result<Option<(String, Self)>> {
+        let path = entry.path();
+        let metadata = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            metadata => metadata?,
+        };
+        let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
+        if !(metadata.is_file() || metadata.is_symlink()) {
+            return Ok(None);
+        }
+        let stamp = FileStamp::of(&metadata);
+        let racy = stamp.mtime_ns.max(stamp.ctime_ns) > now.saturating_sub(RACY_NS);
+        let digest = if racy { digest(path, &metadata) } else { None };
+        let entry = Self {
+            size: stamp.size,
+            mtime_ns: stamp.mtime_ns,
+            ctime_ns: stamp.ctime_ns,
+            inode: stamp.inode,
+            mode: metadata.mode(),
+            digest,
+        };
+        Ok(Some((name, entry)))
+    }
+
+    /// Whether a file is the same as before. Where times do not tell, its content does.
+    fn is_same(&self, after: &Self, path: &Path) -> bool {
+        if (self.size, self.mode) != (after.size, after.mode) {
+            return false;
+        }
+        if self.digest.is_some() {
+            let now = || digest(path, &fs::symlink_metadata(path).ok()?);
+            return self.digest == after.digest.or_else(now);
+        }
+        (self.mtime_ns, self.ctime_ns, self.inode) == (after.mtime_ns, after.ctime_ns, after.inode)
+    }
+}
+
+/// A digest of what a file holds, or a link says; none when it is too large or cannot be read.
+fn digest(path: &Path, metadata: &Metadata) -> Option<u64> {
+    let mut hasher = Xxh3::new();
+    if metadata.is_symlink() {
+        hasher.write(fs::read_link(path).ok()?.as_os_str().as_encoded_bytes());
+    } else if metadata.len() <= MOST_CONTENT {
+        let mut file = File::open(path).ok()?;
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match file.read(&mut buffer).ok()? {
+                0 => break,
+                read => hasher.write(buffer.get(..read)?),
+            }
+        }
+    } else {
+        return None;
+    }
+    Some(hasher.finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn old_files_are_compared_by_what_the_file_system_says_of_them() {
+        let old = Entry {
+            size: 3,
+            mtime_ns: 1,
+            ctime_ns: 2,
+            inode: 4,
+            mode: 0o100_644,
+            digest: None,
+        };
+        let check = |change: fn(&mut Entry), same: bool| {
+            let mut new = old.clone();
+            change(&mut new);
+            assert_eq!(old.is_same(&new, Path::new("/nowhere")), same, "{new:?}");
+        };
+        check(|_| {}, true);
+        check(|new| new.digest = Some(5), true);
+        check(|new| new.size = 4, false);
+        check(|new| new.mtime_ns = 2, false);
+        check(|new| new.ctime_ns = 3, false);
+        check(|new| new.inode = 5, false);
+        check(|new| new.mode = 0o100_755, false);
+    }
+
+    #[test]
+    fn where_times_tell_too_little_the_content_decides() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        File::create(&path).unwrap().write_all(b"one").unwrap();
+        let racy = Entry {
+            size: 3,
+            mtime_ns: 1,
+            ctime_ns: 2,
+            inode: 4,
+            mode: 0o100_644,
+            digest: digest(&path, &fs::metadata(&path).unwrap()),
+        };
+        let later = Entry {
+            digest: None,
+            ..racy.clone()
+        };
+        assert!(racy.is_same(&later, &path));
+        File::create(&path).unwrap().write_all(b"two").unwrap();
+        assert!(!racy.is_same(&later, &path));
+        assert!(!racy.is_same(&later, Path::new("/nowhere")));
+    }
+}

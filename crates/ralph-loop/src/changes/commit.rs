@@ -1,0 +1,140 @@
+//! Commits the files of a task, as they are now, and nothing else.
+//!
+//! It is git's own commit of named files: hooks run, and what a person has staged of other files stays staged. Files that
+//! git does not know are announced to it first; when there is no commit in the end, that is taken back.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use ralph_process::git::{Git, GitAnswer, GitError};
+
+use super::head_commit;
+use super::in_git::Repository;
+
+/// Why there is no commit.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// There is no repository.
+    #[error("{0} is in no git repository, so nothing can be committed")]
+    NoRepository(String),
+    /// Git does not know who commits.
+    #[error("git does not know who you are, so nothing was committed: set user.name and user.email with `git config`")]
+    NoIdentity,
+    /// The files are as they were in the last commit.
+    #[error("there is nothing to commit: the files are as in the last commit, or ignored")]
+    Nothing,
+    /// Git, or a hook, refused.
+    #[error("git did not commit: {said}")]
+    Refused {
+        /// What it said.
+        said: String,
+    },
+    /// Git did not answer.
+    #[error("{0}")]
+    Git(String),
+}
+
+impl From<GitError> for CommitError {
+    fn from(error: GitError) -> Self {
+        Self::Git(error.to_string())
+    }
+}
+
+/// The most characters of what a hook said that stand in an error.
+const MOST_SAID: usize = 2000;
+
+/// Commits exactly these files, paths from the folder, in their present state, removed and new ones included, and returns
+/// the id of the commit. Files that are ignored or as in the last commit are passed over.
+///
+/// # Errors
+/// When there is nothing to commit, or git or a hook refuses; then everything is as it was.
+pub fn commit_task(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
+    let repository = Repository::of(folder)
+        .map_err(CommitError::Git)?
+        .ok_or_else(|| CommitError::NoRepository(folder.display().to_string()))?;
+    let top = repository.top.as_path();
+    for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
+        if !Git::question(top).run(["var", who])?.status.success() {
+            return Err(CommitError::NoIdentity);
+        }
+    }
+    let paths: Vec<String> = files
+        .iter()
+        .filter_map(|file| repository.relative_to_top(file))
+        .collect();
+    let (changed, unknown) = changed_files(top, &paths)?;
+    if changed.is_empty() {
+        return Err(CommitError::Nothing);
+    }
+    if !unknown.is_empty() {
+        refused(&with_paths(top, &unknown, &["add", "--intent-to-add"])?)?;
+    }
+    let message = format!("--message={message}");
+    let committed = with_paths(top, &changed, &["commit", "--quiet", "--only", message.as_str()])
+        .map_err(CommitError::from)
+        .and_then(|answer| refused(&answer));
+    if let Err(error) = committed {
+        if !unknown.is_empty() {
+            // They are only announced: this forgets the names and leaves the files.
+            refused(&with_paths(top, &unknown, &["rm", "--cached", "--quiet", "--force"])?)?;
+        }
+        return Err(error);
+    }
+    head_commit(top)?.ok_or(CommitError::Nothing)
+}
+
+/// The paths that differ from the last commit, and those of them that git does not know yet.
+fn changed_files(top: &Path, paths: &[String]) -> Result<(Vec<String>, Vec<String>), CommitError> {
+    if paths.is_empty() {
+        return Ok((Vec::new(), Vec::new()));
+    }
+    // Patterns cannot be read from a file here, so the answer is about everything, and compared.
+    let arguments = [
+        "status",
+        "--porcelain=v1",
+        "-z",
+        "--untracked-files=all",
+        "--no-renames",
+    ];
+    let answer = Git::question(top).run(arguments)?.text()?;
+    let wanted: BTreeSet<&str> = paths.iter().map(String::as_str).collect();
+    let (mut changed, mut unknown) = (Vec::new(), Vec::new());
+    for line in answer.split_terminator('\0') {
+        let Some(path) = line.get(3..).filter(|path| wanted.contains(path)) else {
+            continue;
+        };
+        changed.push(path.to_owned());
+        if line.starts_with("??") {
+            unknown.push(path.to_owned());
+        }
+    }
+    Ok((changed, unknown))
+}
+
+/// Runs a command of git's on paths that mean nothing but themselves.
+fn with_paths(top: &Path, paths: &[String], arguments: &[&str]) -> Result<GitAnswer, GitError> {
+    let from_input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
+    Git::change(top)
+        .env("GIT_LITERAL_PATHSPECS", "1")
+        .input(paths.join("\0"))
+        .run(arguments.iter().chain(&from_input))
+}
+
+/// An answer that is a success; else what git and its hooks said.
+fn refused(answer: &GitAnswer) -> Result<(), CommitError> {
+    if answer.status.success() {
+        return Ok(());
+    }
+    let errors = answer.errors.trim();
+    let said = if errors.is_empty() {
+        String::from_utf8_lossy(&answer.output).trim().to_owned()
+    } else {
+        errors.to_owned()
+    };
+    let said = if said.is_empty() {
+        format!("it ended with {}", answer.status)
+    } else {
+        said.chars().take(MOST_SAID).collect()
+    };
+    Err(CommitError::Refused { said })
+}

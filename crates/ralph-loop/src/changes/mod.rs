@@ -1,0 +1,248 @@
+//! What an agent changed in the files of a project: a snapshot before, one after, and what differs.
+//!
+//! With git a snapshot is a tree of git's, made beside the repository: its index, objects and branches are not touched.
+//! Without git it is a list of what the file system says about each file. Where neither works the answer says so; nobody
+//! may conclude from it that nothing changed.
+
+mod by_stat;
+mod commit;
+mod in_git;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use ralph_process::git::{Git, GitError};
+use serde::{Deserialize, Serialize};
+
+pub use commit::{CommitError, commit_task};
+use in_git::{InGit, Repository};
+
+/// The files of a project that are ralph's, as paths from its root.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OwnFiles {
+    /// Files and folders that are no work of an agent's: databases, records of runs, the scratchpad, locks.
+    pub hidden: Vec<String>,
+    /// Files that are kept, but are no progress: whoever only wrote notes has changed nothing.
+    pub notes: Vec<String>,
+}
+
+/// The files of a project at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Snapshot {
+    /// How they were seen.
+    seen: Seen,
+    /// Why a part of them was not seen.
+    pub degraded: Option<String>,
+}
+
+/// How the files were seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+enum Seen {
+    /// As this tree of git's.
+    Tree(String),
+    /// As the list in this file of the scratch folder.
+    List(String),
+    /// Not at all.
+    Nothing,
+}
+
+/// What changed between two snapshots.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Changes {
+    /// The files that were made, changed or removed, as paths from the root, in order.
+    pub files: Vec<String>,
+    /// Those of them that are more than notes.
+    pub work: Vec<String>,
+    /// Why there may be more.
+    pub degraded: Option<String>,
+}
+
+impl Changes {
+    /// Whether no work was done for sure.
+    #[must_use]
+    pub fn changed_nothing(&self) -> bool {
+        self.work.is_empty() && self.degraded.is_none()
+    }
+}
+
+/// What changed, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patch {
+    /// Whole lines of a unified diff. Secrets are not masked.
+    pub text: String,
+    /// Whether there was more.
+    pub cut: bool,
+}
+
+/// Watches the files of a project.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    root: PathBuf,
+    scratch: PathBuf,
+    own: OwnFiles,
+}
+
+impl Watch {
+    /// A watch over a project. The scratch folder is a run's own; what snapshots need is kept there until the run is
+    /// forgotten.
+    #[must_use]
+    pub fn new(root: &Path, scratch: &Path, own: OwnFiles) -> Self {
+        Self {
+            root: root.to_owned(),
+            scratch: scratch.to_owned(),
+            own,
+        }
+    }
+
+    /// The files as they are now: those that git has or would take, or without git all that `.gitignore` leaves.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot {
+        let reason = match self.in_git() {
+            Ok(Some(git)) => match git.snapshot() {
+                Ok((tree, degraded)) => {
+                    let seen = Seen::Tree(tree);
+                    return Snapshot { seen, degraded };
+                }
+                Err(reason) => Some(reason),
+            },
+            Ok(None) => None,
+            Err(reason) => Some(reason),
+        };
+        match by_stat::snapshot(&self.root, &self.scratch, &self.own.hidden) {
+            // Two lists show as much as two trees; only the text of the changes is missing.
+            Ok((list, degraded)) => Snapshot {
+                seen: Seen::List(list),
+                degraded,
+            },
+            Err(other) => Snapshot {
+                seen: Seen::Nothing,
+                degraded: Some(reason.unwrap_or(other)),
+            },
+        }
+    }
+
+    /// What differs between two snapshots of this watch, or of another one over the same folders.
+    #[must_use]
+    pub fn changes(&self, before: &Snapshot, after: &Snapshot) -> Changes {
+        let degraded = before.degraded.clone().or_else(|| after.degraded.clone());
+        let found = match (&before.seen, &after.seen) {
+            (Seen::Tree(old), Seen::Tree(new)) if old == new => Ok(Vec::new()),
+            (Seen::Tree(old), Seen::Tree(new)) => self.git().and_then(|git| git.changed(old, new)),
+            (Seen::List(old), Seen::List(new)) => by_stat::changed(&self.root, &self.scratch, old, new),
+            (Seen::Nothing, _) | (_, Seen::Nothing) => Ok(Vec::new()),
+            _ => Err("one snapshot was made with git and the other without, so they cannot be compared".to_owned()),
+        };
+        let (mut files, degraded) = match found {
+            Ok(files) => (files, degraded),
+            Err(reason) => (Vec::new(), Some(reason)),
+        };
+        files.sort();
+        Changes {
+            work: files
+                .iter()
+                .filter(|file| !self.own.notes.contains(file))
+                .cloned()
+                .collect(),
+            files,
+            degraded,
+        }
+    }
+
+    /// The changes between two snapshots as text of at most so many bytes; none without git, or without changes.
+    ///
+    /// # Errors
+    /// When git does not answer.
+    pub fn patch(&self, before: &Snapshot, after: &Snapshot, most: usize) -> Result<Option<Patch>, String> {
+        match (&before.seen, &after.seen) {
+            (Seen::Tree(old), Seen::Tree(new)) if old != new => self.git()?.patch(old, new, most).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// The files that differ from the last commit now, those that git does not know included; none without git.
+    ///
+    /// # Errors
+    /// When git does not answer.
+    pub fn dirty_files(&self) -> Result<BTreeSet<String>, String> {
+        match self.in_git()? {
+            Some(git) => git.dirty(),
+            None => Ok(BTreeSet::new()),
+        }
+    }
+
+    fn git(&self) -> Result<InGit<'_>, String> {
+        self.in_git()?
+            .ok_or_else(|| format!("{} is no longer in a git repository", self.root.display()))
+    }
+
+    fn in_git(&self) -> Result<Option<InGit<'_>>, String> {
+        let repository = Repository::of(&self.root)?;
+        Ok(repository.map(|repository| InGit {
+            repository,
+            scratch: &self.scratch,
+            own: &self.own,
+        }))
+    }
+}
+
+/// The commit that is checked out; none before the first one, and without git.
+///
+/// # Errors
+/// When git does not answer.
+pub fn head_commit(folder: &Path) -> Result<Option<String>, GitError> {
+    if !in_git::is_repository(folder) {
+        return Ok(None);
+    }
+    let answer = Git::question(folder).run(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])?;
+    match answer.status.code() {
+        Some(1) => Ok(None),
+        _ => Ok(Some(answer.text()?.trim().to_owned())),
+    }
+}
+
+/// Whether a commit is part of what is checked out.
+///
+/// # Errors
+/// When git does not answer.
+pub fn is_ancestor(folder: &Path, commit: &str) -> Result<bool, GitError> {
+    let wanted = BTreeSet::from([commit.to_owned()]);
+    Ok(!commits_in_head(folder, &wanted)?.is_empty())
+}
+
+/// Those of these commits that are part of what is checked out. One that this repository does not have is none.
+///
+/// # Errors
+/// When git does not answer.
+pub fn commits_in_head(folder: &Path, commits: &BTreeSet<String>) -> Result<BTreeSet<String>, GitError> {
+    let is_id = |id: &&String| id.len() >= 4 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let asked: Vec<&String> = commits.iter().filter(is_id).collect();
+    let Some(head) = head_commit(folder)?.filter(|_| !asked.is_empty()) else {
+        return Ok(BTreeSet::new());
+    };
+    let lines: String = asked.iter().map(|id| format!("{id}^{{commit}}\n")).collect();
+    let answer = Git::question(folder)
+        .input(lines)
+        .run(["cat-file", "--batch-check=%(objectname)"])?;
+    // A commit that is not there answers with a line that ends so, and so does a beginning of several.
+    let answers = answer.text()?;
+    let known: Vec<(&String, &str)> = asked
+        .into_iter()
+        .zip(answers.lines())
+        .filter(|(_, line)| !line.contains(' '))
+        .collect();
+    let mut lines: String = known.iter().map(|(_, id)| format!("{id}\n")).collect();
+    lines.push_str(&format!("^{head}\n"));
+    let elsewhere = Git::question(folder)
+        .input(lines)
+        .run(["rev-list", "--stdin"])?
+        .text()?;
+    let elsewhere: BTreeSet<&str> = elsewhere.lines().collect();
+    Ok(known
+        .into_iter()
+        .filter(|(_, id)| !elsewhere.contains(id))
+        .map(|(asked, _)| asked.clone())
+        .collect())
+}

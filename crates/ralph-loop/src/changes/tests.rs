@@ -1,0 +1,548 @@
+//! Snapshots, changes and commits with real files and a real git.
+
+use super::*;
+use std::fs::{self, File, FileTimes};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use tempfile::TempDir;
+
+/// A project and the folder of a run beside it.
+struct Project {
+    folder: TempDir,
+    root: PathBuf,
+}
+
+impl Project {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("project");
+        fs::create_dir(&root).unwrap();
+        Self { folder, root }
+    }
+
+    fn in_git() -> Self {
+        let project = Self::new();
+        project.git("init -q -b main");
+        project.identify();
+        project
+    }
+
+    /// With a first commit.
+    fn with_files(files: &[(&str, &str)]) -> Self {
+        let project = Self::in_git();
+        for (name, text) in files {
+            project.write(name, text);
+        }
+        project.git("add -A");
+        project.git("commit -q --allow-empty -m first");
+        project
+    }
+
+    fn identify(&self) {
+        self.git("config user.name Somebody");
+        self.git("config user.email somebody@example.org");
+    }
+
+    #[track_caller]
+    fn git(&self, arguments: &str) -> String {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let answer = Git::change(&self.root).run(&arguments).unwrap();
+        assert!(answer.status.success(), "{arguments:?}: {}", answer.errors);
+        String::from_utf8(answer.output).unwrap()
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        let path = self.root.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+
+    fn remove(&self, name: &str) {
+        fs::remove_file(self.root.join(name)).unwrap();
+    }
+
+    fn watch(&self) -> Watch {
+        let own = OwnFiles {
+            hidden: vec![".ralph".to_owned(), ".agent/scratchpad.md".to_owned()],
+            notes: vec![".agent/memories.md".to_owned()],
+        };
+        Watch::new(&self.root, &self.root.join(".ralph/runs/run-1/scratch"), own)
+    }
+
+    /// What changed while this was done.
+    #[track_caller]
+    fn changes(&self, change: impl FnOnce()) -> Changes {
+        let watch = self.watch();
+        let before = watch.snapshot();
+        assert_eq!(before.degraded, None);
+        change();
+        watch.changes(&before, &watch.snapshot())
+    }
+
+    /// Everything that git has, but for the times of its files.
+    fn repository(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        collect(&self.root.join(".git"), &mut found);
+        found.sort();
+        found
+    }
+}
+
+fn collect(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            collect(&path, found);
+        } else {
+            found.push((path.clone(), fs::read(path).unwrap()));
+        }
+    }
+}
+
+fn of(files: &[&str]) -> Changes {
+    let files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
+    Changes {
+        work: files.clone(),
+        files,
+        degraded: None,
+    }
+}
+
+fn set(files: &[&str]) -> BTreeSet<String> {
+    files.iter().map(|file| (*file).to_owned()).collect()
+}
+
+#[test]
+fn changes_are_seen_with_git_and_without() {
+    for project in [Project::with_files(&[]), Project::new()] {
+        project.write("changed", "one");
+        project.write("removed", "one");
+        project.write("mode", "one");
+        project.write("same", "one");
+        project.write(".gitignore", "ignored\n/target\n");
+        project.write("ignored", "one");
+        let changes = project.changes(|| {
+            project.write("changed", "two");
+            project.remove("removed");
+            project.write("new/ü ñ\"\t.txt", "two");
+            project.write("ignored", "two");
+            project.write("target/x", "two");
+            project.write("same", "one");
+            let runnable = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(project.root.join("mode"), runnable).unwrap();
+            symlink("nowhere", project.root.join("link")).unwrap();
+            project.write(".ralph/knowledge/k.md", "two");
+            project.write(".agent/scratchpad.md", "two");
+        });
+        let expected = of(&["changed", "link", "mode", "new/ü ñ\"\t.txt", "removed"]);
+        assert_eq!(changes, expected);
+        assert!(!changes.changed_nothing());
+        assert_eq!(project.changes(|| {}), of(&[]));
+    }
+}
+
+#[test]
+fn whoever_only_wrote_notes_has_changed_nothing() {
+    for project in [Project::with_files(&[("a", "a")]), Project::new()] {
+        let changes = project.changes(|| project.write(".agent/memories.md", "a note"));
+        assert_eq!(changes.files, [".agent/memories.md"]);
+        assert!(changes.changed_nothing());
+    }
+}
+
+#[test]
+fn a_change_that_leaves_size_and_times_is_seen() {
+    for project in [Project::with_files(&[("a", "one")]), Project::new()] {
+        project.write("a", "one");
+        let path = project.root.join("a");
+        let time = fs::metadata(&path).unwrap().modified().unwrap();
+        let changes = project.changes(|| {
+            project.write("a", "two");
+            let times = FileTimes::new().set_modified(time);
+            File::options()
+                .write(true)
+                .open(&path)
+                .unwrap()
+                .set_times(times)
+                .unwrap();
+        });
+        assert_eq!(changes, of(&["a"]));
+    }
+}
+
+#[test]
+fn a_folder_with_too_many_files_says_so() {
+    let project = Project::new();
+    for n in 0..201 {
+        project.write(&n.to_string(), "");
+    }
+    let watch = project.watch();
+    let snapshot = watch.snapshot();
+    let reason = snapshot.degraded.clone().unwrap();
+    assert!(
+        reason.ends_with("has more than 200 files, so changes in it are not looked for"),
+        "{reason}"
+    );
+    assert!(!watch.changes(&snapshot, &snapshot).changed_nothing());
+}
+
+#[test]
+fn a_snapshot_leaves_the_repository_as_it_is() {
+    let project = Project::with_files(&[("a", "a"), ("b", "b")]);
+    project.write("a", "staged");
+    project.git("add a");
+    project.write("b", "not staged");
+    project.write("new", "not known");
+    let before = project.repository();
+    let changes = project.changes(|| project.write("new", "changed"));
+    assert_eq!(changes, of(&["new"]));
+    assert!(
+        project
+            .watch()
+            .patch(&project.watch().snapshot(), &project.watch().snapshot(), 100)
+            .unwrap()
+            .is_none()
+    );
+    assert!(project.repository() == before, "something in .git is another");
+}
+
+#[test]
+fn hooks_are_not_run_by_snapshots() {
+    let project = Project::with_files(&[("a", "a")]);
+    project.write(".git/hooks/post-index-change", "#!/bin/sh\ntouch ran\n");
+    let hook = project.root.join(".git/hooks/post-index-change");
+    fs::set_permissions(hook, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(project.changes(|| project.write("a", "b")), of(&["a"]));
+}
+
+#[test]
+fn commits_in_between_change_no_file() {
+    let project = Project::with_files(&[("a", "a")]);
+    let changes = project.changes(|| {
+        project.write("a", "b");
+        project.git("add -A");
+        project.git("commit -q -m second");
+    });
+    assert_eq!(changes, of(&["a"]));
+    project.write("c", "c");
+    let committed = project.changes(|| {
+        project.git("add -A");
+        project.git("commit -q -m third");
+    });
+    assert_eq!(committed, of(&[]));
+}
+
+#[test]
+fn a_file_that_is_ignored_and_known_to_git_counts() {
+    let project = Project::with_files(&[(".gitignore", "log\n"), ("log", "")]);
+    assert_eq!(project.changes(|| project.write("log", "a")), of(&[]));
+    project.git("add -f log");
+    assert_eq!(project.changes(|| project.write("log", "b")), of(&["log"]));
+}
+
+#[test]
+fn repositories_of_every_shape_are_seen() {
+    // Without a commit.
+    let project = Project::in_git();
+    assert_eq!(project.changes(|| project.write("a", "a")), of(&["a"]));
+    assert_eq!(head_commit(&project.root).unwrap(), None);
+    // A linked worktree.
+    let main = Project::with_files(&[("a", "a")]);
+    main.git("worktree add -q ../linked");
+    let linked = Project {
+        root: main.folder.path().join("linked"),
+        folder: tempfile::tempdir().unwrap(),
+    };
+    assert_eq!(linked.changes(|| linked.write("a", "b")), of(&["a"]));
+    assert!(main.watch().dirty_files().unwrap().is_empty());
+    // With a sparse checkout.
+    let sparse = Project::with_files(&[("in/a", "a"), ("out/b", "b"), ("c", "c")]);
+    sparse.git("sparse-checkout set --cone --sparse-index in");
+    assert_eq!(sparse.changes(|| sparse.write("in/a", "b")), of(&["in/a"]));
+    // In the middle of a merge.
+    let merging = Project::with_files(&[("a", "a")]);
+    merging.git("checkout -q -b other");
+    merging.write("a", "b");
+    merging.git("commit -q -a -m other");
+    merging.git("checkout -q main");
+    merging.write("a", "c");
+    merging.git("commit -q -a -m mine");
+    let conflict = Git::change(&merging.root).run(["merge", "other"]).unwrap();
+    assert_eq!(conflict.status.code(), Some(1));
+    assert_eq!(merging.changes(|| merging.write("a", "d")), of(&["a"]));
+}
+
+#[test]
+fn a_project_in_a_part_of_a_repository_sees_all_of_it() {
+    let outer = Project::with_files(&[("part/one/a", "a"), ("part/b", "b"), ("c", "c")]);
+    let part = Project {
+        root: outer.root.join("part/one"),
+        folder: tempfile::tempdir().unwrap(),
+    };
+    let changes = part.changes(|| {
+        part.write("a", "2");
+        part.write(".ralph/x", "2");
+        outer.write("part/b", "2");
+        outer.write("c", "2");
+    });
+    assert_eq!(changes, of(&["../../c", "../b", "a"]));
+    assert_eq!(part.watch().dirty_files().unwrap(), set(&["../../c", "../b", "a"]));
+    let id = commit_task(&part.root, &set(&["a", "../b"]), "both").unwrap();
+    assert_eq!(head_commit(&part.root).unwrap(), Some(id));
+    assert_eq!(part.watch().dirty_files().unwrap(), set(&["../../c"]));
+}
+
+#[test]
+fn repositories_inside_are_the_commits_that_are_checked_out_in_them() {
+    let project = Project::with_files(&[("a", "a")]);
+    let inner = Project {
+        root: project.root.join("inner"),
+        folder: tempfile::tempdir().unwrap(),
+    };
+    fs::create_dir(&inner.root).unwrap();
+    inner.git("init -q");
+    let without_commit = project.watch().snapshot();
+    let reason = without_commit.degraded.clone().unwrap();
+    assert!(
+        reason.starts_with("git could not read everything: error: 'inner/'"),
+        "{reason}"
+    );
+    project.write("b", "b");
+    let changes = project.watch().changes(&without_commit, &project.watch().snapshot());
+    assert_eq!(changes.files, ["b"]);
+    assert!(changes.degraded.is_some() && !changes.changed_nothing());
+    inner.identify();
+    inner.write("x", "x");
+    inner.git("add -A");
+    inner.git("commit -q -m first");
+    let changes = project.changes(|| {
+        inner.write("x", "y");
+        inner.git("commit -q -a -m second");
+    });
+    assert_eq!(changes, of(&["inner"]));
+}
+
+#[test]
+fn what_a_killed_run_left_in_its_folder_does_no_harm() {
+    let project = Project::with_files(&[("a", "a")]);
+    project.changes(|| {});
+    project.write(".ralph/runs/run-1/scratch/index.lock", "");
+    project.write(".ralph/runs/run-1/scratch/index.source", "rubbish");
+    assert_eq!(project.changes(|| project.write("a", "b")), of(&["a"]));
+}
+
+#[test]
+fn folders_with_odd_names_are_no_trouble() {
+    let mut project = Project::new();
+    project.root = project.folder.path().join("it's: a \"project\" [1]*");
+    fs::create_dir(&project.root).unwrap();
+    project.git("init -q");
+    project.identify();
+    project.write("a", "a");
+    project.git("add -A");
+    project.git("commit -q -m first");
+    assert_eq!(project.changes(|| project.write("a", "b")), of(&["a"]));
+}
+
+#[test]
+fn patches_are_whole_lines_within_their_size() {
+    let project = Project::with_files(&[("a", "one\n"), (".gitattributes", "*.txt diff=shout\n")]);
+    project.git("config diff.shout.command false");
+    let watch = project.watch();
+    let before = watch.snapshot();
+    project.write("a", "two\n");
+    project.write("b.txt", "new\n");
+    let after = watch.snapshot();
+    let patch = watch.patch(&before, &after, 10_000).unwrap().unwrap();
+    assert!(
+        patch.text.contains("\n-one\n+two\n") && patch.text.contains("\n+new\n"),
+        "{}",
+        patch.text
+    );
+    assert!(!patch.cut);
+    let short = watch.patch(&before, &after, 60).unwrap().unwrap();
+    assert_eq!(short.text.lines().next(), Some("diff --git a/a b/a"));
+    assert!(short.cut && short.text.ends_with('\n') && short.text.len() <= 60);
+    // A snapshot outlives the process that made it.
+    let kept: Snapshot = serde_json::from_str(&serde_json::to_string(&before).unwrap()).unwrap();
+    assert_eq!(project.watch().changes(&kept, &after), of(&["a", "b.txt"]));
+}
+
+#[test]
+fn snapshots_of_two_kinds_cannot_be_compared_and_say_so() {
+    let project = Project::new();
+    project.write("a", "a");
+    let changes = project.changes(|| {
+        project.git("init -q");
+    });
+    assert!(changes.degraded.is_some() && !changes.changed_nothing());
+}
+
+#[test]
+fn a_list_that_is_gone_is_said_to_be() {
+    let project = Project::new();
+    project.write("a", "a");
+    let watch = project.watch();
+    let before = watch.snapshot();
+    fs::remove_dir_all(project.root.join(".ralph")).unwrap();
+    let changes = watch.changes(&before, &watch.snapshot());
+    assert_eq!(changes.degraded, None, "the same list was written again");
+    project.write("a", "b");
+    fs::remove_dir_all(project.root.join(".ralph")).unwrap();
+    let changes = watch.changes(&before, &watch.snapshot());
+    assert!(changes.degraded.unwrap().contains("cannot be read"));
+}
+
+#[test]
+fn dirty_files_are_those_that_differ_from_the_last_commit() {
+    let project = Project::with_files(&[("same", ""), ("changed", ""), ("staged", ""), ("removed", "")]);
+    project.write("changed", "x");
+    project.write("staged", "x");
+    project.git("add staged");
+    project.remove("removed");
+    project.write("folder/new", "x");
+    project.write(".ralph/progress.db", "x");
+    let expected = set(&["changed", "folder/new", "removed", "staged"]);
+    assert_eq!(project.watch().dirty_files().unwrap(), expected);
+    assert_eq!(Project::new().watch().dirty_files().unwrap(), set(&[]));
+}
+
+#[test]
+fn a_task_is_committed_and_nothing_else() {
+    let project = Project::with_files(&[
+        ("changed", "1"),
+        ("removed", "1"),
+        ("removed and staged", "1"),
+        ("partly", "1"),
+        ("other", "1"),
+        ("staged other", "1"),
+        (".gitignore", "ignored\n"),
+    ]);
+    project.write("changed", "2");
+    project.remove("removed");
+    Git::change(&project.root)
+        .run(["rm", "-q", "removed and staged"])
+        .unwrap();
+    project.write("partly", "2");
+    project.git("add partly");
+    project.write("partly", "3");
+    project.write("new *[x]", "2");
+    project.write("new y", "2");
+    project.write("staged new", "2");
+    Git::change(&project.root).run(["add", "staged new"]).unwrap();
+    project.write("ignored", "2");
+    // What is not the task's.
+    project.write("other", "2");
+    project.write("staged other", "2");
+    Git::change(&project.root).run(["add", "staged other"]).unwrap();
+    project.write("staged other", "3");
+    project.write("other new", "2");
+    let files = set(&[
+        "changed",
+        "removed",
+        "removed and staged",
+        "partly",
+        "new *[x]",
+        "staged new",
+        "ignored",
+        "made and removed again",
+        "../outside",
+    ]);
+    let id = commit_task(&project.root, &files, "Do it\n\nFor a reason.").unwrap();
+    assert_eq!(head_commit(&project.root).unwrap().as_deref(), Some(id.as_str()));
+    assert_eq!(project.git("log -1 --format=%B").trim(), "Do it\n\nFor a reason.");
+    let shown = project
+        .git("show --format= --name-status --no-renames -z HEAD")
+        .replace('\0', " ");
+    assert_eq!(
+        shown.trim(),
+        "M changed A new *[x] M partly D removed D removed and staged A staged new"
+    );
+    assert_eq!(project.git("show HEAD:partly"), "3");
+    let status = project.git("status --porcelain -z --ignored").replace('\0', "|");
+    assert_eq!(status, " M other|MM staged other|?? new y|?? other new|!! ignored|");
+    assert_eq!(
+        Git::question(&project.root)
+            .run(["show", ":staged other"])
+            .unwrap()
+            .text()
+            .unwrap(),
+        "2"
+    );
+}
+
+#[test]
+fn the_first_commit_may_be_a_tasks() {
+    let project = Project::in_git();
+    project.write("a", "a");
+    project.write("b", "b");
+    commit_task(&project.root, &set(&["a"]), "first").unwrap();
+    assert_eq!(project.git("ls-tree --name-only HEAD"), "a\n");
+    assert_eq!(project.git("status --porcelain"), "?? b\n");
+}
+
+#[test]
+fn hooks_run_and_one_that_fails_leaves_everything_as_it_was() {
+    let project = Project::with_files(&[("a", "1"), ("b", "1")]);
+    project.write(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\necho 'no tests, no commit' >&2\nexit 1\n",
+    );
+    let hook = project.root.join(".git/hooks/pre-commit");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    project.write("a", "2");
+    project.write("new", "2");
+    project.write("b", "2");
+    project.git("add b");
+    let before = project.git("status --porcelain");
+    let error = commit_task(&project.root, &set(&["a", "new"]), "x").unwrap_err();
+    assert_eq!(error.to_string(), "git did not commit: no tests, no commit");
+    assert_eq!(project.git("status --porcelain"), before);
+    assert_eq!(project.git("log --format=%s"), "first\n");
+    assert_eq!(fs::read_to_string(project.root.join("new")).unwrap(), "2");
+    project.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
+    commit_task(&project.root, &set(&["a", "new"]), "x").unwrap();
+    assert_eq!(project.git("status --porcelain"), "M  b\n");
+}
+
+#[test]
+fn why_there_is_no_commit_is_said() {
+    let project = Project::with_files(&[("a", "1")]);
+    let fails = |files: &[&str]| commit_task(&project.root, &set(files), "x").unwrap_err().to_string();
+    let nothing = "there is nothing to commit: the files are as in the last commit, or ignored";
+    assert_eq!(fails(&["a"]), nothing);
+    assert_eq!(fails(&[]), nothing);
+    project.write("a", "2");
+    project.git("config user.name ");
+    project.git("config user.email ");
+    assert!(fails(&["a"]).starts_with("git does not know who you are"));
+    assert_eq!(project.git("status --porcelain"), " M a\n");
+    let outside = Project::new();
+    let error = commit_task(&outside.root, &set(&["a"]), "x").unwrap_err().to_string();
+    assert!(
+        error.ends_with("is in no git repository, so nothing can be committed"),
+        "{error}"
+    );
+}
+
+#[test]
+fn which_commits_are_part_of_what_is_checked_out() {
+    let project = Project::with_files(&[("a", "1")]);
+    let first = head_commit(&project.root).unwrap().unwrap();
+    project.git("checkout -q -b other");
+    project.git("commit -q --allow-empty -m other");
+    let other = head_commit(&project.root).unwrap().unwrap();
+    project.git("checkout -q main");
+    project.git("commit -q --allow-empty -m second");
+    let second = head_commit(&project.root).unwrap().unwrap();
+    let unknown = "0123456789".repeat(4);
+    let tree = project.git("rev-parse HEAD^{tree}").trim().to_owned();
+    let all = set(&[&first, &second, &other, &unknown, &tree, "HEAD", "", "--all"]);
+    assert_eq!(commits_in_head(&project.root, &all).unwrap(), set(&[&first, &second]));
+    assert_eq!(commits_in_head(&project.root, &set(&[])).unwrap(), set(&[]));
+    assert!(is_ancestor(&project.root, &first).unwrap());
+    assert!(!is_ancestor(&project.root, &other).unwrap());
+    assert!(!is_ancestor(&project.root, &unknown).unwrap());
+    assert_eq!(commits_in_head(&Project::new().root, &all).unwrap(), set(&[]));
+    assert_eq!(commits_in_head(&Project::in_git().root, &all).unwrap(), set(&[]));
+}
