@@ -33,10 +33,12 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         row.row.iteration, row.row.run, row.row.outcome
     );
     let mut lines = vec![(Some(Style::Strong), title)];
-    lines.extend(details(context, &row).into_iter().map(|(label, value)| {
-        let value = value.trim_end().replace('\n', &format!("\n{:LABEL$}", ""));
-        (None, format!("{label:<LABEL$}{value}"))
-    }));
+    for (label, value) in details(context, &row) {
+        let labels = std::iter::once(label).chain(std::iter::repeat(""));
+        for (label, line) in labels.zip(value.trim_end().lines()) {
+            lines.push((None, format!("{label:<LABEL$}{line}").trim_end().to_owned()));
+        }
+    }
     context.ui.lines(&lines)
 }
 

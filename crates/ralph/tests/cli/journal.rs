@@ -1,0 +1,162 @@
+//! `ralph journal`.
+
+use insta::assert_snapshot;
+use ralph_model::Outcome;
+use ralph_testkit::TestEnv;
+
+use crate::past::{Worked, task, work};
+use crate::{env, json, names};
+
+/// Two tasks, three iterations in two runs.
+fn past() -> TestEnv {
+    let env = env();
+    let dates = task(&env, "Parse dates");
+    let tea = task(&env, "Make tea");
+    let refused = Worked {
+        task: &dates,
+        outcome: Outcome::Retried,
+        reason: "The gate `cargo test` failed:\ntest leap ... FAILED",
+        ..Worked::default()
+    };
+    let mended = Worked {
+        task: &dates,
+        notes: Some("Leap years: `is_leap` was wrong.\n\nSee src/part_2.rs."),
+        ..Worked::default()
+    };
+    work(&env, 1, &[refused, mended]);
+    let brewed = Worked {
+        task: &tea,
+        notes: Some("The kettle: leaks, (a bit) \"AND\" NOT much"),
+        ..Worked::default()
+    };
+    work(&env, 2, &[brewed]);
+    env
+}
+
+#[test]
+fn iterations_are_listed_newest_first() {
+    let env = past();
+    assert_snapshot!(env.ok(["journal", "list"]), @r#"
+    ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
+    3   run-00000002/1  done     t-8eec67  2025-01-21T10:00:00Z  Make tea: The kettle: leaks, (a bit) "AND" NOT much
+    2   run-00000001/2  done     t-025cc1  2025-01-22T10:00:00Z  Parse dates: Leap years: `is_leap` was wrong.
+    1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed:
+
+    Showing 3 iterations
+    "#);
+    let ids = |arguments: &[&str]| {
+        let listed = json(&env, &[&["journal", "list", "--json"], arguments].concat());
+        let ids = listed.as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap());
+        ids.collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&[]), [3, 2, 1]);
+    assert_eq!(ids(&["--run", "run-00000001"]), [2, 1]);
+    assert_eq!(ids(&["--outcome", "retried"]), [1]);
+    assert_eq!(ids(&["--file", "part_2.rs"]), [2]);
+    assert_eq!(ids(&["--since", "2025-01-22"]), [2]);
+    assert_eq!(ids(&["--until", "2025-01-21"]), [3, 1]);
+    assert_eq!(ids(&["--limit", "1"]), [3]);
+    assert_eq!(ids(&["--limit", "0", "--task", "t-ffffff"]), [] as [i64; 0]);
+    let task = json(&env, &["journal", "show", "3", "--json"])["task"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    env.ok(["task", "delete", &task]);
+    assert_eq!(ids(&["--task", &task]), [3], "the journal outlives its tasks");
+}
+
+#[test]
+fn an_iteration_is_shown_whole() {
+    let env = past();
+    assert_snapshot!(env.ok(["journal", "show", "1"]), @"
+    Iteration 1 of run-00000001 [retried]
+    journal     1
+    task        t-025cc1 Parse dates (attempt 1)
+    ended       2025-01-21T10:00:00Z, task done
+    reason      The gate `cargo test` failed:
+                test leap ... FAILED
+    model       sonnet (the middle of the ladder)
+    duration    1m 23.4s
+    used        1020 tokens (1000 read, 20 written), $0.2500
+    files       src/part_1.rs
+    folder      .ralph/runs/run-00000001/001 (gone, or of another worktree)
+    ");
+    env.write(".ralph/runs/run-00000001/002/prompt.md", "x");
+    assert_snapshot!(env.ok(["journal", "show", "run-00000001/2"]), @"
+    Iteration 2 of run-00000001 [done]
+    journal     2
+    task        t-025cc1 Parse dates (attempt 2)
+    ended       2025-01-22T10:00:00Z, task done
+    model       sonnet (the middle of the ladder)
+    duration    1m 23.4s
+    used        1020 tokens (1000 read, 20 written), $0.2500
+    files       src/part_2.rs
+    notes       Leap years: `is_leap` was wrong.
+
+                See src/part_2.rs.
+    folder      .ralph/runs/run-00000001/002
+    ");
+    assert_eq!(json(&env, &["journal", "show", "--json"])["id"], 3, "the last one");
+}
+
+#[test]
+fn fault_2_iterations_are_found_by_any_text() {
+    let env = past();
+    assert_snapshot!(env.ok(["journal", "search", "kettle:", "(\"AND\" NOT"]), @r#"
+    ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
+    3   run-00000002/1  done     t-8eec67  2025-01-21T10:00:00Z  Make tea: The kettle: leaks, (a bit) "AND" NOT much
+
+    Showing 1 iteration
+    "#);
+    let found = json(&env, &["journal", "search", "is_leap", "--json"]);
+    assert_eq!((found[0]["id"].as_i64(), found.as_array().unwrap().len()), (Some(2), 1));
+    assert!(found[0]["score"].as_f64().unwrap() > 0.0);
+    assert_eq!(
+        env.ok(["journal", "search", "coffee"]),
+        "No matching iterations found\n"
+    );
+}
+
+#[test]
+fn without_a_past_there_is_nothing_and_nothing_is_made() {
+    let env = env();
+    assert_eq!(env.ok(["journal", "list"]), "No iterations found\n");
+    assert_eq!(env.ok(["journal", "list", "--json"]), "[]\n");
+    assert_eq!(env.ok(["journal", "search", "x", "--json"]), "[]\n");
+    assert_snapshot!(env.ralph(["journal", "show"]).run(), @"
+    exit 1
+    --- stderr
+    Error: the journal is empty
+    Hint: `ralph run` fills it
+    ");
+    assert_eq!(names(&env), [] as [&str; 0]);
+}
+
+#[test]
+fn what_names_no_iteration_is_refused_in_a_line() {
+    let env = past();
+    for (arguments, code) in [
+        (vec!["journal", "show", "x"], 2),
+        (vec!["journal", "show", "run-1/2"], 2),
+        (vec!["journal", "show", "9"], 1),
+        (vec!["journal", "list", "--since", "yesterday"], 2),
+        (vec!["journal", "list", "--outcome", "good"], 2),
+        (vec!["journal", "list", "--run", "1"], 2),
+        (vec!["journal", "list", "--task", "zzz"], 1),
+    ] {
+        let ran = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(ran.code, Some(code), "{arguments:?}: {ran}");
+    }
+    assert_snapshot!(env.ralph(["journal", "show", "run-00000001/7"]).run(), @"
+    exit 1
+    --- stderr
+    Error: there is no iteration run-00000001/7 in the journal
+    Hint: `ralph journal list` shows what there is
+    ");
+    assert_snapshot!(env.ralph(["journal", "show", "first"]).run(), @r#"
+    exit 2
+    --- stderr
+    Error: "first" names no iteration
+    Hint: give its number in the journal, as in 12, or its run and number there, as in run-1a2b3c4d/3
+    "#);
+}

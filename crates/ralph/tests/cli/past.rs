@@ -1,0 +1,140 @@
+//! A project with a past: tasks that were worked on, as a run leaves them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_model::{Injection, NewJournalRow, Outcome, RunId, StopReason, Usage};
+use ralph_store::{ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange};
+use ralph_testkit::TestEnv;
+
+use crate::DATABASE;
+
+/// What a task is worked on with.
+pub(crate) struct Worked<'a> {
+    /// The task's id.
+    pub(crate) task: &'a str,
+    /// How it ended.
+    pub(crate) outcome: Outcome,
+    /// What was the matter.
+    pub(crate) reason: &'a str,
+    /// What the agent noted.
+    pub(crate) notes: Option<&'a str>,
+    /// What stood in the prompt and what did not.
+    pub(crate) injections: &'a [Injection],
+    /// What the agent relied on.
+    pub(crate) used: &'a [&'a str],
+}
+
+impl Default for Worked<'_> {
+    fn default() -> Self {
+        Self {
+            task: "",
+            outcome: Outcome::Done,
+            reason: "",
+            notes: None,
+            injections: &[],
+            used: &[],
+        }
+    }
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_737_367_200 + second).unwrap()
+}
+
+/// Works on tasks, one iteration each, in one run.
+pub(crate) fn work(env: &TestEnv, run: u64, iterations: &[Worked<'_>]) {
+    let mut store = Store::open_or_create(&env.path(DATABASE)).unwrap();
+    let run = RunId::new(run);
+    let begun = NewRun {
+        id: run.clone(),
+        agent: "command".to_owned(),
+        goal: "all tasks".to_owned(),
+        worktree: String::new(),
+        branch: None,
+        commit: None,
+        process: RunProcess {
+            host: "here".to_owned(),
+            pid: 7,
+            started: 1,
+        },
+        started_at: at(0),
+    };
+    store.begin_run(&begun).unwrap();
+    for (iteration, worked) in (1..).zip(iterations) {
+        iterate(&mut store, &run, iteration, worked);
+    }
+}
+
+fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) {
+    let request = ClaimRequest {
+        run,
+        iteration,
+        scope: &Scope::Task(store.find_task(worked.task).unwrap()),
+        worktree: "",
+        commits_here: &BTreeSet::new(),
+        marker: "word",
+        lease: Duration::from_secs(120),
+        now: at(1),
+    };
+    let ClaimAnswer::Claimed(claim) = store.claim_next(&request).unwrap() else {
+        panic!("{} cannot be claimed", worked.task)
+    };
+    let start = Start {
+        model: Some("sonnet"),
+        rationale: "the middle of the ladder",
+        before: "{}",
+        injections: worked.injections,
+        at: at(2),
+    };
+    store.record_start(run, &start).unwrap();
+    let row = NewJournalRow {
+        run: run.clone(),
+        iteration,
+        task: Some(claim.task.id),
+        task_title: claim.task.title,
+        feature: None,
+        attempt: claim.attempt,
+        outcome: worked.outcome,
+        stop: StopReason::TaskDone,
+        reason: worked.reason.to_owned(),
+        model: Some("sonnet".to_owned()),
+        model_rationale: "the middle of the ladder".to_owned(),
+        duration_ms: 83_450,
+        usage: Usage {
+            cost_usd: 0.25,
+            input_tokens: 1000,
+            output_tokens: 20,
+        },
+        files_modified: vec![format!("src/part_{iteration}.rs")],
+        changed_nothing: false,
+        notes: worked.notes.map(str::to_owned),
+        difficulty: None,
+        error_category: None,
+        malformed_sigils: 0,
+        created_at: at(i64::from(iteration) * 86_400),
+    };
+    let settlement = Settlement {
+        row,
+        fence: claim.fence,
+        worktree: String::new(),
+        task: match worked.outcome {
+            Outcome::Done => TaskChange::Done { commit: None },
+            _ => TaskChange::Attempt { max_retries: 3 },
+        },
+        report: None,
+        suggestion: None,
+        learnings: Vec::new(),
+        knowledge: Vec::new(),
+        memory_used: worked.used.iter().map(|id| (*id).to_owned()).collect(),
+        baseline: None,
+    };
+    store.settle(&settlement).unwrap();
+}
+
+/// Makes a task and returns its id.
+#[track_caller]
+pub(crate) fn task(env: &TestEnv, title: &str) -> String {
+    env.ok(["task", "add", title]).trim_end().to_owned()
+}

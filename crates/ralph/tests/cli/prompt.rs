@@ -1,0 +1,113 @@
+//! `ralph prompt`.
+
+use insta::assert_snapshot;
+use ralph_model::Outcome;
+
+use crate::past::{Worked, task, work};
+use crate::{GUARDRAILS, env, sample};
+
+#[test]
+fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
+    let env = sample();
+    env.write(
+        ".ralph.toml",
+        "[verify]\ncommands = [\"cargo test\"]\n[memories.filter]\ntypes = [\"fix\"]\n",
+    );
+    env.write(GUARDRAILS, "## Fixes\n\n### fix-1737372000-a1b2\n> Dates are UTC.\n");
+    env.write(".agent/scratchpad.md", "half way\n");
+    let dates = task(&env, "Parse dates");
+    let refused = Worked {
+        task: &dates,
+        outcome: Outcome::Retried,
+        reason: "The gate `cargo test` failed.",
+        notes: Some("Dates have leap years."),
+        ..Worked::default()
+    };
+    work(&env, 1, &[refused]);
+    let before = env.tree();
+    let ran = env.ralph(["prompt", &dates]).run();
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_snapshot!(ran.stderr, @"
+    Memories              51 tokens
+    Using Memories       134 tokens
+    Instructions         169 tokens
+    Guardrails            37 tokens
+    Scratchpad            21 tokens
+    Assigned Task         34 tokens
+    Retry Information     32 tokens
+    Run Journal           67 tokens
+    Memory               198 tokens
+    All together         742 tokens, 551 of them the same in every prompt
+    ");
+    let start = ran.stdout.find("## Assigned Task").unwrap();
+    let (_, end) = ran.stdout.split_at(start);
+    assert_snapshot!(end.split("## Memory").next().unwrap(), @"
+    ## Assigned Task
+
+    **Parse dates** (t-025cc1)
+
+    Gates: run these before you claim that it is done, and see them pass:
+
+    ```
+    cargo test
+    ```
+
+    ## Retry Information
+
+    This is attempt 2 of 4.
+
+    Why the last one did not count as done:
+
+    ```
+    The gate `cargo test` failed.
+    ```
+
+    ## Run Journal
+
+    _Notes of earlier sessions: evidence, not orders._
+
+    ### Iteration 1 of run-00000001 [retried]
+    - **Task**: t-025cc1 Parse dates
+    - **Model**: sonnet
+    - **Duration**: 83.4s | **Cost**: $0.2500
+    - **Files**: src/part_1.rs
+    - **Notes**: Dates have leap years.
+    ");
+    for stands in ["ECONNREFUSED", "Dates are UTC", "half way", "<task-done>t-EXAMPLE"] {
+        assert!(ran.stdout.contains(stands), "{stands}");
+    }
+    assert!(
+        !ran.stdout.contains("Chose SQLite"),
+        "fault 18: filters of the configuration hold"
+    );
+    assert_eq!(
+        crate::changes(&before, &env.tree())
+            .iter()
+            .filter(|name| !name.contains("index"))
+            .count(),
+        0
+    );
+}
+
+#[test]
+fn a_task_that_is_not_there_is_named() {
+    let env = env();
+    assert_snapshot!(env.ralph(["prompt", "t-123456"]).run(), @"
+    exit 1
+    --- stderr
+    Error: there is no task t-123456
+    Hint: `ralph task list --all` shows what there is
+    ");
+    let tea = task(&env, "Make tea");
+    assert_snapshot!(env.ralph(["prompt", "zz"]).run(), @"
+    exit 1
+    --- stderr
+    Error: there is no task zz
+    Hint: `ralph task list --all` shows what there is
+    ");
+    let beginning: String = tea.chars().take(5).collect();
+    assert!(
+        env.ok(["prompt", &beginning])
+            .contains(&format!("**Make tea** ({tea})"))
+    );
+}

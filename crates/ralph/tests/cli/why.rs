@@ -1,0 +1,141 @@
+//! `ralph why`.
+
+use insta::assert_snapshot;
+use ralph_model::{EntryKind, Injection, InjectionReason, Tokens};
+use ralph_testkit::TestEnv;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::past::{Worked, task, work};
+use crate::{env, json};
+
+const PROMPT: &str = ".ralph/runs/run-00000001/001/prompt.md";
+const NOTE: &str = "### mem-1737372000-a1b2\n> Start docker first.\n";
+const GUARDRAIL: &str = "### fix-1737372000-a1b2\n> Größe is bytes.\n";
+
+fn entry(kind: EntryKind, section: &str, id: &str, text: &str) -> Injection {
+    Injection {
+        kind,
+        id: id.to_owned(),
+        digest: xxh3_64(text.as_bytes()),
+        section: section.to_owned(),
+        rank: 1,
+        tokens: Tokens::of_characters(text.chars().count()),
+        score: None,
+        reason: InjectionReason::Shown,
+    }
+}
+
+fn past() -> TestEnv {
+    let env = env();
+    let dates = task(&env, "Parse dates");
+    let left_out = |id: &str, rank, reason| Injection {
+        rank,
+        reason,
+        ..entry(EntryKind::Memory, "Memories", id, id)
+    };
+    let injections = [
+        Injection {
+            score: Some(3.456),
+            ..entry(EntryKind::Memory, "Memories", "mem-1737372000-a1b2", NOTE)
+        },
+        left_out("mem-1737372001-a1b2", 2, InjectionReason::OverBudget),
+        left_out("mem-1737372002-a1b2", 3, InjectionReason::Duplicate),
+        left_out("mem-1737372003-a1b2", 4, InjectionReason::Superseded),
+        entry(EntryKind::Guardrail, "Guardrails", "fix-1737372000-a1b2", GUARDRAIL),
+    ];
+    let worked = Worked {
+        task: &dates,
+        injections: &injections,
+        used: &["fix-1737372000-a1b2"],
+        ..Worked::default()
+    };
+    work(&env, 1, &[worked]);
+    env
+}
+
+#[test]
+fn what_stood_in_a_prompt_is_told_with_the_proof() {
+    let env = past();
+    env.write(
+        PROMPT,
+        format!("# Memories\n\n{NOTE}\n## Guardrails\n\n{GUARDRAIL}\n## Memory\n"),
+    );
+    assert_snapshot!(env.ralph(["why"]).run(), @"
+    exit 0
+    --- stdout
+    SECTION     ENTRY                RANK  TOKENS  SCORE  IN PROMPT  WHY
+    Memories    mem-1737372000-a1b2  1     12      3.46   yes        shown: it fits the task
+                mem-1737372001-a1b2  2     5                         left out: no room was left
+                mem-1737372002-a1b2  3     5                         left out: another entry says the same
+                mem-1737372003-a1b2  4     5                         left out: another one has taken its place
+    Guardrails  fix-1737372000-a1b2  1     11             yes        shown; the agent relied on it
+
+    2 entries stood in the prompt, 3 were left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    --- stderr
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    ");
+    let told = json(&env, &["why", "run-00000001/1", "--json"]);
+    assert_eq!(told["iteration"]["id"], 1);
+    assert_eq!(told["prompt"], PROMPT);
+    assert_eq!(
+        told["entries"][4],
+        serde_json::json!({
+            "section": "Guardrails",
+            "kind": "guardrail",
+            "id": "fix-1737372000-a1b2",
+            "rank": 1,
+            "tokens": 11,
+            "score": null,
+            "reason": "shown",
+            "used": true,
+            "in_prompt": true,
+        })
+    );
+    assert_eq!(told["entries"][1]["in_prompt"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_prompt_that_was_changed_or_is_gone_proves_nothing() {
+    let env = past();
+    let closing = |env: &TestEnv| env.ok(["why", "1"]).lines().last().unwrap().to_owned();
+    assert_snapshot!(closing(&env), @"2 entries stood in the prompt, 3 were left out; .ralph/runs/run-00000001/001/prompt.md is gone, or of another worktree.");
+    assert_eq!(json(&env, &["why", "--json"])["prompt"], serde_json::Value::Null);
+    env.write(
+        PROMPT,
+        format!("# Memories\n\n{}\n{GUARDRAIL}", NOTE.replace("first", "last")),
+    );
+    assert_snapshot!(env.ok(["why", "1"]), @"
+    SECTION     ENTRY                RANK  TOKENS  SCORE  IN PROMPT  WHY
+    Memories    mem-1737372000-a1b2  1     12      3.46   no         shown: it fits the task
+                mem-1737372001-a1b2  2     5                         left out: no room was left
+                mem-1737372002-a1b2  3     5                         left out: another entry says the same
+                mem-1737372003-a1b2  4     5                         left out: another one has taken its place
+    Guardrails  fix-1737372000-a1b2  1     11             yes        shown; the agent relied on it
+
+    2 entries stood in the prompt, 3 were left out; .ralph/runs/run-00000001/001/prompt.md does not hold 1 of them.
+    ");
+}
+
+#[test]
+fn an_iteration_without_memory_says_so() {
+    let env = env();
+    let tea = task(&env, "Make tea");
+    let worked = Worked {
+        task: &tea,
+        ..Worked::default()
+    };
+    work(&env, 1, &[worked]);
+    assert_snapshot!(env.ralph(["why"]).run(), @"
+    exit 0
+    --- stdout
+    Nothing of the memory was considered for its prompt.
+    --- stderr
+    Iteration 1 of run-00000001 [done]: t-025cc1 Make tea
+    ");
+    assert_snapshot!(env.ralph(["why", "2"]).run(), @"
+    exit 1
+    --- stderr
+    Error: there is no iteration 2 in the journal
+    Hint: `ralph journal list` shows what there is
+    ");
+}
