@@ -18,6 +18,8 @@ pub struct KnownAgent {
     pub program: &'static str,
     /// The driver that speaks to it; a value of `agent.kind`.
     pub driver: &'static str,
+    /// How it is installed.
+    pub install: &'static str,
 }
 
 const CLAUDE: &str = "claude";
@@ -33,6 +35,7 @@ pub fn known_agents() -> &'static [KnownAgent] {
         name: "Claude Code",
         program: "claude",
         driver: CLAUDE,
+        install: "npm install -g @anthropic-ai/claude-code",
     }]
 }
 

@@ -63,6 +63,10 @@ impl RunningTurn for Running {
     fn stop(&mut self) {
         self.0.stop();
     }
+
+    fn kill(&mut self) {
+        self.0.kill();
+    }
 }
 
 /// How a turn ended that only its process tells of.

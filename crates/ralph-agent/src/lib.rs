@@ -34,4 +34,7 @@ pub trait RunningTurn: Send {
     /// Asks the agent to end, and makes it end if it does not: cancel, SIGTERM, SIGKILL, sweep. Returns at once; the end is
     /// told to the sink.
     fn stop(&mut self);
+
+    /// Makes the agent end at once: SIGKILL, sweep. Returns at once too.
+    fn kill(&mut self);
 }

@@ -2,10 +2,20 @@
 //! driver does what it says.
 
 pub mod changes;
+mod driver;
 pub mod gates;
+mod lock;
+mod run_folder;
 pub mod settle;
+mod site;
 pub mod state;
 pub mod strategy;
 mod summary;
+mod watch;
 
+pub use driver::{Finish, Interrupter, RunError, Runner};
+pub use lock::{LockError, WorktreeLock};
+pub use run_folder::IterationFolder;
+pub use site::{Order, Site};
 pub use summary::{StopCause, TurnSummary};
+pub use watch::{News, Survival, Watch};

@@ -57,6 +57,10 @@ fn judged(turn: &TurnSummary, kind: TaskKind, overflowed_before: bool) -> Judgem
 
 /// Outcome, what made it end, the task, the run; of a turn that the gates are not asked about.
 #[track_caller]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a table reads better without marks of borrowing"
+)]
 fn check(turn: &TurnSummary, expected: (Outcome, StopReason, Fate, Then)) {
     check_of(turn, false, &expected);
 }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use crate::config::Config;
 use crate::{NoteId, Tags};
 
 /// What a note is about.
@@ -77,6 +78,14 @@ pub enum Shelf {
 }
 
 impl Shelf {
+    /// The shelves that prompts get notes from.
+    #[must_use]
+    pub fn in_prompts(config: &Config) -> Vec<Self> {
+        let memories = config.memories.enabled.then_some(Self::Memories);
+        let guardrails = config.guardrails.enabled.then_some(Self::Guardrails);
+        memories.into_iter().chain(guardrails).collect()
+    }
+
     /// The name of its file.
     #[must_use]
     pub fn file_name(self) -> &'static str {

@@ -6,12 +6,14 @@ pub mod editor;
 pub mod git;
 mod readers;
 mod run_to_end;
+mod signals;
 mod supervise;
 mod sweep;
 mod sys;
 
 pub use command::command;
 pub use run_to_end::{Finished, OutputShare, RunLimits, StopHandle, run_to_end};
+pub use signals::on_stop_signals;
 pub use supervise::{Ended, HowEnded, ProcessEvent, ProcessSink, Spec, Supervised, start};
 pub use sweep::{MARKER_VARIABLE, is_alive, kill_leftovers, start_time};
 pub use sys::{become_subreaper, host_name};

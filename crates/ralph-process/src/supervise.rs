@@ -102,6 +102,14 @@ impl Supervised {
     pub fn stop(&self) {
         send(&self.orders, Order::Stop(HowEnded::Stopped));
     }
+
+    /// Makes it end without asking. Returns at once too.
+    pub fn kill(&self) {
+        self.stop();
+        if sweep::is_alive(self.pid, self.started) {
+            sys::kill_group(self.pid);
+        }
+    }
 }
 
 /// Starts a child, and tells what it does: its lines, and once, at last, its end.

@@ -31,6 +31,8 @@ CREATE TABLE tasks (
     -- Where it was done: what another task builds on may not be everywhere yet. A parent has none, its parts tell.
     done_worktree TEXT,
     done_commit   TEXT,
+    -- The files that had changes before the first attempt, as JSON: they are not the task's to commit.
+    dirty_before  TEXT,
     created_at    TEXT NOT NULL,
     updated_at    TEXT NOT NULL
 ) STRICT;

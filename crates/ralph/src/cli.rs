@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, guardrails, hook, init, journal, memory, merge_driver, prompt, recall, remember,
+    completions, demo, doctor, guardrails, hook, init, journal, memory, merge_driver, prompt, recall, remember, run,
     scratchpad, setup, task, why,
 };
 use crate::ui::ColorChoice;
@@ -45,6 +45,7 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Run(run::RunArgs),
     Remember(remember::RememberArgs),
     Recall(recall::RecallArgs),
     Why(why::WhyArgs),

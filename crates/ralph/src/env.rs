@@ -1,5 +1,6 @@
 //! Every environment variable that ralph reads, and the only place that reads one.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A variable and what it does.
@@ -18,6 +19,7 @@ pub(crate) const VARIABLES: &[Variable] = &[
     EDITOR,
     PATH,
     HOME,
+    XDG_STATE_HOME,
     CLAUDE_PROJECT_DIR,
     NOW,
     SEED,
@@ -52,6 +54,11 @@ const PATH: Variable = Variable {
 const HOME: Variable = Variable {
     name: "HOME",
     about: "Without it git and agents do not find their settings, which `doctor` says.",
+};
+/// The folder of what programs remember.
+const XDG_STATE_HOME: Variable = Variable {
+    name: "XDG_STATE_HOME",
+    about: "Where `run` remembers which projects' commands you have confirmed; `~/.local/state` when it is not set.",
 };
 /// The folder of a session of Claude Code.
 const CLAUDE_PROJECT_DIR: Variable = Variable {
@@ -101,6 +108,22 @@ pub(crate) fn program_folders() -> Vec<PathBuf> {
 /// Whether the person has a folder.
 pub(crate) fn has_home() -> bool {
     read(HOME.name).is_some()
+}
+
+/// The folder for what programs remember of a person's choices.
+pub(crate) fn state_folder() -> Option<PathBuf> {
+    let named = read(XDG_STATE_HOME.name).map(PathBuf::from);
+    let named = named.filter(|folder| folder.is_absolute());
+    named.or_else(|| Some(PathBuf::from(read(HOME.name)?).join(".local/state")))
+}
+
+/// Everything, for those that agents and gates inherit it.
+pub(crate) fn all() -> Vec<(OsString, OsString)> {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the one place that reads the environment"
+    )]
+    std::env::vars_os().collect()
 }
 
 /// The variables that begin like ours: their names, and whether their values are text.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use ralph_loop::IterationFolder;
 use ralph_memory::capture::{LogPlace, Surroundings};
 use ralph_memory::catalogue::CatalogueHome;
 use ralph_model::{RunId, Shelf};
@@ -41,15 +42,16 @@ pub(crate) const SCRATCHPAD: &str = "scratchpad.md";
 const DATABASE: &str = "progress.db";
 /// The folders of runs.
 const RUNS: &str = "runs";
-/// The prompt of an iteration, in its folder.
-const PROMPT: &str = "prompt.md";
 /// The search index.
 const INDEX: &str = "index.db";
+/// What keeps a second run out.
+const RUN_LOCK: &str = "run.lock";
 /// What git must not keep, from the project's root; the lock of each note file comes on top.
 pub(crate) const IGNORED: &[&str] = &[
     ".ralph/progress.db*",
     ".ralph/index.db*",
     ".ralph/runs/",
+    ".ralph/run.lock",
     ".ralph/*hook-trouble.json*",
     ".agent/scratchpad.md",
 ];
@@ -135,7 +137,7 @@ impl Project {
         LogPlace {
             database: self.database(),
             file: NoteFile {
-                worktree: self.worktree.as_ref().map(|tree| tree.name.clone()).unwrap_or_default(),
+                worktree: self.worktree_name().to_owned(),
                 path: path.to_string_lossy().into_owned(),
             },
         }
@@ -163,15 +165,24 @@ impl Project {
         shared.join(RALPH).join(DATABASE)
     }
 
-    /// The folder of what an iteration left. Each worktree has its own runs.
-    pub(crate) fn iteration_folder(&self, run: &RunId, iteration: u32) -> PathBuf {
-        let runs = self.root.join(RALPH).join(RUNS);
-        runs.join(run.as_str()).join(format!("{iteration:03}"))
+    /// What an iteration left. Each worktree has its own runs.
+    pub(crate) fn iteration_folder(&self, run: &RunId, iteration: u32) -> IterationFolder {
+        IterationFolder::of(&self.runs(), run, iteration)
     }
 
-    /// The prompt of an iteration.
-    pub(crate) fn prompt_file(&self, run: &RunId, iteration: u32) -> PathBuf {
-        self.iteration_folder(run, iteration).join(PROMPT)
+    /// What keeps a second run out of this worktree.
+    pub(crate) fn run_lock(&self) -> PathBuf {
+        self.root.join(RALPH).join(RUN_LOCK)
+    }
+
+    /// The folders of this worktree's runs.
+    pub(crate) fn runs(&self) -> PathBuf {
+        self.root.join(RALPH).join(RUNS)
+    }
+
+    /// The name of the linked worktree that this is; empty for the main one.
+    pub(crate) fn worktree_name(&self) -> &str {
+        self.worktree.as_ref().map_or("", |tree| tree.name.as_str())
     }
 
     /// A path as a person wants to read it: from the root where it lies below.
@@ -208,7 +219,14 @@ impl Surroundings for Project {
 
     fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
         create_folder(folder)?;
-        let lines = ["/progress.db*", "/index.db*", "/runs/", "/*hook-trouble.json*"].map(str::to_owned);
+        let lines = [
+            "/progress.db*",
+            "/index.db*",
+            "/runs/",
+            "/run.lock",
+            "/*hook-trouble.json*",
+        ]
+        .map(str::to_owned);
         write_ignore_file(folder, &lines);
         Ok(())
     }

@@ -77,16 +77,16 @@ pub struct Patch {
     pub cut: bool,
 }
 
-/// Watches the files of a project.
+/// The files of a project, as snapshots see them.
 #[derive(Debug, Clone)]
-pub struct Watch {
+pub struct ProjectFiles {
     root: PathBuf,
     scratch: PathBuf,
     own: OwnFiles,
 }
 
-impl Watch {
-    /// A watch over a project. The scratch folder is a run's own; what snapshots need is kept there until the run is
+impl ProjectFiles {
+    /// The files of this project. The scratch folder is a run's own; what snapshots need is kept there until the run is
     /// forgotten.
     #[must_use]
     pub fn new(root: &Path, scratch: &Path, own: OwnFiles) -> Self {
@@ -124,7 +124,7 @@ impl Watch {
         }
     }
 
-    /// What differs between two snapshots of this watch, or of another one over the same folders.
+    /// What differs between two snapshots of the same project and scratch folder.
     #[must_use]
     pub fn changes(&self, before: &Snapshot, after: &Snapshot) -> Changes {
         let degraded = before.degraded.clone().or_else(|| after.degraded.clone());
@@ -141,11 +141,7 @@ impl Watch {
         };
         files.sort();
         Changes {
-            work: files
-                .iter()
-                .filter(|file| !self.own.notes.contains(file))
-                .cloned()
-                .collect(),
+            work: files.iter().filter(|file| self.is_work(file)).cloned().collect(),
             files,
             degraded,
         }
@@ -171,6 +167,16 @@ impl Watch {
             Some(git) => git.dirty(),
             None => Ok(BTreeSet::new()),
         }
+    }
+
+    /// Whether a changed file is more than a note.
+    #[must_use]
+    pub fn is_work(&self, file: &str) -> bool {
+        let is_hidden = |own: &String| {
+            file.strip_prefix(own.trim_end_matches('/'))
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        !self.own.notes.iter().any(|note| note == file) && !self.own.hidden.iter().any(is_hidden)
     }
 
     fn git(&self) -> Result<InGit<'_>, String> {

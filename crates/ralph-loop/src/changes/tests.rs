@@ -61,12 +61,12 @@ impl Project {
         fs::remove_file(self.root.join(name)).unwrap();
     }
 
-    fn watch(&self) -> Watch {
+    fn watch(&self) -> ProjectFiles {
         let own = OwnFiles {
             hidden: vec![".ralph".to_owned(), ".agent/scratchpad.md".to_owned()],
             notes: vec![".agent/memories.md".to_owned()],
         };
-        Watch::new(&self.root, &self.root.join(".ralph/runs/run-1/scratch"), own)
+        ProjectFiles::new(&self.root, &self.root.join(".ralph/runs/run-1/scratch"), own)
     }
 
     /// What changed while this was done.

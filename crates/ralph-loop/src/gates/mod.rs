@@ -4,6 +4,7 @@
 //! refuse before: a failure that is new, or a turn that changed nothing.
 
 mod lines;
+mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use lines::failure_lines;
 use lines::telling_lines;
+pub(crate) use run::GateRunner;
 
 /// How many characters of a gate's output stand in a reason.
 const REASON_CHARACTERS: usize = 600;

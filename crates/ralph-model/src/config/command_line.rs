@@ -1,5 +1,7 @@
 //! A command as somebody wrote it, and its words.
 
+use std::fmt;
+
 /// A command as it was written.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum CommandLine {
@@ -22,6 +24,16 @@ impl CommandLine {
         };
         let has_program = words.first().is_some_and(|program| !program.trim().is_empty());
         has_program.then_some(words)
+    }
+}
+
+impl fmt::Display for CommandLine {
+    /// As it was written; words are apart by blanks.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line(line) => f.write_str(line),
+            Self::Words(words) => f.write_str(&words.join(" ")),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{FeatureId, RunId, Task, TaskId};
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params, params};
 
 use super::Store;
 use super::rows::{TASK_COLUMNS, log, maybe_noun, moment, noun, parse_moment, read_task};
@@ -130,7 +130,7 @@ impl Store {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .and_then(|transaction| {
-                let answer = match next_ready(&transaction, request)? {
+                let answer = match next_ready(&transaction, request.scope, request.worktree, request.commits_here)? {
                     Some((task, fence)) => ClaimAnswer::Claimed(Box::new(claim(&transaction, request, task, fence)?)),
                     None => Graph::read(&transaction)?.answer(request),
                 };
@@ -140,6 +140,20 @@ impl Store {
         let answer = self.sql(answered)?;
         self.fold_log_in();
         Ok(answer)
+    }
+
+    /// The task that a run would claim next, without claiming it.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn next_task(
+        &self,
+        scope: &Scope,
+        worktree: &str,
+        commits_here: &BTreeSet<String>,
+    ) -> Result<Option<Task>, StoreError> {
+        let found = next_ready(&self.connection, scope, worktree, commits_here);
+        Ok(self.sql(found)?.map(|(task, _)| task))
     }
 
     /// The commits in which tasks were done elsewhere that others wait for here.
@@ -215,27 +229,32 @@ impl Store {
     }
 }
 
-fn next_ready(transaction: &Transaction<'_>, request: &ClaimRequest<'_>) -> rusqlite::Result<Option<(Task, u64)>> {
-    let (task, feature) = match request.scope {
+fn next_ready(
+    connection: &Connection,
+    scope: &Scope,
+    worktree: &str,
+    commits_here: &BTreeSet<String>,
+) -> rusqlite::Result<Option<(Task, u64)>> {
+    let (task, feature) = match scope {
         Scope::All => (None, None),
         Scope::Task(task) => (Some(task.as_str()), None),
         Scope::Feature(feature) => (None, Some(feature.as_str())),
     };
-    let scope = match request.scope {
+    let scope = match scope {
         Scope::All => ":task IS NULL AND :feature IS NULL",
         Scope::Task(_) | Scope::Feature(_) => IN_SCOPE,
     };
     let sql = format!(
         "SELECT {TASK_COLUMNS}, t.fence FROM tasks t WHERE {READY} AND {scope} ORDER BY t.priority, t.seq LIMIT 1"
     );
-    transaction
+    connection
         .prepare_cached(&sql)?
         .query_row(
             named_params! {
                 ":task": task,
                 ":feature": feature,
-                ":worktree": request.worktree,
-                ":commits": json_list(request.commits_here),
+                ":worktree": worktree,
+                ":commits": json_list(commits_here),
             },
             |row| {
                 let fence: i64 = row.get(14)?;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use ralph_model::{FeatureId, Injection, RunId, TaskId};
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
 use super::columns::{count_at, from_json, number_at, time_at, to_json, unreadable, word_at, word_in};
@@ -74,6 +74,8 @@ pub struct Start<'a> {
     pub rationale: &'a str,
     /// What the project's files are, as the loop writes it.
     pub before: &'a str,
+    /// The files that have changes already; what counts is the first attempt at the task.
+    pub dirty: &'a [String],
     /// What stands in the prompt and what does not.
     pub injections: &'a [Injection],
     /// When.
@@ -101,8 +103,30 @@ impl Store {
                     to_json(start.injections)?,
                     moment(start.at),
                 ])?;
+            transaction
+                .prepare_cached(
+                    "UPDATE tasks SET dirty_before = ?2
+                     WHERE id = (SELECT task FROM iterations WHERE run = ?1) AND dirty_before IS NULL",
+                )?
+                .execute(params![run.as_str(), to_json(start.dirty)?])?;
             one_row(rows, || format!("{run} has no claim on record to start an agent for"))
         })
+    }
+
+    /// The files that had changes before the first attempt at a task.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn dirty_before(&self, task: &TaskId) -> Result<Vec<String>, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT dirty_before FROM tasks WHERE id = ?1")
+            .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
+            .and_then(|json: Option<Option<String>>| match json.flatten() {
+                Some(json) => from_json(&json, "dirty_before"),
+                None => Ok(Vec::new()),
+            });
+        self.sql(found)
     }
 
     /// Notes the agent's process.

@@ -29,6 +29,8 @@ pub enum TaskChange {
     },
     /// It is pending again, as if nothing had been tried.
     Again,
+    /// It is pending again, and all is well: the attempts that counted are forgotten.
+    Progress,
 }
 
 /// Everything that one iteration leaves.

@@ -149,6 +149,7 @@ fn start(injections: &[Injection]) -> Start<'_> {
         model: Some("small"),
         rationale: "the middle of the ladder",
         before: "{}",
+        dirty: &[],
         injections,
         at: at(2),
     }

@@ -14,6 +14,7 @@ mod overview;
 pub(crate) mod prompt;
 pub(crate) mod recall;
 pub(crate) mod remember;
+pub(crate) mod run;
 pub(crate) mod scratchpad;
 pub(crate) mod setup;
 pub(crate) mod task;
@@ -41,6 +42,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Setup(command)) => return setup::run(&project()?, &command),
         Some(Command::Hook(command)) => return Ok(hook::run(global, &command)),
         Some(Command::Doctor(args)) => return doctor::cmd_doctor(ui, global, &args),
+        Some(Command::Run(args)) => return run::cmd_run(&project()?, &args),
         Some(Command::Demo(args)) => demo::cmd_demo(ui, &args)?,
         Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,
         Some(Command::MergeDriver(args)) => return Ok(merge_driver::cmd_merge_driver(ui, global, &args)),

@@ -1,9 +1,9 @@
 //! `ralph prompt`: the prompt that an agent would get for a task now.
 
 use clap::Args;
-use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, RELATED_ROWS, about, compose};
-use ralph_memory::recall::related_rows;
-use ralph_model::{JournalRow, Outcome, Shelf, Task, TaskStatus, Tokens};
+use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, compose};
+use ralph_model::config::Config;
+use ralph_model::{Shelf, Task, Tokens};
 use ralph_store::{Store, TaskError};
 
 use crate::context::Context;
@@ -33,7 +33,7 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
         return Err(unknown().into());
     };
     let task = store.task(&store.find_task(&args.task)?)?.ok_or_else(unknown)?;
-    let prompt = prompt_for(context, &store, &task)?;
+    let prompt = prompt_for(context, &store, task, &context.config)?;
     for part in &prompt.parts {
         context
             .ui
@@ -47,53 +47,24 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
     context.ui.text(&prompt.text)
 }
 
-fn prompt_for(context: &Context<'_>, store: &Store, task: &Task) -> Result<Prompt, CommandError> {
-    let config = &context.config;
-    let parent = match &task.parent {
-        Some(parent) => store.task(parent)?,
-        None => None,
-    };
-    let mut prerequisites = Vec::new();
-    for before in &task.after {
-        prerequisites.extend(store.task(before)?.filter(|task| task.status == TaskStatus::Done));
-    }
-    let past = store.journal_of_task(&task.id)?;
-    let related = related_rows(store, &about(task), None, RELATED_ROWS)?;
+/// The prompt that an agent would get for a task now.
+pub(crate) fn prompt_for(
+    context: &Context<'_>,
+    store: &Store,
+    task: Task,
+    config: &Config,
+) -> Result<Prompt, CommandError> {
+    let materials = Materials::gather(store, task, None)?;
     let scratchpad = context.scratchpad().read()?;
-    let request = PromptRequest {
-        task,
-        parent: parent.as_ref(),
-        prerequisites: &prerequisites,
-        attempt: AttemptNumber {
-            number: task.retries_used.saturating_add(1),
-            of: config.execution.max_retries.saturating_add(1),
-        },
-        last_reason: last_reason(task, &past),
+    let request = materials.request(&Circumstances {
         red_gates: &[],
-        gates: &config.verify.commands,
-        guidance: &[],
         scratchpad: &scratchpad,
-        recent: &[],
-        related: &related,
         config,
         today: context.today(),
         share: MemoryShare::Whole,
-    };
+    });
     // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
-    let notebooks: Vec<_> = [
-        (Shelf::Memories, config.memories.enabled),
-        (Shelf::Guardrails, config.guardrails.enabled),
-    ]
-    .into_iter()
-    .filter(|(_, enabled)| *enabled)
-    .map(|(shelf, _)| context.notebook(shelf, Spelling::Own))
-    .collect();
+    let shelves = Shelf::in_prompts(config).into_iter();
+    let notebooks: Vec<_> = shelves.map(|shelf| context.notebook(shelf, Spelling::Own)).collect();
     context.ask_all(&notebooks, |catalogue| compose(catalogue, &request))
-}
-
-/// Why the last attempt that counted did not count as done.
-fn last_reason<'a>(task: &Task, past: &'a [JournalRow]) -> Option<&'a str> {
-    let counted = past.iter().rev().find(|row| row.row.outcome.is_failure().is_some())?;
-    let failed = task.retries_used > 0 && counted.row.outcome != Outcome::Done;
-    (failed && !counted.row.reason.is_empty()).then_some(counted.row.reason.as_str())
 }

@@ -35,7 +35,10 @@ pub(crate) fn cmd_why(context: &Context<'_>, args: &WhyArgs) -> Result<(), Comma
         Some(store) => store.injections(row.id)?,
         None => Vec::new(),
     };
-    let path = context.project.prompt_file(&row.row.run, row.row.iteration);
+    let path = context
+        .project
+        .iteration_folder(&row.row.run, row.row.iteration)
+        .prompt();
     let prompt = read_file(&path)?.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
     let entries: Vec<Entry> = recorded
         .into_iter()

@@ -6,6 +6,7 @@
 
 mod journal;
 mod markdown;
+mod materials;
 mod notes;
 mod proof;
 mod room;
@@ -18,6 +19,7 @@ use ralph_model::config::{Config, Inject};
 use ralph_model::{Injection, JournalRow, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
+pub use materials::{Circumstances, Materials};
 pub use proof::stands_in;
 
 use super::said::Said;

@@ -24,6 +24,7 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
             (Said::Done { worktree, commit }, 0)
         }
         TaskChange::Again => (Said::Open, retries_before),
+        TaskChange::Progress => (Said::Open, 0),
         TaskChange::Attempt { max_retries } => match retries_before.saturating_add(1) {
             used if used > *max_retries => (Said::Failed, used),
             used => (Said::Open, used),
@@ -87,6 +88,7 @@ fn sentence(settlement: &Settlement, said: Said<'_>, retries_used: u32) -> Strin
         (TaskChange::Done { commit: Some(commit) }, _) => format!("{begin}. Done in commit {commit}."),
         (TaskChange::Done { commit: None }, _) => format!("{begin}."),
         (TaskChange::Again, _) => format!("{begin}. It is open as before; the attempt does not count."),
+        (TaskChange::Progress, _) => format!("{begin}. It goes on."),
         (TaskChange::Attempt { .. }, Said::Failed) => {
             format!("{begin}. Its retries are used up, so it waits for a person.")
         }

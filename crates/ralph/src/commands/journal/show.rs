@@ -52,7 +52,8 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
         None => row.task_title.clone(),
     };
     let folder = context.project.iteration_folder(&row.run, row.iteration);
-    let shown = context.project.shown(&folder);
+    let folder = folder.path();
+    let shown = context.project.shown(folder);
     let mut details = vec![
         ("journal", id.to_string()),
         ("task", format!("{task} (attempt {})", row.attempt)),

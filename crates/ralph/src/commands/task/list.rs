@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_model::TaskStatus;
 use ralph_store::{TaskFilter, Which};
 
-use super::{commits_of_others_here, store_to_read, view, worktree_name};
+use super::{commits_of_others_here, store_to_read, view};
 use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -50,7 +50,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
     let which = if args.ready {
         here = commits_of_others_here(context, &store)?;
         Which::Ready {
-            worktree: worktree_name(context),
+            worktree: context.project.worktree_name(),
             commits_here: &here,
         }
     } else if args.all {

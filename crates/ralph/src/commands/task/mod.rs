@@ -61,7 +61,7 @@ pub(crate) fn run(context: &Context<'_>, command: TaskCommand) -> Result<(), Com
 }
 
 /// The database, made where there is none.
-fn store_to_write(context: &Context<'_>) -> Result<Store, CommandError> {
+pub(crate) fn store_to_write(context: &Context<'_>) -> Result<Store, CommandError> {
     let path = context.project.database();
     if let Some(folder) = path.parent() {
         context.project.prepare_database_folder(folder)?;
@@ -105,23 +105,17 @@ fn find_all(store: &Store, ids: &[String]) -> Result<Vec<TaskId>, CommandError> 
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// The name of the worktree that this is; empty for the main one, and without git.
-fn worktree_name<'a>(context: &'a Context<'_>) -> &'a str {
-    let worktree = context.project.worktree.as_ref();
-    worktree.map_or("", |worktree| worktree.name.as_str())
-}
-
 /// Where a task is done that a person calls done here.
-fn done_here(context: &Context<'_>) -> DoneIn {
+pub(crate) fn done_here(context: &Context<'_>) -> DoneIn {
     DoneIn {
-        worktree: worktree_name(context).to_owned(),
+        worktree: context.project.worktree_name().to_owned(),
         commit: context.project.worktree.as_ref().and_then(crate::git::Worktree::commit),
     }
 }
 
 /// The commits of other worktrees' tasks that are here too. Git is asked only when there are such tasks.
-fn commits_of_others_here(context: &Context<'_>, store: &Store) -> Result<BTreeSet<String>, CommandError> {
-    let commits = store.commits_of_other_worktrees(worktree_name(context))?;
+pub(crate) fn commits_of_others_here(context: &Context<'_>, store: &Store) -> Result<BTreeSet<String>, CommandError> {
+    let commits = store.commits_of_other_worktrees(context.project.worktree_name())?;
     let is_here = |commit: &String| {
         let question = ["merge-base", "--is-ancestor", commit, "HEAD"];
         matches!(ask_git(&context.project.root, &question, ""), Ok(Some(_)))

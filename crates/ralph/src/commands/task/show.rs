@@ -5,7 +5,7 @@ use ralph_model::{Task, TaskId, TaskLogLine, TaskStatus};
 use ralph_store::{Store, TaskFilter, WaitsFor, Which};
 use serde::Serialize;
 
-use super::{commits_of_others_here, find_to_read, view, worktree_name};
+use super::{commits_of_others_here, find_to_read, view};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
@@ -130,7 +130,7 @@ fn why_not_ready(
             let commits_here = commits_of_others_here(context, store)?;
             let ready = store.tasks(&TaskFilter {
                 which: Which::Ready {
-                    worktree: worktree_name(context),
+                    worktree: context.project.worktree_name(),
                     commits_here: &commits_here,
                 },
                 parent: task.parent.as_ref(),

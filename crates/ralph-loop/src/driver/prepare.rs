@@ -1,0 +1,156 @@
+//! What an agent gets: its task, its prompt, its environment. All of it is on record before the agent starts.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use jiff::tz::TimeZone;
+use ralph_agent::environment::{Told, environment_for};
+use ralph_memory::catalogue::{Catalogue, CatalogueError};
+use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
+use ralph_model::{InjectionReason, Shelf, Tokens};
+use ralph_store::{ClaimRequest, RunProcess, Start};
+
+use super::{RunError, Runner, Turn};
+use crate::changes::{ProjectFiles, commits_in_head};
+use crate::run_folder::{IterationFolder, program_folder};
+use crate::site::{LEASE, Site};
+use crate::state::{Current, Happening};
+use crate::watch::News;
+
+/// The folder of an iteration.
+pub(super) fn folder_of(site: &Site<'_>, current: &Current) -> IterationFolder {
+    IterationFolder::of(&site.runs, &current.run, current.iteration)
+}
+
+/// The project's files, with what snapshots need kept in the iteration's folder.
+pub(super) fn project_files(site: &Site<'_>, current: &Current) -> ProjectFiles {
+    ProjectFiles::new(&site.root, folder_of(site, current).path(), site.own.clone())
+}
+
+/// The environment of an iteration's agent.
+pub(super) fn environment(
+    site: &Site<'_>,
+    current: &Current,
+    marker: &str,
+) -> Result<Vec<(OsString, OsString)>, RunError> {
+    let told = Told {
+        run: &current.run,
+        iteration: current.iteration,
+        total: site.config.limits.iterations,
+        model: current.model.as_deref(),
+        marker,
+        programs: &program_folder(&site.runs, &current.run, &site.program)?,
+    };
+    Ok(environment_for(site.environment.clone(), site.config.agent.env, &told))
+}
+
+impl Runner<'_> {
+    /// Frees the claims of dead runs and claims the next task.
+    pub(super) fn claim(&mut self, iteration: u32) -> Result<Happening, RunError> {
+        let site = self.site;
+        let now = site.clock.now();
+        let alive = |process: &RunProcess| {
+            (process.host == site.process.host).then(|| ralph_process::is_alive(process.pid, process.started))
+        };
+        self.store.free_dead_claims(&alive, now)?;
+        let commits_here = self.commits_here()?;
+        self.marker = format!("{:016x}", self.entropy.next_bits());
+        let answer = self.store.claim_next(&ClaimRequest {
+            run: &self.run,
+            iteration,
+            scope: &self.order.scope,
+            worktree: &site.worktree,
+            commits_here: &commits_here,
+            marker: &self.marker,
+            lease: LEASE,
+            now,
+        })?;
+        Ok(Happening::Answered(answer))
+    }
+
+    /// How the tasks stand.
+    pub(super) fn count(&mut self) -> Result<Happening, RunError> {
+        let commits_here = self.commits_here()?;
+        let standing = self
+            .store
+            .standing(&self.order.scope, &self.site.worktree, &commits_here)?;
+        Ok(Happening::Counted(standing))
+    }
+
+    /// Commits of other worktrees' tasks that are here too. git is asked only when there are such tasks.
+    fn commits_here(&self) -> Result<BTreeSet<String>, RunError> {
+        let elsewhere = self.store.commits_of_other_worktrees(&self.site.worktree)?;
+        if elsewhere.is_empty() {
+            return Ok(elsewhere);
+        }
+        commits_in_head(&self.site.root, &elsewhere).map_err(|error| RunError::Other(error.to_string()))
+    }
+
+    /// Looks at the files, writes the prompt, puts both on record.
+    pub(super) fn prepare(&mut self, current: &Current, red_gates: &[String]) -> Result<Happening, RunError> {
+        let Some(task) = self.store.task(&current.task)? else {
+            return Err(RunError::Other(format!("the task {} is gone", current.task)));
+        };
+        let materials = Materials::gather(&self.store, task, Some(&self.run))?;
+        let overflowed_before = materials.overflowed_before();
+        let prompt = self.compose(&materials, red_gates)?;
+        let folder = folder_of(self.site, current);
+        folder.create()?;
+        folder.write("prompt.md", &prompt.text)?;
+        let files = project_files(self.site, current);
+        let before = files.snapshot();
+        if let Some(reason) = &before.degraded {
+            self.watch
+                .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
+        }
+        let before = serde_json::to_string(&before)?;
+        let dirty: Vec<String> = files.dirty_files().map_err(RunError::Other)?.into_iter().collect();
+        self.store.record_start(
+            &self.run,
+            &Start {
+                model: current.model.as_deref(),
+                rationale: &current.rationale,
+                before: &before,
+                dirty: &dirty,
+                injections: &prompt.injections,
+                at: self.site.clock.now(),
+            },
+        )?;
+        let shown = |injection: &&ralph_model::Injection| injection.reason == InjectionReason::Shown;
+        self.watch.tell(&News::IterationBegan {
+            current,
+            prompt: Tokens::of_characters(prompt.text.chars().count()),
+            shown: prompt.injections.iter().filter(shown).count(),
+        });
+        self.turn = Some(Turn {
+            current: current.clone(),
+            prompt: prompt.text,
+            marker: self.marker.clone(),
+            transcript: None,
+            running: None,
+            started: std::time::Instant::now(),
+        });
+        Ok(Happening::Prepared {
+            before,
+            overflowed_before,
+        })
+    }
+
+    fn compose(&self, materials: &Materials, red_gates: &[String]) -> Result<Prompt, RunError> {
+        let site = self.site;
+        let scratchpad = ralph_notes::read_file(&site.scratchpad).map_err(CatalogueError::from)?;
+        let scratchpad = scratchpad.map(|text| String::from_utf8_lossy(&text.bytes).into_owned());
+        let request = materials.request(&Circumstances {
+            red_gates,
+            scratchpad: scratchpad.as_deref().unwrap_or_default(),
+            config: site.config,
+            today: site.clock.now().to_zoned(TimeZone::UTC).date(),
+            share: self.order.share,
+        });
+        // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
+        let shelves = Shelf::in_prompts(site.config);
+        Ok(Catalogue::ask(&site.catalogue, &shelves, |catalogue| {
+            compose(catalogue, &request)
+        })?)
+    }
+}

@@ -1,0 +1,62 @@
+//! What dead runs of this worktree have left: their processes are ended, their iterations given back to be settled.
+
+use ralph_model::{StopReason, TaskKind};
+use ralph_store::{IterationRecord, Phase};
+
+use super::{RunError, Runner};
+use crate::gates::Baseline;
+use crate::state::{Current, Left};
+use crate::summary::TurnSummary;
+use crate::watch::News;
+
+impl Runner<'_> {
+    /// Finds what dead runs have left.
+    pub(super) fn recover(&mut self) -> Result<Vec<Left>, RunError> {
+        let mut left = Vec::new();
+        for record in self.store.unfinished(&self.site.worktree, &self.run)? {
+            let killed = ralph_process::kill_leftovers(&record.marker, record.agent);
+            self.watch.tell(&News::FoundLeft {
+                run: &record.run,
+                iteration: record.iteration,
+                killed,
+            });
+            left.push(self.resume(record)?);
+        }
+        Ok(left)
+    }
+
+    /// Gives back the iteration of a record, as far as it came.
+    fn resume(&mut self, record: IterationRecord) -> Result<Left, RunError> {
+        let task = self.store.task(&record.task)?;
+        let history = self.store.journal_of_task(&record.task)?;
+        let current = Box::new(Current {
+            kind: task.map_or(TaskKind::Once, |task| task.kind),
+            overflowed_before: history.iter().any(|row| row.row.stop == StopReason::ContextOverflow),
+            // What cannot be read any more is as if nothing had been red.
+            baseline: Some(parsed::<Baseline>(record.baseline.as_deref()).unwrap_or_default()),
+            run: record.run,
+            iteration: record.iteration,
+            task: record.task,
+            task_title: record.task_title,
+            feature: record.feature,
+            attempt: record.attempt,
+            fence: record.fence,
+            model: record.model,
+            rationale: record.rationale,
+            before: record.before,
+        });
+        Ok(match record.phase {
+            Phase::Claimed => Left::Claimed(current),
+            Phase::Started { .. } => Left::Started(current),
+            Phase::Ended { end, .. } => match parsed::<TurnSummary>(Some(&end)) {
+                Some(summary) => Left::Ended(current, Box::new(summary)),
+                // Another version wrote it: that it ended is all that can be told.
+                None => Left::Started(current),
+            },
+        })
+    }
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(json: Option<&str>) -> Option<T> {
+    serde_json::from_str(json?).ok()
+}

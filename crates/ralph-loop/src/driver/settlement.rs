@@ -1,0 +1,147 @@
+//! Settles an iteration: one transaction, then its files.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_memory::capture::Placement;
+use ralph_model::{CapturedLearning, LearningId, NewJournalRow};
+use ralph_store::{Settlement, TaskChange};
+
+use super::prepare::folder_of;
+use super::{RunError, Runner};
+use crate::changes::commit_task;
+use crate::settle::Fate;
+use crate::state::{Draft, Happening};
+use crate::watch::News;
+
+impl Runner<'_> {
+    /// Settles the iteration.
+    pub(super) fn settle(&mut self, draft: &Draft) -> Result<Happening, RunError> {
+        let now = self.site.clock.now();
+        let settlement = self.settlement(draft, now)?;
+        if let Some(Err(reason)) = &draft.commit {
+            let warning = format!("The files of {} are not committed: {reason}", draft.current.task);
+            self.watch.tell(&News::Warning(&warning));
+        }
+        let settled = self.store.settle(&settlement)?;
+        let result = serde_json::json!({
+            "journal": settled.journal,
+            "row": settlement.row,
+            "gates": draft.gates,
+            "denials": draft.turn.denials,
+            "commit": draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()),
+        });
+        let folder = folder_of(self.site, &draft.current);
+        let written = folder
+            .create()
+            .and_then(|()| folder.write("result.json", &format!("{result:#}\n")));
+        if let Err(error) = written {
+            let warning = format!("The result of the iteration is in the journal, but not in its folder: {error}");
+            self.watch.tell(&News::Warning(&warning));
+        }
+        self.turn = None;
+        self.watch.tell(&News::Settled {
+            draft,
+            task: settled.task,
+            duration: Duration::from_millis(settlement.row.duration_ms),
+        });
+        Ok(Happening::Settled { now })
+    }
+
+    fn settlement(&mut self, draft: &Draft, now: Timestamp) -> Result<Settlement, RunError> {
+        let Draft {
+            current, turn, ruling, ..
+        } = draft;
+        let captured = &turn.captured;
+        let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
+        let learnings: Vec<(LearningId, CapturedLearning)> = captured
+            .learnings
+            .iter()
+            .map(|learning| (LearningId::new(self.entropy.next_bits()), learning.clone()))
+            .collect();
+        Ok(Settlement {
+            row: NewJournalRow {
+                run: current.run.clone(),
+                iteration: current.iteration,
+                task: Some(current.task.clone()),
+                task_title: current.task_title.clone(),
+                feature: current.feature.clone(),
+                attempt: current.attempt,
+                outcome: ruling.outcome,
+                stop: ruling.stop,
+                reason: ruling.reason.clone(),
+                model: current.model.clone(),
+                model_rationale: current.rationale.clone(),
+                duration_ms: turn.duration_ms.saturating_add(gates_ms),
+                usage: turn.usage,
+                files_modified: draft.files.clone(),
+                changed_nothing: draft.changed_nothing,
+                notes: captured.journal.clone(),
+                difficulty: captured.difficulty,
+                error_category: captured.failure.as_ref().map(|failure| failure.category),
+                malformed_sigils: captured.malformed,
+                created_at: now,
+            },
+            fence: current.fence,
+            worktree: self.site.worktree.clone(),
+            task: self.task_change(draft),
+            report: captured.failure.clone(),
+            suggestion: captured.retry_suggestion.clone(),
+            learnings,
+            knowledge: captured.knowledge.clone(),
+            memory_used: captured.memory_used.clone(),
+            baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
+        })
+    }
+
+    fn task_change(&self, draft: &Draft) -> TaskChange {
+        match draft.ruling.task {
+            Fate::Done => TaskChange::Done {
+                commit: draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()).cloned(),
+            },
+            Fate::Attempt => TaskChange::Attempt {
+                max_retries: self.site.config.execution.max_retries,
+            },
+            Fate::Again => TaskChange::Again,
+            Fate::Progress => TaskChange::Progress,
+        }
+    }
+
+    /// Writes the files of this and earlier settlements.
+    pub(super) fn finish_outbox(&mut self) -> Result<Happening, RunError> {
+        let site = self.site;
+        let outboxed = site
+            .knowledge
+            .write_outbox(&mut self.store, &site.worktree)
+            .map_err(|error| RunError::Other(error.to_string()))?;
+        for written in &outboxed.written {
+            if let Placement::Made(path) | Placement::Changed(path) = &written.placement {
+                self.watch.tell(&News::Wrote(path));
+            }
+        }
+        for (title, error) in &outboxed.failed {
+            let warning = format!("The note {title:?} is not written yet: {error}");
+            self.watch.tell(&News::Warning(&warning));
+        }
+        Ok(Happening::OutboxFinished)
+    }
+
+    /// Commits the files of all attempts at the task; the error is a sentence.
+    pub(super) fn commit(&mut self, draft: &Draft) -> Result<String, String> {
+        let in_words = |error: &dyn std::fmt::Display| error.to_string();
+        let task = &draft.current.task;
+        let history = self.store.journal_of_task(task).map_err(|error| in_words(&error))?;
+        let earlier = history.into_iter().flat_map(|row| row.row.files_modified);
+        let files: BTreeSet<String> = earlier.chain(draft.files.iter().cloned()).collect();
+        if files.is_empty() {
+            return Err("nothing was changed".to_owned());
+        }
+        let dirty = self.store.dirty_before(task).map_err(|error| in_words(&error))?;
+        if let Some(file) = files.iter().find(|file| dirty.contains(file)) {
+            return Err(format!("{file} had changes of somebody else before the first attempt"));
+        }
+        let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
+        commit_task(&self.site.root, &files, &message).map_err(|error| in_words(&error))
+    }
+}

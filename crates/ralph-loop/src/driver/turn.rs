@@ -1,0 +1,161 @@
+//! The agent's turn: its start, what it says on the way, its end.
+
+use std::path::Path;
+use std::time::Instant;
+
+use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
+use ralph_memory::capture::{clean, read_captured, read_control};
+
+use super::{Incoming, RunError, Runner};
+use crate::state::Happening;
+use crate::summary::TurnSummary;
+use crate::watch::News;
+
+/// The most that is kept of what an agent says was denied, in characters.
+const DENIAL_CHARACTERS: usize = 300;
+/// The most that is kept of what it says about its end, in characters.
+const END_CHARACTERS: usize = 600;
+
+impl Runner<'_> {
+    /// Starts the agent that is prepared.
+    pub(super) fn spawn(&mut self) -> Result<Happening, RunError> {
+        let Some(turn) = &mut self.turn else {
+            return Err(RunError::Other("no agent is prepared".to_owned()));
+        };
+        let site = self.site;
+        let config = site.config;
+        let folder = super::prepare::folder_of(site, &turn.current);
+        let environment = super::prepare::environment(site, &turn.current, &turn.marker)?;
+        let sender = self.sender.clone();
+        let started = self.order.agent.start(
+            &ralph_agent::Turn {
+                prompt: &turn.prompt,
+                prompt_file: &folder.prompt(),
+                model: turn.current.model.as_deref(),
+                folder: &site.root,
+                environment: &environment,
+                permissions: config.agent.permissions,
+                marker: &turn.marker,
+                output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
+            },
+            // Nobody listens any more when the run is over.
+            Box::new(move |event| drop(sender.send(Incoming::Turn(event)))),
+        );
+        let running = match started {
+            Ok(running) => running,
+            Err(error) => {
+                // No agent, no iteration: nothing must look as if there had been one.
+                self.store.abandon_claim(&self.run, site.clock.now())?;
+                return Err(error.into());
+            }
+        };
+        let (pid, began) = running.process();
+        turn.running = Some(running);
+        turn.started = Instant::now();
+        turn.transcript = Some(folder.transcript()?);
+        self.store.record_agent(&self.run, pid, began)?;
+        Ok(Happening::Spawned)
+    }
+
+    /// Asks the agent to end.
+    pub(super) fn stop_agent(&mut self) {
+        if let Some(running) = self.turn.as_mut().and_then(|turn| turn.running.as_mut()) {
+            running.stop();
+        }
+    }
+
+    /// Makes the agent end.
+    pub(super) fn kill_agent(&mut self) {
+        if let Some(running) = self.turn.as_mut().and_then(|turn| turn.running.as_mut()) {
+            running.kill();
+        }
+    }
+
+    /// The agent did something.
+    pub(super) fn turn_event(&mut self, event: TurnEvent) -> Option<Happening> {
+        self.watch.tell(&News::Agent(&event));
+        match event {
+            TurnEvent::Line(line) => {
+                self.write_down(&line);
+                Some(Happening::Sign)
+            }
+            TurnEvent::Text(_) | TurnEvent::Tool { .. } | TurnEvent::Alive => Some(Happening::Sign),
+            TurnEvent::Used(usage) => Some(Happening::Used(usage)),
+            TurnEvent::Ended(end) => Some(Happening::TurnEnded(Box::new(self.summary_of(*end)))),
+        }
+    }
+
+    fn write_down(&mut self, line: &str) {
+        let Some(turn) = &mut self.turn else { return };
+        let Some(transcript) = &mut turn.transcript else { return };
+        if let Err(error) = transcript.line(line) {
+            turn.transcript = None;
+            let warning = format!("The transcript cannot be written any further: {error}");
+            self.watch.tell(&News::Warning(&warning));
+        }
+    }
+
+    /// What is kept of a turn that is over.
+    fn summary_of(&mut self, end: EndOfTurn) -> TurnSummary {
+        let turn = self.turn.as_mut();
+        let (prompt, duration) = match &turn {
+            Some(turn) => (turn.prompt.as_str(), turn.started.elapsed()),
+            None => ("", std::time::Duration::ZERO),
+        };
+        let (control, malformed) = read_control(&end.final_text, prompt);
+        let mut captured = read_captured(&end.text, prompt);
+        captured.malformed = captured.malformed.saturating_add(malformed);
+        let mut denials = end.denials;
+        for denial in &mut denials {
+            denial.about = clean(&denial.about, DENIAL_CHARACTERS);
+        }
+        if let Some(turn) = turn {
+            turn.running = None;
+            if let Some(Err(error)) = turn.transcript.take().map(crate::run_folder::Transcript::close) {
+                let warning = format!("The transcript is not whole: {error}");
+                self.watch.tell(&News::Warning(&warning));
+            }
+        }
+        TurnSummary {
+            end: cleaned(end.end),
+            cause: None,
+            control,
+            captured,
+            spoke: !end.text.trim().is_empty(),
+            denials,
+            usage: end.usage,
+            writes: end
+                .writes
+                .iter()
+                .filter_map(|path| inside(&self.site.root, path))
+                .collect(),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// An end whose words are without secrets.
+fn cleaned(end: TurnEnd) -> TurnEnd {
+    let clean = |text: String| clean(&text, END_CHARACTERS);
+    match end {
+        TurnEnd::Refusal(text) => TurnEnd::Refusal(clean(text)),
+        TurnEnd::Crash(text) => TurnEnd::Crash(clean(text)),
+        TurnEnd::Garbage(text) => TurnEnd::Garbage(clean(text)),
+        TurnEnd::ContextOverflow(text) => TurnEnd::ContextOverflow(clean(text)),
+        TurnEnd::Transient(text) => TurnEnd::Transient(clean(text)),
+        TurnEnd::Auth(text) => TurnEnd::Auth(clean(text)),
+        TurnEnd::Billing(text) => TurnEnd::Billing(clean(text)),
+        TurnEnd::UsageLimit { resets_at, message } => TurnEnd::UsageLimit {
+            resets_at,
+            message: clean(message),
+        },
+        TurnEnd::Finished | TurnEnd::TokenLimit | TurnEnd::TurnLimit | TurnEnd::OutputLimit | TurnEnd::Stopped => end,
+    }
+}
+
+/// A path from the project's root; none for one outside of it.
+fn inside(root: &Path, path: &Path) -> Option<String> {
+    let absolute = root.join(path);
+    let inside = absolute.strip_prefix(root).ok()?;
+    Some(inside.to_string_lossy().into_owned())
+}

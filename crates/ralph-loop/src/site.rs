@@ -1,0 +1,69 @@
+//! Where a run takes place and what it was asked for: all that comes from outside.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ralph_agent::Agent;
+use ralph_memory::capture::KnowledgeFolder;
+use ralph_memory::catalogue::CataloguePlace;
+use ralph_memory::inject::prompt::MemoryShare;
+use ralph_model::Clock;
+use ralph_model::config::Config;
+use ralph_store::{RunProcess, Scope};
+
+use crate::changes::OwnFiles;
+use crate::state::Pace;
+
+/// For how long a claim holds unless the run says more.
+pub(crate) const LEASE: Duration = Duration::from_secs(120);
+
+/// Where a run takes place.
+pub struct Site<'a> {
+    /// The project's root, in which the agent works.
+    pub root: PathBuf,
+    /// The worktree's name; empty for the main one.
+    pub worktree: String,
+    /// The branch that is checked out.
+    pub branch: Option<String>,
+    /// The commit that is checked out.
+    pub commit: Option<String>,
+    /// The database of facts.
+    pub database: PathBuf,
+    /// The folder of the runs' folders.
+    pub runs: PathBuf,
+    /// The folder of long notes.
+    pub knowledge: KnowledgeFolder<'a>,
+    /// The working notes.
+    pub scratchpad: PathBuf,
+    /// The files of the project that are ralph's.
+    pub own: OwnFiles,
+    /// The index of the notes.
+    pub catalogue: CataloguePlace<'a>,
+    /// The configuration.
+    pub config: &'a Config,
+    /// The user's environment, all of it.
+    pub environment: Vec<(OsString, OsString)>,
+    /// This program, which the agent finds as `ralph`.
+    pub program: PathBuf,
+    /// This process.
+    pub process: RunProcess,
+    /// The present moment.
+    pub clock: &'a dyn Clock,
+}
+
+/// What a run is asked for.
+pub struct Order {
+    /// Which tasks.
+    pub scope: Scope,
+    /// The same, as a person reads it.
+    pub goal: String,
+    /// Who does them.
+    pub agent: Box<dyn Agent>,
+    /// The model that the person asked for.
+    pub model: Option<String>,
+    /// How much of the memory prompts get.
+    pub share: MemoryShare,
+    /// How long waits are.
+    pub pace: Pace,
+}

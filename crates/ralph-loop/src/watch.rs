@@ -1,0 +1,87 @@
+//! What a run tells while it goes on. Who watches decides what of it a person sees.
+
+use std::path::Path;
+use std::time::Duration;
+
+use ralph_agent::TurnEvent;
+use ralph_model::{RunId, TaskStatus, Tokens};
+
+use crate::gates::{Baseline, GateResult};
+use crate::state::{Current, Draft, Effect, End, Notice};
+
+/// Something that a person may want to know.
+#[derive(Debug)]
+pub enum News<'a> {
+    /// A run begins.
+    Began {
+        /// The run.
+        run: &'a RunId,
+    },
+    /// A dead run left an iteration, which is settled now.
+    FoundLeft {
+        /// The dead run.
+        run: &'a RunId,
+        /// Which iteration.
+        iteration: u32,
+        /// How many processes of it were still alive, and are not any more.
+        killed: usize,
+    },
+    /// These gates are red before anything was done.
+    RedFromTheStart(&'a Baseline),
+    /// A gate has spoken.
+    GateRan(&'a GateResult),
+    /// An agent is started.
+    IterationBegan {
+        /// The iteration.
+        current: &'a Current,
+        /// How large its prompt is.
+        prompt: Tokens,
+        /// How many notes and rows stand in it.
+        shown: usize,
+    },
+    /// The agent did something.
+    Agent(&'a TurnEvent),
+    /// An iteration is settled.
+    Settled {
+        /// What became of it.
+        draft: &'a Draft,
+        /// Where the task stands now; none when it is no longer ours.
+        task: Option<TaskStatus>,
+        /// How long it took.
+        duration: Duration,
+    },
+    /// A long note was written, to this file.
+    Wrote(&'a Path),
+    /// Something to know that is no failure.
+    Notice(&'a Notice),
+    /// Something went wrong that does not end the run.
+    Warning(&'a str),
+    /// The run is over.
+    Ended {
+        /// How.
+        end: &'a End,
+        /// How many iterations it had.
+        iterations: u32,
+    },
+}
+
+/// Somebody who watches a run.
+pub trait Watch {
+    /// Something happened.
+    fn tell(&mut self, news: &News<'_>);
+
+    /// An effect is done and its result not yet known to anybody else. The run dies here if this says so, without tidying
+    /// up, as if it were killed: for tests.
+    fn survives(&mut self, _effect: &Effect) -> Survival {
+        Survival::Lives
+    }
+}
+
+/// Whether a run goes on after an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Survival {
+    /// It does.
+    Lives,
+    /// It stops where it is.
+    Dies,
+}

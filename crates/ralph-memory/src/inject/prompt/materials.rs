@@ -1,0 +1,108 @@
+//! What the database has to say in the prompt of a task.
+
+use jiff::civil::Date;
+use ralph_model::config::Config;
+use ralph_model::{JournalRow, RunId, StopReason, Task, TaskStatus};
+use ralph_store::{Store, StoreError};
+
+use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, about};
+use crate::recall::related_rows;
+
+/// What the database knows around a task.
+#[derive(Debug, Clone)]
+pub struct Materials {
+    task: Task,
+    parent: Option<Task>,
+    prerequisites: Vec<Task>,
+    past: Vec<JournalRow>,
+    recent: Vec<JournalRow>,
+    related: Vec<(JournalRow, f64)>,
+}
+
+/// What a prompt needs that the database does not know.
+#[derive(Debug, Clone, Copy)]
+pub struct Circumstances<'a> {
+    /// The gates that were red before the first iteration.
+    pub red_gates: &'a [String],
+    /// The working notes.
+    pub scratchpad: &'a str,
+    /// The configuration.
+    pub config: &'a Config,
+    /// The day.
+    pub today: Date,
+    /// How much of the memory stands in it. Half of the whole, where the whole was too long before.
+    pub share: MemoryShare,
+}
+
+impl Materials {
+    /// Gathers what is known around a task; `run` is the run that it is prompted for, if there is one.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn gather(store: &Store, task: Task, run: Option<&RunId>) -> Result<Self, StoreError> {
+        let parent = match &task.parent {
+            Some(parent) => store.task(parent)?,
+            None => None,
+        };
+        let mut prerequisites = Vec::new();
+        for before in &task.after {
+            prerequisites.extend(store.task(before)?.filter(|task| task.status == TaskStatus::Done));
+        }
+        Ok(Self {
+            parent,
+            prerequisites,
+            past: store.journal_of_task(&task.id)?,
+            recent: match run {
+                Some(run) => store.journal_recent(run, RECENT_ROWS)?,
+                None => Vec::new(),
+            },
+            related: related_rows(store, &about(&task), run, RELATED_ROWS)?,
+            task,
+        })
+    }
+
+    /// Whether an earlier prompt of the task was too long for the model.
+    #[must_use]
+    pub fn overflowed_before(&self) -> bool {
+        self.past.iter().any(|row| row.row.stop == StopReason::ContextOverflow)
+    }
+
+    /// The request for a prompt.
+    #[must_use]
+    pub fn request<'a>(&'a self, circumstances: &Circumstances<'a>) -> PromptRequest<'a> {
+        let config = circumstances.config;
+        PromptRequest {
+            task: &self.task,
+            parent: self.parent.as_ref(),
+            prerequisites: &self.prerequisites,
+            attempt: AttemptNumber {
+                number: self.task.retries_used.saturating_add(1),
+                of: config.execution.max_retries.saturating_add(1),
+            },
+            last_reason: self.last_reason(),
+            red_gates: circumstances.red_gates,
+            gates: &config.verify.commands,
+            guidance: &[],
+            scratchpad: circumstances.scratchpad,
+            recent: &self.recent,
+            related: &self.related,
+            config,
+            today: circumstances.today,
+            share: match circumstances.share {
+                MemoryShare::Whole if self.overflowed_before() => MemoryShare::Half,
+                share => share,
+            },
+        }
+    }
+
+    /// Why the last attempt that counted did not count as done.
+    fn last_reason(&self) -> Option<&str> {
+        let counted = self
+            .past
+            .iter()
+            .rev()
+            .find(|row| row.row.outcome.is_failure().is_some())?;
+        let failed = counted.row.outcome.is_failure() == Some(true);
+        (failed && !counted.row.reason.is_empty()).then_some(counted.row.reason.as_str())
+    }
+}

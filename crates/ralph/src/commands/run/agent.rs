@@ -1,0 +1,65 @@
+//! Which agent works: the one that a flag names, the configured one, else the first that is installed.
+
+use std::sync::Arc;
+
+use ralph_agent::{Agent, driver_for, first_on_path, known_agents};
+use ralph_model::config::{CommandLine, Config};
+
+use crate::context::Context;
+use crate::env;
+use crate::error::CommandError;
+use crate::surroundings::ProgramClock;
+
+/// The agent of a run.
+pub(super) struct ChosenAgent {
+    pub(super) driver: Box<dyn Agent>,
+    /// How it came to be chosen, in a few words.
+    pub(super) how: &'static str,
+}
+
+impl ChosenAgent {
+    /// Says who works, and what it may do.
+    pub(super) fn announce(&self, context: &Context<'_>, config: &Config) {
+        let (name, how) = (self.driver.name(), self.how);
+        let permissions = config.agent.permissions;
+        context
+            .ui
+            .status(&format!("Agent: {name} ({how}), permissions: {permissions}."));
+    }
+}
+
+/// Chooses the agent.
+pub(super) fn chosen(config: &Config, flag: Option<&str>) -> Result<ChosenAgent, CommandError> {
+    let kind = config.agent.kind.as_deref();
+    let (command, how) = match (flag, &config.agent.command) {
+        (Some(line), _) => (CommandLine::Line(line.to_owned()), "from --agent"),
+        (None, Some(command)) => (command.clone(), "configured"),
+        (None, None) => (CommandLine::Line(found(kind)?), "found on the PATH"),
+    };
+    let clock = Arc::new(ProgramClock::from_environment()?);
+    let driver = driver_for(kind, &command, clock).map_err(|error| {
+        let hint = "set `[agent] command` in .ralph.toml, or pass --agent COMMAND";
+        CommandError::new(error.to_string()).hint(hint)
+    })?;
+    Ok(ChosenAgent { driver, how })
+}
+
+/// The program of the first known agent that is installed.
+fn found(kind: Option<&str>) -> Result<String, CommandError> {
+    let folders = env::program_folders();
+    match first_on_path(&folders) {
+        Some((agent, _)) if kind.is_none_or(|kind| kind == agent.driver) => Ok(agent.program.to_owned()),
+        _ => {
+            let known: Vec<String> = known_agents()
+                .iter()
+                .map(|agent| format!("{} ({})", agent.name, agent.install))
+                .collect();
+            let message = format!(
+                "no agent is configured, and none is on the PATH; ralph knows {}",
+                known.join(", ")
+            );
+            Err(CommandError::new(message)
+                .hint("any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input"))
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! `ralph run`: works on tasks until they are done.
+
+mod agent;
+mod confirm;
+mod dry_run;
+mod printer;
+mod target;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Args;
+use ralph_loop::changes::OwnFiles;
+use ralph_loop::state::Pace;
+use ralph_loop::{Finish, LockError, Order, Runner, Site, WorktreeLock};
+use ralph_memory::capture::{KnowledgeFolder, Surroundings};
+use ralph_memory::inject::prompt::MemoryShare;
+use ralph_model::Shelf;
+use ralph_model::config::{Config, StrategyName};
+use ralph_notes::lock_path;
+use ralph_store::{RunProcess, Store};
+
+use crate::context::Context;
+use crate::env;
+use crate::error::CommandError;
+use crate::paths::{self, Spelling};
+
+/// Work on tasks with a coding agent until they are done
+///
+/// Every iteration is a fresh session with what earlier ones left: notes, the journal, why the last attempt failed. Done is
+/// what the agent says and the gates (`[verify] commands`) confirm.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph run                                  # all tasks that are ready, in their order
+  ralph run t-1a2b3c                         # one task, with everything below it
+  ralph run \"mend the login page\"            # makes a task of the text and runs it
+  ralph run plan.md                          # a checklist: its items are tasks
+  ralph run PROMPT.md --limit 10             # any other file: again and again until it is complete
+  ralph run --dry-run                        # what would be done; starts nothing
+
+Exit codes: 0 everything is done, 3 nothing to do, 4 something waits for you (a failed task, a limit), 130 stopped by Ctrl+C,
+1 something is broken.")]
+pub(crate) struct RunArgs {
+    /// A task, a text, or a file; without it all tasks
+    #[arg(value_name = "TASK|TEXT|FILE")]
+    what: Option<String>,
+    /// At most so many iterations
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    /// The model for every iteration
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// How the model of an iteration is chosen: fixed or plan-then-execute
+    #[arg(long, value_name = "STRATEGY", value_parser = parse_strategy)]
+    model_strategy: Option<StrategyName>,
+    /// Skip the look of a second session at finished work; the gates are never skipped
+    #[arg(long)]
+    no_verify: bool,
+    /// The agent's command, instead of the configured one
+    #[arg(long, value_name = "COMMAND")]
+    agent: Option<String>,
+    /// Show the task, the agent, the model, the gates and the size of the prompt; start nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
+    #[arg(long)]
+    trust: bool,
+}
+
+/// The metric-driven strategies need figures that are not kept yet.
+fn parse_strategy(word: &str) -> Result<StrategyName, String> {
+    match word.parse() {
+        Ok(strategy @ (StrategyName::Fixed | StrategyName::PlanThenExecute)) => Ok(strategy),
+        Ok(_) | Err(_) => Err("allowed is \"fixed\" or \"plan-then-execute\"".to_owned()),
+    }
+}
+
+pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode, CommandError> {
+    let config = configured(&context.config, args);
+    let agent = agent::chosen(&config, args.agent.as_deref())?;
+    if args.dry_run {
+        return dry_run::show(context, &config, &agent, args);
+    }
+    confirm::confirm_commands(context, args.agent.is_none(), args.trust)?;
+    let project = &context.project;
+    project.prepare_database_folder(&project.root.join(paths::RALPH))?;
+    if let Some(folder) = project.database().parent() {
+        project.prepare_database_folder(folder)?;
+    }
+    let process = this_process();
+    let lock = WorktreeLock::take(&project.run_lock(), &format!("process {}", process.pid));
+    let _lock = lock.map_err(|error| refused(context, &error))?;
+    let mut store = Store::open_or_create(&project.database())?;
+    let target = target::resolve(context, &mut store, args.what.as_deref())?;
+    drop(store);
+    agent.announce(context, &config);
+    let site = site(context, &config, process)?;
+    let order = Order {
+        scope: target.scope,
+        goal: target.goal,
+        agent: agent.driver,
+        model: args.model.clone(),
+        share: MemoryShare::Whole,
+        pace: Pace::default(),
+    };
+    run(context, &site, order)
+}
+
+fn run(context: &Context<'_>, site: &Site<'_>, order: Order) -> Result<ExitCode, CommandError> {
+    ralph_process::become_subreaper()
+        .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
+    let mut printer = printer::Printer::new(context);
+    let finish = context.with_entropy(|entropy| {
+        let runner = Runner::new(site, order, entropy, &mut printer)?;
+        let interrupter = runner.interrupter();
+        ralph_process::on_stop_signals(move || interrupter.interrupt())?;
+        runner.run()
+    });
+    let finish = finish.map_err(|error| CommandError::new(error.to_string()))?;
+    let Finish::Ended { end, .. } = finish else {
+        return Ok(ExitCode::FAILURE);
+    };
+    printer.close(&end)?;
+    Ok(ExitCode::from(end.code()))
+}
+
+/// The configuration with what the flags say.
+fn configured(config: &Config, args: &RunArgs) -> Config {
+    let mut config = config.clone();
+    config.limits.iterations = args.limit.or(config.limits.iterations);
+    config.strategy.name = args.model_strategy.or(config.strategy.name);
+    config.execution.verify &= !args.no_verify;
+    config
+}
+
+/// Where the run takes place.
+pub(super) fn site<'a>(
+    context: &'a Context<'_>,
+    config: &'a Config,
+    process: RunProcess,
+) -> Result<Site<'a>, CommandError> {
+    let project = &context.project;
+    let head = project.head();
+    let (branch, commit) = match head.as_deref().map(|head| head.split_once(' ')) {
+        Some(Some((branch, commit))) => (
+            Some(branch.trim_start_matches("refs/heads/").to_owned()),
+            Some(commit.to_owned()),
+        ),
+        Some(None) => (None, head.clone()),
+        None => (None, None),
+    };
+    let program = std::env::current_exe()
+        .map_err(|error| CommandError::new(format!("cannot tell where this program is: {error}")))?;
+    Ok(Site {
+        root: project.root.clone(),
+        worktree: project.worktree_name().to_owned(),
+        branch,
+        commit: commit.filter(|commit| !commit.is_empty()),
+        database: project.database(),
+        runs: project.runs(),
+        knowledge: KnowledgeFolder {
+            path: project.root.join(paths::KNOWLEDGE),
+            surroundings: project,
+            patience: context.patience(),
+        },
+        scratchpad: context.scratchpad().path,
+        own: own_files(context),
+        catalogue: context.catalogue(Spelling::Own),
+        config,
+        environment: env::all(),
+        program,
+        process,
+        clock: context.clock(),
+    })
+}
+
+/// What in the project is ralph's own: no work of an agent's, or notes.
+fn own_files(context: &Context<'_>) -> OwnFiles {
+    let from_root = |path: &Path| context.project.shown(path).to_string();
+    let notes = [Shelf::Memories, Shelf::Guardrails].map(|shelf| context.notebook(shelf, Spelling::Own).path);
+    let locks = notes.iter().map(|path| from_root(&lock_path(path)));
+    let scratchpad = from_root(&context.scratchpad().path);
+    OwnFiles {
+        hidden: locks.chain([paths::RALPH.to_owned(), scratchpad]).collect(),
+        notes: notes.iter().map(|path| from_root(path)).collect(),
+    }
+}
+
+/// This process as its host knows it.
+pub(super) fn this_process() -> RunProcess {
+    let pid = std::process::id();
+    RunProcess {
+        host: ralph_process::host_name(),
+        pid,
+        started: ralph_process::start_time(pid).unwrap_or_default(),
+    }
+}
+
+fn refused(context: &Context<'_>, error: &LockError) -> CommandError {
+    let refused = CommandError::new(error.to_string());
+    if !matches!(error, LockError::Taken { .. }) {
+        return refused;
+    }
+    let name = context.project.root.file_name().unwrap_or_default().to_string_lossy();
+    let beside = Path::new("..").join(format!("{name}-2"));
+    refused.hint(format!(
+        "`git worktree add {}` makes a second folder; `ralph run` there works on the same tasks",
+        beside.display()
+    ))
+}

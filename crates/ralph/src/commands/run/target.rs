@@ -1,0 +1,182 @@
+//! What a run is to work on: a task, all of them, a text, a checklist, a file that is a prompt.
+
+use std::path::{Path, PathBuf};
+
+use ralph_memory::capture::{SecretPolicy, accept};
+use ralph_model::{NewTask, TaskId, TaskKind, TaskStatus, first_line, preview};
+use ralph_store::{Scope, Store, TaskError, TaskFilter, TaskUpdate};
+
+use crate::checklist::parse_checklist;
+use crate::commands::task::done_here;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// How many columns of a text become a title.
+const TITLE_COLUMNS: usize = 100;
+/// The largest file that is taken for a prompt.
+const MAX_PROMPT_BYTES: u64 = 1 << 20;
+
+/// What a run works on.
+pub(super) struct Target {
+    pub(super) scope: Scope,
+    /// The same as a person reads it.
+    pub(super) goal: String,
+}
+
+/// What the argument means, before anything is made of it.
+pub(super) enum Meaning {
+    All,
+    Task(TaskId),
+    Text(String),
+    File(PathBuf),
+}
+
+/// What the argument means.
+pub(super) fn meaning(
+    context: &Context<'_>,
+    store: Option<&Store>,
+    what: Option<&str>,
+) -> Result<Meaning, CommandError> {
+    let Some(what) = what.map(str::trim) else {
+        return Ok(Meaning::All);
+    };
+    if what.is_empty() {
+        return Err(CommandError::usage("the text is blank, so there is nothing to do"));
+    }
+    let path = crate::env::working_folder()
+        .unwrap_or_else(|_| context.project.root.clone())
+        .join(what);
+    if looks_like_file(what) || (path.is_file() && !what.contains(char::is_whitespace)) {
+        if path.is_file() {
+            return Ok(Meaning::File(path));
+        }
+        return Err(CommandError::usage(format!("there is no file {what}")));
+    }
+    if !looks_like_id(what) {
+        return Ok(Meaning::Text(what.to_owned()));
+    }
+    match store.map(|store| store.find_task(what)) {
+        Some(Ok(id)) => Ok(Meaning::Task(id)),
+        Some(Err(error)) => Err(error.into()),
+        None => Err(TaskError::Unknown { text: what.to_owned() }.into()),
+    }
+}
+
+/// Finds or makes the tasks of the argument.
+pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&str>) -> Result<Target, CommandError> {
+    match meaning(context, Some(store), what)? {
+        Meaning::All => Ok(Target {
+            scope: Scope::All,
+            goal: "all tasks".to_owned(),
+        }),
+        Meaning::Task(id) => Ok(Target {
+            goal: id.to_string(),
+            scope: Scope::Task(id),
+        }),
+        Meaning::Text(text) => {
+            let task = of_text(&accept(&text, SecretPolicy::Refuse)?);
+            let goal = task.title.clone();
+            let id = add(context, store, &task)?;
+            context.ui.status(&format!("Task {id}: {goal}"));
+            Ok(Target {
+                scope: Scope::Task(id),
+                goal,
+            })
+        }
+        Meaning::File(path) => of_file(context, store, &path),
+    }
+}
+
+/// The task of a text: its first line is the title, all of it the description where there is more.
+pub(super) fn of_text(text: &str) -> NewTask {
+    let title = preview(first_line(text), TITLE_COLUMNS);
+    NewTask {
+        description: if title == text { String::new() } else { text.to_owned() },
+        ..NewTask::titled(title)
+    }
+}
+
+fn of_file(context: &Context<'_>, store: &mut Store, path: &Path) -> Result<Target, CommandError> {
+    let text = read(path)?;
+    let goal = context.project.shown(path).to_string();
+    let (now, items) = (context.clock().now(), parse_checklist(&text));
+    let kind = match items {
+        Some(_) => TaskKind::Once,
+        None => TaskKind::PromptLoop,
+    };
+    let task = match (existing(store, &goal, kind)?, &items) {
+        (Some(task), Some(_)) => task,
+        (Some(task), None) => {
+            let update = TaskUpdate {
+                description: Some(text),
+                ..TaskUpdate::default()
+            };
+            store.update_task(&task, &update, now)?;
+            task
+        }
+        (None, _) => {
+            let new = NewTask {
+                description: if items.is_some() { String::new() } else { text },
+                kind,
+                ..NewTask::titled(goal.clone())
+            };
+            add(context, store, &new)?
+        }
+    };
+    if let Some(items) = items {
+        let here = done_here(context);
+        context.with_entropy(|entropy| store.import_tasks((&items, Some(&task)), &here, entropy, now))?;
+    }
+    Ok(Target {
+        scope: Scope::Task(task),
+        goal,
+    })
+}
+
+pub(super) fn read(path: &Path) -> Result<String, CommandError> {
+    let shown = path.display();
+    let metadata =
+        std::fs::metadata(path).map_err(|error| CommandError::new(format!("cannot read {shown}: {error}")))?;
+    if metadata.len() > MAX_PROMPT_BYTES {
+        return Err(CommandError::usage(format!(
+            "{shown} has {} bytes; a prompt has at most {MAX_PROMPT_BYTES}",
+            metadata.len()
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|error| CommandError::new(format!("cannot read {shown}: {error}")))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        CommandError::usage(format!("{shown} is not UTF-8 text (byte {at})"))
+    })?;
+    if text.trim().is_empty() {
+        return Err(CommandError::usage(format!(
+            "{shown} is empty, so there is nothing to do"
+        )));
+    }
+    Ok(text)
+}
+
+/// The open task that an earlier run of the same file made.
+fn existing(store: &Store, title: &str, kind: TaskKind) -> Result<Option<TaskId>, CommandError> {
+    let tasks = store.tasks(&TaskFilter::default())?;
+    let same = tasks.into_iter().find(|task| {
+        task.title == title && task.kind == kind && task.parent.is_none() && task.status != TaskStatus::Done
+    });
+    Ok(same.map(|task| task.id))
+}
+
+fn add(context: &Context<'_>, store: &mut Store, task: &NewTask) -> Result<TaskId, CommandError> {
+    let now = context.clock().now();
+    let added: Result<_, TaskError> = context.with_entropy(|entropy| store.add_task(task, entropy, now));
+    Ok(added?.id)
+}
+
+fn looks_like_file(what: &str) -> bool {
+    let extension = Path::new(what).extension().and_then(|extension| extension.to_str());
+    !what.contains(char::is_whitespace) && extension.is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+}
+
+fn looks_like_id(what: &str) -> bool {
+    what.strip_prefix(TaskId::PREFIX)
+        .is_some_and(|rest| !rest.is_empty() && rest.len() <= 6 && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
