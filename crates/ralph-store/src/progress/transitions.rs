@@ -93,16 +93,17 @@ pub(super) fn changed(transaction: &Transaction<'_>, tasks: &[TaskId], now: Time
     Ok(())
 }
 
-/// Everything below a task.
+/// Everything below a task. Here and elsewhere, CROSS JOIN has SQLite go from the few to the many, which it else decides
+/// from statistics that it does not have.
 const BELOW: &str = "WITH RECURSIVE below(id) AS (
         SELECT id FROM tasks WHERE parent = ?1
-        UNION SELECT child.id FROM below JOIN tasks child ON child.parent = below.id)
+        UNION SELECT child.id FROM below CROSS JOIN tasks child ON child.parent = below.id)
     SELECT id FROM below ORDER BY id";
 
 /// The tasks that look at a task: its parent, those that wait for it, and everything below those.
 const AFFECTED: &str = "WITH RECURSIVE waiting(id) AS (
         SELECT task FROM dependencies WHERE after = ?1
-        UNION SELECT child.id FROM waiting JOIN tasks child ON child.parent = waiting.id)
+        UNION SELECT child.id FROM waiting CROSS JOIN tasks child ON child.parent = waiting.id)
     SELECT id FROM waiting
     UNION SELECT parent FROM tasks WHERE id = ?1 AND parent IS NOT NULL
     ORDER BY id";
@@ -110,9 +111,9 @@ const AFFECTED: &str = "WITH RECURSIVE waiting(id) AS (
 /// What a task waits for and is not done: what it or something above it comes after.
 const IN_ITS_WAY: &str = "WITH RECURSIVE up(id) AS (
         SELECT ?1
-        UNION ALL SELECT task.parent FROM up JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL)
+        UNION ALL SELECT task.parent FROM up CROSS JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL)
     SELECT blocker.id, blocker.status = 'failed' OR blocker.behind_failed
-    FROM up JOIN dependencies ON dependencies.task = up.id JOIN tasks blocker ON blocker.id = dependencies.after
+    FROM up CROSS JOIN dependencies ON dependencies.task = up.id CROSS JOIN tasks blocker ON blocker.id = dependencies.after
     WHERE blocker.status <> 'done' GROUP BY blocker.id ORDER BY blocker.id";
 
 /// What a task waits for and is not done, with whether it is failed, or behind one that is.
