@@ -4,7 +4,7 @@
 //! it waits for. What follows from a change is worked out step by step, each task anew from what stands around it, until
 //! nothing changes any more. As there are no rings (see `rings.rs`), that comes to an end, and always to the same one.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use jiff::Timestamp;
 use ralph_model::{TaskId, TaskStatus};
@@ -57,10 +57,15 @@ pub(super) fn say(
 /// children, what they wait for. Where a task stands elsewhere than before, its log says so.
 pub(super) fn changed(transaction: &Transaction<'_>, tasks: &[TaskId], now: Timestamp) -> rusqlite::Result<()> {
     let mut queue = Queue::default();
+    let mut below: HashSet<TaskId> = HashSet::new();
     for task in tasks {
         queue.push(task.clone());
-        for other in ids(transaction, BELOW, [task.as_str()])? {
-            queue.push(other);
+        // What is below a task that was found below another was found with it.
+        if !below.contains(task) {
+            for other in ids(transaction, BELOW, [task.as_str()])? {
+                queue.push(other.clone());
+                below.insert(other);
+            }
         }
         for other in ids(transaction, AFFECTED, [task.as_str()])? {
             queue.push(other);
@@ -128,7 +133,7 @@ pub(super) fn in_its_way(connection: &rusqlite::Connection, task: &TaskId) -> ru
 #[derive(Default)]
 struct Queue {
     order: VecDeque<TaskId>,
-    waiting: std::collections::HashSet<TaskId>,
+    waiting: HashSet<TaskId>,
 }
 
 impl Queue {
