@@ -5,7 +5,7 @@ use ralph_store::{DoneIn, ImportItem, Imported};
 
 use super::{Tasks, now};
 
-fn item(title: &str, parent: Option<usize>, done: bool) -> ImportItem {
+pub(crate) fn item(title: &str, parent: Option<usize>, done: bool) -> ImportItem {
     ImportItem {
         title: title.to_owned(),
         description: String::new(),
@@ -15,7 +15,7 @@ fn item(title: &str, parent: Option<usize>, done: bool) -> ImportItem {
     }
 }
 
-fn import(tasks: &mut Tasks, items: &[ImportItem]) -> Imported {
+pub(crate) fn import(tasks: &mut Tasks, items: &[ImportItem]) -> Imported {
     let done = DoneIn {
         worktree: String::new(),
         commit: None,

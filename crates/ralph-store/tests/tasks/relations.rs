@@ -118,11 +118,11 @@ fn a_ring_through_the_parts_of_two_parents_is_refused() {
 #[test]
 fn long_chains_are_no_trouble() {
     let mut tasks = Tasks::new();
-    let first = tasks.add("first");
-    let mut last = first.clone();
-    for _ in 0..1500 {
-        last = tasks.try_add("next", Some(&last), &[]).unwrap();
-    }
+    let items: Vec<_> = (0..=1500)
+        .map(|depth: usize| super::import::item("x", depth.checked_sub(1), false))
+        .collect();
+    let chain = super::import::import(&mut tasks, &items).added;
+    let (first, last) = (chain[0].clone(), chain[1500].clone());
     assert!(matches!(tasks.wait_for(&first, &last), Err(TaskError::Ring { .. })));
     tasks.done(&last);
     assert_eq!(tasks.words([&first]), ["done"]);

@@ -84,8 +84,8 @@ fn a_tree_shows_parts_and_how_they_stand() {
     ○ t-025cc1  Let users log in
     ├─ ✓ t-8eec67  The form
     ├─ ✗ t-32555e  The session
-    │  └─ ✗ t-0f4321  Deep
-    └─ ○ t-43c3e6  Another part
+    │  └─ ✗ t-01b5b9  Deep
+    └─ ○ t-150280  Another part
     ◌ t-42c90b  Let users log out
     ");
     let tree = json(&env, &["task", "tree", "325", "--json"]);
@@ -97,7 +97,7 @@ fn a_tree_shows_parts_and_how_they_stand() {
         .collect();
     assert_eq!(
         depths,
-        [(&0.into(), &"t-32555e".into()), (&1.into(), &"t-0f4321".into())]
+        [(&0.into(), &"t-32555e".into()), (&1.into(), &"t-01b5b9".into())]
     );
 }
 
@@ -193,7 +193,7 @@ fn a_task_is_changed_and_deleted() {
     assert_snapshot!(env.ralph(["task", "update", &last, "--title", "Leave", "--description", "-", "--parent", &form]).input("text\n").run(), @"
     exit 1
     --- stderr
-    Error: tasks would wait for one another for ever: t-42c90b waits for t-025cc1, t-025cc1 is done when t-8eec67 is, t-8eec67 is done when t-42c90b is
+    Error: tasks would wait for one another for ever: t-42c90b waits for t-025cc1, t-025cc1 is done when t-32555e is, t-32555e waits for t-8eec67, t-8eec67 is done when t-42c90b is
     Hint: leave one of these out
     ");
     let changed = env

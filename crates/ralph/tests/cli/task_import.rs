@@ -57,7 +57,7 @@ fn a_checklist_becomes_tasks_once() {
     1 task is done now, as the file says.
     3 tasks were there already.
     ");
-    assert_snapshot!(env.ok(["task", "tree"]), @"○ t-0f4321  Let users log out");
+    assert_snapshot!(env.ok(["task", "tree"]), @"○ t-01b5b9  Let users log out");
 }
 
 #[test]
