@@ -135,9 +135,9 @@ fn a_row_that_shares_only_common_words_is_not_returned() {
 
 #[test]
 fn rows_of_the_present_run_do_not_crowd_out_the_others() {
-    let here: Vec<String> = (0..400).map(|number| format!("lexer {number}")).collect();
+    let here: Vec<String> = (0..140).map(|number| format!("lexer {number}")).collect();
     let here: Vec<&str> = here.iter().map(String::as_str).collect();
-    let other: Vec<String> = (0..2000).map(|number| format!("nothing {number}")).collect();
+    let other: Vec<String> = (0..500).map(|number| format!("nothing {number}")).collect();
     let other: Vec<&str> = other.iter().map(String::as_str).collect();
     let journal = Journal::new()
         .with(2, &["the lexer of old"])

@@ -140,8 +140,12 @@ CREATE INDEX journal_by_task ON journal (task_id, id);
 CREATE INDEX journal_by_time ON journal (created_at);
 
 CREATE VIRTUAL TABLE journal_fts USING fts5(terms, content = 'journal', content_rowid = 'id', tokenize = 'ascii');
-CREATE VIRTUAL TABLE journal_terms USING fts5vocab(journal_fts, row);
--- How many rows there are and how many words they have together: ranking asks for it each time, and counting takes long.
+-- How many rows hold a word, how many rows there are, and how many words they have together. Ranking asks for these each
+-- time, and FTS5 would walk through every place of a word to count them. Words are plain, so a list of them is JSON at once.
+CREATE TABLE journal_terms (
+    term    TEXT PRIMARY KEY,
+    entries INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 CREATE TABLE journal_totals (
     entries INTEGER NOT NULL,
     terms   INTEGER NOT NULL
@@ -149,22 +153,32 @@ CREATE TABLE journal_totals (
 INSERT INTO journal_totals VALUES (0, 0);
 CREATE TRIGGER journal_inserted AFTER INSERT ON journal BEGIN
     INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
+    INSERT INTO journal_terms (term, entries)
+        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
+        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
     UPDATE journal_totals SET
         entries = entries + 1,
         terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '');
 END;
-CREATE TRIGGER journal_updated AFTER UPDATE OF terms ON journal BEGIN
-    INSERT INTO journal_fts (journal_fts, rowid, terms) VALUES ('delete', old.id, old.terms);
-    INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
-    UPDATE journal_totals SET
-        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '')
-                      - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
-END;
 CREATE TRIGGER journal_deleted AFTER DELETE ON journal BEGIN
     INSERT INTO journal_fts (journal_fts, rowid, terms) VALUES ('delete', old.id, old.terms);
+    UPDATE journal_terms SET entries = entries - 1
+        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
     UPDATE journal_totals SET
         entries = entries - 1,
         terms = terms - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
+END;
+CREATE TRIGGER journal_updated AFTER UPDATE OF terms ON journal BEGIN
+    INSERT INTO journal_fts (journal_fts, rowid, terms) VALUES ('delete', old.id, old.terms);
+    INSERT INTO journal_fts (rowid, terms) VALUES (new.id, new.terms);
+    UPDATE journal_terms SET entries = entries - 1
+        WHERE term IN (SELECT value FROM json_each('["' || replace(old.terms, ' ', '","') || '"]'));
+    INSERT INTO journal_terms (term, entries)
+        SELECT DISTINCT value, 1 FROM json_each('["' || replace(new.terms, ' ', '","') || '"]') WHERE value <> ''
+        ON CONFLICT (term) DO UPDATE SET entries = entries + 1;
+    UPDATE journal_totals SET
+        terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '')
+                      - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
 END;
 
 CREATE TABLE failure_reports (

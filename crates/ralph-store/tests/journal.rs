@@ -8,7 +8,7 @@ use ralph_model::{
 use ralph_store::{JournalFilter, Settlement, Store, TaskChange, encode_term};
 
 struct Bench {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     store: Store,
 }
 
@@ -20,7 +20,7 @@ impl Bench {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
-        Self { _folder: folder, store }
+        Self { folder, store }
     }
 
     fn add(&mut self, row: NewJournalRow) -> i64 {
@@ -208,4 +208,30 @@ fn ranking_finds_words_and_counts_them() {
             u64::try_from(ids.len()).unwrap()
         );
     }
+}
+
+#[test]
+fn counts_follow_whatever_happens_to_a_row() {
+    let mut bench = Bench::new();
+    bench.add(row(1, 1, Outcome::Done));
+    bench.add(row(1, 2, Outcome::Done));
+    let path = bench.folder.path().join("progress.db");
+    #[expect(clippy::disallowed_methods, reason = "no method of the store changes a row")]
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let counts = |bench: &Bench| {
+        let totals = bench.store.journal_totals().unwrap();
+        let holding = ["date", "tea"].map(|word| bench.store.journal_rows_holding(word).unwrap());
+        (totals.entries, totals.terms, holding)
+    };
+    let (_, terms, _) = counts(&bench);
+    connection
+        .execute("UPDATE journal SET terms = 'tea tea' WHERE id = 1", [])
+        .unwrap();
+    assert_eq!(counts(&bench), (2, terms / 2 + 2, [1, 1]));
+    connection
+        .execute("UPDATE journal SET terms = '' WHERE id = 1", [])
+        .unwrap();
+    assert_eq!(counts(&bench), (2, terms / 2, [1, 0]));
+    connection.execute("DELETE FROM journal", []).unwrap();
+    assert_eq!(counts(&bench), (0, 0, [0, 0]));
 }

@@ -47,8 +47,8 @@ impl Store {
     pub fn journal_rows_holding(&self, word: &str) -> Result<u64, StoreError> {
         let holding = self
             .connection
-            .prepare_cached("SELECT doc FROM journal_terms WHERE term = ?1")
-            .and_then(|mut statement| statement.query_row([word], |row| number_at(row, "doc")).optional());
+            .prepare_cached("SELECT entries FROM journal_terms WHERE term = ?1")
+            .and_then(|mut statement| statement.query_row([word], |row| number_at(row, "entries")).optional());
         Ok(self.sql(holding)?.unwrap_or_default())
     }
 
