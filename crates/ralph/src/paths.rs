@@ -41,12 +41,16 @@ pub(crate) const SCRATCHPAD: &str = "scratchpad.md";
 const DATABASE: &str = "progress.db";
 /// The search index.
 const INDEX: &str = "index.db";
+/// The lock of the long notes.
+const KNOWLEDGE_LOCK: &str = ".ralph/knowledge/.lock";
 /// What git must not keep, from the project's root; the lock of each note file comes on top.
 pub(crate) const IGNORED: &[&str] = &[
     ".ralph/progress.db*",
     ".ralph/index.db*",
     ".ralph/runs/",
     ".ralph/*hook-trouble.json*",
+    KNOWLEDGE_LOCK,
+    ".ralph/knowledge/.*ralph-*",
     ".agent/scratchpad.md",
 ];
 
@@ -193,8 +197,24 @@ impl Surroundings for Project {
 
     fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
         create_folder(folder)?;
-        let lines = ["/progress.db*", "/index.db*", "/runs/", "/*hook-trouble.json*"].map(str::to_owned);
+        let lines = [
+            "/progress.db*",
+            "/index.db*",
+            "/runs/",
+            "/*hook-trouble.json*",
+            "/knowledge/.lock",
+            "/knowledge/.*ralph-*",
+        ]
+        .map(str::to_owned);
         write_ignore_file(folder, &lines);
+        Ok(())
+    }
+
+    fn prepare_knowledge_folder(&self, folder: &Path) -> Result<(), FileError> {
+        create_folder(folder)?;
+        if !self.ignores(KNOWLEDGE_LOCK) {
+            write_ignore_file(folder, &["/.lock", "/.*ralph-*"].map(str::to_owned));
+        }
         Ok(())
     }
 }
@@ -211,7 +231,11 @@ impl CatalogueHome for Project {
 impl Project {
     /// Whether `init` has told git about the locks.
     fn ignores_locks(&self) -> bool {
-        let line = format!("{AGENT}/{}.lock", Shelf::Memories.file_name());
+        self.ignores(&format!("{AGENT}/{}.lock", Shelf::Memories.file_name()))
+    }
+
+    /// Whether a line stands in the project's ignore file.
+    fn ignores(&self, line: &str) -> bool {
         std::fs::read_to_string(self.root.join(".gitignore"))
             .is_ok_and(|text| text.lines().any(|other| other.trim() == line))
     }
