@@ -1,5 +1,6 @@
 //! Asks git: the only place that starts it. Most commands have no need to; see `git.rs`.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
@@ -48,4 +49,14 @@ pub(crate) fn ask_git(folder: &Path, arguments: &[&str], input: &str) -> Result<
             Err(format!("git ended with {}: {first}", output.status))
         }
     }
+}
+
+/// Those of some commits that the checked-out one holds. One that git does not know, or cannot be asked about, is not
+/// here.
+pub(crate) fn commits_here(folder: &Path, commits: BTreeSet<String>) -> BTreeSet<String> {
+    let is_here = |commit: &String| {
+        let question = ["merge-base", "--is-ancestor", commit, "HEAD"];
+        matches!(ask_git(folder, &question, ""), Ok(Some(_)))
+    };
+    commits.into_iter().filter(is_here).collect()
 }

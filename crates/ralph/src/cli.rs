@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, guardrails, hook, init, memory, merge_driver, recall, remember, scratchpad, setup,
+    completions, demo, doctor, guardrails, hook, init, memory, merge_driver, recall, remember, scratchpad, setup, task,
 };
 use crate::ui::ColorChoice;
 
@@ -52,6 +52,9 @@ pub(crate) enum Command {
     Setup(setup::SetupCommand),
     Doctor(doctor::DoctorArgs),
     Demo(demo::DemoArgs),
+    /// Keep what is to be done: tasks, their parts, and what has to wait for what
+    #[command(subcommand)]
+    Task(task::TaskCommand),
     /// Keep what holds for the project: patterns, decisions, fixes, context
     #[command(subcommand)]
     Memory(memory::MemoryCommand),

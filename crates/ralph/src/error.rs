@@ -7,7 +7,7 @@ use ralph_memory::capture::{NotebookError, Refusal};
 use ralph_memory::catalogue::CatalogueError;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
-use ralph_store::StoreError;
+use ralph_store::{StoreError, TaskError};
 
 /// What kind of failure it is; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,12 @@ impl CommandError {
     /// With a line that says how to mend it.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    /// With the name of what it is about in front.
+    pub(crate) fn about(mut self, name: &str) -> Self {
+        self.message = format!("{name}: {}", self.message);
         self
     }
 
@@ -99,6 +105,33 @@ impl From<StoreError> for CommandError {
     }
 }
 
+impl From<TaskError> for CommandError {
+    fn from(error: TaskError) -> Self {
+        let message = error.to_string();
+        match error {
+            TaskError::Unknown { .. } => Self::new(message).hint("`ralph task list --all` shows what there is"),
+            TaskError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
+            TaskError::Ring { .. } => Self::new(message).hint("leave one of these out"),
+            TaskError::Claimed { .. } => Self::new(message).hint("stop that run, or wait until it is through with it"),
+            TaskError::HasOpenParts { .. } => Self::new(message).hint("it is done by itself when they are"),
+            TaskError::HasParts { task } => Self::new(message).hint(format!(
+                "`ralph task tree {task}` shows them; `ralph task reset {task} --all` opens those again that failed"
+            )),
+            TaskError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<Refusal> for CommandError {
+    fn from(refusal: Refusal) -> Self {
+        let message = refusal.to_string();
+        match refusal {
+            Refusal::Secret { .. } => Self::usage(message).hint("take it out, or pass --allow-secret if it is none"),
+            _ => Self::usage(message),
+        }
+    }
+}
+
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
         Self::new(error.to_string())
@@ -115,11 +148,10 @@ impl From<NotebookError> for CommandError {
     fn from(error: NotebookError) -> Self {
         let message = error.to_string();
         match error {
-            NotebookError::Refused {
-                refusal: Refusal::Secret { .. },
-                ..
-            } => Self::usage(message).hint("take it out, or pass --allow-secret if it is none"),
-            NotebookError::Refused { .. } => Self::usage(message),
+            NotebookError::Refused { refusal, .. } => Self {
+                message,
+                ..refusal.into()
+            },
             NotebookError::Exists { .. } => {
                 Self::new(message).hint("--force starts anew and keeps the old file as .bak")
             }

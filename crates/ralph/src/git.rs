@@ -79,6 +79,14 @@ impl Worktree {
         Some(format!("{branch} {commit}"))
     }
 
+    /// The commit that is checked out, where it can be read.
+    pub(crate) fn commit(&self) -> Option<String> {
+        let head = self.head()?;
+        let commit = head.split(' ').next_back()?;
+        let is_commit = commit.len() >= 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_commit.then(|| commit.to_owned())
+    }
+
     fn packed(&self, branch: &str) -> Option<String> {
         let packed = fs::read_to_string(self.common.join("packed-refs")).ok()?;
         packed.lines().find_map(|line| {

@@ -5,6 +5,7 @@
 
 mod ask_git;
 mod changed_file;
+mod checklist;
 mod cli;
 mod commands;
 mod context;
@@ -17,6 +18,7 @@ mod paths;
 mod programs;
 mod quick;
 pub mod reference;
+mod stories;
 mod surroundings;
 mod table;
 mod takeover;

@@ -103,11 +103,11 @@ pub(super) const READY: &str = "t.status = 'pending'
         WITH RECURSIVE
             up(id) AS (
                 SELECT t.id
-                UNION ALL SELECT task.parent FROM up JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL),
+                UNION ALL SELECT task.parent FROM up CROSS JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL),
             needed(id) AS (
-                SELECT dependencies.after FROM up JOIN dependencies ON dependencies.task = up.id
-                UNION SELECT child.id FROM needed JOIN tasks child ON child.parent = needed.id)
-        SELECT 1 FROM needed JOIN tasks task ON task.id = needed.id
+                SELECT dependencies.after FROM up CROSS JOIN dependencies ON dependencies.task = up.id
+                UNION SELECT child.id FROM needed CROSS JOIN tasks child ON child.parent = needed.id)
+        SELECT 1 FROM needed CROSS JOIN tasks task ON task.id = needed.id
         WHERE task.status <> 'done' OR (
             task.done_worktree IS NOT NULL AND task.done_worktree <> :worktree
             AND coalesce(task.done_commit, '') NOT IN (SELECT value FROM json_each(:commits))))";
@@ -115,8 +115,9 @@ pub(super) const READY: &str = "t.status = 'pending'
 /// The tasks of a scope: those that it names, and everything below them.
 const IN_SCOPE: &str = "t.id IN (
     WITH RECURSIVE inside(id) AS (
-        SELECT id FROM tasks WHERE id = :task OR feature = :feature
-        UNION SELECT child.id FROM inside JOIN tasks child ON child.parent = inside.id)
+        SELECT id FROM tasks WHERE id = :task
+        UNION SELECT id FROM tasks WHERE :feature IS NOT NULL AND feature = :feature
+        UNION SELECT child.id FROM inside CROSS JOIN tasks child ON child.parent = inside.id)
     SELECT id FROM inside)";
 
 impl Store {
@@ -150,8 +151,8 @@ impl Store {
         let sql = "WITH RECURSIVE needed(id) AS (
                        SELECT dependencies.after FROM dependencies JOIN tasks t ON t.id = dependencies.task
                        WHERE t.status <> 'done'
-                       UNION SELECT child.id FROM needed JOIN tasks child ON child.parent = needed.id)
-                   SELECT DISTINCT done_commit FROM needed JOIN tasks task ON task.id = needed.id
+                       UNION SELECT child.id FROM needed CROSS JOIN tasks child ON child.parent = needed.id)
+                   SELECT DISTINCT done_commit FROM needed CROSS JOIN tasks task ON task.id = needed.id
                    WHERE task.status = 'done' AND done_worktree <> ?1 AND done_commit IS NOT NULL";
         self.sql(
             self.connection

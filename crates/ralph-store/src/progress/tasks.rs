@@ -222,14 +222,14 @@ impl Store {
 /// Everything below a task, what is higher first.
 const BELOW_BY_DEPTH: &str = "WITH RECURSIVE below(id, depth) AS (
         SELECT id, 1 FROM tasks WHERE parent = ?1
-        UNION ALL SELECT child.id, depth + 1 FROM below JOIN tasks child ON child.parent = below.id)
+        UNION ALL SELECT child.id, depth + 1 FROM below CROSS JOIN tasks child ON child.parent = below.id)
     SELECT id FROM below ORDER BY depth, id";
 
 /// The failed tasks among a task and everything below it that have no children.
 const FAILED_LEAVES: &str = "WITH RECURSIVE below(id) AS (
         SELECT ?1
-        UNION ALL SELECT child.id FROM below JOIN tasks child ON child.parent = below.id)
-    SELECT task.id FROM below JOIN tasks task ON task.id = below.id
+        UNION ALL SELECT child.id FROM below CROSS JOIN tasks child ON child.parent = below.id)
+    SELECT task.id FROM below CROSS JOIN tasks task ON task.id = below.id
     WHERE task.status = 'failed' AND NOT EXISTS (SELECT 1 FROM tasks child WHERE child.parent = task.id)
     ORDER BY task.id";
 

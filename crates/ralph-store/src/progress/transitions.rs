@@ -4,7 +4,7 @@
 //! it waits for. What follows from a change is worked out step by step, each task anew from what stands around it, until
 //! nothing changes any more. As there are no rings (see `rings.rs`), that comes to an end, and always to the same one.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use jiff::Timestamp;
 use ralph_model::{TaskId, TaskStatus};
@@ -57,10 +57,15 @@ pub(super) fn say(
 /// children, what they wait for. Where a task stands elsewhere than before, its log says so.
 pub(super) fn changed(transaction: &Transaction<'_>, tasks: &[TaskId], now: Timestamp) -> rusqlite::Result<()> {
     let mut queue = Queue::default();
+    let mut below: HashSet<TaskId> = HashSet::new();
     for task in tasks {
         queue.push(task.clone());
-        for other in ids(transaction, BELOW, [task.as_str()])? {
-            queue.push(other);
+        // What is below a task that was found below another was found with it.
+        if !below.contains(task) {
+            for other in ids(transaction, BELOW, [task.as_str()])? {
+                queue.push(other.clone());
+                below.insert(other);
+            }
         }
         for other in ids(transaction, AFFECTED, [task.as_str()])? {
             queue.push(other);
@@ -93,16 +98,17 @@ pub(super) fn changed(transaction: &Transaction<'_>, tasks: &[TaskId], now: Time
     Ok(())
 }
 
-/// Everything below a task.
+/// Everything below a task. Here and elsewhere, CROSS JOIN has SQLite go from the few to the many, which it else decides
+/// from statistics that it does not have.
 const BELOW: &str = "WITH RECURSIVE below(id) AS (
         SELECT id FROM tasks WHERE parent = ?1
-        UNION SELECT child.id FROM below JOIN tasks child ON child.parent = below.id)
+        UNION SELECT child.id FROM below CROSS JOIN tasks child ON child.parent = below.id)
     SELECT id FROM below ORDER BY id";
 
 /// The tasks that look at a task: its parent, those that wait for it, and everything below those.
 const AFFECTED: &str = "WITH RECURSIVE waiting(id) AS (
         SELECT task FROM dependencies WHERE after = ?1
-        UNION SELECT child.id FROM waiting JOIN tasks child ON child.parent = waiting.id)
+        UNION SELECT child.id FROM waiting CROSS JOIN tasks child ON child.parent = waiting.id)
     SELECT id FROM waiting
     UNION SELECT parent FROM tasks WHERE id = ?1 AND parent IS NOT NULL
     ORDER BY id";
@@ -110,9 +116,9 @@ const AFFECTED: &str = "WITH RECURSIVE waiting(id) AS (
 /// What a task waits for and is not done: what it or something above it comes after.
 const IN_ITS_WAY: &str = "WITH RECURSIVE up(id) AS (
         SELECT ?1
-        UNION ALL SELECT task.parent FROM up JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL)
+        UNION ALL SELECT task.parent FROM up CROSS JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL)
     SELECT blocker.id, blocker.status = 'failed' OR blocker.behind_failed
-    FROM up JOIN dependencies ON dependencies.task = up.id JOIN tasks blocker ON blocker.id = dependencies.after
+    FROM up CROSS JOIN dependencies ON dependencies.task = up.id CROSS JOIN tasks blocker ON blocker.id = dependencies.after
     WHERE blocker.status <> 'done' GROUP BY blocker.id ORDER BY blocker.id";
 
 /// What a task waits for and is not done, with whether it is failed, or behind one that is.
@@ -127,7 +133,7 @@ pub(super) fn in_its_way(connection: &rusqlite::Connection, task: &TaskId) -> ru
 #[derive(Default)]
 struct Queue {
     order: VecDeque<TaskId>,
-    waiting: std::collections::HashSet<TaskId>,
+    waiting: HashSet<TaskId>,
 }
 
 impl Queue {

@@ -14,6 +14,7 @@ pub(crate) mod recall;
 pub(crate) mod remember;
 pub(crate) mod scratchpad;
 pub(crate) mod setup;
+pub(crate) mod task;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Memory(command)) => return memory::run(&project()?, command, Spelling::Own),
         Some(Command::Guardrails(command)) => return guardrails::run(&project()?, command),
         Some(Command::Scratchpad(command)) => scratchpad::run(&project()?, command)?,
+        Some(Command::Task(command)) => task::run(&project()?, command)?,
         Some(Command::Tools(ToolsCommand::Memory(command))) => {
             return memory::run(&project()?, command, Spelling::Orchestrator);
         }

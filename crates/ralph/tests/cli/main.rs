@@ -34,6 +34,8 @@ mod search;
 mod setup_claude;
 mod sharing;
 mod show;
+mod task;
+mod task_import;
 mod terminal;
 mod validate;
 mod worktrees;

@@ -159,7 +159,7 @@ impl SecretArgs {
 }
 
 /// The text of an argument; `-` stands for standard input.
-fn text_argument(context: &Context<'_>, argument: String) -> Result<String, CommandError> {
+pub(crate) fn text_argument(context: &Context<'_>, argument: String) -> Result<String, CommandError> {
     if argument == "-" {
         context.ui.read_input(MAX_NOTE_BYTES)
     } else {
@@ -168,7 +168,7 @@ fn text_argument(context: &Context<'_>, argument: String) -> Result<String, Comm
 }
 
 /// A text may begin with a dash, as a bullet does. A single word that does is a mistyped flag, unless `--` stands before.
-fn refuse_mistyped_flag(context: &Context<'_>, text: &str) -> Result<(), CommandError> {
+pub(crate) fn refuse_mistyped_flag(context: &Context<'_>, text: &str) -> Result<(), CommandError> {
     let like_a_flag = text.len() > 1 && text.starts_with('-') && !text.contains(char::is_whitespace);
     if like_a_flag && !context.text_after_dashes {
         return Err(CommandError::usage(format!("unexpected argument '{text}'"))

@@ -1,0 +1,59 @@
+//! Lists of tasks.
+
+use ralph_model::Priority;
+use ralph_store::{DoneIn, ImportItem, Imported};
+
+use super::{Tasks, now};
+
+pub(crate) fn item(title: &str, parent: Option<usize>, done: bool) -> ImportItem {
+    ImportItem {
+        title: title.to_owned(),
+        description: String::new(),
+        priority: Priority::default(),
+        done,
+        parent,
+    }
+}
+
+pub(crate) fn import(tasks: &mut Tasks, items: &[ImportItem]) -> Imported {
+    let done = DoneIn {
+        worktree: String::new(),
+        commit: None,
+    };
+    let imported = tasks
+        .store
+        .import_tasks((items, None), &done, &mut tasks.entropy, now(0));
+    imported.unwrap()
+}
+
+#[test]
+fn a_list_becomes_tasks_once() {
+    let mut tasks = Tasks::new();
+    let mut items = vec![
+        item("a", None, true),
+        item("same", Some(0), true),
+        item("same", Some(0), false),
+        item("b", None, false),
+        item("same", Some(3), true),
+    ];
+    let first = import(&mut tasks, &items);
+    assert_eq!(first.added, first.tasks);
+    let [a, one, two, b, part_of_b] = first.tasks.iter().collect::<Vec<_>>().try_into().unwrap();
+    let words = ["pending", "done", "pending", "done", "done"];
+    assert_eq!(
+        tasks.words([a, one, two, b, part_of_b]),
+        words,
+        "parents stand as their parts do"
+    );
+    let again = import(&mut tasks, &items);
+    assert_eq!(
+        (again.tasks, again.added, again.finished),
+        (first.tasks.clone(), vec![], vec![])
+    );
+    // A box that a person ticked, and a new item below a known one.
+    items[2].done = true;
+    items.push(item("new", Some(3), false));
+    let third = import(&mut tasks, &items);
+    assert_eq!((third.added.len(), third.finished), (1, vec![two.clone()]));
+    assert_eq!(tasks.words([a, b]), ["done", "pending"]);
+}

@@ -1,0 +1,221 @@
+//! Ids and their beginnings, parents, what waits for what, rings, deleting.
+
+use ralph_model::{Entropy, NewTask, Priority, TaskId};
+use ralph_store::{ParentChange, TaskError, TaskFilter, TaskUpdate, Which};
+
+use super::{Tasks, now};
+
+/// Random bits that are these ones.
+struct Bits(Vec<u64>);
+
+impl Entropy for Bits {
+    fn next_bits(&mut self) -> u64 {
+        self.0.remove(0)
+    }
+}
+
+#[test]
+fn an_id_that_is_taken_is_never_used_not_even_after_its_task_is_gone() {
+    let mut tasks = Tasks::new();
+    let mut entropy = Bits(vec![1, 1, 2, 1, 3]);
+    let mut add = |tasks: &mut Tasks| {
+        let added = tasks.store.add_task(&NewTask::titled("x"), &mut entropy, now(0));
+        added.unwrap().id.to_string()
+    };
+    assert_eq!(add(&mut tasks), "t-000001");
+    assert_eq!(add(&mut tasks), "t-000002");
+    tasks.execute(
+        "INSERT INTO journal (run_id, iteration, task_id, task_title, attempt, outcome, stop_reason, reason,
+             model_rationale, duration_ms, cost_usd, input_tokens, output_tokens, files_modified, changed_nothing,
+             malformed_sigils, created_at, terms)
+         VALUES ('run-1', 1, 't-000001', 'x', 1, 'failed', 'crash', '', '', 1, 0, 0, 0, '[]', 0, 0, '', '')",
+    );
+    let first = TaskId::new(1);
+    tasks.store.delete_task(&first, now(1)).unwrap();
+    assert_eq!(add(&mut tasks), "t-000003");
+}
+
+#[test]
+fn a_task_is_found_by_the_beginning_of_its_id() {
+    let mut tasks = Tasks::new();
+    let mut entropy = Bits(vec![0x1a_0000, 0x1a_0001, 0x1b_0000]);
+    for title in ["one", "two", "three"] {
+        let added = tasks.store.add_task(&NewTask::titled(title), &mut entropy, now(0));
+        added.unwrap();
+    }
+    let find = |text: &str| match tasks.store.find_task(text) {
+        Ok(id) => id.to_string(),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(find("t-1b"), "t-1b0000");
+    assert_eq!(find("1B"), "t-1b0000");
+    assert_eq!(find("t-1a0001"), "t-1a0001");
+    assert_eq!(
+        find("1a"),
+        "1a is the beginning of several ids: t-1a0000 (one), t-1a0001 (two)"
+    );
+    for unknown in ["", "t-", "2", "t-1b00000", "x", "%", "t-1b_"] {
+        assert_eq!(find(unknown), format!("there is no task {unknown}"));
+    }
+}
+
+#[track_caller]
+fn check_ring(result: Result<impl std::fmt::Debug, TaskError>, expected: &str) {
+    let error = result.unwrap_err().to_string();
+    let said = error.strip_prefix("tasks would wait for one another for ever: ");
+    assert_eq!(said, Some(expected), "{error}");
+}
+
+#[test]
+fn rings_are_refused_with_their_steps_and_nothing_changes() {
+    let mut tasks = Tasks::new();
+    let (a, b) = (tasks.add("a"), tasks.add("b"));
+    let part = tasks.part("part of b", &b);
+    tasks.wait_for(&b, &a).unwrap();
+    let before = tasks.store.tasks(&TaskFilter::default()).unwrap();
+
+    check_ring(tasks.wait_for(&a, &a), &format!("{a} waits for itself"));
+    check_ring(tasks.wait_for(&a, &b), &format!("{a} waits for {b}, {b} waits for {a}"));
+    check_ring(
+        tasks.wait_for(&a, &part),
+        &format!("{a} waits for {part}, {part} is a part of {b}, {b} waits for {a}"),
+    );
+    check_ring(
+        tasks.wait_for(&part, &b),
+        &format!("{part} waits for {b}, {b} is done when {part} is"),
+    );
+    check_ring(
+        tasks.wait_for(&b, &part),
+        &format!("{b} waits for {part}, {part} is a part of {b}"),
+    );
+    check_ring(
+        tasks.move_under(&a, ParentChange::Under(b.clone())),
+        &format!("{a} is a part of {b}, {b} waits for {a}"),
+    );
+    check_ring(
+        tasks.move_under(&b, ParentChange::Under(part.clone())),
+        &format!("{b} is a part of {part}, {part} is a part of {b}"),
+    );
+    check_ring(
+        tasks.try_add("x", Some(&b), &[&b]),
+        &format!("the new task waits for {b}, {b} is done when the new task is"),
+    );
+    assert_eq!(tasks.store.tasks(&TaskFilter::default()).unwrap(), before);
+    assert_eq!(tasks.log(&a), ["Added."]);
+}
+
+#[test]
+fn a_ring_through_the_parts_of_two_parents_is_refused() {
+    let mut tasks = Tasks::new();
+    let (p, q) = (tasks.add("p"), tasks.add("q"));
+    let (in_p, in_q) = (tasks.part("in p", &p), tasks.part("in q", &q));
+    tasks.wait_for(&p, &q).unwrap();
+    assert!(matches!(tasks.wait_for(&in_q, &in_p), Err(TaskError::Ring { .. })));
+    // The other way round says nothing new.
+    tasks.wait_for(&in_p, &in_q).unwrap();
+}
+
+#[test]
+fn long_chains_are_no_trouble() {
+    let mut tasks = Tasks::new();
+    let items: Vec<_> = (0..=1500)
+        .map(|depth: usize| super::import::item("x", depth.checked_sub(1), false))
+        .collect();
+    let chain = super::import::import(&mut tasks, &items).added;
+    let (first, last) = (chain[0].clone(), chain[1500].clone());
+    assert!(matches!(tasks.wait_for(&first, &last), Err(TaskError::Ring { .. })));
+    tasks.done(&last);
+    assert_eq!(tasks.words([&first]), ["done"]);
+    assert_eq!(tasks.store.delete_task(&first, now(1)).unwrap().len(), 1501);
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let mut tasks = Tasks::new();
+    let (a, ghost) = (tasks.add("a"), TaskId::new(0xff));
+    let unknown = |result: Result<TaskId, TaskError>| result.unwrap_err().to_string();
+    assert_eq!(
+        unknown(tasks.try_add("x", Some(&ghost), &[])),
+        "there is no task t-0000ff"
+    );
+    assert_eq!(
+        unknown(tasks.try_add("x", None, &[&a, &ghost])),
+        "there is no task t-0000ff"
+    );
+    assert!(tasks.wait_for(&a, &ghost).is_err());
+    assert!(tasks.store.delete_task(&ghost, now(0)).is_err());
+    assert_eq!(tasks.store.tasks(&TaskFilter::default()).unwrap().len(), 1);
+}
+
+#[test]
+fn an_update_changes_what_it_names_and_says_so() {
+    let mut tasks = Tasks::new();
+    let (a, b) = (tasks.add("a"), tasks.add("b"));
+    let update = TaskUpdate {
+        title: Some("A".to_owned()),
+        description: Some("more".to_owned()),
+        priority: Some(Priority(1)),
+        parent: ParentChange::Under(b.clone()),
+        ..TaskUpdate::default()
+    };
+    let task = tasks.store.update_task(&a, &update, now(5)).unwrap();
+    assert_eq!((task.title.as_str(), task.description.as_str()), ("A", "more"));
+    assert_eq!((task.priority, task.parent.as_ref()), (Priority(1), Some(&b)));
+    assert_eq!(task.updated_at, now(5));
+    tasks.store.update_task(&a, &update, now(6)).unwrap();
+    assert_eq!(
+        tasks.log(&a),
+        [
+            "Added.".to_owned(),
+            format!("Changed: its title; its description; its priority, to 1; its parent, to {b}.")
+        ]
+    );
+}
+
+#[test]
+fn deleting_takes_all_below_along_and_frees_what_waited() {
+    let mut tasks = Tasks::new();
+    let parent = tasks.add("parent");
+    let part = tasks.part("part", &parent);
+    let deep = tasks.part("deep", &part);
+    let waits = tasks.after("waits", &[&deep]);
+    assert_eq!(tasks.words([&waits]), ["blocked"]);
+    let gone = tasks.store.delete_task(&parent, now(1)).unwrap();
+    assert_eq!(
+        gone.into_iter().map(|task| task.id).collect::<Vec<_>>(),
+        [parent, part, deep]
+    );
+    assert_eq!(tasks.words([&waits]), ["pending"]);
+}
+
+#[test]
+fn a_claimed_task_is_left_to_its_run() {
+    let mut tasks = Tasks::new();
+    let parent = tasks.add("parent");
+    let part = tasks.part("part", &parent);
+    assert_eq!(tasks.claim(1).task.id, part);
+    let said = format!("{part} is claimed by run-00000001, which works on it");
+    assert_eq!(tasks.store.delete_task(&parent, now(1)).unwrap_err().to_string(), said);
+    assert_eq!(tasks.store.fail_task(&part, "", now(1)).unwrap_err().to_string(), said);
+    assert_eq!(tasks.words([&part, &parent]), ["in_progress", "pending"]);
+}
+
+#[test]
+fn lists_are_in_the_order_of_urgency_then_age() {
+    let mut tasks = Tasks::new();
+    let (a, b, c) = (tasks.add("a"), tasks.add("b"), tasks.add("c"));
+    let urgent = TaskUpdate {
+        priority: Some(Priority(1)),
+        ..TaskUpdate::default()
+    };
+    tasks.store.update_task(&b, &urgent, now(1)).unwrap();
+    tasks.done(&c);
+    let titles = |which| {
+        let found = tasks.store.tasks(&TaskFilter { which, parent: None }).unwrap();
+        found.into_iter().map(|task| task.title).collect::<String>()
+    };
+    assert_eq!(titles(Which::Open), "ba");
+    assert_eq!(titles(Which::All), "bac");
+    assert_eq!(titles(Which::Status(ralph_model::TaskStatus::Done)), "c");
+    assert_eq!(tasks.store.children(&a).unwrap(), []);
+}

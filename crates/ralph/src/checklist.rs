@@ -1,0 +1,208 @@
+//! Checklists in Markdown: which tasks a text says, and which of them are done.
+
+use ralph_model::Priority;
+use ralph_store::ImportItem;
+
+/// How much further in a part of an item stands than the item.
+const STEP: usize = 2;
+/// How far a tab goes.
+const TAB: usize = 4;
+
+/// The items of the checklists in a text, each after the item that it is a part of; none when there is no item.
+///
+/// What is indented under an item and no item itself is its description. Boxes in fences and comments are no items.
+pub(crate) fn parse_checklist(text: &str) -> Option<Vec<ImportItem>> {
+    let mut reader = Reader::default();
+    for line in text.lines() {
+        reader.take(line);
+    }
+    for item in &mut reader.items {
+        item.description.truncate(item.description.trim_end().len());
+    }
+    (!reader.items.is_empty()).then_some(reader.items)
+}
+
+#[derive(Default)]
+struct Reader {
+    items: Vec<ImportItem>,
+    /// The items that the next line could belong to, the innermost last: how far in each stands, and which it is.
+    open: Vec<(usize, usize)>,
+    /// The marks that end the fence that this is in.
+    fence: Option<&'static str>,
+    in_comment: bool,
+}
+
+impl Reader {
+    fn take(&mut self, line: &str) {
+        let text = line.trim();
+        let indent = columns_before(line);
+        if let Some(marks) = self.fence {
+            if text.starts_with(marks) && text.trim_start_matches(marks).trim_start_matches(['`', '~']).is_empty() {
+                self.fence = None;
+            }
+            return self.describe(line, indent);
+        }
+        if self.in_comment {
+            self.in_comment = !text.contains("-->");
+            return;
+        }
+        if text.is_empty() {
+            return self.describe(line, usize::MAX);
+        }
+        self.close(indent);
+        self.fence = ["```", "~~~"].into_iter().find(|marks| text.starts_with(marks));
+        if text.starts_with("<!--") {
+            self.in_comment = !text.contains("-->");
+        } else if let Some((done, title)) = checkbox(text).filter(|_| self.fence.is_none()) {
+            self.items.push(ImportItem {
+                title: title.to_owned(),
+                description: String::new(),
+                priority: Priority::default(),
+                done,
+                parent: self.open.last().map(|(_, item)| *item),
+            });
+            self.open.push((indent, self.items.len() - 1));
+        } else {
+            self.describe(line, indent);
+        }
+    }
+
+    /// A line that does not stand further in than an item ends it.
+    fn close(&mut self, indent: usize) {
+        while self.open.last().is_some_and(|(outer, _)| outer + STEP > indent) {
+            self.open.pop();
+        }
+    }
+
+    /// Adds a line to the description of the item that it stands under.
+    fn describe(&mut self, line: &str, indent: usize) {
+        let Some((outer, item)) = self.open.last() else { return };
+        let inside = indent >= outer + STEP;
+        if let Some(item) = self.items.get_mut(*item)
+            && (inside || self.fence.is_some())
+        {
+            if item.description.is_empty() && line.trim().is_empty() {
+                return;
+            }
+            item.description
+                .push_str(without_columns(line.trim_end(), outer + STEP));
+            item.description.push('\n');
+        }
+    }
+}
+
+/// How many columns of white space a line begins with.
+fn columns_before(line: &str) -> usize {
+    let mut columns = 0;
+    for c in line.chars() {
+        match c {
+            ' ' => columns += 1,
+            '\t' => columns += TAB - columns % TAB,
+            _ => break,
+        }
+    }
+    columns
+}
+
+/// A line without so many columns of white space at its beginning.
+fn without_columns(line: &str, most: usize) -> &str {
+    let mut rest = line;
+    let mut columns = 0;
+    while columns < most {
+        let Some(shorter) = rest.strip_prefix([' ', '\t']) else {
+            break;
+        };
+        columns += if rest.starts_with('\t') { TAB - columns % TAB } else { 1 };
+        rest = shorter;
+    }
+    rest
+}
+
+/// What an item says, and whether its box is ticked; none for a line that is no item.
+fn checkbox(text: &str) -> Option<(bool, &str)> {
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let after_bullet = if digits.len() < text.len() {
+        digits.strip_prefix(['.', ')'])
+    } else {
+        text.strip_prefix(['-', '*', '+'])
+    }?;
+    let after_box = after_bullet.strip_prefix([' ', '\t'])?.trim_start().strip_prefix('[')?;
+    let (done, rest) = match after_box.strip_prefix(['x', 'X']) {
+        Some(rest) => (true, rest),
+        None => (false, after_box.strip_prefix(' ')?),
+    };
+    let title = rest.strip_prefix(']')?;
+    let is_apart = title.starts_with([' ', '\t']);
+    (is_apart && !title.trim().is_empty()).then(|| (done, title.trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An item a line: how deep, ticked or not, title, description.
+    fn outline(text: &str) -> Vec<String> {
+        let items = parse_checklist(text).unwrap_or_default();
+        let mut depths: Vec<usize> = Vec::new();
+        for item in &items {
+            depths.push(item.parent.map_or(0, |parent| depths[parent] + 1));
+        }
+        let shown = items.iter().zip(depths).map(|(item, depth)| {
+            let mark = if item.done { 'x' } else { '.' };
+            format!("{}{mark} {}: {:?}", "-".repeat(depth), item.title, item.description)
+        });
+        shown.collect()
+    }
+
+    #[test]
+    fn bullets_of_all_kinds_nest_by_their_indentation() {
+        let text = "# Plan\n\n- [ ] a\n  * [x] b\n\t+ [X] c\n    1. [ ] d\n- [ ] e\n2) [x]\tf\n";
+        let expected = [". a", "-x b", "--x c", "--. d", ". e", "x f"].map(|line| format!("{line}: \"\""));
+        assert_eq!(outline(text), expected);
+    }
+
+    #[test]
+    fn what_is_indented_under_an_item_is_its_description() {
+        let text =
+            "- [ ] a\r\n  one\r\n\r\n    two\n  - plain\n  - [ ] b\n    of b\n  of a again\nnot of a\n  nobody's\n";
+        assert_eq!(
+            outline(text),
+            [". a: \"one\\n\\n  two\\n- plain\\nof a again\"", "-. b: \"of b\""]
+        );
+    }
+
+    #[test]
+    fn boxes_in_fences_and_comments_are_no_items() {
+        let text = "```\n- [ ] no\n```\n<!--\n- [ ] no\n-->\n- [ ] a\n  ~~~\n  - [ ] no\n  ~~~\n  <!-- - [ ] no -->\n- [ ] b\n";
+        assert_eq!(outline(text), [". a: \"~~~\\n- [ ] no\\n~~~\"", ". b: \"\""]);
+    }
+
+    #[test]
+    fn what_only_looks_like_an_item_is_none() {
+        for text in [
+            "",
+            "text",
+            "- a",
+            "-[ ] a",
+            "- [] a",
+            "- [ ]",
+            "- [ ]   ",
+            "- [y] a",
+            "- [ ](link)",
+            "> - [ ] quoted",
+            "[ ] a",
+            "1 [ ] a",
+            "- [x]a",
+        ] {
+            assert_eq!(parse_checklist(text), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_item_after_other_text_is_no_part_of_what_stood_before() {
+        assert_eq!(
+            outline("- [ ] a\n- a group\n  - [ ] b\n# c\n    - [ ] d\n"),
+            [". a: \"\"", ". b: \"\"", ". d: \"\""]
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! `task add`: makes a task.
+
+use clap::Args;
+use ralph_model::{NewTask, Priority};
+
+use super::{description, find_all, refuse_where_nothing_is, store_to_write, title};
+use crate::commands::notes::{SecretArgs, refuse_mistyped_flag};
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Make a task, and print its id
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph task add \"Let users log in\" --priority 1
+  ralph task add \"Add the login form\" --parent t-1a2b3c --after t-4d5e6f
+  ralph task add \"Fix the report\" --description - < issue.txt")]
+pub(crate) struct AddArgs {
+    /// What is to be done, in one line
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    title: String,
+    /// All that there is to say about it; `-` reads it from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
+    /// The task that it is a part of
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// The tasks that must be done before it, separated by commas
+    #[arg(long, value_name = "IDS", value_delimiter = ',')]
+    after: Vec<String>,
+    /// How urgent it is; lower numbers go first
+    #[arg(long, value_name = "N", default_value_t = Priority::default().0)]
+    priority: u32,
+    #[command(flatten)]
+    secrets: SecretArgs,
+    /// Print the task as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
+    refuse_mistyped_flag(context, &args.title)?;
+    let policy = args.secrets.policy();
+    let title = title(&args.title, policy)?;
+    let description = match args.description {
+        Some(text) => description(context, text, policy)?,
+        None => String::new(),
+    };
+    let named = args.parent.iter().chain(&args.after).next();
+    refuse_where_nothing_is(context, named.map(String::as_str))?;
+    let mut store = store_to_write(context)?;
+    let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
+    let new = NewTask {
+        description,
+        parent,
+        after: find_all(&store, &args.after)?,
+        priority: Priority(args.priority),
+        ..NewTask::titled(title)
+    };
+    let now = context.clock().now();
+    let task = context.with_entropy(|entropy| store.add_task(&new, entropy, now))?;
+    if args.json {
+        context.ui.json(&task)
+    } else {
+        context.ui.data(&format!("{}\n", task.id))
+    }
+}

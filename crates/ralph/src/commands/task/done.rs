@@ -1,0 +1,23 @@
+//! `task done`: a person says that a task is done.
+
+use clap::Args;
+
+use super::{done_here, find_to_change};
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Say that a task is done
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  ralph task done t-1a2b3c")]
+pub(crate) struct DoneArgs {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+pub(super) fn cmd_done(context: &Context<'_>, args: &DoneArgs) -> Result<(), CommandError> {
+    let (mut store, id) = find_to_change(context, &args.id)?;
+    store.finish_task(&id, &done_here(context), context.clock().now())?;
+    context.ui.result("✅", &format!("Task done: {id}"))
+}

@@ -1,0 +1,81 @@
+//! `task list`: the tasks that are wanted.
+
+use clap::Args;
+use ralph_model::TaskStatus;
+use ralph_store::{TaskFilter, Which};
+
+use super::{commits_of_others_here, store_to_read, view, worktree_name};
+use crate::cli::FormatArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// List the tasks that are not done, the most urgent first, then the oldest
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph task list
+  ralph task list --ready                # what a run could begin with now
+  ralph task list --status failed --json")]
+pub(crate) struct ListArgs {
+    /// Only those that a run could begin with now
+    #[arg(long, group = "which")]
+    ready: bool,
+    /// Only those that stand so: pending, `in_progress`, done, blocked, failed
+    #[arg(long, value_name = "STATUS", group = "which", value_parser = parse_status)]
+    status: Option<TaskStatus>,
+    /// All, those that are done too
+    #[arg(long, group = "which")]
+    all: bool,
+    /// Only the parts of this task
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+fn parse_status(word: &str) -> Result<TaskStatus, String> {
+    let words = || TaskStatus::ALL.iter().map(|status| status.word()).collect::<Vec<_>>();
+    TaskStatus::parse(&word.replace([' ', '-'], "_")).ok_or_else(|| format!("a task can be {}", words().join(", ")))
+}
+
+pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), CommandError> {
+    let format = args.format.get();
+    let Some(store) = store_to_read(context)? else {
+        if let Some(id) = &args.parent {
+            return Err(ralph_store::TaskError::Unknown { text: id.clone() }.into());
+        }
+        return view::list(context, &[], NONE_YET, format);
+    };
+    let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
+    let here;
+    let which = if args.ready {
+        here = commits_of_others_here(context, &store)?;
+        Which::Ready {
+            worktree: worktree_name(context),
+            commits_here: &here,
+        }
+    } else if args.all {
+        Which::All
+    } else {
+        args.status.map_or(Which::Open, Which::Status)
+    };
+    let filter = TaskFilter {
+        which,
+        parent: parent.as_ref(),
+    };
+    let tasks = store.tasks(&filter)?;
+    let nothing = if tasks.is_empty()
+        && store
+            .tasks(&TaskFilter {
+                which: Which::All,
+                parent: None,
+            })?
+            .is_empty()
+    {
+        NONE_YET
+    } else {
+        "No matching tasks."
+    };
+    view::list(context, &tasks, nothing, format)
+}
+
+const NONE_YET: &str = "No tasks yet.";

@@ -1,0 +1,30 @@
+//! `task log`: what happened to a task.
+
+use clap::Args;
+
+use super::find_to_read;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Show what happened to a task, the oldest first
+#[derive(Debug, Args)]
+#[command(after_help = "Example:
+  ralph task log t-1a2b3c")]
+pub(crate) struct LogArgs {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn cmd_log(context: &Context<'_>, args: &LogArgs) -> Result<(), CommandError> {
+    let (store, id) = find_to_read(context, &args.id)?;
+    let lines = store.task_log(&id)?;
+    if args.json {
+        return context.ui.json(&lines);
+    }
+    let lines = lines.iter().map(|line| format!("{:.0}  {}\n", line.at, line.text));
+    context.ui.text(&lines.collect::<String>())
+}

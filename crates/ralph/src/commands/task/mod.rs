@@ -1,0 +1,145 @@
+//! `ralph task …`, one file a verb.
+
+mod add;
+mod delete;
+mod deps;
+mod done;
+mod fail;
+mod import;
+mod list;
+mod log;
+mod reset;
+mod show;
+mod tree;
+mod update;
+mod view;
+
+use std::collections::BTreeSet;
+
+use clap::Subcommand;
+use ralph_memory::capture::{SecretPolicy, Surroundings, accept};
+use ralph_model::TaskId;
+use ralph_store::{DoneIn, Store, TaskError, Wait};
+
+use super::notes::text_argument;
+use crate::ask_git::commits_here;
+use crate::context::Context;
+use crate::error::CommandError;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TaskCommand {
+    Add(add::AddArgs),
+    Import(import::ImportArgs),
+    List(list::ListArgs),
+    Tree(tree::TreeArgs),
+    Show(show::ShowArgs),
+    Update(update::UpdateArgs),
+    Deps(deps::DepsArgs),
+    Done(done::DoneArgs),
+    Fail(fail::FailArgs),
+    Reset(reset::ResetArgs),
+    Delete(delete::DeleteArgs),
+    Log(log::LogArgs),
+}
+
+/// Runs one of the task commands.
+pub(crate) fn run(context: &Context<'_>, command: TaskCommand) -> Result<(), CommandError> {
+    match command {
+        TaskCommand::Add(args) => add::cmd_add(context, args),
+        TaskCommand::Import(args) => import::cmd_import(context, &args),
+        TaskCommand::List(args) => list::cmd_list(context, &args),
+        TaskCommand::Tree(args) => tree::cmd_tree(context, &args),
+        TaskCommand::Show(args) => show::cmd_show(context, &args),
+        TaskCommand::Update(args) => update::cmd_update(context, args),
+        TaskCommand::Deps(args) => deps::cmd_deps(context, &args),
+        TaskCommand::Done(args) => done::cmd_done(context, &args),
+        TaskCommand::Fail(args) => fail::cmd_fail(context, &args),
+        TaskCommand::Reset(args) => reset::cmd_reset(context, &args),
+        TaskCommand::Delete(args) => delete::cmd_delete(context, &args),
+        TaskCommand::Log(args) => log::cmd_log(context, &args),
+    }
+}
+
+/// The database, made where there is none.
+fn store_to_write(context: &Context<'_>) -> Result<Store, CommandError> {
+    let path = context.project.database();
+    if let Some(folder) = path.parent() {
+        context.project.prepare_database_folder(folder)?;
+    }
+    let mut store = Store::open_or_create(&path)?;
+    // What a run has left behind long ago is in nobody's hands. Whether its process lives is for `ralph run` to see.
+    store.free_dead_claims(&|_| None, context.clock().now())?;
+    Ok(store)
+}
+
+/// The database, if there is one: to look something up nothing is made.
+fn store_to_read(context: &Context<'_>) -> Result<Option<Store>, CommandError> {
+    Ok(Store::open_existing(&context.project.database(), Wait::Long)?)
+}
+
+/// A task that must be there already, in a database to change it in.
+fn find_to_change(context: &Context<'_>, id: &str) -> Result<(Store, TaskId), CommandError> {
+    refuse_where_nothing_is(context, Some(id))?;
+    let store = store_to_write(context)?;
+    let task = store.find_task(id)?;
+    Ok((store, task))
+}
+
+/// Without a database there is no task with this id, and none is made for a question that has no answer.
+fn refuse_where_nothing_is(context: &Context<'_>, id: Option<&str>) -> Result<(), CommandError> {
+    match id {
+        Some(id) if store_to_read(context)?.is_none() => Err(TaskError::Unknown { text: id.to_owned() }.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A task that must be there already, in a database to look at it.
+fn find_to_read(context: &Context<'_>, id: &str) -> Result<(Store, TaskId), CommandError> {
+    let store = store_to_read(context)?.ok_or_else(|| TaskError::Unknown { text: id.to_owned() })?;
+    let task = store.find_task(id)?;
+    Ok((store, task))
+}
+
+fn find_all(store: &Store, ids: &[String]) -> Result<Vec<TaskId>, CommandError> {
+    let found = ids.iter().map(|id| store.find_task(id));
+    Ok(found.collect::<Result<_, _>>()?)
+}
+
+/// The name of the worktree that this is; empty for the main one, and without git.
+fn worktree_name<'a>(context: &'a Context<'_>) -> &'a str {
+    let worktree = context.project.worktree.as_ref();
+    worktree.map_or("", |worktree| worktree.name.as_str())
+}
+
+/// Where a task is done that a person calls done here.
+fn done_here(context: &Context<'_>) -> DoneIn {
+    DoneIn {
+        worktree: worktree_name(context).to_owned(),
+        commit: context.project.worktree.as_ref().and_then(crate::git::Worktree::commit),
+    }
+}
+
+/// The commits of other worktrees' tasks that are here too. Git is asked only when there are such tasks.
+fn commits_of_others_here(context: &Context<'_>, store: &Store) -> Result<BTreeSet<String>, CommandError> {
+    let commits = store.commits_of_other_worktrees(worktree_name(context))?;
+    Ok(commits_here(&context.project.root, commits))
+}
+
+/// The title of a task: one line.
+fn title(text: &str, policy: SecretPolicy) -> Result<String, CommandError> {
+    let title = accept(text, policy)?.trim().to_owned();
+    if title.contains('\n') {
+        return Err(CommandError::usage("a title is one line")
+            .hint("what else there is to say goes into --description, `-` reads it from standard input"));
+    }
+    Ok(title)
+}
+
+/// The description of a task; `-` stands for standard input. It may be empty.
+fn description(context: &Context<'_>, text: String, policy: SecretPolicy) -> Result<String, CommandError> {
+    let text = text_argument(context, text)?;
+    if text.trim().is_empty() {
+        return Ok(String::new());
+    }
+    Ok(accept(text.trim_end(), policy)?.into_owned())
+}

@@ -1,0 +1,160 @@
+//! `task show`: all that is known of a task.
+
+use clap::Args;
+use ralph_model::{Task, TaskId, TaskLogLine, TaskStatus};
+use ralph_store::{Store, TaskFilter, WaitsFor, Which};
+use serde::Serialize;
+
+use super::{commits_of_others_here, find_to_read, view, worktree_name};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::ui::Style;
+
+/// Show all of a task, with its log and why it is not ready
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph task show t-1a2b3c
+  ralph task show 1a --json")]
+pub(crate) struct ShowArgs {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A task with everything around it.
+#[derive(Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    task: Task,
+    ready: bool,
+    /// Why it is not ready; nothing when it is.
+    why_not_ready: Option<String>,
+    parts: Vec<TaskId>,
+    log: Vec<TaskLogLine>,
+}
+
+pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), CommandError> {
+    let (store, id) = find_to_read(context, &args.id)?;
+    let Some(task) = store.task(&id)? else {
+        return Err(ralph_store::TaskError::Unknown { text: args.id.clone() }.into());
+    };
+    let parts = store.children(&id)?;
+    let why_not_ready = why_not_ready(context, &store, &task, &parts)?;
+    if args.json {
+        return context.ui.json(&Whole {
+            ready: why_not_ready.is_none(),
+            why_not_ready,
+            parts: parts.into_iter().map(|part| part.id).collect(),
+            log: store.task_log(&id)?,
+            task,
+        });
+    }
+    let mut lines = head(&store, &task)?;
+    let ready = why_not_ready.map_or_else(|| "yes".to_owned(), |why| format!("no: {why}"));
+    lines.push((None, format!("ready: {ready}")));
+    if !task.description.is_empty() {
+        lines.push((None, String::new()));
+        lines.extend(task.description.lines().map(|line| (None, line.to_owned())));
+    }
+    if !parts.is_empty() {
+        lines.push((None, String::new()));
+        lines.push((Some(Style::Strong), "Parts".to_owned()));
+        lines.extend(parts.iter().map(|part| (None, format!("  {}", named(part)))));
+    }
+    lines.push((None, String::new()));
+    lines.push((Some(Style::Strong), "Log".to_owned()));
+    for line in store.task_log(&id)? {
+        lines.push((None, format!("  {:.0}  {}", line.at, line.text)));
+    }
+    context.ui.lines(&lines)
+}
+
+fn head(store: &Store, task: &Task) -> Result<Vec<(Option<Style>, String)>, CommandError> {
+    let mut lines = vec![
+        (Some(Style::Strong), format!("{}  {}", task.id, task.title)),
+        (None, format!("status: {}", view::status(task.status))),
+        (None, format!("priority: {}", task.priority.0)),
+    ];
+    let mut line = |text: String| lines.push((None, text));
+    if let Some(parent) = task.parent.as_ref().map(|id| store.task(id)).transpose()?.flatten() {
+        line(format!("part of: {}", named(&parent)));
+    }
+    if let Some(feature) = &task.feature {
+        line(format!("feature: {feature}"));
+    }
+    for id in &task.after {
+        if let Some(other) = store.task(id)? {
+            line(format!("after: {}", named(&other)));
+        }
+    }
+    for id in store.waiting_for(&task.id)? {
+        if let Some(other) = store.task(&id)? {
+            line(format!("before: {}", named(&other)));
+        }
+    }
+    if task.attempts > 0 {
+        let (all, counted) = (task.attempts, task.retries_used);
+        line(format!("attempts: {all}, of which {counted} count"));
+    }
+    if let Some(run) = &task.claimed_by {
+        line(format!("claimed by: {run}"));
+    }
+    line(format!("created: {:.0}", task.created_at));
+    line(format!("updated: {:.0}", task.updated_at));
+    Ok(lines)
+}
+
+fn named(task: &Task) -> String {
+    format!("{} {}  {}", view::mark(task.status), task.id, task.title)
+}
+
+/// Why no run could begin with a task now; nothing when one could.
+fn why_not_ready(
+    context: &Context<'_>,
+    store: &Store,
+    task: &Task,
+    parts: &[Task],
+) -> Result<Option<String>, CommandError> {
+    let why = match task.status {
+        TaskStatus::Done => "it is done".to_owned(),
+        TaskStatus::Failed if parts.is_empty() => {
+            format!("it failed; `ralph task reset {}` opens it again", task.id)
+        }
+        TaskStatus::InProgress => "a run works on it".to_owned(),
+        _ if !parts.is_empty() => "its parts are what is to be done".to_owned(),
+        TaskStatus::Blocked => waits(&store.waits_for(&task.id)?),
+        TaskStatus::Pending | TaskStatus::Failed => {
+            let commits_here = commits_of_others_here(context, store)?;
+            let ready = store.tasks(&TaskFilter {
+                which: Which::Ready {
+                    worktree: worktree_name(context),
+                    commits_here: &commits_here,
+                },
+                parent: task.parent.as_ref(),
+            })?;
+            if ready.iter().any(|other| other.id == task.id) {
+                return Ok(None);
+            }
+            "what it waits for was done in another worktree, and its commit is not here yet".to_owned()
+        }
+    };
+    Ok(Some(why))
+}
+
+fn waits(blockers: &[WaitsFor]) -> String {
+    let names: Vec<String> = blockers
+        .iter()
+        .map(|blocker| {
+            let person = if blocker.needs_person {
+                " (which needs a person)"
+            } else {
+                ""
+            };
+            format!("{}{person}", blocker.task)
+        })
+        .collect();
+    format!("it waits for {}", names.join(", "))
+}

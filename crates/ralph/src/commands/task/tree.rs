@@ -1,0 +1,114 @@
+//! `task tree`: tasks with their parts.
+
+use clap::Args;
+use ralph_model::{Task, TaskId, TaskStatus};
+use ralph_store::{TaskFilter, Which};
+use serde::Serialize;
+
+use super::{find_to_read, store_to_read, view};
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Show tasks with their parts: ○ pending, ▶ in progress, ✓ done, ◌ blocked, ✗ failed
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph task tree
+  ralph task tree t-1a2b3c
+  ralph task tree --all --json")]
+pub(crate) struct TreeArgs {
+    /// Only this task with everything below it
+    #[arg(value_name = "ID")]
+    id: Option<String>,
+    /// Also those at the top that are done
+    #[arg(long)]
+    all: bool,
+    /// Write a list as JSON, in which every task has its depth
+    #[arg(long)]
+    json: bool,
+}
+
+/// A task in its place.
+#[derive(Serialize)]
+struct Placed<'a> {
+    depth: usize,
+    #[serde(flatten)]
+    task: &'a Task,
+    #[serde(skip)]
+    branch: String,
+}
+
+pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), CommandError> {
+    let (store, top) = match &args.id {
+        Some(id) => {
+            let (store, top) = find_to_read(context, id)?;
+            (Some(store), Some(top))
+        }
+        None => (store_to_read(context)?, None),
+    };
+    let all = TaskFilter {
+        which: Which::All,
+        parent: None,
+    };
+    let tasks = store.map_or_else(|| Ok(Vec::new()), |store| store.tasks(&all))?;
+    let tops: Vec<&Task> = match &top {
+        Some(top) => tasks.iter().filter(|task| task.id == *top).collect(),
+        None => tasks
+            .iter()
+            .filter(|task| task.parent.is_none() && (args.all || task.status != TaskStatus::Done))
+            .collect(),
+    };
+    let placed = place(&tasks, tops);
+    if args.json {
+        return context.ui.json(&placed);
+    }
+    if placed.is_empty() {
+        let nothing = if tasks.is_empty() {
+            "No tasks yet."
+        } else {
+            "All tasks are done."
+        };
+        return context.ui.data(&format!("{nothing}\n"));
+    }
+    let lines = placed.iter().map(|placed| {
+        let task = placed.task;
+        let (mark, title) = (view::mark(task.status), ralph_model::preview(&task.title, usize::MAX));
+        format!("{}{mark} {}  {title}\n", placed.branch, task.id)
+    });
+    context.ui.text(&lines.collect::<String>())
+}
+
+/// Every task after its parent, with the branch that leads to it.
+fn place<'a>(tasks: &'a [Task], tops: Vec<&'a Task>) -> Vec<Placed<'a>> {
+    let mut parts: std::collections::HashMap<&TaskId, Vec<&Task>> = std::collections::HashMap::new();
+    for task in tasks {
+        if let Some(parent) = &task.parent {
+            parts.entry(parent).or_default().push(task);
+        }
+    }
+    let mut placed = Vec::new();
+    // What is still to be shown, the next one last: how deep, what stands before its branch, whether others follow it.
+    let mut ahead: Vec<(usize, String, &str, &Task)> = Vec::new();
+    ahead.extend(tops.into_iter().rev().map(|task| (0, String::new(), "", task)));
+    while let Some((depth, before, branch, task)) = ahead.pop() {
+        let below = match branch {
+            "" => before.clone(),
+            "└─ " => format!("{before}   "),
+            _ => format!("{before}│  "),
+        };
+        let children = parts.get(&task.id).map_or(&[][..], Vec::as_slice);
+        for (place, child) in children.iter().enumerate().rev() {
+            let branch = if place + 1 == children.len() {
+                "└─ "
+            } else {
+                "├─ "
+            };
+            ahead.push((depth + 1, below.clone(), branch, child));
+        }
+        placed.push(Placed {
+            depth,
+            task,
+            branch: before + branch,
+        });
+    }
+    placed
+}

@@ -1,0 +1,73 @@
+//! `task update`: changes a task.
+
+use clap::Args;
+use ralph_model::Priority;
+use ralph_store::{ParentChange, TaskUpdate};
+
+use super::{description, find_to_change, title};
+use crate::commands::notes::SecretArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Change a task; what is not named stays
+///
+/// What it waits for is changed with `ralph task deps`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph task update t-1a2b3c --priority 1
+  ralph task update t-1a2b3c --title \"Let users log in\" --description -
+  ralph task update t-1a2b3c --parent t-4d5e6f
+  ralph task update t-1a2b3c --no-parent")]
+pub(crate) struct UpdateArgs {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    changes: ChangeArgs,
+    #[command(flatten)]
+    secrets: SecretArgs,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+struct ChangeArgs {
+    /// What is to be done, in one line
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    title: Option<String>,
+    /// All that there is to say about it; `-` reads it from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    description: Option<String>,
+    /// How urgent it is; lower numbers go first
+    #[arg(long, value_name = "N")]
+    priority: Option<u32>,
+    /// The task that it is a part of from now on
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// It is a part of no other task any more
+    #[arg(long, conflicts_with = "parent")]
+    no_parent: bool,
+}
+
+pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), CommandError> {
+    let (changes, policy) = (args.changes, args.secrets.policy());
+    let title = changes.title.as_deref().map(|text| title(text, policy)).transpose()?;
+    let description = changes
+        .description
+        .map(|text| description(context, text, policy))
+        .transpose()?;
+    let (mut store, id) = find_to_change(context, &args.id)?;
+    let parent = match &changes.parent {
+        Some(parent) => ParentChange::Under(store.find_task(parent)?),
+        None if changes.no_parent => ParentChange::Top,
+        None => ParentChange::Keep,
+    };
+    let update = TaskUpdate {
+        title,
+        description,
+        priority: changes.priority.map(Priority),
+        parent,
+        ..TaskUpdate::default()
+    };
+    let task = store.update_task(&id, &update, context.clock().now())?;
+    context.ui.result("📝", &format!("Task updated: {}", task.id))
+}

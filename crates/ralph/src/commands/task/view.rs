@@ -1,0 +1,81 @@
+//! How tasks are shown.
+
+use ralph_model::{Task, TaskStatus};
+
+use crate::cli::Format;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+use crate::ui::showing;
+
+const COLUMNS: [Column; 5] = [
+    Column {
+        title: "ID",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "STATUS",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "PRIORITY",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "PARENT",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "TITLE",
+        fit: Fit::Cut,
+    },
+];
+
+/// Shows tasks in a list; `nothing` is said when there are none.
+pub(super) fn list(context: &Context<'_>, tasks: &[Task], nothing: &str, format: Format) -> Result<(), CommandError> {
+    match format {
+        Format::Json => context.ui.json(&tasks),
+        Format::Quiet => context.ui.data(&lines(tasks, |task| task.id.to_string())),
+        Format::Markdown => context.ui.text(&lines(tasks, |task| {
+            let ticked = if task.status == TaskStatus::Done { 'x' } else { ' ' };
+            format!("- [{ticked}] {}", task.title)
+        })),
+        Format::Table if tasks.is_empty() => context.ui.data(&format!("{nothing}\n")),
+        Format::Table => {
+            let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
+            let closing = showing(rows.len(), "task", "tasks");
+            context.ui.table(&COLUMNS, &rows, &closing)
+        }
+    }
+}
+
+/// The word for where a task stands, as a person reads it.
+pub(super) fn status(status: TaskStatus) -> String {
+    status.word().replace('_', " ")
+}
+
+/// The mark for where a task stands.
+pub(super) fn mark(status: TaskStatus) -> char {
+    match status {
+        TaskStatus::Pending => '○',
+        TaskStatus::InProgress => '▶',
+        TaskStatus::Done => '✓',
+        TaskStatus::Blocked => '◌',
+        TaskStatus::Failed => '✗',
+    }
+}
+
+fn row(task: &Task) -> Vec<String> {
+    let parent = task.parent.as_ref();
+    vec![
+        task.id.to_string(),
+        status(task.status),
+        task.priority.0.to_string(),
+        parent.map(ToString::to_string).unwrap_or_default(),
+        task.title.clone(),
+    ]
+}
+
+fn lines(tasks: &[Task], line: impl Fn(&Task) -> String) -> String {
+    tasks.iter().map(|task| line(task) + "\n").collect()
+}

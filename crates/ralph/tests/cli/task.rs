@@ -1,0 +1,401 @@
+//! `ralph task`.
+
+use insta::assert_snapshot;
+use ralph_testkit::TestEnv;
+
+use crate::{DATABASE, changes, env, foreign_database, json, names};
+
+/// Makes a task and returns its id.
+#[track_caller]
+fn add<'a>(env: &TestEnv, title: &'a str, more: impl IntoIterator<Item = &'a str>) -> String {
+    let printed = env.ok(["task", "add", title].into_iter().chain(more));
+    printed.trim_end().to_owned()
+}
+
+/// A parent of two parts, of which one waits for the other, and a task that waits for the parent.
+fn sample() -> (TestEnv, [String; 4]) {
+    let env = env();
+    let top = add(&env, "Let users log in", ["--priority", "1"]);
+    let form = add(&env, "The form", ["--parent", &top]);
+    let session = add(&env, "The session", ["--parent", &top, "--after", &form]);
+    let last = add(
+        &env,
+        "Let users log out",
+        ["--after", &top, "--description", "With a\nbutton."],
+    );
+    (env, [top, form, session, last])
+}
+
+#[test]
+fn tasks_are_made_and_listed_most_urgent_first() {
+    let (env, _) = sample();
+    assert_snapshot!(env.ralph(["task", "list"]).run(), @"
+    exit 0
+    --- stdout
+    ID        STATUS   PRIORITY  PARENT    TITLE
+    t-025cc1  pending  1                   Let users log in
+    t-8eec67  pending  5         t-025cc1  The form
+    t-32555e  blocked  5         t-025cc1  The session
+    t-42c90b  blocked  5                   Let users log out
+
+    Showing 4 tasks
+    ");
+    assert_snapshot!(env.ralph(["task", "list", "--ready", "--format", "quiet"]).run(), @"
+    exit 0
+    --- stdout
+    t-8eec67
+    ");
+    env.ok(["task", "done", "8e"]);
+    assert_snapshot!(env.ok(["task", "list", "--all", "--format", "markdown"]), @"
+    - [ ] Let users log in
+    - [x] The form
+    - [ ] The session
+    - [ ] Let users log out
+    ");
+    assert_snapshot!(env.ok(["task", "list", "--status", "done", "--parent", "t-025"]), @"
+    ID        STATUS  PRIORITY  PARENT    TITLE
+    t-8eec67  done    5         t-025cc1  The form
+
+    Showing 1 task
+    ");
+    assert_eq!(env.ok(["task", "list", "--status", "failed"]), "No matching tasks.\n");
+    assert_eq!(
+        json(&env, &["task", "list", "--status", "failed", "--json"]),
+        serde_json::json!([])
+    );
+    assert_eq!(
+        json(&env, &["task", "list", "--status", "done", "--json"]),
+        serde_json::json!([{
+            "id": "t-8eec67", "title": "The form", "description": "", "status": "done", "kind": "once", "priority": 5,
+            "parent": "t-025cc1", "feature": null, "after": [], "retries_used": 0, "attempts": 0, "claimed_by": null,
+            "created_at": "2025-01-20T11:20:00Z", "updated_at": "2025-01-20T11:20:00Z",
+        }])
+    );
+}
+
+#[test]
+fn a_tree_shows_parts_and_how_they_stand() {
+    let (env, [top, form, ..]) = sample();
+    env.ok(["task", "done", &form]);
+    let deep = add(&env, "Deep", ["--parent", "32555e"]);
+    env.ok(["task", "fail", &deep]);
+    add(&env, "Another part", ["--parent", &top]);
+    assert_snapshot!(env.ok(["task", "tree"]), @"
+    ○ t-025cc1  Let users log in
+    ├─ ✓ t-8eec67  The form
+    ├─ ✗ t-32555e  The session
+    │  └─ ✗ t-01b5b9  Deep
+    └─ ○ t-150280  Another part
+    ◌ t-42c90b  Let users log out
+    ");
+    let tree = json(&env, &["task", "tree", "325", "--json"]);
+    let depths: Vec<_> = tree
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| (&task["depth"], &task["id"]))
+        .collect();
+    assert_eq!(
+        depths,
+        [(&0.into(), &"t-32555e".into()), (&1.into(), &"t-01b5b9".into())]
+    );
+}
+
+#[test]
+fn a_task_is_shown_with_its_log_and_why_it_is_not_ready() {
+    let (env, [top, form, session, last]) = sample();
+    env.ok(["task", "fail", &form, "--reason", "the service is off"]);
+    assert_snapshot!(env.ok(["task", "show", &last]), @"
+    t-42c90b  Let users log out
+    status: blocked
+    priority: 5
+    after: ✗ t-025cc1  Let users log in
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-20T11:20:00Z
+    ready: no: it waits for t-025cc1 (which needs a person)
+
+    With a
+    button.
+
+    Log
+      2025-01-20T11:20:00Z  Added.
+      2025-01-20T11:20:00Z  Blocked: it waits for t-025cc1.
+    ");
+    assert_snapshot!(env.ok(["task", "show", &top]), @"
+    t-025cc1  Let users log in
+    status: failed
+    priority: 1
+    before: ◌ t-42c90b  Let users log out
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-20T11:20:00Z
+    ready: no: its parts are what is to be done
+
+    Parts
+      ✗ t-8eec67  The form
+      ◌ t-32555e  The session
+
+    Log
+      2025-01-20T11:20:00Z  Added.
+      2025-01-20T11:20:00Z  Failed: of its parts some have failed, and none is left to be done.
+    ");
+    let shown = json(&env, &["task", "show", &form, "--json"]);
+    assert_eq!(
+        shown["why_not_ready"],
+        "it failed; `ralph task reset t-8eec67` opens it again"
+    );
+    assert_eq!(shown["log"][1]["text"], "Failed: the service is off");
+    env.ok(["task", "reset", &top, "--all"]);
+    let shown = json(&env, &["task", "show", &form, "--json"]);
+    assert_eq!(
+        (&shown["ready"], &shown["why_not_ready"]),
+        (&true.into(), &serde_json::Value::Null)
+    );
+    assert_eq!(json(&env, &["task", "show", &session, "--json"])["status"], "blocked");
+    assert_snapshot!(env.ok(["task", "log", &form]), @"
+    2025-01-20T11:20:00Z  Added.
+    2025-01-20T11:20:00Z  Failed: the service is off
+    2025-01-20T11:20:00Z  Reset: it is to be done anew.
+    ");
+}
+
+#[test]
+fn what_waits_for_what_is_shown_and_changed() {
+    let (env, [_, form, session, last]) = sample();
+    assert_snapshot!(env.ok(["task", "deps", &session]), @"
+    t-32555e waits for:
+      ○ t-8eec67  The form
+    t-32555e is waited for by no task.
+    ");
+    assert_eq!(
+        json(
+            &env,
+            &["task", "deps", &last, "--add", &form, "--remove", "t-025cc1", "--json"]
+        ),
+        serde_json::json!({"task": last, "after": [form], "before": []})
+    );
+    assert_snapshot!(env.ralph(["task", "deps", &form, "--add", &session]).run(), @"
+    exit 1
+    --- stderr
+    Error: tasks would wait for one another for ever: t-8eec67 waits for t-32555e, t-32555e waits for t-8eec67
+    Hint: leave one of these out
+    ");
+    assert_snapshot!(env.ralph(["task", "deps", &form, "--remove", &session]).run(), @"
+    exit 1
+    --- stderr
+    Error: t-8eec67 does not wait for t-32555e
+    Hint: `ralph task deps t-8eec67` shows what it waits for
+    ");
+}
+
+#[test]
+fn a_task_is_changed_and_deleted() {
+    let (env, [top, form, _, last]) = sample();
+    assert_snapshot!(env.ralph(["task", "update", &last, "--title", "Leave", "--description", "-", "--parent", &form]).input("text\n").run(), @"
+    exit 1
+    --- stderr
+    Error: tasks would wait for one another for ever: t-42c90b waits for t-025cc1, t-025cc1 is done when t-32555e is, t-32555e waits for t-8eec67, t-8eec67 is done when t-42c90b is
+    Hint: leave one of these out
+    ");
+    let changed = env
+        .ralph([
+            "task",
+            "update",
+            &last,
+            "--title",
+            " Leave ",
+            "--description",
+            "-",
+            "--priority",
+            "0",
+        ])
+        .input("text\r\n")
+        .run();
+    assert_snapshot!(changed, @"
+    exit 0
+    --- stdout
+    Task updated: t-42c90b
+    ");
+    let task = json(&env, &["task", "show", &last, "--json"]);
+    assert_eq!(
+        (&task["title"], &task["description"]),
+        (&"Leave".into(), &"text".into())
+    );
+    env.ok(["task", "update", &form, "--no-parent"]);
+    assert_snapshot!(env.ralph(["task", "delete", &top]).run(), @"
+    exit 0
+    --- stdout
+    Task deleted: t-025cc1
+    --- stderr
+    With 1 task below it.
+    ");
+    assert_snapshot!(env.ok(["task", "tree"]), @"
+    ○ t-42c90b  Leave
+    ○ t-8eec67  The form
+    ");
+}
+
+#[test]
+fn parents_are_not_finished_by_hand() {
+    let (env, [top, ..]) = sample();
+    assert_snapshot!(env.ralph(["task", "done", &top]).run(), @"
+    exit 1
+    --- stderr
+    Error: t-025cc1 has parts that are not done: t-8eec67, t-32555e
+    Hint: it is done by itself when they are
+    ");
+    assert_snapshot!(env.ralph(["task", "fail", &top]).run(), @"
+    exit 1
+    --- stderr
+    Error: t-025cc1 has parts, and how they stand decides how it stands
+    Hint: `ralph task tree t-025cc1` shows them; `ralph task reset t-025cc1 --all` opens those again that failed
+    ");
+    assert_eq!(env.ok(["task", "reset", &top, "--all"]), "Nothing has failed there.\n");
+}
+
+#[test]
+fn looking_makes_nothing() {
+    let env = env();
+    assert_eq!(env.ok(["task", "list"]), "No tasks yet.\n");
+    assert_eq!(env.ok(["task", "list", "--json"]), "[]\n");
+    assert_eq!(env.ok(["task", "tree"]), "No tasks yet.\n");
+    for arguments in [
+        &["task", "show", "t-1"][..],
+        &["task", "log", "t-1"],
+        &["task", "deps", "t-1", "--add", "t-2"],
+        &["task", "update", "t-1", "--title", "x"],
+        &["task", "done", "t-1"],
+        &["task", "fail", "t-1"],
+        &["task", "reset", "t-1"],
+        &["task", "delete", "t-1"],
+        &["task", "add", "x", "--parent", "t-1"],
+        &["task", "add", "x", "--after", "t-1"],
+        &["task", "list", "--parent", "t-1"],
+    ] {
+        let refused = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(refused.code, Some(1), "{arguments:?}");
+        assert!(refused.stderr.starts_with("Error: there is no task t-1\n"), "{refused}");
+    }
+    assert_eq!(names(&env), <[&str; 0]>::default());
+}
+
+#[test]
+fn bad_input_is_refused_with_a_line_and_nothing_changes() {
+    let (env, _) = sample();
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let before = env.tree();
+    let mut refused = String::new();
+    for arguments in [
+        &["task", "add", " \n"][..],
+        &["task", "add", "two\nlines"],
+        &["task", "add", "--prioritty"],
+        &["task", "add", &token],
+        &["task", "add", "x", "--parent", "t-ffffff"],
+        &["task", "add", "x", "--parent", "t-025cc1", "--after", "t-025cc1"],
+        &["task", "update", "t-8eec67", "--title", ""],
+        &["task", "show", "t-"],
+        &["task", "show", "feature"],
+    ] {
+        let finished = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(finished.stdout, "");
+        refused.push_str(&format!("{} {}", finished.code.unwrap(), finished.stderr));
+    }
+    assert_snapshot!(refused, @"
+    2 Error: the text is blank, so there is nothing to store
+    2 Error: a title is one line
+    Hint: what else there is to say goes into --description, `-` reads it from standard input
+    2 Error: unexpected argument '--prioritty'
+    Hint: if it is meant as a text, use `-- --prioritty`
+    2 Error: line 1 of the text looks like it holds a secret (GitHub token), so it was not stored
+    Hint: take it out, or pass --allow-secret if it is none
+    1 Error: there is no task t-ffffff
+    Hint: `ralph task list --all` shows what there is
+    1 Error: tasks would wait for one another for ever: the new task waits for t-025cc1, t-025cc1 is done when the new task is
+    Hint: leave one of these out
+    2 Error: the text is blank, so there is nothing to store
+    1 Error: there is no task t-
+    Hint: `ralph task list --all` shows what there is
+    1 Error: there is no task feature
+    Hint: `ralph task list --all` shows what there is
+    ");
+    assert_eq!(changes(&before, &env.tree()), <[&str; 0]>::default());
+    for arguments in [
+        &["task"][..],
+        &["task", "update", "t-8"],
+        &["task", "list", "--status", "open"],
+    ] {
+        assert_eq!(
+            env.ralph(arguments.iter().copied()).run().code,
+            Some(2),
+            "{arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn fault_6_lists_are_in_the_same_order_every_time() {
+    let env = env();
+    for number in 0..40 {
+        add(&env, &format!("task {number}"), []);
+    }
+    let listed = env.ok(["task", "list", "--format", "markdown"]);
+    let expected: String = (0..40).map(|number| format!("- [ ] task {number}\n")).collect();
+    assert_eq!(listed, expected);
+    assert_eq!(env.ok(["task", "tree"]), env.ok(["task", "tree"]));
+}
+
+#[test]
+fn a_short_id_that_means_several_tasks_names_them() {
+    let env = env();
+    for number in 0..40 {
+        add(&env, &format!("task {number}"), []);
+    }
+    let several = env.ralph(["task", "show", "t-4"]).run();
+    assert_eq!(several.code, Some(1));
+    let said = several.stderr;
+    assert!(
+        said.starts_with("Error: t-4 is the beginning of several ids: t-4"),
+        "{said}"
+    );
+    assert!(said.ends_with("Hint: give more of the id\n"), "{said}");
+}
+
+#[test]
+fn a_database_of_another_tool_is_left_alone() {
+    let env = env();
+    env.write(DATABASE, foreign_database());
+    for arguments in [&["task", "add", "x"][..], &["task", "list"], &["task", "done", "t-1"]] {
+        let refused = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(refused.code, Some(1));
+        assert!(refused.stderr.contains("belongs to another tool"), "{refused}");
+    }
+    assert_eq!(std::fs::read(env.path(DATABASE)).unwrap(), foreign_database());
+}
+
+#[test]
+fn work_of_another_worktree_counts_once_its_commit_is_here() {
+    let env = env();
+    env.git(["init", "-q"]);
+    env.git(["commit", "-q", "--allow-empty", "-m", "first"]);
+    let side = env.beside("side");
+    env.git(["worktree", "add", "-q", "-b", "side", side.to_str().unwrap()]);
+    let first = add(&env, "first", []);
+    let next = add(&env, "next", ["--after", &first]);
+    env.git_in(&side, ["commit", "-q", "--allow-empty", "-m", "work"]);
+    let done = env.ralph(["task", "done", &first]).folder(&side).run();
+    assert_eq!(done.code, Some(0), "{done}");
+    assert_eq!(env.ok(["task", "list", "--ready", "--format", "quiet"]), "");
+    assert_eq!(
+        json(&env, &["task", "show", &next, "--json"])["why_not_ready"],
+        "what it waits for was done in another worktree, and its commit is not here yet"
+    );
+    let there = env
+        .ralph(["task", "list", "--ready", "--format", "quiet"])
+        .folder(&side)
+        .run();
+    assert_eq!(there.stdout, format!("{next}\n"));
+    env.git(["merge", "-q", "side"]);
+    assert_eq!(
+        env.ok(["task", "list", "--ready", "--format", "quiet"]),
+        format!("{next}\n")
+    );
+}
