@@ -46,6 +46,8 @@ const RUNS: &str = "runs";
 const INDEX: &str = "index.db";
 /// What keeps a second run out.
 const RUN_LOCK: &str = "run.lock";
+/// The lock of the long notes.
+const KNOWLEDGE_LOCK: &str = ".ralph/knowledge/.lock";
 /// What git must not keep, from the project's root; the lock of each note file comes on top.
 pub(crate) const IGNORED: &[&str] = &[
     ".ralph/progress.db*",
@@ -53,6 +55,8 @@ pub(crate) const IGNORED: &[&str] = &[
     ".ralph/runs/",
     ".ralph/run.lock",
     ".ralph/*hook-trouble.json*",
+    KNOWLEDGE_LOCK,
+    ".ralph/knowledge/.*ralph-*",
     ".agent/scratchpad.md",
 ];
 
@@ -225,9 +229,19 @@ impl Surroundings for Project {
             "/runs/",
             "/run.lock",
             "/*hook-trouble.json*",
+            "/knowledge/.lock",
+            "/knowledge/.*ralph-*",
         ]
         .map(str::to_owned);
         write_ignore_file(folder, &lines);
+        Ok(())
+    }
+
+    fn prepare_knowledge_folder(&self, folder: &Path) -> Result<(), FileError> {
+        create_folder(folder)?;
+        if !self.ignores(KNOWLEDGE_LOCK) {
+            write_ignore_file(folder, &["/.lock", "/.*ralph-*"].map(str::to_owned));
+        }
         Ok(())
     }
 }
@@ -244,7 +258,11 @@ impl CatalogueHome for Project {
 impl Project {
     /// Whether `init` has told git about the locks.
     fn ignores_locks(&self) -> bool {
-        let line = format!("{AGENT}/{}.lock", Shelf::Memories.file_name());
+        self.ignores(&format!("{AGENT}/{}.lock", Shelf::Memories.file_name()))
+    }
+
+    /// Whether a line stands in the project's ignore file.
+    fn ignores(&self, line: &str) -> bool {
         std::fs::read_to_string(self.root.join(".gitignore"))
             .is_ok_and(|text| text.lines().any(|other| other.trim() == line))
     }

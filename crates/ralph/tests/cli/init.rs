@@ -15,7 +15,7 @@ fn a_new_project_has_everything() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 12 lines to .gitignore
+    added 14 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr
@@ -43,6 +43,8 @@ fn a_new_project_has_everything() {
     .ralph/index.db*
     .ralph/runs/
     .ralph/*hook-trouble.json*
+    .ralph/knowledge/.lock
+    .ralph/knowledge/.*ralph-*
     .agent/scratchpad.md
     .agent/memories.md.lock
     .agent/.memories.md.ralph-*
@@ -85,7 +87,7 @@ fn what_is_there_stays() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 11 lines to .gitignore
+    added 13 lines to .gitignore
     created .agent/guardrails.md
     --- stderr
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
@@ -96,6 +98,8 @@ fn what_is_there_stays() {
         env.read(".gitignore"),
         "target\r\n/.ralph/runs/\r\nlast\r\n\r\n# ralph\r\n.ralph/progress.db*\r\n.ralph/index.db*\r\n\
          .ralph/*hook-trouble.json*\r\n\
+         .ralph/knowledge/.lock\r\n\
+         .ralph/knowledge/.*ralph-*\r\n\
          .agent/scratchpad.md\r\n.agent/memories.md.lock\r\n.agent/.memories.md.ralph-*\r\n\
          .agent/guardrails.md.lock\r\n.agent/.guardrails.md.ralph-*\r\n\
          .agent/scratchpad.md.bak*\r\n.agent/scratchpad.md.lock\r\n.agent/.scratchpad.md.ralph-*\r\n"
@@ -115,7 +119,7 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 12 lines to .gitignore
+    added 14 lines to .gitignore
     added 2 lines to .gitattributes
     set merge.ralph.driver in git's configuration
     created .agent/memories.md
@@ -163,7 +167,7 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 12 lines to .gitignore
+    added 14 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     moved .ralph/skills/deploy to .claude/skills/
@@ -197,7 +201,7 @@ fn a_foreign_database_is_named_once_and_left_alone() {
     created .agent/
     created .ralph/knowledge/
     created .ralph/features/
-    added 12 lines to .gitignore
+    added 14 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr
