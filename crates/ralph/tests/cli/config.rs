@@ -190,7 +190,7 @@ fn the_settings_of_earlier_tools_hold_after_init() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 14 lines to .gitignore
+    added 15 lines to .gitignore
     created .agent/guardrails.md
     --- stderr
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
@@ -235,7 +235,7 @@ fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 14 lines to .gitignore
+    added 15 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr

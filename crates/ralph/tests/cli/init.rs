@@ -15,7 +15,7 @@ fn a_new_project_has_everything() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 14 lines to .gitignore
+    added 15 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr
@@ -87,7 +87,7 @@ fn what_is_there_stays() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 13 lines to .gitignore
+    added 14 lines to .gitignore
     created .agent/guardrails.md
     --- stderr
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
@@ -119,7 +119,7 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 14 lines to .gitignore
+    added 15 lines to .gitignore
     added 2 lines to .gitattributes
     set merge.ralph.driver in git's configuration
     created .agent/memories.md
@@ -167,7 +167,7 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     created .ralph/knowledge/
     created .ralph/features/
     created .ralph/progress.db
-    added 14 lines to .gitignore
+    added 15 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     moved .ralph/skills/deploy to .claude/skills/
@@ -201,7 +201,7 @@ fn a_foreign_database_is_named_once_and_left_alone() {
     created .agent/
     created .ralph/knowledge/
     created .ralph/features/
-    added 14 lines to .gitignore
+    added 15 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
     --- stderr

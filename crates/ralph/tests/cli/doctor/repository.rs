@@ -25,7 +25,7 @@ fn ignore_lines_are_added_and_what_git_keeps_wrongly_is_named() {
     exit 1
       warning  .gitignore:2: the line ".agent/*.md" keeps memories out of git
                → take it out, or narrow it; they are meant to be in git
-      warning  .gitignore: git is not told to leave .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/*hook-trouble.json*, and 9 others alone
+      warning  .gitignore: git is not told to leave .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/run.lock, and 10 others alone
                → `ralph doctor --fix`, or `ralph init`, adds what is missing
       error    .ralph/progress.db: git keeps the database, so a checkout replaces it with an old one
                → take it out with `git rm --cached`, which leaves the files, and commit that
@@ -34,8 +34,8 @@ fn ignore_lines_are_added_and_what_git_keeps_wrongly_is_named() {
     "#);
     assert_snapshot!(fixed, @r#"
     exit 1
-      mended   .gitignore: git is not told to leave .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/*hook-trouble.json*, and 9 others alone
-               → added 14 lines to .gitignore
+      mended   .gitignore: git is not told to leave .ralph/progress.db*, .ralph/index.db*, .ralph/runs/, .ralph/run.lock, and 10 others alone
+               → added 15 lines to .gitignore
       warning  .gitignore:2: the line ".agent/*.md" keeps memories out of git
                → take it out, or narrow it; they are meant to be in git
       error    .ralph/progress.db: git keeps the database, so a checkout replaces it with an old one
