@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, guardrails, hook, init, memory, merge_driver, recall, remember, scratchpad, setup, task,
+    completions, demo, doctor, guardrails, hook, init, memory, merge_driver, recall, remember, scratchpad, setup,
+    status, task,
 };
 use crate::ui::ColorChoice;
 
@@ -44,6 +45,7 @@ pub(crate) struct Global {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    Status(status::StatusArgs),
     Remember(remember::RememberArgs),
     Recall(recall::RecallArgs),
     Init(init::InitArgs),

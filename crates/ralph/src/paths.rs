@@ -135,10 +135,15 @@ impl Project {
         LogPlace {
             database: self.database(),
             file: NoteFile {
-                worktree: self.worktree.as_ref().map(|tree| tree.name.clone()).unwrap_or_default(),
+                worktree: self.worktree_name().to_owned(),
                 path: path.to_string_lossy().into_owned(),
             },
         }
+    }
+
+    /// The name of the worktree that this is; empty for the main one, and without git.
+    pub(crate) fn worktree_name(&self) -> &str {
+        self.worktree.as_ref().map_or("", |tree| tree.name.as_str())
     }
 
     /// The search index, which each worktree has for itself.

@@ -9,11 +9,11 @@ pub(crate) mod init;
 pub(crate) mod memory;
 pub(crate) mod merge_driver;
 pub(crate) mod notes;
-mod overview;
 pub(crate) mod recall;
 pub(crate) mod remember;
 pub(crate) mod scratchpad;
 pub(crate) mod setup;
+pub(crate) mod status;
 pub(crate) mod task;
 
 use std::process::ExitCode;
@@ -28,7 +28,8 @@ use crate::ui::Ui;
 pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<ExitCode, CommandError> {
     let project = || Context::new(global, ui);
     match command {
-        None => overview::cmd_overview(&project()?)?,
+        None => status::cmd_status(&project()?, &status::StatusArgs::default())?,
+        Some(Command::Status(args)) => status::cmd_status(&project()?, &args)?,
         Some(Command::Remember(args)) => remember::cmd_remember(&project()?, args)?,
         Some(Command::Recall(args)) => recall::cmd_recall(&project()?, &args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
