@@ -116,8 +116,12 @@ fn what_no_note_can_hold_is_refused_and_nothing_is_said_to_be_kept() {
 }
 
 #[test]
-fn it_stands_first_in_the_help() {
+fn it_stands_among_the_first_in_the_help() {
     let help = env().ok(["--help"]);
-    let commands = help.split("Commands:\n").nth(1).unwrap();
-    assert!(commands.trim_start().starts_with("remember "), "{help}");
+    let place = |command: &str| help.find(&format!("\n  {command} ")).unwrap();
+    assert!(place("status") < place("remember"), "{help}");
+    assert!(
+        place("remember") < place("recall") && place("recall") < place("init"),
+        "{help}"
+    );
 }

@@ -65,12 +65,7 @@ fn iterate(store: &mut Store, iteration: u32, outcome: Outcome, task: TaskChange
     };
     store.record_start(&run_id(), &start).unwrap();
     let is_done = outcome == Outcome::Done;
-    let learned = |category: &str| CapturedLearning {
-        category: category.to_owned(),
-        tags: Vec::new(),
-        content: "x".to_owned(),
-    };
-    let settlement = Settlement {
+    let mut settlement = Settlement {
         row: NewJournalRow {
             run: run_id(),
             iteration,
@@ -107,17 +102,29 @@ fn iterate(store: &mut Store, iteration: u32, outcome: Outcome, task: TaskChange
         task,
         report: None,
         suggestion: None,
-        learnings: vec![(LearningId::new(u64::from(iteration)), learned("pitfall"))],
-        knowledge: vec![CapturedKnowledge {
-            title: "Colours".to_owned(),
-            tags: vec!["css".to_owned()],
-            body: "Hex.".to_owned(),
-        }],
+        learnings: Vec::new(),
+        knowledge: Vec::new(),
         memory_used: Vec::new(),
         baseline: None,
     };
+    learn(&mut settlement);
     store.settle(&settlement).unwrap();
     claim.task.id
+}
+
+/// What every iteration here teaches.
+fn learn(settlement: &mut Settlement) {
+    let lesson = CapturedLearning {
+        category: "pitfall".to_owned(),
+        tags: Vec::new(),
+        content: "x".to_owned(),
+    };
+    settlement.learnings.push((LearningId::new(1), lesson));
+    settlement.knowledge.push(CapturedKnowledge {
+        title: "Colours".to_owned(),
+        tags: vec!["css".to_owned()],
+        body: "Hex.".to_owned(),
+    });
 }
 
 /// A night: one task is done, one has failed, one is left.
