@@ -147,11 +147,6 @@ impl Project {
         }
     }
 
-    /// The name of the worktree that this is; empty for the main one, and without git.
-    pub(crate) fn worktree_name(&self) -> &str {
-        self.worktree.as_ref().map_or("", |tree| tree.name.as_str())
-    }
-
     /// The search index, which each worktree has for itself.
     pub(crate) fn index(&self) -> PathBuf {
         self.root.join(RALPH).join(INDEX)
