@@ -32,7 +32,7 @@ impl Runner<'_> {
     /// Sees what changed, and asks the gates.
     pub(super) fn examine(&mut self, current: &Current, writes: &[String], gates: Gates) -> Result<(), RunError> {
         let examination = Examination {
-            files: project_files(self.site, current),
+            files: project_files(self.site, current)?,
             folder: folder_of(self.site, current),
             before: current
                 .before

@@ -18,7 +18,7 @@ use ralph_process::StopHandle;
 use ralph_store::{NewRun, Store, StoreError};
 
 use crate::gates::GateResult;
-use crate::run_folder::{Transcript, program_folder};
+use crate::run_folder::{Transcript, program_folder, remove_scratch_folder};
 use crate::site::{LEASE, Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::watch::{News, Survival, Watch};
@@ -192,6 +192,22 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Puts the end of the run on record. Where all is done, the working notes have served their time.
+    fn end_run(&mut self, end: &End) -> Result<(), RunError> {
+        let site = self.site;
+        self.store
+            .end_run(&self.run, &end.sentence(), end.code(), site.clock.now())?;
+        remove_scratch_folder(&site.runs, &self.run);
+        if *end == End::Complete {
+            let kept = site.runs.join(self.run.as_str()).join("scratchpad.md");
+            if let Err(error) = site.scratchpad.move_to(&kept) {
+                let warning = format!("The scratchpad stays where it is: {error}");
+                self.watch.tell(&News::Warning(&warning));
+            }
+        }
+        Ok(())
+    }
+
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
         let at = self.begun.elapsed();
         let (next, effects) = state.clone().step(Event { at, what });
@@ -324,7 +340,7 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             }
             Effect::EndRun(end) => {
-                self.store.end_run(&self.run, &end.sentence(), end.code(), now)?;
+                self.end_run(end)?;
                 Happening::RunEnded
             }
         }))
