@@ -97,7 +97,7 @@ fn what_is_there_stays() {
     assert_eq!(env.read(".ralph.toml"), "# mine\n");
     assert_eq!(
         env.read(".gitignore"),
-        "target\r\n/.ralph/runs/\r\nlast\r\n\r\n# ralph\r\n.ralph/progress.db*\r\n.ralph/index.db*\r\n\
+        "target\r\n/.ralph/runs/\r\nlast\r\n\r\n# ralph\r\n.ralph/progress.db*\r\n.ralph/index.db*\r\n.ralph/run.lock\r\n\
          .ralph/*hook-trouble.json*\r\n\
          .ralph/knowledge/.lock\r\n\
          .ralph/knowledge/.*ralph-*\r\n\
