@@ -8,7 +8,7 @@ mod settlement;
 mod turn;
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use ralph_agent::{RunningTurn, StartError, TurnEvent};
@@ -23,6 +23,8 @@ use crate::site::{LEASE, Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::watch::{News, Survival, Watch};
 
+/// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory.
+const WAITING_EVENTS: usize = 16;
 /// How often a run says that it goes on: often enough that one lost sign does not cost its claims.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
@@ -60,7 +62,7 @@ enum Incoming {
 
 /// A way to interrupt a run from another thread, as Ctrl+C does.
 #[derive(Debug, Clone)]
-pub struct Interrupter(Sender<Incoming>);
+pub struct Interrupter(SyncSender<Incoming>);
 
 impl Interrupter {
     /// Interrupts. The first stops the turn and the run in good order, the second at once.
@@ -94,7 +96,7 @@ pub struct Runner<'a> {
     run: RunId,
     entropy: &'a mut dyn Entropy,
     watch: &'a mut dyn Watch,
-    sender: Sender<Incoming>,
+    sender: SyncSender<Incoming>,
     incoming: Receiver<Incoming>,
     begun: Instant,
     last_sign: Instant,
@@ -127,7 +129,7 @@ impl<'a> Runner<'a> {
         watch: &'a mut dyn Watch,
     ) -> Result<Self, RunError> {
         let store = Store::open_or_create(&site.database)?;
-        let (sender, incoming) = channel();
+        let (sender, incoming) = sync_channel(WAITING_EVENTS);
         let run = RunId::new(entropy.next_bits());
         Ok(Self {
             site,
