@@ -117,6 +117,10 @@ impl Examination {
     }
 }
 
-fn run_and_tell(runner: &GateRunner, sender: &SyncSender<Incoming>, stop: &StopHandle) -> Vec<crate::gates::GateResult> {
+fn run_and_tell(
+    runner: &GateRunner,
+    sender: &SyncSender<Incoming>,
+    stop: &StopHandle,
+) -> Vec<crate::gates::GateResult> {
     runner.run(stop, |result| drop(sender.send(Incoming::Gate(result.clone()))))
 }
