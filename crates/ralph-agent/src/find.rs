@@ -20,6 +20,8 @@ pub struct KnownAgent {
     pub driver: &'static str,
     /// How it is installed.
     pub install: &'static str,
+    /// Its models from the weakest to the strongest, by names that last; empty where they are not known.
+    pub models: &'static [&'static str],
 }
 
 const CLAUDE: &str = "claude";
@@ -36,6 +38,7 @@ pub fn known_agents() -> &'static [KnownAgent] {
         program: "claude",
         driver: CLAUDE,
         install: "npm install -g @anthropic-ai/claude-code",
+        models: &["haiku", "sonnet", "opus"],
     }]
 }
 

@@ -1,7 +1,7 @@
 //! The folder of an iteration: its prompt, its transcript, its result, its diff. Nobody but the user may read it. It is
 //! evidence, not a fact that anything depends on, so it is not synced.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,9 @@ use ralph_model::RunId;
 
 /// The most that is kept of a transcript.
 const TRANSCRIPT_BYTES: u64 = 64 << 20;
+
+/// The name of the folder for what a run needs only while it goes on.
+const SCRATCH: &str = "scratch";
 
 /// The folder of one iteration.
 #[derive(Debug, Clone)]
@@ -52,6 +55,18 @@ impl IterationFolder {
             left_out: 0,
         })
     }
+}
+
+/// The folder for what a run needs only while it goes on.
+pub(crate) fn scratch_folder(runs: &Path, run: &RunId) -> io::Result<PathBuf> {
+    let folder = runs.join(run.as_str()).join(SCRATCH);
+    private_folder(&folder)?;
+    Ok(folder)
+}
+
+/// Removes it. What cannot be removed goes with the folder of the run.
+pub(crate) fn remove_scratch_folder(runs: &Path, run: &RunId) {
+    drop(fs::remove_dir_all(runs.join(run.as_str()).join(SCRATCH)));
 }
 
 /// The folder that the agent's PATH begins with: it holds nothing but a way to this program.

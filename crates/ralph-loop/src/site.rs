@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ralph_agent::Agent;
-use ralph_memory::capture::KnowledgeFolder;
+use ralph_memory::capture::{KnowledgeFolder, Scratchpad};
 use ralph_memory::catalogue::CataloguePlace;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Clock;
@@ -35,7 +35,7 @@ pub struct Site<'a> {
     /// The folder of long notes.
     pub knowledge: KnowledgeFolder<'a>,
     /// The working notes.
-    pub scratchpad: PathBuf,
+    pub scratchpad: Scratchpad<'a>,
     /// The files of the project that are ralph's.
     pub own: OwnFiles,
     /// The index of the notes.

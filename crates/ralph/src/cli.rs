@@ -6,7 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
     completions, demo, doctor, guardrails, hook, init, journal, memory, merge_driver, prompt, recall, remember, run,
-    scratchpad, setup, task, why,
+    scratchpad, setup, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -46,6 +46,7 @@ pub(crate) struct Global {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(run::RunArgs),
+    Status(status::StatusArgs),
     Remember(remember::RememberArgs),
     Recall(recall::RecallArgs),
     Why(why::WhyArgs),

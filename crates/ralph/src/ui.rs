@@ -132,6 +132,11 @@ impl Ui {
         }
     }
 
+    /// Whether a person reads what is printed.
+    pub(crate) fn is_terminal(&self) -> bool {
+        self.out_is_terminal
+    }
+
     /// A sign on a terminal, a word elsewhere.
     pub(crate) fn sign_or_word(&self, sign: &'static str, word: &'static str) -> &'static str {
         if self.out_is_terminal { sign } else { word }

@@ -1,7 +1,7 @@
 //! What a turn has left on disk, and what the gates say: in a thread of its own, since both may take long.
 
 use std::collections::BTreeSet;
-use std::sync::mpsc::Sender;
+use std::sync::mpsc::SyncSender;
 
 use ralph_memory::capture::clean;
 use ralph_process::StopHandle;
@@ -32,7 +32,7 @@ impl Runner<'_> {
     /// Sees what changed, and asks the gates.
     pub(super) fn examine(&mut self, current: &Current, writes: &[String], gates: Gates) -> Result<(), RunError> {
         let examination = Examination {
-            files: project_files(self.site, current),
+            files: project_files(self.site, current)?,
             folder: folder_of(self.site, current),
             before: current
                 .before
@@ -79,7 +79,7 @@ struct Examination {
 }
 
 impl Examination {
-    fn run(self, sender: &Sender<Incoming>, stop: &StopHandle) -> Result<Examined, String> {
+    fn run(self, sender: &SyncSender<Incoming>, stop: &StopHandle) -> Result<Examined, String> {
         let changes = match &self.before {
             Some(before) => self.changes_since(before)?,
             // Nothing is known of what was before: nobody may conclude that nothing changed.
@@ -117,6 +117,10 @@ impl Examination {
     }
 }
 
-fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<crate::gates::GateResult> {
+fn run_and_tell(
+    runner: &GateRunner,
+    sender: &SyncSender<Incoming>,
+    stop: &StopHandle,
+) -> Vec<crate::gates::GateResult> {
     runner.run(stop, |result| drop(sender.send(Incoming::Gate(result.clone()))))
 }

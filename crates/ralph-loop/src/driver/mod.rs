@@ -8,7 +8,7 @@ mod settlement;
 mod turn;
 
 use std::collections::VecDeque;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use ralph_agent::{RunningTurn, StartError, TurnEvent};
@@ -18,11 +18,13 @@ use ralph_process::StopHandle;
 use ralph_store::{NewRun, Store, StoreError};
 
 use crate::gates::GateResult;
-use crate::run_folder::{Transcript, program_folder};
+use crate::run_folder::{Transcript, program_folder, remove_scratch_folder};
 use crate::site::{LEASE, Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::watch::{News, Survival, Watch};
 
+/// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory.
+const WAITING_EVENTS: usize = 16;
 /// How often a run says that it goes on: often enough that one lost sign does not cost its claims.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 
@@ -60,7 +62,7 @@ enum Incoming {
 
 /// A way to interrupt a run from another thread, as Ctrl+C does.
 #[derive(Debug, Clone)]
-pub struct Interrupter(Sender<Incoming>);
+pub struct Interrupter(SyncSender<Incoming>);
 
 impl Interrupter {
     /// Interrupts. The first stops the turn and the run in good order, the second at once.
@@ -94,7 +96,7 @@ pub struct Runner<'a> {
     run: RunId,
     entropy: &'a mut dyn Entropy,
     watch: &'a mut dyn Watch,
-    sender: Sender<Incoming>,
+    sender: SyncSender<Incoming>,
     incoming: Receiver<Incoming>,
     begun: Instant,
     last_sign: Instant,
@@ -127,7 +129,7 @@ impl<'a> Runner<'a> {
         watch: &'a mut dyn Watch,
     ) -> Result<Self, RunError> {
         let store = Store::open_or_create(&site.database)?;
-        let (sender, incoming) = channel();
+        let (sender, incoming) = sync_channel(WAITING_EVENTS);
         let run = RunId::new(entropy.next_bits());
         Ok(Self {
             site,
@@ -190,6 +192,22 @@ impl<'a> Runner<'a> {
             let happening = self.wait(state.deadline());
             open.extend(self.step(&mut state, happening));
         }
+    }
+
+    /// Puts the end of the run on record. Where all is done, the working notes have served their time.
+    fn end_run(&mut self, end: &End) -> Result<(), RunError> {
+        let site = self.site;
+        self.store
+            .end_run(&self.run, &end.sentence(), end.code(), site.clock.now())?;
+        remove_scratch_folder(&site.runs, &self.run);
+        if *end == End::Complete {
+            let kept = site.runs.join(self.run.as_str()).join("scratchpad.md");
+            if let Err(error) = site.scratchpad.move_to(&kept) {
+                let warning = format!("The scratchpad stays where it is: {error}");
+                self.watch.tell(&News::Warning(&warning));
+            }
+        }
+        Ok(())
     }
 
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
@@ -324,7 +342,7 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             }
             Effect::EndRun(end) => {
-                self.store.end_run(&self.run, &end.sentence(), end.code(), now)?;
+                self.end_run(end)?;
                 Happening::RunEnded
             }
         }))

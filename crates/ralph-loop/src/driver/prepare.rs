@@ -5,14 +5,14 @@ use std::ffi::OsString;
 
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
-use ralph_memory::catalogue::{Catalogue, CatalogueError};
+use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
 use ralph_model::{InjectionReason, Shelf, Tokens};
 use ralph_store::{ClaimRequest, RunProcess, Start};
 
 use super::{RunError, Runner, Turn};
 use crate::changes::{ProjectFiles, commits_in_head};
-use crate::run_folder::{IterationFolder, program_folder};
+use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
 use crate::site::{LEASE, Site};
 use crate::state::{Current, Happening};
 use crate::watch::News;
@@ -22,9 +22,10 @@ pub(super) fn folder_of(site: &Site<'_>, current: &Current) -> IterationFolder {
     IterationFolder::of(&site.runs, &current.run, current.iteration)
 }
 
-/// The project's files, with what snapshots need kept in the iteration's folder.
-pub(super) fn project_files(site: &Site<'_>, current: &Current) -> ProjectFiles {
-    ProjectFiles::new(&site.root, folder_of(site, current).path(), site.own.clone())
+/// The project's files, with what snapshots need kept in the run's scratch folder.
+pub(super) fn project_files(site: &Site<'_>, current: &Current) -> Result<ProjectFiles, RunError> {
+    let scratch = scratch_folder(&site.runs, &current.run)?;
+    Ok(ProjectFiles::new(&site.root, &scratch, site.own.clone()))
 }
 
 /// The environment of an iteration's agent.
@@ -97,7 +98,7 @@ impl Runner<'_> {
         let folder = folder_of(self.site, current);
         folder.create()?;
         folder.write("prompt.md", &prompt.text)?;
-        let files = project_files(self.site, current);
+        let files = project_files(self.site, current)?;
         let before = files.snapshot();
         if let Some(reason) = &before.degraded {
             self.watch
@@ -138,11 +139,13 @@ impl Runner<'_> {
 
     fn compose(&self, materials: &Materials, red_gates: &[String]) -> Result<Prompt, RunError> {
         let site = self.site;
-        let scratchpad = ralph_notes::read_file(&site.scratchpad).map_err(CatalogueError::from)?;
-        let scratchpad = scratchpad.map(|text| String::from_utf8_lossy(&text.bytes).into_owned());
+        let scratchpad = site
+            .scratchpad
+            .read()
+            .map_err(|error| RunError::Other(error.to_string()))?;
         let request = materials.request(&Circumstances {
             red_gates,
-            scratchpad: scratchpad.as_deref().unwrap_or_default(),
+            scratchpad: &scratchpad,
             config: site.config,
             today: site.clock.now().to_zoned(TimeZone::UTC).date(),
             share: self.order.share,

@@ -11,6 +11,7 @@ use ralph_store::{Settlement, TaskChange};
 use super::prepare::folder_of;
 use super::{RunError, Runner};
 use crate::changes::commit_task;
+use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
 use crate::state::{Draft, Happening};
 use crate::watch::News;
@@ -41,6 +42,9 @@ impl Runner<'_> {
             self.watch.tell(&News::Warning(&warning));
         }
         self.turn = None;
+        if draft.current.run != self.run {
+            remove_scratch_folder(&self.site.runs, &draft.current.run);
+        }
         self.watch.tell(&News::Settled {
             draft,
             task: settled.task,

@@ -1,8 +1,8 @@
 //! The scratchpad: the state of the current work, as text without entries. It is appended to, read from its end, cleared.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use ralph_notes::{LockedFile, Patches, Patience, read_file};
+use ralph_notes::{LockedFile, Patches, Patience, read_file, write_new_file};
 
 use super::notebook::{NotebookError, Surroundings};
 use super::{SecretPolicy, accept, keep_beside};
@@ -61,6 +61,22 @@ impl Scratchpad<'_> {
             Ok(Patches::whole(bytes, Vec::new()))
         })?;
         Ok(kept)
+    }
+
+    /// Moves what it says to another file, which must be nobody else's; nothing is done where it says nothing.
+    ///
+    /// # Errors
+    /// When a file cannot be written; the scratchpad is then as it was.
+    pub fn move_to(&self, place: &Path) -> Result<(), NotebookError> {
+        if read_file(&self.path)?.is_none_or(|text| text.bytes.is_empty()) {
+            return Ok(());
+        }
+        self.update(|bytes| {
+            // What an earlier try wrote there is older than this. Where it cannot go, the next line says why.
+            drop(std::fs::remove_file(place));
+            write_new_file(place, bytes)?;
+            Ok(Patches::whole(bytes, Vec::new()))
+        })
     }
 
     fn update(&self, edit: impl FnMut(&[u8]) -> Result<Patches, NotebookError>) -> Result<(), NotebookError> {

@@ -10,13 +10,13 @@ pub(crate) mod journal;
 pub(crate) mod memory;
 pub(crate) mod merge_driver;
 pub(crate) mod notes;
-mod overview;
 pub(crate) mod prompt;
 pub(crate) mod recall;
 pub(crate) mod remember;
 pub(crate) mod run;
 pub(crate) mod scratchpad;
 pub(crate) mod setup;
+pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod why;
 
@@ -32,7 +32,8 @@ use crate::ui::Ui;
 pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<ExitCode, CommandError> {
     let project = || Context::new(global, ui);
     match command {
-        None => overview::cmd_overview(&project()?)?,
+        None => status::cmd_status(&project()?, &status::StatusArgs::default())?,
+        Some(Command::Status(args)) => status::cmd_status(&project()?, &args)?,
         Some(Command::Remember(args)) => remember::cmd_remember(&project()?, args)?,
         Some(Command::Recall(args)) => recall::cmd_recall(&project()?, &args)?,
         Some(Command::Why(args)) => why::cmd_why(&project()?, &args)?,

@@ -42,6 +42,7 @@ fn a_new_project_has_everything() {
     .ralph/progress.db*
     .ralph/index.db*
     .ralph/runs/
+    .ralph/run.lock
     .ralph/*hook-trouble.json*
     .ralph/knowledge/.lock
     .ralph/knowledge/.*ralph-*
@@ -96,7 +97,7 @@ fn what_is_there_stays() {
     assert_eq!(env.read(".ralph.toml"), "# mine\n");
     assert_eq!(
         env.read(".gitignore"),
-        "target\r\n/.ralph/runs/\r\nlast\r\n\r\n# ralph\r\n.ralph/progress.db*\r\n.ralph/index.db*\r\n\
+        "target\r\n/.ralph/runs/\r\nlast\r\n\r\n# ralph\r\n.ralph/progress.db*\r\n.ralph/index.db*\r\n.ralph/run.lock\r\n\
          .ralph/*hook-trouble.json*\r\n\
          .ralph/knowledge/.lock\r\n\
          .ralph/knowledge/.*ralph-*\r\n\
@@ -249,4 +250,25 @@ fn attributes_that_come_from_a_pipe_are_not_waited_for() {
     assert_eq!(done.code, Some(0), "{done}");
     let warning = "Warning: git was not told to merge notes through ralph: .gitattributes is not a file.\n";
     assert!(done.stderr.contains(warning), "{done}");
+}
+
+#[test]
+fn the_models_of_claude_are_written_where_it_is_installed() {
+    let env = env();
+    let bin = env.beside("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::os::unix::fs::symlink("/bin/true", bin.join("claude")).unwrap();
+    let path = format!("{}:/usr/bin:/bin", bin.display());
+    assert!(
+        env.ralph(["init"])
+            .env("PATH", path)
+            .run()
+            .stdout
+            .contains("created .ralph.toml")
+    );
+    let config = env.read(".ralph.toml");
+    assert!(
+        config.contains("\nmodels = [\"haiku\", \"sonnet\", \"opus\"]\n"),
+        "{config}"
+    );
 }

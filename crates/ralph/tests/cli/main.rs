@@ -37,6 +37,7 @@ mod search;
 mod setup_claude;
 mod sharing;
 mod show;
+mod status;
 mod task;
 mod task_import;
 mod terminal;

@@ -119,6 +119,9 @@ fn what_no_note_can_hold_is_refused_and_nothing_is_said_to_be_kept() {
 fn what_people_use_most_stands_first_in_the_help() {
     let help = env().ok(["--help"]);
     let commands = help.split("Commands:\n").nth(1).unwrap().lines();
-    let names: Vec<&str> = commands.filter_map(|line| line.split_whitespace().next()).take(5).collect();
+    let names: Vec<&str> = commands
+        .filter_map(|line| line.split_whitespace().next())
+        .take(5)
+        .collect();
     assert_eq!(names, ["run", "status", "remember", "recall", "why"], "{help}");
 }

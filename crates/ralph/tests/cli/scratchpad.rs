@@ -185,3 +185,22 @@ fn many_writers_lose_nothing() {
     expected.sort_unstable();
     assert_eq!(lines, expected);
 }
+
+#[test]
+fn it_goes_with_the_run_that_has_done_everything() {
+    let env = env();
+    env.ok(["scratchpad", "append", "step 2 of 5"]);
+    let done = "grep -o 't-[0-9a-f]\\{6\\}' | head -1 | sed 's/.*/<task-done>&<\\/task-done>/'";
+    let stuck = "cat > /dev/null; echo I do not know.";
+    let agent = |script: &str| format!("sh -c \"{script}\"");
+    let run = |script: &str| env.ralph(["run", "mend it", "--agent", &agent(script)]).run();
+    assert_eq!(run(stuck).code, Some(4));
+    assert_eq!(env.ok(["scratchpad", "show"]), "step 2 of 5\n");
+    assert_eq!(run(done).code, Some(0));
+    assert_eq!(env.ok(["scratchpad", "show"]), "");
+    let kept = env
+        .tree()
+        .into_iter()
+        .find(|(name, _)| name.starts_with(".ralph/runs/") && name.ends_with("scratchpad.md"));
+    assert_eq!(kept.unwrap().1, b"step 2 of 5\n");
+}

@@ -1,10 +1,13 @@
 //! The configuration that `init` writes, with what earlier tools had set.
 
+use ralph_agent::first_on_path;
 use ralph_model::config::{Override, from_config_sh, template};
 use ralph_notes::read_file;
+use toml_edit::Array;
 
 use super::write_if_missing;
 use crate::context::Context;
+use crate::env;
 use crate::error::CommandError;
 use crate::paths;
 use crate::takeover::from_ralph_yml;
@@ -39,10 +42,20 @@ pub(super) fn write_config(context: &Context<'_>) -> Result<Vec<String>, Command
         }
         done.extend(take_over(paths::OLD_SETTINGS, taken.overrides, &mut overrides));
     }
+    overrides.extend(models_of_claude());
     if write_if_missing(&path, &template(&overrides))? {
         done.insert(0, format!("created {}", paths::CONFIG));
     }
     Ok(done)
+}
+
+/// The models of Claude Code, where it is the agent that a run would take: only of it are they known.
+fn models_of_claude() -> Option<Override> {
+    let (agent, _) = first_on_path(&env::program_folders())?;
+    let models = Array::from_iter(agent.models.iter().copied());
+    Override::new("agent", "models", models)
+        .ok()
+        .filter(|_| !agent.models.is_empty())
 }
 
 fn take_over(from: &str, taken: Vec<Override>, overrides: &mut Vec<Override>) -> Option<String> {

@@ -177,7 +177,7 @@ pub(super) fn site<'a>(
             surroundings: project,
             patience: context.patience(),
         },
-        scratchpad: context.scratchpad().path,
+        scratchpad: context.scratchpad(),
         own: own_files(context),
         catalogue: context.catalogue(Spelling::Own),
         config,

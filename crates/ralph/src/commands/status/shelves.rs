@@ -1,4 +1,4 @@
-//! `ralph` alone: how things stand, and the next sensible command.
+//! How many notes stand on the shelves, and what is gone from them.
 
 use ralph_memory::capture::Notebook;
 use ralph_memory::catalogue::Problems;
@@ -8,47 +8,39 @@ use ralph_store::{KnownNote, NoteAction};
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::paths::{self, Spelling};
-use crate::ui::Style;
+use crate::paths::Spelling;
 
-pub(crate) fn cmd_overview(context: &Context<'_>) -> Result<(), CommandError> {
-    let root = context.project.root.display().to_string();
-    let mut text = line(context, "Project", &root);
-    let mut shelves = Vec::new();
-    let mut gone = Vec::new();
-    for shelf in [Shelf::Memories, Shelf::Guardrails] {
-        let notebook = context.notebook(shelf, Spelling::Own);
-        let reading = notebook.read()?;
-        let document = reading.document();
-        context.report_problems(&notebook, &Problems::of(&document));
-        context.report_findings(&notebook, &notebook.look(reading.stamp()));
-        shelves.extend(counted(context, &notebook, &document));
-        gone.extend(vanished(&notebook));
-    }
-    let has_notes = !shelves.is_empty();
-    if !has_notes {
-        shelves.push("none yet".to_owned());
-    }
-    for (at, shelf) in shelves.iter().enumerate() {
-        text.push_str(&line(context, if at == 0 { "Notes" } else { "" }, shelf));
-    }
-    for gone in gone {
-        text.push_str(&line(context, "Gone", &gone));
-    }
-    let next = if !context.project.root.join(paths::CONFIG).exists() {
-        "ralph init    # set this project up"
-    } else if has_notes {
-        "ralph recall \"TEXT\"    # what is known about it"
-    } else {
-        "ralph remember \"TEXT\"    # keep the first note"
-    };
-    text.push_str(&line(context, "Next", next));
-    context.ui.data(&text)
+/// What stands on the shelves.
+pub(super) struct Shelves {
+    /// A line for each shelf that is not empty.
+    pub(super) counted: Vec<String>,
+    /// A line for each shelf from which notes vanished.
+    pub(super) gone: Vec<String>,
+    /// The name of each shelf with the number of its notes.
+    pub(super) numbers: Vec<(&'static str, usize)>,
 }
 
-fn line(context: &Context<'_>, title: &str, text: &str) -> String {
-    let gap = " ".repeat("Project  ".len() - title.len());
-    format!("{}{gap}{text}\n", context.ui.paint(Style::Strong, title))
+impl Shelves {
+    /// Looks at all shelves, and says what is wrong with their files.
+    pub(super) fn look(context: &Context<'_>) -> Result<Self, CommandError> {
+        let mut shelves = Self {
+            counted: Vec::new(),
+            gone: Vec::new(),
+            numbers: Vec::new(),
+        };
+        for shelf in [Shelf::Memories, Shelf::Guardrails] {
+            let notebook = context.notebook(shelf, Spelling::Own);
+            let reading = notebook.read()?;
+            let document = reading.document();
+            context.report_problems(&notebook, &Problems::of(&document));
+            context.report_findings(&notebook, &notebook.look(reading.stamp()));
+            shelves.counted.extend(counted(context, &notebook, &document));
+            shelves.gone.extend(vanished(&notebook));
+            let notes = document.entries().len() + document.signs().len();
+            shelves.numbers.push((shelf.words().many, notes));
+        }
+        Ok(shelves)
+    }
 }
 
 /// How many notes stand on a shelf, by their kinds; nothing where there are none.

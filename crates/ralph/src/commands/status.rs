@@ -1,0 +1,166 @@
+//! `ralph status`, and `ralph` alone: what happened since you last looked, what waits for you, and the next sensible
+//! command, on one screen.
+
+mod news;
+mod shelves;
+
+use clap::Args;
+use ralph_model::TaskStatus;
+use ralph_store::{Look, Overview, Store, StoreError, Wait};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::paths;
+use crate::ui::Style;
+use shelves::Shelves;
+
+/// Show what happened since you last looked, what waits for you, and what to do next
+///
+/// `ralph` alone does the same. What is shown at a terminal counts as seen; what is read by a program does not.
+#[derive(Debug, Args, Default)]
+#[command(after_help = "Examples:
+  ralph status
+  ralph                          # the same
+  ralph status --json            # for programs; the next look still shows it
+  ralph status --seen > news.txt # this one counts as a look")]
+pub(crate) struct StatusArgs {
+    /// Print it for programs
+    #[arg(long)]
+    json: bool,
+    /// Count this as a look: the next one shows only what is new since
+    #[arg(long)]
+    seen: bool,
+}
+
+/// What is shown.
+struct Status {
+    shelves: Shelves,
+    /// What runs have done; none without a database.
+    overview: Option<Overview>,
+    /// When somebody last looked.
+    look: Option<Look>,
+    next: String,
+}
+
+pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(), CommandError> {
+    let shelves = Shelves::look(context)?;
+    let mut store = open(context);
+    let worktree = context.project.worktree_name();
+    let (look, overview) = match &store {
+        Some(store) => {
+            let look = store.last_look(worktree)?;
+            let since = look.as_ref().map_or(0, |look| look.journal);
+            let overview = store.overview(since, worktree)?;
+            (look, Some(overview))
+        }
+        None => (None, None),
+    };
+    let status = Status {
+        next: next(context, &shelves, overview.as_ref()),
+        shelves,
+        overview,
+        look,
+    };
+    if args.json {
+        context.ui.json(&as_json(context, &status))?;
+    } else {
+        context.ui.data(&as_text(context, &status))?;
+    }
+    let is_seen = args.seen || (context.ui.is_terminal() && !args.json);
+    if let (true, Some(store), Some(overview)) = (is_seen, &mut store, &status.overview) {
+        let look = Look {
+            journal: overview.last_journal,
+            at: context.clock().now(),
+        };
+        if let Err(error) = store.put_look(worktree, &look) {
+            context
+                .ui
+                .warning(&format!("That you have seen this could not be noted: {error}."));
+        }
+    }
+    Ok(())
+}
+
+/// The database; none where there is none, and none where it cannot be had, which is said. Nothing is made.
+fn open(context: &Context<'_>) -> Option<Store> {
+    let path = context.project.database();
+    // Where it may only be read, it is read.
+    let opened = Store::open_existing(&path, Wait::Brief).or_else(|_| Store::open_to_look(&path));
+    match opened.and_then(|store| store.map(readable).transpose()) {
+        Ok(store) => store,
+        Err(error) => {
+            context
+                .ui
+                .warning(&format!("What runs have done is not shown: {error}."));
+            None
+        }
+    }
+}
+
+/// A database that has what is to be shown.
+fn readable(store: Store) -> Result<Store, StoreError> {
+    store.last_look("").map(|_| store)
+}
+
+fn next(context: &Context<'_>, shelves: &Shelves, overview: Option<&Overview>) -> String {
+    let open_tasks = overview.is_some_and(|overview| overview.tasks.contains_key(&TaskStatus::Pending));
+    if let Some(task) = overview.and_then(|overview| overview.waiting.first()) {
+        format!(
+            "ralph task show {}    # why it failed; `ralph task reset` opens it again",
+            task.id
+        )
+    } else if open_tasks {
+        "ralph run    # go on with the open tasks".to_owned()
+    } else if !context.project.root.join(paths::CONFIG).exists() {
+        "ralph init    # set this project up".to_owned()
+    } else if shelves.counted.is_empty() {
+        "ralph remember \"TEXT\"    # keep the first note".to_owned()
+    } else {
+        "ralph recall \"TEXT\"    # what is known about it".to_owned()
+    }
+}
+
+fn as_text(context: &Context<'_>, status: &Status) -> String {
+    let mut lines = vec![("Project", context.project.root.display().to_string())];
+    if let Some(overview) = &status.overview {
+        lines.extend(news::lines(overview, status.look.as_ref(), context.clock().now()));
+    }
+    let shelves = &status.shelves;
+    let none_yet = shelves.counted.is_empty().then(|| "none yet".to_owned());
+    let notes = shelves.counted.iter().cloned().chain(none_yet);
+    lines.extend(titled("Notes", notes));
+    lines.extend(shelves.gone.iter().map(|gone| ("Gone", gone.clone())));
+    lines.push(("Next", status.next.clone()));
+    let mut text = String::new();
+    for (title, line) in lines {
+        let gap = " ".repeat("Project  ".len().saturating_sub(title.len()));
+        text.push_str(&format!("{}{gap}{line}\n", context.ui.paint(Style::Strong, title)));
+    }
+    text
+}
+
+/// Lines of which the first has a title.
+fn titled(title: &'static str, lines: impl IntoIterator<Item = String>) -> Vec<(&'static str, String)> {
+    lines
+        .into_iter()
+        .enumerate()
+        .map(|(at, line)| (if at == 0 { title } else { "" }, line))
+        .collect()
+}
+
+fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
+    let notes: serde_json::Map<String, serde_json::Value> = status
+        .shelves
+        .numbers
+        .iter()
+        .map(|(shelf, notes)| ((*shelf).to_owned(), json!(notes)))
+        .collect();
+    json!({
+        "project": context.project.root.display().to_string(),
+        "last_look": status.look.as_ref().map(|look| look.at.to_string()),
+        "runs": status.overview.as_ref().map(news::as_json),
+        "notes": notes,
+        "next": status.next.split_once("    #").map_or(status.next.as_str(), |(command, _)| command),
+    })
+}
