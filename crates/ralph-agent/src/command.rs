@@ -84,11 +84,10 @@ impl Listener for PlainText {
     }
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
-        let text = std::mem::take(&mut self.text);
         EndOfTurn {
             end: end_of_process(&ended),
-            final_text: text.clone(),
-            text,
+            messages: vec![std::mem::take(&mut self.text)],
+            before_last_tool: 0,
             denials: Vec::new(),
             usage: Usage::default(),
             session: None,

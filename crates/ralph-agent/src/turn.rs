@@ -60,10 +60,10 @@ pub enum TurnEvent {
 pub struct EndOfTurn {
     /// How.
     pub end: TurnEnd,
-    /// Its own text after its last tool call.
-    pub final_text: String,
-    /// All of its own text, messages apart by blank lines.
-    pub text: String,
+    /// Its own messages, each of them a text by itself: what one leaves open does not reach into the next.
+    pub messages: Vec<String>,
+    /// How many of them came before its last tool call.
+    pub before_last_tool: usize,
     /// What it was not allowed to do.
     pub denials: Vec<Denial>,
     /// What it used.
@@ -76,6 +76,20 @@ pub struct EndOfTurn {
     pub writes: Vec<PathBuf>,
     /// The end of what it printed as errors.
     pub stderr_tail: String,
+}
+
+impl EndOfTurn {
+    /// Its messages after its last tool call.
+    #[must_use]
+    pub fn final_messages(&self) -> &[String] {
+        self.messages.get(self.before_last_tool..).unwrap_or_default()
+    }
+
+    /// Whether it said anything at all.
+    #[must_use]
+    pub fn spoke(&self) -> bool {
+        self.messages.iter().any(|message| !message.trim().is_empty())
+    }
 }
 
 /// How a turn ended.

@@ -142,8 +142,8 @@ fn any_program_answers_with_what_it_prints() {
         ]
     );
     assert_eq!(end.end, TurnEnd::Finished);
-    assert_eq!(end.final_text, "one\ntwo\nthree\n");
-    assert_eq!(end.text, end.final_text);
+    assert_eq!(end.messages, ["one\ntwo\nthree\n"]);
+    assert_eq!(end.messages, end.final_messages());
     assert_eq!(stage.script.prompts(), ["the prompt ü"]);
     let call = stage.script.call(1);
     assert_eq!(call.folder, stage.project().canonicalize().unwrap());
@@ -184,7 +184,8 @@ fn fault_29_nothing_of_a_turn_is_left() {
     for kind in [Stage::plain, Stage::claude] {
         let stage = kind(vec![daemon(), run("setsid sleep 600 >/dev/null 2>&1 &"), say("done")]);
         let (_, end) = stage.play();
-        assert_eq!((end.end, end.final_text.trim()), (TurnEnd::Finished, "done"));
+        assert_eq!(end.end, TurnEnd::Finished);
+        assert_eq!(end.final_messages().concat().trim(), "done");
     }
 }
 
@@ -199,7 +200,8 @@ fn a_turn_that_hangs_is_stopped() {
         turn.stop();
         turn.stop();
         let (_, end) = stage.finish(&events);
-        assert_eq!((end.end, end.text.trim()), (TurnEnd::Stopped, "up"));
+        assert_eq!(end.end, TurnEnd::Stopped);
+        assert_eq!(end.messages.concat().trim(), "up");
         assert!(!ralph_process::is_alive(pid, started));
     }
 }
@@ -210,7 +212,8 @@ fn a_turn_that_floods_is_ended_at_its_limit() {
     stage.output_limit = Some(1_000_000);
     let (_, end) = stage.play();
     assert_eq!(end.end, TurnEnd::OutputLimit);
-    assert!(end.text.len() <= 1_000_001, "{}", end.text.len());
+    let length = end.messages.concat().len();
+    assert!(length <= 1_000_001, "{length}");
 
     let (_, end) = Stage::claude(vec![flood_errors(10_000_000), say("ok")]).play();
     assert_eq!((end.end, end.stderr_tail.len()), (TurnEnd::Finished, 64 * 1024));
@@ -227,8 +230,8 @@ fn claude_is_heard_in_its_records() {
     ]);
     let (told, end) = stage.play();
     assert_eq!(end.end, TurnEnd::Finished);
-    assert_eq!(end.text, "I begin\n\nall done, ü");
-    assert_eq!(end.final_text, "all done, ü");
+    assert_eq!(end.messages, ["I begin", "all done, ü"]);
+    assert_eq!(end.final_messages(), ["all done, ü"]);
     assert_eq!(end.writes, [stage.project().canonicalize().unwrap().join("a.txt")]);
     assert_eq!(end.usage.tokens(), 370);
     assert_eq!(end.model.as_deref(), Some("scripted-model"));
@@ -245,7 +248,10 @@ fn claude_that_breaks_down_in_the_middle_says_so() {
     let crash = |text: &str| TurnEnd::Crash(text.to_owned());
     let stage = Stage::claude(vec![say("half"), say_error("boom"), exit(1)]);
     let (_, end) = stage.play();
-    assert_eq!((end.end, end.text.as_str()), (crash("exit code 1: boom"), "half"));
+    assert_eq!(
+        (end.end, end.messages.concat()),
+        (crash("exit code 1: boom"), "half".to_owned())
+    );
     assert_eq!(Stage::claude(vec![kill(9)]).end(), crash("killed by signal 9"));
     let garbled = Stage::claude(vec![garbage(), exit(0)]);
     assert!(matches!(garbled.end(), TurnEnd::Garbage(_)));

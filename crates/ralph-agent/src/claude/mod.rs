@@ -257,13 +257,11 @@ impl Listener for Records {
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
         let end = self.end(&ended);
         let denials = self.denials();
-        let messages = std::mem::take(&mut self.messages);
-        let final_text = messages.get(self.before_last_tool..).unwrap_or_default().join("\n\n");
         let result = self.result.take();
         EndOfTurn {
             end,
-            final_text,
-            text: messages.join("\n\n"),
+            messages: std::mem::take(&mut self.messages),
+            before_last_tool: self.before_last_tool,
             denials,
             usage: result.as_ref().map_or_else(Usage::default, ResultRecord::usage),
             session: self.session.take(),

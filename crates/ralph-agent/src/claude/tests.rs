@@ -116,8 +116,8 @@ fn own_text_is_apart_from_tools_thoughts_and_subagents() {
         ]
     );
     let end = records.conclude(exited(0));
-    assert_eq!(end.text, "first and on\n\nlast\n\nof all");
-    assert_eq!(end.final_text, "last\n\nof all");
+    assert_eq!(end.messages, ["first and on", "last", "of all"]);
+    assert_eq!(end.final_messages(), ["last", "of all"]);
     assert_eq!(end.writes, [PathBuf::from("/p/a.rs")]);
     assert_eq!(end.end, TurnEnd::Finished);
 }
@@ -125,7 +125,8 @@ fn own_text_is_apart_from_tools_thoughts_and_subagents() {
 #[test]
 fn a_turn_that_ends_with_a_tool_has_no_final_text() {
     let end = end_of(0, &[INIT, &text("before"), &tool("Read", "{}"), SUCCESS]);
-    assert_eq!((end.text.as_str(), end.final_text.as_str()), ("before", ""));
+    assert_eq!(end.messages, ["before"]);
+    assert!(end.final_messages().is_empty());
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn a_wrong_key_is_told_by_its_status_though_the_record_says_success() {
     let record = failure(r#""api_error_status":401,"terminal_reason":"api_error","result":"Invalid API key""#);
     let end = end_of(1, &[INIT, said, &record]);
     assert_eq!(end.end, TurnEnd::Auth("Invalid API key".into()));
-    assert_eq!(end.text, "", "an error of the service is nobody's answer");
+    assert!(end.messages.is_empty(), "an error of the service is nobody's answer");
     let without_status = failure(r#""result":"Please run /login""#);
     check(1, &[said, &without_status], &TurnEnd::Auth("Please run /login".into()));
 }

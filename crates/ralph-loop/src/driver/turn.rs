@@ -102,9 +102,10 @@ impl Runner<'_> {
             Some(turn) => (turn.prompt.as_str(), turn.started.elapsed()),
             None => ("", std::time::Duration::ZERO),
         };
-        let (control, malformed) = read_control(&end.final_text, prompt);
-        let mut captured = read_captured(&end.text, prompt);
+        let (control, malformed) = read_control(end.final_messages(), prompt);
+        let mut captured = read_captured(&end.messages, prompt);
         captured.malformed = captured.malformed.saturating_add(malformed);
+        let spoke = end.spoke();
         let mut denials = end.denials;
         for denial in &mut denials {
             denial.about = clean(&denial.about, DENIAL_CHARACTERS);
@@ -121,7 +122,7 @@ impl Runner<'_> {
             cause: None,
             control,
             captured,
-            spoke: !end.text.trim().is_empty(),
+            spoke,
             denials,
             usage: end.usage,
             writes: end

@@ -36,11 +36,11 @@ const MOST_ID: usize = 100;
 /// The most long notes, and the most lessons, of one turn. More is noise.
 const MOST_ENTRIES: usize = 100;
 
-/// Reads the sigils that are kept from all that an agent said in a turn, cleaned, capped and without secrets. The prompt
+/// Reads the sigils that are kept from all messages of an agent in a turn, cleaned, capped and without secrets. The prompt
 /// is what it was asked, so that a repeat of it is not taken for an answer.
 #[must_use]
-pub fn read_captured(text: &str, prompt: &str) -> Captured {
-    let found = sigils(text, prompt);
+pub fn read_captured(messages: &[impl AsRef<str>], prompt: &str) -> Captured {
+    let found = sigils(messages, prompt);
     let mut captured = Captured::default();
     let mut malformed = found.malformed.iter().filter(|name| !name.is_control()).count();
     for sigil in found.sigils.iter().filter(|sigil| !sigil.name.is_control()) {

@@ -12,11 +12,11 @@ const MOST_NAME: usize = 100;
 /// The most ids that one answer may name.
 const MOST_IDS: usize = 200;
 
-/// Reads the sigils that steer the loop from what an agent said after its last tool call, and counts those that cannot be
-/// read. The prompt is what it was asked, so that a repeat of it is not taken for an answer.
+/// Reads the sigils that steer the loop from the messages after an agent's last tool call, and counts those that cannot
+/// be read. The prompt is what it was asked, so that a repeat of it is not taken for an answer.
 #[must_use]
-pub fn read_control(final_text: &str, prompt: &str) -> (Control, u32) {
-    let found = sigils(final_text, prompt);
+pub fn read_control(final_messages: &[impl AsRef<str>], prompt: &str) -> (Control, u32) {
+    let found = sigils(final_messages, prompt);
     let mut control = Control::default();
     let mut malformed = found.malformed.iter().filter(|name| name.is_control()).count();
     for sigil in found.sigils.iter().filter(|sigil| sigil.name.is_control()) {

@@ -15,7 +15,7 @@ mod tests;
 pub use captured::read_captured;
 pub use control::read_control;
 
-use plain_text::{echo_end, own_blocks};
+use plain_text::{PromptLines, own_blocks};
 use tags::{Found, find};
 
 /// The id in the examples of a prompt. No task ever has it, so that an example which is taken for an order does nothing.
@@ -81,7 +81,14 @@ impl Name {
     }
 }
 
-/// The sigils of a text that is an answer to this prompt.
-fn sigils<'a>(text: &'a str, prompt: &str) -> Found<'a> {
-    find(text, &own_blocks(text, echo_end(text, prompt)))
+/// The sigils of the messages that answer this prompt. Each is read by itself: a fence or a tag that one leaves open says
+/// nothing about the next, and each may begin with a repeat of the prompt.
+fn sigils<'a>(messages: &'a [impl AsRef<str>], prompt: &str) -> Found<'a> {
+    let prompt = PromptLines::of(prompt);
+    let mut found = Found::default();
+    for message in messages {
+        let text = message.as_ref();
+        find(text, &own_blocks(text, prompt.echo_end(text)), &mut found);
+    }
+    found
 }

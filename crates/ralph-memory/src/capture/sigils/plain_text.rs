@@ -112,42 +112,63 @@ fn without_item_sign(mut line: &str) -> &str {
     }
 }
 
-/// Where the agent's own words begin, if the text begins with a part of the prompt: whole lines, whatever their quote
-/// signs and white space.
-pub(super) fn echo_end(text: &str, prompt: &str) -> usize {
-    let mut words: HashMap<String, usize> = HashMap::new();
-    let mut prompt_lines = Vec::new();
-    for (line, _) in lines(prompt) {
-        let bare = bare(line);
-        if !bare.is_empty() {
-            let next = words.len();
-            prompt_lines.push(*words.entry(bare).or_insert(next));
+/// The lines of a prompt, in which a repeat of it is recognised.
+#[derive(Debug)]
+pub(super) struct PromptLines {
+    /// The number of each different line.
+    numbers: HashMap<String, usize>,
+    /// The lines in order, by their numbers.
+    lines: Vec<usize>,
+}
+
+impl PromptLines {
+    pub(super) fn of(prompt: &str) -> Self {
+        let mut numbers: HashMap<String, usize> = HashMap::new();
+        let mut in_order = Vec::new();
+        for (line, _) in lines(prompt) {
+            let bare = bare(line);
+            if !bare.is_empty() {
+                let next = numbers.len();
+                in_order.push(*numbers.entry(bare).or_insert(next));
+            }
+        }
+        Self {
+            numbers,
+            lines: in_order,
         }
     }
-    // Only lines that the prompt has, up to the first that it has not.
-    let mut text_lines = Vec::new();
-    for (line, range) in lines(text) {
-        let bare = bare(line);
-        if bare.is_empty() {
-            continue;
+
+    /// Where the agent's own words begin, if the text begins with a part of the prompt: whole lines, whatever their quote
+    /// signs and white space.
+    pub(super) fn echo_end(&self, text: &str) -> usize {
+        // Only lines that the prompt has, up to the first that it has not.
+        let mut text_lines = Vec::new();
+        for (line, range) in lines(text) {
+            let bare = bare(line);
+            if bare.is_empty() {
+                continue;
+            }
+            match self.numbers.get(&bare) {
+                Some(number) if text_lines.len() < self.lines.len() => text_lines.push((*number, line, range.end)),
+                _ => break,
+            }
         }
-        match words.get(&bare) {
-            Some(word) if text_lines.len() < prompt_lines.len() => text_lines.push((*word, line, range.end)),
-            _ => break,
+        if text_lines.is_empty() {
+            return 0;
         }
+        let numbers: Vec<usize> = text_lines.iter().map(|(number, _, _)| *number).collect();
+        let echoed = text_lines
+            .get(..longest_beginning(&numbers, &self.lines))
+            .unwrap_or_default();
+        // An answer of one word is no echo, though the prompt says how it is spelled.
+        if echoed
+            .iter()
+            .all(|(_, line, _)| lone_sigil(line).is_some_and(super::Name::has_fixed_words))
+        {
+            return 0;
+        }
+        echoed.last().map_or(0, |(_, _, end)| *end)
     }
-    let numbers: Vec<usize> = text_lines.iter().map(|(word, _, _)| *word).collect();
-    let echoed = text_lines
-        .get(..longest_beginning(&numbers, &prompt_lines))
-        .unwrap_or_default();
-    // An answer of one word is no echo, though the prompt says how it is spelled.
-    if echoed
-        .iter()
-        .all(|(_, line, _)| lone_sigil(line).is_some_and(super::Name::has_fixed_words))
-    {
-        return 0;
-    }
-    echoed.last().map_or(0, |(_, _, end)| *end)
 }
 
 /// A line without quote signs, and with single spaces.

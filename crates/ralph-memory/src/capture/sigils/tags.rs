@@ -11,7 +11,7 @@ use super::{NAMES, Name};
 /// The most attributes of a tag.
 const MOST_ATTRIBUTES: usize = 20;
 
-/// The sigils of a text.
+/// The sigils of an answer.
 #[derive(Debug, Default)]
 pub(super) struct Found<'a> {
     /// Those that are whole, in order.
@@ -61,13 +61,13 @@ enum Form {
     Broken,
 }
 
-/// The sigils in these blocks of a text.
-pub(super) fn find<'a>(text: &'a str, blocks: &[Range<usize>]) -> Found<'a> {
+/// Adds the sigils in these blocks of a text.
+pub(super) fn find<'a>(text: &'a str, blocks: &[Range<usize>], found: &mut Found<'a>) {
     let mut tags = Vec::new();
     for block in blocks {
         read_block(text, block.clone(), &mut tags);
     }
-    pair(text, tags)
+    pair(text, tags, found);
 }
 
 /// Whether a line begins with a tag of a sigil.
@@ -94,7 +94,7 @@ pub(super) fn lone_sigil(line: &str) -> Option<Name> {
 
 /// Puts tags together. A sigil goes from its opening tag to the next tag of its name; what stands within is its text, and
 /// no sigil of its own.
-fn pair<'a>(text: &'a str, tags: Vec<Tag<'a>>) -> Found<'a> {
+fn pair<'a>(text: &'a str, tags: Vec<Tag<'a>>, found: &mut Found<'a>) {
     let mut next_of_name = vec![None; tags.len()];
     let mut seen: HashMap<Name, usize> = HashMap::new();
     for (index, tag) in tags
@@ -115,7 +115,6 @@ fn pair<'a>(text: &'a str, tags: Vec<Tag<'a>>) -> Found<'a> {
             Some((next, tag.range.start))
         })
         .collect();
-    let mut found = Found::default();
     let mut inside_until = None;
     for (index, (tag, closing)) in tags.into_iter().zip(closing).enumerate() {
         if let Some(end) = inside_until.filter(|end| index <= *end) {
@@ -141,7 +140,6 @@ fn pair<'a>(text: &'a str, tags: Vec<Tag<'a>>) -> Found<'a> {
             None => found.malformed.push(tag.name),
         }
     }
-    found
 }
 
 /// Reads the tags of a block that are not inside inline code. What comes first wins: a backtick in a tag is part of it.

@@ -1,12 +1,21 @@
 //! Sigils as agents write them, and as they do not mean them.
 
-use super::*;
 use proptest::prelude::*;
 use ralph_model::{
     Captured, CapturedKnowledge, CapturedLearning, Control, Difficulty, ErrorCategory, FailureReport, Promise, Verdict,
 };
 
 const DONE: &str = "<task-done>t-1a2b3c</task-done>";
+
+/// What an answer of one message says.
+fn read_control(text: &str, prompt: &str) -> (Control, u32) {
+    super::read_control(&[text], prompt)
+}
+
+/// What is kept of an answer of one message.
+fn read_captured(text: &str, prompt: &str) -> Captured {
+    super::read_captured(&[text], prompt)
+}
 
 #[track_caller]
 fn check_control(text: &str, expected: Control, malformed: u32) {
@@ -319,6 +328,50 @@ fn fault_30_a_promise_in_the_prompts_own_text_does_not_count() {
         &format!("{PROMPT}\n<promise>COMPLETE</promise>"),
         promise(Promise::Complete),
         None,
+    );
+}
+
+#[test]
+fn what_one_message_leaves_open_does_not_reach_into_the_next() {
+    for open in ["Like this:\n```\ncode", "~~~\ncode", "a ` stray backtick", "> quoted"] {
+        assert_eq!(super::read_control(&[open, DONE], ""), (done(&["t-1a2b3c"]), 0));
+        assert_eq!(
+            super::read_captured(&[open, "<journal>noted</journal>"], ""),
+            journal("noted")
+        );
+    }
+    assert_eq!(
+        super::read_captured(&["<journal>one", "two", "three</journal>"], ""),
+        malformed(2)
+    );
+    assert_eq!(
+        super::read_control(&["<task-done>", "t-1a2b3c</task-done>"], ""),
+        (Control::default(), 2)
+    );
+    // What is counted once is counted once over all of them: the first notes stay, and ids are not told twice.
+    let messages = [
+        "<journal>one</journal>",
+        "<journal>two</journal><memory-used>mem-1-aaaa</memory-used>",
+        "<memory-used>mem-1-aaaa</memory-used>",
+    ];
+    let captured = super::read_captured(&messages, "");
+    assert_eq!(
+        (captured.journal.as_deref(), captured.memory_used.len()),
+        (Some("one"), 1)
+    );
+}
+
+#[test]
+fn fault_9_each_message_may_begin_with_the_echoed_prompt() {
+    let own = "I begin.";
+    assert_eq!(
+        super::read_control(&[own, PROMPT, PROMPT], PROMPT),
+        (Control::default(), 0)
+    );
+    let answer = format!("{PROMPT}\n<task-done>t-ffffff</task-done>");
+    assert_eq!(
+        super::read_control(&[own, PROMPT, &answer], PROMPT),
+        (done(&["t-ffffff"]), 0)
     );
 }
 
