@@ -108,16 +108,43 @@ pub(crate) fn conflict_marker(text: &[u8]) -> Option<Marker> {
 ///
 /// A fence that is never closed is no fence, or one stray line of backticks would hide the rest of the file.
 #[derive(Debug, Default)]
-pub(crate) struct Fences {
+pub struct Fences {
+    indentation: Indentation,
     /// For backticks and tildes: the shortest fence known to stay open until the end of the file. Every later one of
     /// at least that length stays open too, which keeps a file full of stray fences from being searched again and again.
     open_until_end: [Option<usize>; 2],
 }
 
+/// How far in a fence may stand.
+#[derive(Debug, Clone, Copy, Default)]
+enum Indentation {
+    /// Like all text that is not indented code.
+    #[default]
+    OfText,
+    /// As far in as the item of a list under which it stands.
+    Any,
+}
+
 impl Fences {
+    /// Fences that may stand as far in as the items of lists do.
+    #[must_use]
+    pub fn in_lists() -> Self {
+        Self {
+            indentation: Indentation::Any,
+            ..Self::default()
+        }
+    }
+
+    /// Where a text goes on after the closed fence that the line at `start` opens; `None` when it opens none. The lines
+    /// of a text are asked about in order.
+    pub fn after_fence(&mut self, text: &str, start: usize) -> Option<usize> {
+        let bytes = text.as_bytes();
+        self.end_of_fence(bytes, Line::at(bytes, start)?)
+    }
+
     /// Where the text after the closed fence that `line` opens goes on; `None` when it opens none.
     pub(crate) fn end_of_fence(&mut self, bytes: &[u8], line: Line) -> Option<usize> {
-        let (sign, length, info) = fence_marks(line.text.of(bytes))?;
+        let (sign, length, info) = self.indentation.fence_marks(line.text.of(bytes))?;
         if sign == b'`' && info.contains(&b'`') {
             return None;
         }
@@ -128,7 +155,7 @@ impl Fences {
         let mut offset = line.next;
         while let Some(line) = Line::at(bytes, offset) {
             offset = line.next;
-            if let Some((close, close_length, rest)) = fence_marks(line.text.of(bytes))
+            if let Some((close, close_length, rest)) = self.indentation.fence_marks(line.text.of(bytes))
                 && close == sign
                 && close_length >= length
                 && is_blank(rest)
@@ -141,16 +168,23 @@ impl Fences {
     }
 }
 
-/// The sign of a fence, how often it stands, and what follows it, for a line that is one.
-fn fence_marks(text: &[u8]) -> Option<(u8, usize, &[u8])> {
-    let indent = text.iter().take_while(|b| **b == b' ').count();
-    let marks = text.get(indent..)?;
-    let sign = *marks.first()?;
-    if indent > 3 || !matches!(sign, b'`' | b'~') {
-        return None;
+impl Indentation {
+    /// The sign of a fence, how often it stands, and what follows it, for a line that is one.
+    fn fence_marks(self, text: &[u8]) -> Option<(u8, usize, &[u8])> {
+        let marks = match self {
+            Self::OfText => {
+                let indent = text.iter().take_while(|b| **b == b' ').count();
+                text.get(indent..).filter(|_| indent <= 3)?
+            }
+            Self::Any => text.trim_ascii_start(),
+        };
+        let sign = *marks.first()?;
+        if !matches!(sign, b'`' | b'~') {
+            return None;
+        }
+        let length = marks.iter().take_while(|b| **b == sign).count();
+        (length >= 3).then(|| (sign, length, marks.get(length..).unwrap_or_default()))
     }
-    let length = marks.iter().take_while(|b| **b == sign).count();
-    (length >= 3).then(|| (sign, length, marks.get(length..).unwrap_or_default()))
 }
 
 #[cfg(test)]
@@ -205,5 +239,8 @@ mod tests {
         assert_eq!(fence_end("``` in`line\n```\n"), None);
         assert_eq!(fence_end("    ```\n```\n"), None);
         assert_eq!(fence_end("``\n``\n"), None);
+        let in_a_list = "      ```\n\t- [ ] x\n\t```\n";
+        assert_eq!(fence_end(in_a_list), None);
+        assert_eq!(Fences::in_lists().after_fence(in_a_list, 0), Some(in_a_list.len()));
     }
 }

@@ -1,6 +1,7 @@
 //! Checklists in Markdown: which tasks a text says, and which of them are done.
 
 use ralph_model::Priority;
+use ralph_notes::Fences;
 use ralph_store::ImportItem;
 
 /// How much further in a part of an item stands than the item.
@@ -13,8 +14,21 @@ const TAB: usize = 4;
 /// What is indented under an item and no item itself is its description. Boxes in fences and comments are no items.
 pub(crate) fn parse_checklist(text: &str) -> Option<Vec<ImportItem>> {
     let mut reader = Reader::default();
-    for line in text.lines() {
-        reader.take(line);
+    let mut fences = Fences::in_lists();
+    let (mut start, mut fence_end) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        if start >= fence_end && !reader.in_comment {
+            fence_end = fences.after_fence(text, start).unwrap_or(fence_end);
+            if start < fence_end {
+                reader.close(columns_before(line));
+            }
+        }
+        if start < fence_end {
+            reader.describe(line, usize::MAX);
+        } else {
+            reader.take(line);
+        }
+        start += line.len();
     }
     for item in &mut reader.items {
         item.description.truncate(item.description.trim_end().len());
@@ -27,8 +41,6 @@ struct Reader {
     items: Vec<ImportItem>,
     /// The items that the next line could belong to, the innermost last: how far in each stands, and which it is.
     open: Vec<(usize, usize)>,
-    /// The marks that end the fence that this is in.
-    fence: Option<&'static str>,
     in_comment: bool,
 }
 
@@ -36,12 +48,6 @@ impl Reader {
     fn take(&mut self, line: &str) {
         let text = line.trim();
         let indent = columns_before(line);
-        if let Some(marks) = self.fence {
-            if text.starts_with(marks) && text.trim_start_matches(marks).trim_start_matches(['`', '~']).is_empty() {
-                self.fence = None;
-            }
-            return self.describe(line, indent);
-        }
         if self.in_comment {
             self.in_comment = !text.contains("-->");
             return;
@@ -50,10 +56,9 @@ impl Reader {
             return self.describe(line, usize::MAX);
         }
         self.close(indent);
-        self.fence = ["```", "~~~"].into_iter().find(|marks| text.starts_with(marks));
         if text.starts_with("<!--") {
             self.in_comment = !text.contains("-->");
-        } else if let Some((done, title)) = checkbox(text).filter(|_| self.fence.is_none()) {
+        } else if let Some((done, title)) = checkbox(text) {
             self.items.push(ImportItem {
                 title: title.to_owned(),
                 description: String::new(),
@@ -77,9 +82,8 @@ impl Reader {
     /// Adds a line to the description of the item that it stands under.
     fn describe(&mut self, line: &str, indent: usize) {
         let Some((outer, item)) = self.open.last() else { return };
-        let inside = indent >= outer + STEP;
         if let Some(item) = self.items.get_mut(*item)
-            && (inside || self.fence.is_some())
+            && indent >= outer + STEP
         {
             if item.description.is_empty() && line.trim().is_empty() {
                 return;
@@ -175,6 +179,21 @@ mod tests {
     fn boxes_in_fences_and_comments_are_no_items() {
         let text = "```\n- [ ] no\n```\n<!--\n- [ ] no\n-->\n- [ ] a\n  ~~~\n  - [ ] no\n  ~~~\n  <!-- - [ ] no -->\n- [ ] b\n";
         assert_eq!(outline(text), [". a: \"~~~\\n- [ ] no\\n~~~\"", ". b: \"\""]);
+    }
+
+    #[test]
+    fn only_a_fence_that_is_closed_hides_boxes() {
+        let inline = "- [ ] a\n  ```cargo test``` must pass\n- [ ] b\n";
+        assert_eq!(outline(inline), [". a: \"```cargo test``` must pass\"", ". b: \"\""]);
+        let open = "- [ ] a\n  ```\n- [ ] b\n";
+        assert_eq!(outline(open), [". a: \"```\"", ". b: \"\""]);
+        let longer = "````\n```\n- [ ] no\n```\n````\n- [ ] a\n";
+        assert_eq!(outline(longer), [". a: \"\""]);
+        let deep = "- [ ] a\n  - [ ] b\n    ```sh\n    - [ ] no\n    ```\n    of b\n- [ ] c\n";
+        assert_eq!(
+            outline(deep),
+            [". a: \"\"", "-. b: \"```sh\\n- [ ] no\\n```\\nof b\"", ". c: \"\""]
+        );
     }
 
     #[test]
