@@ -1,10 +1,12 @@
 //! Numbered migrations: each is applied once, in one transaction, after a copy of the old database was made.
 
+use std::fs::{self, File};
+use std::io;
 use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::open::{APPLICATION_ID, MigrateError};
+use crate::open::{APPLICATION_ID, MigrateError, folder_of};
 
 /// The migrations in order. The number of a database is how many of them it has had; they are never edited.
 pub(crate) const MIGRATIONS: &[&str] = &[
@@ -25,7 +27,7 @@ pub(crate) fn migrate(connection: &Connection, path: &Path, migrations: &[&str])
     if found > 0 {
         let copy = path.with_extension(format!("db.v{found}"));
         if !copy.exists() {
-            connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
+            keep_copy(connection, &copy, found)?;
         }
     }
     let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
@@ -37,6 +39,30 @@ pub(crate) fn migrate(connection: &Connection, path: &Path, migrations: &[&str])
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", known)?;
     Ok(transaction.commit()?)
+}
+
+/// Copies a database as it is. What has the copy's name is whole and on the disk: it gets it last.
+fn keep_copy(connection: &Connection, copy: &Path, found: i64) -> Result<(), MigrateError> {
+    let mut unfinished = copy.to_owned().into_os_string();
+    unfinished.push(format!(".{}", std::process::id()));
+    let unfinished = Path::new(&unfinished);
+    match fs::remove_file(unfinished) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
+    }
+    connection.execute("VACUUM INTO ?1", [unfinished.to_string_lossy()])?;
+    if version(connection)? != found {
+        // Another process was faster: it has made the copy, and this one may be of what came after.
+        return Ok(fs::remove_file(unfinished)?);
+    }
+    File::open(unfinished)?.sync_all()?;
+    fs::rename(unfinished, copy)?;
+    Ok(File::open(folder_of(copy))?.sync_all()?)
+}
+
+/// Whether a database has had all migrations.
+pub(crate) fn is_up_to_date(connection: &Connection) -> rusqlite::Result<bool> {
+    Ok(usize::try_from(version(connection)?) == Ok(MIGRATIONS.len()))
 }
 
 /// How many migrations a database has had.
@@ -90,5 +116,26 @@ mod tests {
         assert!(folder.path().join("progress.db.v1").exists());
         let refused = migrate(&connection, &path, &steps[..1]).unwrap_err();
         assert!(matches!(refused, MigrateError::Newer { found: 2, known: 1 }));
+    }
+
+    #[test]
+    fn a_copy_that_was_not_finished_is_not_taken_for_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("progress.db");
+        let steps = ["CREATE TABLE a (x)", "ALTER TABLE a ADD COLUMN y"];
+        let connection = crate::open::connect_for_test(&path);
+        migrate(&connection, &path, &steps[..1]).unwrap();
+        // As a process with this one's number would have left it when it was killed.
+        let copy = folder.path().join("progress.db.v1");
+        let unfinished = folder.path().join(format!("progress.db.v1.{}", std::process::id()));
+        File::create(&unfinished).unwrap();
+        keep_copy(&connection, &copy, 1).unwrap();
+        assert!(copy.exists() && !unfinished.exists());
+        fs::remove_file(&copy).unwrap();
+        // One of what came later is none.
+        migrate(&connection, &path, &steps).unwrap();
+        fs::remove_file(&copy).unwrap();
+        keep_copy(&connection, &copy, 1).unwrap();
+        assert!(!copy.exists() && !unfinished.exists());
     }
 }

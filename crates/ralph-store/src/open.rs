@@ -230,7 +230,7 @@ pub(crate) fn hand_to_owner_of_folder(files: &[&Path]) -> io::Result<()> {
     Ok(())
 }
 
-fn folder_of(file: &Path) -> &Path {
+pub(crate) fn folder_of(file: &Path) -> &Path {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }
@@ -319,12 +319,19 @@ fn read_header(path: &Path) -> io::Result<Option<Vec<u8>>> {
 #[derive(Debug)]
 pub(crate) enum MigrateError {
     Sql(rusqlite::Error),
+    Io(io::Error),
     Newer { found: i64, known: i64 },
 }
 
 impl From<rusqlite::Error> for MigrateError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
+    }
+}
+
+impl From<io::Error> for MigrateError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
     }
 }
 
@@ -336,6 +343,7 @@ impl MigrateError {
                 path,
                 reason: error.to_string(),
             },
+            Self::Io(source) => StoreError::Io { path, source },
             Self::Newer { found, known } => StoreError::Newer { path, found, known },
         }
     }

@@ -122,9 +122,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// The database of facts, if there is one.
+    /// The database of facts to read, if there is one: to look something up nothing is made.
     pub(crate) fn facts(&self) -> Result<Option<Store>, CommandError> {
-        Ok(Store::open_existing(&self.project.database(), Wait::Long)?)
+        Ok(Store::open_to_read(&self.project.database(), Wait::Long)?)
     }
 
     /// How long to wait for others who change a file.

@@ -2,7 +2,7 @@
 
 use super::Store;
 use crate::StoreError;
-use crate::migrate::{MIGRATIONS, version};
+use crate::migrate::is_up_to_date;
 use crate::open::{has_write_ahead_log, log_path};
 
 /// How many faults are named.
@@ -38,7 +38,7 @@ impl Store {
             let recorded: i64 = connection.query_row("SELECT count(*) FROM note_log", [], |row| row.get(0))?;
             Ok(Health {
                 faults: faults.into_iter().filter(|fault| fault != "ok").collect(),
-                up_to_date: usize::try_from(version(connection)?) == Ok(MIGRATIONS.len()),
+                up_to_date: is_up_to_date(connection)?,
                 write_ahead: has_write_ahead_log(&self.path),
                 log_bytes: std::fs::metadata(log_path(&self.path)).map_or(0, |log| log.len()),
                 recorded_changes: recorded.cast_unsigned(),

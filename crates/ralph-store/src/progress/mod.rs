@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
-use crate::{StoreError, Wait, open};
+use crate::{StoreError, Wait, migrate, open};
 
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
 pub use health::Health;
@@ -69,6 +69,24 @@ impl Store {
     /// When it is another tool's, newer than this program, or unreadable.
     pub fn open_to_look(path: &Path) -> Result<Option<Self>, StoreError> {
         Ok(open::open_to_look(path)?.map(|connection| Self {
+            connection,
+            path: path.to_owned(),
+        }))
+    }
+
+    /// Opens the database if there is one, to read it. One that may only be read is only read, if it is up to date.
+    ///
+    /// # Errors
+    /// When it is another tool's, newer than this program, older and may not be changed, or unreadable.
+    pub fn open_to_read(path: &Path, wait: Wait) -> Result<Option<Self>, StoreError> {
+        let connection = match open::open_existing(path, wait) {
+            Ok(connection) => connection,
+            Err(error) => match open::open_to_look(path) {
+                Ok(Some(connection)) if migrate::is_up_to_date(&connection).is_ok_and(|is| is) => Some(connection),
+                _ => return Err(error),
+            },
+        };
+        Ok(connection.map(|connection| Self {
             connection,
             path: path.to_owned(),
         }))

@@ -6,7 +6,7 @@ mod shelves;
 
 use clap::Args;
 use ralph_model::TaskStatus;
-use ralph_store::{Look, Overview, Store, StoreError, Wait};
+use ralph_store::{Look, Overview, Store, Wait};
 use serde_json::json;
 
 use crate::context::Context;
@@ -85,9 +85,7 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
 /// The database; none where there is none, and none where it cannot be had, which is said. Nothing is made.
 fn open(context: &Context<'_>) -> Option<Store> {
     let path = context.project.database();
-    // Where it may only be read, it is read.
-    let opened = Store::open_existing(&path, Wait::Brief).or_else(|_| Store::open_to_look(&path));
-    match opened.and_then(|store| store.map(readable).transpose()) {
+    match Store::open_to_read(&path, Wait::Brief) {
         Ok(store) => store,
         Err(error) => {
             context
@@ -96,11 +94,6 @@ fn open(context: &Context<'_>) -> Option<Store> {
             None
         }
     }
-}
-
-/// A database that has what is to be shown.
-fn readable(store: Store) -> Result<Store, StoreError> {
-    store.last_look("").map(|_| store)
 }
 
 fn next(context: &Context<'_>, shelves: &Shelves, overview: Option<&Overview>) -> String {
