@@ -1,6 +1,7 @@
 //! The loop: a task, a fresh session, its outcome, again. What happens next is a pure function of what was (`state`); a
 //! driver does what it says.
 
+mod alive;
 pub mod changes;
 mod driver;
 pub mod gates;
@@ -13,6 +14,7 @@ pub mod strategy;
 mod summary;
 mod watch;
 
+pub use alive::is_alive;
 pub use driver::{Finish, Interrupter, RunError, Runner};
 pub use lock::{LockError, WorktreeLock};
 pub use run_folder::IterationFolder;

@@ -11,6 +11,7 @@ use ralph_model::{InjectionReason, Shelf, Tokens};
 use ralph_store::{ClaimRequest, RunProcess, Start};
 
 use super::{RunError, Runner, Turn};
+use crate::alive::is_alive;
 use crate::changes::{ProjectFiles, commits_in_head};
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
 use crate::site::{LEASE, Site};
@@ -50,9 +51,7 @@ impl Runner<'_> {
     pub(super) fn claim(&mut self, iteration: u32) -> Result<Happening, RunError> {
         let site = self.site;
         let now = site.clock.now();
-        let alive = |process: &RunProcess| {
-            (process.host == site.process.host).then(|| ralph_process::is_alive(process.pid, process.started))
-        };
+        let alive = |process: &RunProcess| is_alive(process, &site.process.host);
         self.store.free_dead_claims(&alive, now)?;
         let commits_here = self.commits_here()?;
         self.marker = format!("{:016x}", self.entropy.next_bits());

@@ -139,13 +139,15 @@ impl Store {
         })
     }
 
-    /// Says that a task is done, here. One that is done already stays as it is.
+    /// Says that a task is done, here. One that is done already stays as it is, except that a commit is written down where
+    /// there was none yet.
     ///
     /// # Errors
     /// When a run has claimed it, when parts of it are open, or the database cannot be written.
     pub fn finish_task(&mut self, id: &TaskId, done: &DoneIn, now: Timestamp) -> Result<Task, TaskError> {
         self.change_tasks(|transaction| {
             finish(transaction, id, (done, "Done: a person said so."), now)?;
+            add_commit(transaction, id, done, now)?;
             existing(transaction, id)
         })
     }
@@ -338,6 +340,21 @@ pub(super) fn finish(
         };
         raise_fence(transaction, id)?;
         say(transaction, id, (said, sentence), now)?;
+    }
+    Ok(())
+}
+
+/// Writes down in which commit a task is done that was done before there was one.
+fn add_commit(transaction: &Transaction<'_>, id: &TaskId, done: &DoneIn, now: Timestamp) -> rusqlite::Result<()> {
+    let Some(commit) = &done.commit else { return Ok(()) };
+    let changed_rows = transaction
+        .prepare_cached(
+            "UPDATE tasks SET done_worktree = ?2, done_commit = ?3, updated_at = ?4
+             WHERE id = ?1 AND status = 'done' AND done_worktree IS NOT NULL AND done_commit IS NULL",
+        )?
+        .execute(params![id.as_str(), done.worktree, commit, moment(now)])?;
+    if changed_rows > 0 {
+        log(transaction, id, &format!("Committed as {commit}."), now)?;
     }
     Ok(())
 }

@@ -372,6 +372,29 @@ fn a_database_of_another_tool_is_left_alone() {
 }
 
 #[test]
+fn a_task_of_a_run_that_died_is_free_at_once() {
+    let env = env();
+    let (dead, elsewhere) = (add(&env, "dead", []), add(&env, "elsewhere", []));
+    let own_host = ralph_process::host_name();
+    claim(&env, 1, &dead, &own_host);
+    claim(&env, 2, &elsewhere, "another");
+    env.ok(["task", "reset", &dead]);
+    let refused = env.ralph(["task", "reset", &elsewhere]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+}
+
+#[test]
+fn why_a_task_is_given_up_passes_the_gate() {
+    let env = env();
+    let task = add(&env, "one", []);
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let refused = env.ralph(["task", "fail", &task, "--reason", &token]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert_eq!(json(&env, &["task", "show", &task, "--json"])["status"], "pending");
+    env.ok(["task", "fail", &task, "--reason", &token, "--allow-secret"]);
+}
+
+#[test]
 fn work_of_another_worktree_counts_once_its_commit_is_here() {
     let env = env();
     env.git(["init", "-q"]);
@@ -380,9 +403,17 @@ fn work_of_another_worktree_counts_once_its_commit_is_here() {
     env.git(["worktree", "add", "-q", "-b", "side", side.to_str().unwrap()]);
     let first = add(&env, "first", []);
     let next = add(&env, "next", ["--after", &first]);
-    env.git_in(&side, ["commit", "-q", "--allow-empty", "-m", "work"]);
-    let done = env.ralph(["task", "done", &first]).folder(&side).run();
-    assert_eq!(done.code, Some(0), "{done}");
+    let finish = || {
+        let done = env.ralph(["task", "done", &first]).folder(&side).run();
+        assert_eq!(done.code, Some(0), "{done}");
+    };
+    std::fs::write(side.join("work"), "w").unwrap();
+    // Work that is in no commit is not here, though the commit is that it was done upon.
+    finish();
+    assert_eq!(env.ok(["task", "list", "--ready", "--format", "quiet"]), "");
+    env.git_in(&side, ["add", "work"]);
+    env.git_in(&side, ["commit", "-q", "-m", "work"]);
+    finish();
     assert_eq!(env.ok(["task", "list", "--ready", "--format", "quiet"]), "");
     assert_eq!(
         json(&env, &["task", "show", &next, "--json"])["why_not_ready"],

@@ -189,7 +189,7 @@ pub(super) fn site<'a>(
 }
 
 /// What in the project is ralph's own: no work of an agent's, or notes.
-fn own_files(context: &Context<'_>) -> OwnFiles {
+pub(crate) fn own_files(context: &Context<'_>) -> OwnFiles {
     let from_root = |path: &Path| context.project.shown(path).to_string();
     let notes = [Shelf::Memories, Shelf::Guardrails].map(|shelf| context.notebook(shelf, Spelling::Own).path);
     let locks = notes.iter().map(|path| from_root(&lock_path(path)));

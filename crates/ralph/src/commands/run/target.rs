@@ -7,7 +7,7 @@ use ralph_model::{NewTask, TaskId, TaskKind, TaskStatus, first_line, preview};
 use ralph_store::{Scope, Store, TaskError, TaskFilter, TaskUpdate};
 
 use crate::checklist::parse_checklist;
-use crate::commands::task::done_here;
+use crate::commands::task::ticked_here;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -124,7 +124,7 @@ fn of_file(context: &Context<'_>, store: &mut Store, path: &Path) -> Result<Targ
         }
     };
     if let Some(items) = items {
-        let here = done_here(context);
+        let here = ticked_here(context, &items);
         context.with_entropy(|entropy| store.import_tasks((&items, Some(&task)), &here, entropy, now))?;
     }
     Ok(Target {

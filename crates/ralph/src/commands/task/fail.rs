@@ -1,8 +1,12 @@
 //! `task fail`: a person gives a task up.
 
+use std::borrow::Cow;
+
 use clap::Args;
+use ralph_memory::capture::accept;
 
 use super::find_to_change;
+use crate::commands::notes::SecretArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -23,13 +27,16 @@ pub(crate) struct FailArgs {
         allow_hyphen_values = true
     )]
     reason: String,
+    #[command(flatten)]
+    secrets: SecretArgs,
 }
 
 pub(super) fn cmd_fail(context: &Context<'_>, args: &FailArgs) -> Result<(), CommandError> {
-    if args.reason.contains('\0') {
-        return Err(CommandError::usage("the reason holds a NUL character"));
-    }
+    let reason = match args.reason.trim() {
+        "" => Cow::Borrowed(""),
+        reason => accept(reason, args.secrets.policy())?,
+    };
     let (mut store, id) = find_to_change(context, &args.id)?;
-    store.fail_task(&id, &args.reason, context.clock().now())?;
+    store.fail_task(&id, &reason, context.clock().now())?;
     context.ui.result("❌", &format!("Task failed: {id}"))
 }

@@ -10,7 +10,7 @@ use ralph_notes::read_file;
 use ralph_store::ImportItem;
 use serde_json::json;
 
-use super::{done_here, refuse_where_nothing_is, store_to_write};
+use super::{refuse_where_nothing_is, store_to_write, ticked_here};
 use crate::checklist::parse_checklist;
 use crate::commands::notes::SecretArgs;
 use crate::context::Context;
@@ -52,7 +52,7 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     refuse_where_nothing_is(context, args.parent.as_deref())?;
     let mut store = store_to_write(context)?;
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
-    let (here, now) = (done_here(context), context.clock().now());
+    let (here, now) = (ticked_here(context, &items), context.clock().now());
     let imported =
         context.with_entropy(|entropy| store.import_tasks((&items, parent.as_ref()), &here, entropy, now))?;
     let known = imported.tasks.len() - imported.added.len();

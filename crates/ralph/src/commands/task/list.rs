@@ -4,7 +4,7 @@ use clap::Args;
 use ralph_model::TaskStatus;
 use ralph_store::{TaskFilter, Which};
 
-use super::{commits_of_others_here, store_to_read, view};
+use super::{commits_of_others_here, view};
 use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -39,7 +39,7 @@ fn parse_status(word: &str) -> Result<TaskStatus, String> {
 
 pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), CommandError> {
     let format = args.format.get();
-    let Some(store) = store_to_read(context)? else {
+    let Some(store) = context.facts()? else {
         if let Some(id) = &args.parent {
             return Err(ralph_store::TaskError::Unknown { text: id.clone() }.into());
         }

@@ -17,12 +17,14 @@ mod view;
 use std::collections::BTreeSet;
 
 use clap::Subcommand;
+use ralph_loop::changes::{ProjectFiles, commits_in_head};
+use ralph_loop::is_alive;
 use ralph_memory::capture::{SecretPolicy, Surroundings, accept};
 use ralph_model::TaskId;
-use ralph_process::git::ask_git;
-use ralph_store::{DoneIn, Store, TaskError, Wait};
+use ralph_store::{DoneIn, ImportItem, Store, TaskError};
 
 use super::notes::text_argument;
+use super::run::own_files;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -67,14 +69,10 @@ pub(crate) fn store_to_write(context: &Context<'_>) -> Result<Store, CommandErro
         context.project.prepare_database_folder(folder)?;
     }
     let mut store = Store::open_or_create(&path)?;
-    // What a run has left behind long ago is in nobody's hands. Whether its process lives is for `ralph run` to see.
-    store.free_dead_claims(&|_| None, context.clock().now())?;
+    // What a dead run has left behind is in nobody's hands.
+    let host = ralph_process::host_name();
+    store.free_dead_claims(&|process| is_alive(process, &host), context.clock().now())?;
     Ok(store)
-}
-
-/// The database, if there is one: to look something up nothing is made.
-fn store_to_read(context: &Context<'_>) -> Result<Option<Store>, CommandError> {
-    Ok(Store::open_existing(&context.project.database(), Wait::Long)?)
 }
 
 /// A task that must be there already, in a database to change it in.
@@ -87,15 +85,19 @@ fn find_to_change(context: &Context<'_>, id: &str) -> Result<(Store, TaskId), Co
 
 /// Without a database there is no task with this id, and none is made for a question that has no answer.
 fn refuse_where_nothing_is(context: &Context<'_>, id: Option<&str>) -> Result<(), CommandError> {
-    match id {
-        Some(id) if store_to_read(context)?.is_none() => Err(TaskError::Unknown { text: id.to_owned() }.into()),
-        _ => Ok(()),
-    }
+    let Some(id) = id.filter(|_| !Store::is_there(&context.project.database())) else {
+        return Ok(());
+    };
+    // What is there instead may be another tool's, which is the better answer.
+    context.facts()?;
+    Err(TaskError::Unknown { text: id.to_owned() }.into())
 }
 
 /// A task that must be there already, in a database to look at it.
 fn find_to_read(context: &Context<'_>, id: &str) -> Result<(Store, TaskId), CommandError> {
-    let store = store_to_read(context)?.ok_or_else(|| TaskError::Unknown { text: id.to_owned() })?;
+    let store = context
+        .facts()?
+        .ok_or_else(|| TaskError::Unknown { text: id.to_owned() })?;
     let task = store.find_task(id)?;
     Ok((store, task))
 }
@@ -105,22 +107,37 @@ fn find_all(store: &Store, ids: &[String]) -> Result<Vec<TaskId>, CommandError> 
     Ok(found.collect::<Result<_, _>>()?)
 }
 
-/// Where a task is done that a person calls done here.
-pub(crate) fn done_here(context: &Context<'_>) -> DoneIn {
+/// Where a task is done that a person calls done here. The commit that is checked out holds its work only when nothing
+/// waits to be committed; else no other worktree must take it for done by that commit.
+fn done_here(context: &Context<'_>) -> DoneIn {
+    let project = &context.project;
+    let files = ProjectFiles::new(&project.root, &project.root, own_files(context));
+    let all_committed = files.dirty_files().is_ok_and(|files| files.is_empty());
+    let head = project.worktree.as_ref().filter(|_| all_committed);
+    DoneIn {
+        worktree: project.worktree_name().to_owned(),
+        commit: head.and_then(crate::git::Worktree::commit),
+    }
+}
+
+/// Where the items of a list are done that it says are done. Git is asked only when there are any.
+pub(crate) fn ticked_here(context: &Context<'_>, items: &[ImportItem]) -> DoneIn {
+    if items.iter().any(|item| item.done) {
+        return done_here(context);
+    }
     DoneIn {
         worktree: context.project.worktree_name().to_owned(),
-        commit: context.project.worktree.as_ref().and_then(crate::git::Worktree::commit),
+        commit: None,
     }
 }
 
 /// The commits of other worktrees' tasks that are here too. Git is asked only when there are such tasks.
 pub(crate) fn commits_of_others_here(context: &Context<'_>, store: &Store) -> Result<BTreeSet<String>, CommandError> {
     let commits = store.commits_of_other_worktrees(context.project.worktree_name())?;
-    let is_here = |commit: &String| {
-        let question = ["merge-base", "--is-ancestor", commit, "HEAD"];
-        matches!(ask_git(&context.project.root, &question, ""), Ok(Some(_)))
-    };
-    Ok(commits.into_iter().filter(is_here).collect())
+    if commits.is_empty() {
+        return Ok(commits);
+    }
+    commits_in_head(&context.project.root, &commits).map_err(|error| CommandError::new(error.to_string()))
 }
 
 /// The title of a task: one line.

@@ -97,7 +97,7 @@ fn head(store: &Store, task: &Task) -> Result<Vec<(Option<Style>, String)>, Comm
     }
     if task.attempts > 0 {
         let (all, counted) = (task.attempts, task.retries_used);
-        line(format!("attempts: {all}, of which {counted} count"));
+        line(format!("attempts: {all}, retries used: {counted}"));
     }
     if let Some(run) = &task.claimed_by {
         line(format!("claimed by: {run}"));

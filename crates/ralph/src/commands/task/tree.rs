@@ -5,7 +5,7 @@ use ralph_model::{Task, TaskId, TaskStatus};
 use ralph_store::{TaskFilter, Which};
 use serde::Serialize;
 
-use super::{find_to_read, store_to_read, view};
+use super::{find_to_read, view};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -43,7 +43,7 @@ pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), Com
             let (store, top) = find_to_read(context, id)?;
             (Some(store), Some(top))
         }
-        None => (store_to_read(context)?, None),
+        None => (context.facts()?, None),
     };
     let all = TaskFilter {
         which: Which::All,

@@ -1,0 +1,9 @@
+//! Whether the process of a run lives.
+
+use ralph_store::RunProcess;
+
+/// Whether the process of a run lives, as far as this host can tell; of another host's it cannot.
+#[must_use]
+pub fn is_alive(process: &RunProcess, this_host: &str) -> Option<bool> {
+    (process.host == this_host).then(|| ralph_process::is_alive(process.pid, process.started))
+}
