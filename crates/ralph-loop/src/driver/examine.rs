@@ -21,11 +21,12 @@ impl Runner<'_> {
     pub(super) fn run_baseline(&mut self) -> Result<(), RunError> {
         let runner = self.gate_runner(None)?;
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        std::thread::Builder::new().name("gates".to_owned()).spawn(move || {
+        let examiner = std::thread::Builder::new().name("gates".to_owned()).spawn(move || {
             let results = run_and_tell(&runner, &sender, &stop);
             // Nobody listens any more when the run is over.
             drop(sender.send(Incoming::Baseline(results)));
         })?;
+        self.examiner = Some(examiner);
         Ok(())
     }
 
@@ -45,10 +46,11 @@ impl Runner<'_> {
             },
         };
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        std::thread::Builder::new().name("examine".to_owned()).spawn(move || {
+        let examiner = std::thread::Builder::new().name("examine".to_owned()).spawn(move || {
             let examined = examination.run(&sender, &stop);
             drop(sender.send(Incoming::Examined(examined)));
         })?;
+        self.examiner = Some(examiner);
         Ok(())
     }
 
@@ -117,6 +119,10 @@ impl Examination {
     }
 }
 
-fn run_and_tell(runner: &GateRunner, sender: &SyncSender<Incoming>, stop: &StopHandle) -> Vec<crate::gates::GateResult> {
+fn run_and_tell(
+    runner: &GateRunner,
+    sender: &SyncSender<Incoming>,
+    stop: &StopHandle,
+) -> Vec<crate::gates::GateResult> {
     runner.run(stop, |result| drop(sender.send(Incoming::Gate(result.clone()))))
 }

@@ -9,6 +9,7 @@ mod turn;
 
 use std::collections::VecDeque;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ralph_agent::{RunningTurn, StartError, TurnEvent};
@@ -103,6 +104,8 @@ pub struct Runner<'a> {
     /// The iteration whose agent is prepared or works.
     turn: Option<Turn>,
     stop_gates: StopHandle,
+    /// Who looks at what a turn has left, and asks the gates.
+    examiner: Option<JoinHandle<()>>,
     /// The random word of the iteration that was claimed last.
     marker: String,
 }
@@ -144,6 +147,7 @@ impl<'a> Runner<'a> {
             last_sign: Instant::now(),
             turn: None,
             stop_gates: StopHandle::default(),
+            examiner: None,
             marker: String::new(),
         })
     }
@@ -174,7 +178,7 @@ impl<'a> Runner<'a> {
                     .perform(&effect)
                     .unwrap_or_else(|error| Some(Happening::Failed(error.to_string())));
                 if self.watch.survives(&effect) == Survival::Dies {
-                    return Ok(Finish::Died);
+                    return Ok(self.die());
                 }
                 if let Some(what) = happening {
                     open.extend(self.step(&mut state, what));
@@ -194,12 +198,25 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Leaves everything as it is. Threads die with a process that is killed; here the one that looks at files and asks the
+    /// gates comes to its end, so that it does not meddle with what the next run does.
+    fn die(self) -> Finish {
+        drop(self.incoming);
+        if let Some(Err(panic)) = self.examiner.map(JoinHandle::join) {
+            std::panic::resume_unwind(panic);
+        }
+        Finish::Died
+    }
+
     /// Puts the end of the run on record. Where all is done, the working notes have served their time.
     fn end_run(&mut self, end: &End) -> Result<(), RunError> {
         let site = self.site;
         self.store
             .end_run(&self.run, &end.sentence(), end.code(), site.clock.now())?;
-        remove_scratch_folder(&site.runs, &self.run);
+        // Whoever settles a turn that is not settled yet needs to know what was before it.
+        if self.turn.is_none() {
+            remove_scratch_folder(&site.runs, &self.run);
+        }
         if *end == End::Complete {
             let kept = site.runs.join(self.run.as_str()).join("scratchpad.md");
             if let Err(error) = site.scratchpad.move_to(&kept) {

@@ -33,12 +33,14 @@ impl State {
             phase: Phase::Recovering,
             left: VecDeque::new(),
             iterations: 0,
+            settled: 0,
             spent: Usage::default(),
             streak: 0,
             transients: 0,
             usage_waits: 0,
             hint: None,
             baseline: None,
+            inherited: None,
             interrupts: 0,
         };
         (state, vec![Effect::Recover])
@@ -181,7 +183,7 @@ impl State {
                 effects.extend(self.wait(self.plan.pace.busy, WaitReason::Busy, at));
                 return effects;
             }
-            ClaimAnswer::Nothing(standing) => return self.finish(End::without_work(standing, self.iterations)),
+            ClaimAnswer::Nothing(standing) => return self.finish(End::without_work(standing, self.settled)),
         };
         let hint = self.hint.take();
         let chosen = choose(&Choice {
@@ -206,7 +208,10 @@ impl State {
         if self.interrupts > 0 || results.iter().any(|result| result.end == GateEnd::Stopped) {
             return self.abandon(current);
         }
-        let baseline = Baseline::of(results);
+        let baseline = match self.inherited.take() {
+            Some(known) => known.shrunk(results),
+            None => Baseline::of(results),
+        };
         self.baseline = Some(baseline.clone());
         let mut effects = vec![Effect::KeepBaseline(baseline)];
         effects.extend(self.prepare(current));

@@ -104,7 +104,12 @@ impl State {
             }
         };
         let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));
-        if current.run == self.plan.run && shrunk.is_some() {
+        if current.run != self.plan.run {
+            self.inherited = shrunk
+                .clone()
+                .filter(|_| current.baseline.is_some())
+                .or(current.baseline.clone());
+        } else if shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
         let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
@@ -133,6 +138,7 @@ impl State {
 
     pub(super) fn settled(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
         let (ruling, control) = (&draft.ruling, &draft.turn.control);
+        self.settled += 1;
         self.spent.cost_usd += draft.turn.usage.cost_usd;
         self.spent.input_tokens += draft.turn.usage.input_tokens;
         self.spent.output_tokens += draft.turn.usage.output_tokens;

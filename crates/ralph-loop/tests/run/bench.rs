@@ -10,7 +10,7 @@ use ralph_agent::driver_for;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Draft, Effect, End, Notice, Pace};
 use ralph_loop::{Finish, Interrupter, News, Order, Runner, Site, Survival, Watch};
-use ralph_memory::capture::{KnowledgeFolder, Surroundings};
+use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::config::{CommandLine, Config};
@@ -22,6 +22,12 @@ use ralph_testkit::scripted::{Action, Script, ScriptedAgent};
 
 /// When the time of every test begins.
 pub(crate) const NOON: &str = "2026-11-16T11:00:00Z";
+
+const PATIENCE: Patience<'static> = Patience {
+    notice_after: Duration::from_secs(60),
+    limit: Duration::from_secs(60),
+    notice: &|_| {},
+};
 
 /// A clock that goes on by a second each time that it is asked.
 #[derive(Debug)]
@@ -323,13 +329,13 @@ impl Project {
             knowledge: KnowledgeFolder {
                 path: ralph.join("knowledge"),
                 surroundings: self,
-                patience: Patience {
-                    notice_after: Duration::from_secs(60),
-                    limit: Duration::from_secs(60),
-                    notice: &|_| {},
-                },
+                patience: PATIENCE,
             },
-            scratchpad: agent.join("scratchpad.md"),
+            scratchpad: Scratchpad {
+                path: agent.join("scratchpad.md"),
+                surroundings: self,
+                patience: PATIENCE,
+            },
             own: OwnFiles {
                 hidden: [".ralph", ".agent/scratchpad.md"].map(str::to_owned).to_vec(),
                 notes: [".agent/memories.md", ".agent/guardrails.md"]
