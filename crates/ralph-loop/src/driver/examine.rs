@@ -57,8 +57,11 @@ impl Runner<'_> {
     /// The gates, with the environment that the agent has.
     fn gate_runner(&mut self, current: Option<&Current>) -> Result<GateRunner, RunError> {
         let site = self.site;
+        // Should this run be killed too, the next one knows the gates of a dead run's iteration by its word.
+        let left = current.and_then(|current| self.markers_left.get(&current.run));
+        let marker = left.unwrap_or(&self.marker).clone();
         let environment = match current {
-            Some(current) => environment(site, current, &self.marker)?,
+            Some(current) => environment(site, current, &marker)?,
             None => site.environment.clone(),
         };
         Ok(GateRunner {
@@ -66,7 +69,7 @@ impl Runner<'_> {
             timeout: site.config.verify.timeout,
             folder: site.root.clone(),
             environment,
-            marker: self.marker.clone(),
+            marker,
         })
     }
 }

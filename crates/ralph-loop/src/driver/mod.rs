@@ -7,7 +7,7 @@ mod recover;
 mod settlement;
 mod turn;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -108,6 +108,8 @@ pub struct Runner<'a> {
     examiner: Option<JoinHandle<()>>,
     /// The random word of the iteration that was claimed last.
     marker: String,
+    /// Those of the iterations that dead runs have left.
+    markers_left: BTreeMap<RunId, String>,
 }
 
 /// An agent's turn, as the driver sees it.
@@ -149,6 +151,7 @@ impl<'a> Runner<'a> {
             stop_gates: StopHandle::default(),
             examiner: None,
             marker: String::new(),
+            markers_left: BTreeMap::new(),
         })
     }
 

@@ -20,6 +20,7 @@ impl Runner<'_> {
                 iteration: record.iteration,
                 killed,
             });
+            self.markers_left.insert(record.run.clone(), record.marker.clone());
             left.push(self.resume(record)?);
         }
         self.store.end_dead_runs(&self.site.worktree, &self.run)?;

@@ -139,13 +139,9 @@ impl State {
     pub(super) fn settled(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
         let (ruling, control) = (&draft.ruling, &draft.turn.control);
         self.settled += 1;
-        self.spent.cost_usd += draft.turn.usage.cost_usd;
-        self.spent.input_tokens += draft.turn.usage.input_tokens;
-        self.spent.output_tokens += draft.turn.usage.output_tokens;
-        match ruling.outcome.is_failure() {
-            Some(true) => self.streak += 1,
-            Some(false) => self.streak = 0,
-            None => {}
+        // What a dead run has used and failed is nothing against the limits of this one.
+        if draft.current.run == self.plan.run {
+            self.count_in(draft);
         }
         let mut effects = Vec::new();
         if let Some(wish) = &control.next_model {
@@ -168,6 +164,19 @@ impl State {
         };
         effects.extend(self.after(draft, now, at));
         effects
+    }
+
+    /// Counts what limits look at.
+    fn count_in(&mut self, draft: &Draft) {
+        let usage = draft.turn.usage;
+        self.spent.cost_usd += usage.cost_usd;
+        self.spent.input_tokens += usage.input_tokens;
+        self.spent.output_tokens += usage.output_tokens;
+        match draft.ruling.outcome.is_failure() {
+            Some(true) => self.streak += 1,
+            Some(false) => self.streak = 0,
+            None => {}
+        }
     }
 
     /// What the run does after a settlement.

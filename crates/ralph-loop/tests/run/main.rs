@@ -3,4 +3,5 @@
 
 mod bench;
 mod crash;
+mod recovery;
 mod settlement;
