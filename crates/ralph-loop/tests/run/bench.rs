@@ -80,6 +80,7 @@ pub(crate) struct Project {
     speaks: Speaks,
     clock: Arc<Ticking>,
     pub(crate) agent: ScriptedAgent,
+    words: Option<Vec<String>>,
     pub(crate) config: Config,
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,
@@ -100,6 +101,7 @@ impl Project {
             speaks,
             clock: Arc::default(),
             agent,
+            words: None,
             config: Config::default(),
             share: MemoryShare::Whole,
             scope: Scope::All,
@@ -114,6 +116,11 @@ impl Project {
     /// With another script from now on.
     pub(crate) fn play<const N: usize>(&mut self, turns: [Vec<Action>; N]) {
         self.agent = install(self.speaks, turns, &self.folder.path().join("agent"));
+    }
+
+    /// With any program as its agent.
+    pub(crate) fn agent_command(&mut self, words: &[&str]) {
+        self.words = Some(words.iter().map(|word| (*word).to_owned()).collect());
     }
 
     /// In a git repository with one commit.
@@ -146,6 +153,7 @@ impl Project {
             speaks: self.speaks,
             clock: Arc::clone(&self.clock),
             agent: self.agent.clone(),
+            words: self.words.clone(),
             config: self.config.clone(),
             share: self.share,
             scope: self.scope.clone(),
@@ -285,10 +293,11 @@ impl Project {
             Speaks::Claude => "claude",
         };
         let clock = Arc::clone(&self.clock);
+        let words = self.words.clone().unwrap_or_else(|| self.agent.words());
         let order = Order {
             scope: self.scope.clone(),
             goal: "the test".to_owned(),
-            agent: driver_for(Some(kind), &CommandLine::Words(self.agent.words()), clock).unwrap(),
+            agent: driver_for(Some(kind), &CommandLine::Words(words), clock).unwrap(),
             model: None,
             share: self.share,
             pace: Pace {
