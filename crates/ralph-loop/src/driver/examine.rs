@@ -104,8 +104,10 @@ impl Examination {
         let after = self.files.snapshot();
         if let Some(patch) = self.files.patch(before, &after, PATCH_BYTES)? {
             let mut text = clean(&patch.text, PATCH_BYTES);
+            // Without its last line break no program takes it for a patch.
+            text.push('\n');
             if patch.cut {
-                text.push_str("\n(the rest is left out)\n");
+                text.push_str("(the rest is left out)\n");
             }
             let written = self
                 .folder

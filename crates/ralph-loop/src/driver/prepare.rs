@@ -55,7 +55,8 @@ impl Runner<'_> {
         };
         self.store.free_dead_claims(&alive, now)?;
         let commits_here = self.commits_here()?;
-        self.marker = format!("{:016x}", self.entropy.next_bits());
+        // With the process in it, no other run has the same, however random the bits are.
+        self.marker = format!("{:016x}-{}", self.entropy.next_bits(), std::process::id());
         let answer = self.store.claim_next(&ClaimRequest {
             run: &self.run,
             iteration,
