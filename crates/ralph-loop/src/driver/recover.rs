@@ -22,6 +22,7 @@ impl Runner<'_> {
             });
             left.push(self.resume(record)?);
         }
+        self.store.end_dead_runs(&self.site.worktree, &self.run)?;
         Ok(left)
     }
 
