@@ -10,6 +10,7 @@ mod every_call;
 mod index;
 mod kills;
 mod merges;
+mod runs;
 mod setup;
 mod shelves;
 mod writers;

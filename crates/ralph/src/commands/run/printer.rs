@@ -252,7 +252,7 @@ fn worth_telling(time: Duration) -> Option<String> {
 }
 
 /// A duration as people say it.
-fn duration(time: Duration) -> String {
+pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
         0..10 => format!("{:.1} s", time.as_secs_f64()),
