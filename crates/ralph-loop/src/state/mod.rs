@@ -37,6 +37,7 @@ impl State {
             streak: 0,
             transients: 0,
             usage_waits: 0,
+            taken_over: 0,
             hint: None,
             baseline: None,
             interrupts: 0,
@@ -181,7 +182,10 @@ impl State {
                 effects.extend(self.wait(self.plan.pace.busy, WaitReason::Busy, at));
                 return effects;
             }
-            ClaimAnswer::Nothing(standing) => return self.finish(End::without_work(standing, self.iterations)),
+            ClaimAnswer::Nothing(standing) => {
+                let settled = self.iterations + self.taken_over;
+                return self.finish(End::without_work(standing, settled));
+            }
         };
         let hint = self.hint.take();
         let chosen = choose(&Choice {

@@ -133,6 +133,9 @@ impl State {
 
     pub(super) fn settled(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
         let (ruling, control) = (&draft.ruling, &draft.turn.control);
+        if draft.current.run != self.plan.run {
+            self.taken_over += 1;
+        }
         self.spent.cost_usd += draft.turn.usage.cost_usd;
         self.spent.input_tokens += draft.turn.usage.input_tokens;
         self.spent.output_tokens += draft.turn.usage.output_tokens;

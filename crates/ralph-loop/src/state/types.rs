@@ -83,6 +83,8 @@ pub struct State {
     pub(super) transients: u32,
     /// Waits for a usage limit in a row.
     pub(super) usage_waits: u32,
+    /// How many iterations of dead runs were settled here.
+    pub(super) taken_over: u32,
     /// The model that the last iteration asked for.
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.

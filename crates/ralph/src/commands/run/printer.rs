@@ -132,6 +132,8 @@ impl<'a> Printer<'a> {
 
     fn settled(&mut self, draft: &Draft, task: Option<TaskStatus>, time: Duration) {
         let (ruling, turn) = (&draft.ruling, &draft.turn);
+        // It may be that of a run that was killed.
+        self.task = Some(draft.current.task.clone());
         self.iterations += 1;
         self.time += time;
         self.spent.cost_usd += turn.usage.cost_usd;
@@ -208,7 +210,7 @@ impl Watch for Printer<'_> {
                 run, iteration, killed, ..
             } => {
                 self.line(&format!(
-                    "{run} was killed in iteration {iteration}, which is settled now."
+                    "{run} was killed in its iteration {iteration}; that is settled first."
                 ));
                 if *killed > 0 {
                     self.line(&format!("{} of it ended.", count(*killed, "process", "processes")));

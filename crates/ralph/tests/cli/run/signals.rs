@@ -227,3 +227,61 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     ");
     assert_eq!(scene.outcomes(), ["interrupted"]);
 }
+
+#[test]
+fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
+    let scene = Scene::new(&diligent());
+    let agent = stubborn(&scene, [32_007, 32_008]);
+    let going = Going::start(&scene, "run", scene.ralph(&["run", "--agent", &agent, "one"]));
+    until("started", || scene.env.path("started").exists());
+    going.signal("KILL");
+    assert_eq!(going.end().code, None);
+    let again = scene.run(&[]);
+    assert_snapshot!(again, @"
+    exit 0
+    --- stdout
+    Everything is done.
+    2 iterations: 1 task done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-1c9756ce begins.
+    11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
+    11:20:00 3 processes of it ended.
+    11:20:00 [t-025cc1] interrupted: ralph was killed while the agent worked. (1 file changed)
+    11:20:00 [t-025cc1] iteration 1: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    assert_eq!(scene.outcomes(), ["interrupted", "done"]);
+    assert_gone(&scene, "sleep 32007");
+    assert_gone(&scene, "sleep 32008");
+}
+
+#[test]
+fn a_run_that_was_killed_at_a_gate_asks_the_gate_again_and_not_the_agent() {
+    let scene = Scene::new(&Script::new().turn([write("work.txt", "x"), say(DONE)]));
+    let gate = "[verify]\ncommands = [\"test ! -e work.txt || test -e go-on || { : > at-the-gate; sleep 32009; }\"]\n";
+    scene.env.write(".ralph.toml", gate);
+    let going = Going::start(&scene, "run", scene.invocation(&["one", "--trust"]));
+    until("at-the-gate", || scene.env.path("at-the-gate").exists());
+    going.signal("KILL");
+    assert_eq!(going.end().code, None);
+    scene.env.write("go-on", "");
+    let again = scene.run(&[]);
+    assert_snapshot!(again, @"
+    exit 0
+    --- stdout
+    Everything is done.
+    1 iteration: 1 task done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-1c9756ce begins.
+    11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
+    11:20:00 2 processes of it ended.
+    11:20:00 gate passed: test ! -e work.txt || test -e go-on || { : > at-the-gate; sleep 32009; }
+    11:20:00 [t-025cc1] done (3 files changed)
+    ");
+    assert_eq!(scene.outcomes(), ["done"]);
+    assert_eq!(scene.agent.turns(), 1);
+    assert_gone(&scene, "sleep 32009");
+}
