@@ -8,7 +8,7 @@ use ralph_agent::TurnEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Draft, End, Notice, WaitReason};
 use ralph_loop::{News, Watch};
-use ralph_model::{Outcome, StopReason, TaskId, TaskStatus, Usage, count, first_line, preview};
+use ralph_model::{Outcome, StopReason, TaskId, TaskKind, TaskStatus, Usage, count, first_line, preview};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -17,7 +17,7 @@ use crate::error::CommandError;
 const MOST_COLUMNS: usize = 100;
 const LEAST_COLUMNS: usize = 20;
 /// The columns of the time and the task at the beginning of a line, and of a few words.
-const BEGINNING: usize = 32;
+const BEGINNING: usize = 34;
 /// How many columns of a reason are shown: it may take several lines.
 const REASON_COLUMNS: usize = 300;
 
@@ -28,6 +28,8 @@ pub(super) struct Printer<'a> {
     again: String,
     columns: usize,
     task: Option<TaskId>,
+    /// What was said of the model last: it is said again when it changes.
+    model: Option<String>,
     iterations: u32,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
@@ -44,6 +46,7 @@ impl<'a> Printer<'a> {
             again,
             columns: room.clamp(LEAST_COLUMNS, MOST_COLUMNS),
             task: None,
+            model: None,
             iterations: 0,
             done: BTreeSet::new(),
             failed: BTreeSet::new(),
@@ -225,14 +228,22 @@ impl Watch for Printer<'_> {
             News::IterationBegan { current, prompt, shown } => {
                 self.task = Some(current.task.clone());
                 let title = self.short(&current.task_title);
-                self.line(&format!("iteration {}: {title}", current.iteration));
+                let attempt = match (current.kind, current.attempt) {
+                    (TaskKind::Once, again @ 2..) => format!(", attempt {again}"),
+                    _ => String::new(),
+                };
+                self.line(&format!("iteration {}{attempt}: {title}", current.iteration));
                 let memory = match shown {
                     0 => "nothing of it from memory".to_owned(),
                     some => format!("with {} of memory", count(*some, "entry", "entries")),
                 };
                 self.line(&format!("prompt: {prompt} tokens, {memory}"));
                 if let Some(model) = &current.model {
-                    self.line(&format!("model: {} ({})", self.short(model), current.rationale));
+                    let line = format!("model: {} ({})", self.short(model), current.rationale);
+                    if self.model.as_ref() != Some(&line) {
+                        self.line(&line);
+                        self.model = Some(line);
+                    }
                 }
             }
             News::Agent(event) => self.agent(event),

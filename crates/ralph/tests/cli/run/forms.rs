@@ -353,7 +353,6 @@ fn models_go_to_the_agent_by_strategy_or_by_name() {
     11:20:00 [t-32555e] done (1 file changed)
     11:20:00 [t-42c90b] iteration 3: three
     11:20:00 [t-42c90b] prompt: [n] tokens, with 2 entries of memory
-    11:20:00 [t-42c90b] model: middle (plan-then-execute: the plan is made)
     11:20:00 [t-42c90b] done (1 file changed)
     ");
     let model = |turn: usize| scene.agent.call(turn).environment.get("RALPH_MODEL").cloned();
