@@ -126,8 +126,10 @@ impl Examination {
             return Ok(());
         };
         let mut text = clean(&patch.text, PATCH_BYTES);
+        // Without its last line break no program takes it for a patch.
+        text.push('\n');
         if patch.cut {
-            text.push_str("\n(the rest is left out)\n");
+            text.push_str("(the rest is left out)\n");
         }
         let written = self
             .folder

@@ -231,6 +231,10 @@ impl<'a> Runner<'a> {
     fn end_run(&mut self, end: &End) -> Result<(), RunError> {
         let site = self.site;
         self.see_the_agent_off();
+        // The last notes are written with the run that made them. Should that fail, the next one does it.
+        if let Err(error) = self.finish_outbox() {
+            self.watch.tell(&News::Warning(&error.to_string()));
+        }
         self.store
             .end_run(&self.run, &end.sentence(), end.code(), site.clock.now())?;
         // After an error an iteration may be on record whose settlement needs it.

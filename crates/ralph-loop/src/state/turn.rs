@@ -10,7 +10,7 @@ use ralph_model::{Promise, Usage};
 use super::types::{Examining, Phase, Working};
 use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, State, WaitReason};
 use crate::gates::{Baseline, Changed, GateEnd};
-use crate::settle::{Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
+use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
 use crate::strategy::on_the_ladder;
 use crate::summary::{StopCause, TurnSummary};
 
@@ -95,7 +95,7 @@ impl State {
         let empty = Baseline::default();
         let baseline = current.baseline.as_ref().or(self.baseline.as_ref()).unwrap_or(&empty);
         let broken_off = examined.gates.iter().any(|result| result.end == GateEnd::Stopped);
-        let claims_done = matches!(judgement, Judgement::AskGates(_));
+        let claims_done = matches!(judgement, Judgement::AskGates(Claimed::Done));
         let ruling = match judgement {
             Judgement::Settled(ruling) => ruling,
             Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
