@@ -127,6 +127,23 @@ impl Store {
         })
     }
 
+    /// Ends the runs of a worktree that were killed, at the last sign that they gave: every one but this, which holds the
+    /// worktree's lock. What they left unfinished stays on record; see [`Store::unfinished`].
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn end_dead_runs(&mut self, worktree: &str, but: &RunId) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction
+                .prepare_cached(
+                    "UPDATE runs SET ended_at = heartbeat, end_reason = 'It was killed.'
+                     WHERE ended_at IS NULL AND kind = 'loop' AND worktree = ?1 AND id <> ?2",
+                )?
+                .execute([worktree, but.as_str()])
+                .map(drop)
+        })
+    }
+
     /// A run; none when there is none of this id.
     ///
     /// # Errors

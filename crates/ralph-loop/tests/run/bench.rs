@@ -1,0 +1,498 @@
+//! A project in a temporary folder, an agent with a script, and runs of the loop over both.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_agent::driver_for;
+use ralph_loop::changes::OwnFiles;
+use ralph_loop::state::{Draft, Effect, End, Notice, Pace};
+use ralph_loop::{Finish, Interrupter, News, Order, Runner, Site, Survival, Watch};
+use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
+use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
+use ralph_memory::inject::prompt::MemoryShare;
+use ralph_model::config::{CommandLine, Config};
+use ralph_model::{Clock, JournalRow, NewTask, RunId, Shelf, SplitMix64, Task, TaskId, TaskStatus};
+use ralph_notes::{FileError, Patience, create_folder};
+use ralph_process::git::Git;
+use ralph_store::{JournalFilter, RunProcess, Scope, Store, TaskFilter, Which};
+use ralph_testkit::scripted::{Action, Script, ScriptedAgent};
+
+/// When the time of every test begins.
+pub(crate) const NOON: &str = "2026-11-16T11:00:00Z";
+
+/// A clock that goes on by a second each time that it is asked.
+#[derive(Debug)]
+pub(crate) struct Ticking(AtomicI64);
+
+impl Default for Ticking {
+    fn default() -> Self {
+        let noon: Timestamp = NOON.parse().unwrap();
+        Self(AtomicI64::new(noon.as_second()))
+    }
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(self.0.fetch_add(1, Ordering::Relaxed)).unwrap()
+    }
+}
+
+/// A clock by which no time of a file can be trusted, so that files are always read.
+struct LongAgo;
+
+impl Clock for LongAgo {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+/// Ids and markers differ from run to run, and from those of tests in other processes: whoever ends what is left of an
+/// agent finds it by its marker.
+fn new_ids() -> SplitMix64 {
+    static RUNS: AtomicU64 = AtomicU64::new(0);
+    let number = RUNS.fetch_add(1, Ordering::Relaxed);
+    SplitMix64::new(u64::from(std::process::id()) << 32 | number)
+}
+
+/// How an agent speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    /// It prints its answer.
+    Plain,
+    /// It prints records of claude's.
+    Claude,
+}
+
+/// A worktree with a scripted agent. Values that came from the same one share its folder, its tasks and its agent.
+pub(crate) struct Project {
+    folder: Arc<tempfile::TempDir>,
+    root: PathBuf,
+    worktree: String,
+    speaks: Speaks,
+    clock: Arc<Ticking>,
+    pub(crate) agent: ScriptedAgent,
+    pub(crate) config: Config,
+    pub(crate) share: MemoryShare,
+    pub(crate) scope: Scope,
+}
+
+impl Project {
+    /// An empty folder without git, and an agent that does these turns; the last is repeated.
+    pub(crate) fn new<const N: usize>(speaks: Speaks, turns: [Vec<Action>; N]) -> Self {
+        ralph_process::become_subreaper().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("project");
+        create_folder(&root.join(".ralph")).unwrap();
+        let agent = install(speaks, turns, &folder.path().join("agent"));
+        Self {
+            folder: Arc::new(folder),
+            root,
+            worktree: String::new(),
+            speaks,
+            clock: Arc::default(),
+            agent,
+            config: Config::default(),
+            share: MemoryShare::Whole,
+            scope: Scope::All,
+        }
+    }
+
+    /// The same with a plain agent.
+    pub(crate) fn plain<const N: usize>(turns: [Vec<Action>; N]) -> Self {
+        Self::new(Speaks::Plain, turns)
+    }
+
+    /// With another script from now on.
+    pub(crate) fn play<const N: usize>(&mut self, turns: [Vec<Action>; N]) {
+        self.agent = install(self.speaks, turns, &self.folder.path().join("agent"));
+    }
+
+    /// In a git repository with one commit.
+    pub(crate) fn in_git(self) -> Self {
+        self.write(".gitignore", ".ralph/\n.agent/scratchpad.md\n");
+        self.git(&["init", "--quiet", "--initial-branch=main"]);
+        for setting in [["user.name", "Tester"], ["user.email", "tester@example.com"]] {
+            self.git(&["config", setting[0], setting[1]]);
+        }
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--message=Begin"]);
+        self
+    }
+
+    /// With these gates.
+    pub(crate) fn gated(mut self, gates: &[&str]) -> Self {
+        self.config.verify.commands = gates.iter().map(|gate| (*gate).to_owned()).collect();
+        self
+    }
+
+    /// A second worktree of the repository, beside it, on a branch of its own.
+    pub(crate) fn beside(&self, name: &str) -> Self {
+        let root = self.root.with_file_name(name);
+        self.git(&["worktree", "add", "--quiet", "-b", name, root.to_str().unwrap()]);
+        create_folder(&root.join(".ralph")).unwrap();
+        Self {
+            folder: Arc::clone(&self.folder),
+            root,
+            worktree: name.to_owned(),
+            speaks: self.speaks,
+            clock: Arc::clone(&self.clock),
+            agent: self.agent.clone(),
+            config: self.config.clone(),
+            share: self.share,
+            scope: self.scope.clone(),
+        }
+    }
+
+    /// The project's folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Runs git, which must succeed; its answer.
+    #[track_caller]
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let answer = Git::change(&self.root).run(arguments).unwrap();
+        answer.text().unwrap()
+    }
+
+    /// Writes a file of the project.
+    pub(crate) fn write(&self, file: &str, text: &str) {
+        let path = self.root.join(file);
+        create_folder(path.parent().unwrap()).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// A file of the project.
+    #[track_caller]
+    pub(crate) fn read(&self, file: &str) -> String {
+        std::fs::read_to_string(self.root.join(file)).unwrap()
+    }
+
+    /// The names in a folder of the project, in order; none when it is not there.
+    pub(crate) fn names(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.root.join(folder)).into_iter().flatten();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// The database.
+    pub(crate) fn store(&self) -> Store {
+        Store::open_or_create(&self.database()).unwrap()
+    }
+
+    fn database(&self) -> PathBuf {
+        self.folder
+            .path()
+            .canonicalize()
+            .unwrap()
+            .join("project/.ralph/progress.db")
+    }
+
+    /// Makes a task of this title.
+    pub(crate) fn task(&self, title: &str) -> TaskId {
+        self.add(NewTask::titled(title))
+    }
+
+    /// Makes a task.
+    pub(crate) fn add(&self, task: NewTask) -> TaskId {
+        self.store().add_task(&task, &mut new_ids(), self.now()).unwrap().id
+    }
+
+    /// A moment, later than all before.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A task as it stands.
+    #[track_caller]
+    pub(crate) fn stands(&self, task: &TaskId) -> Task {
+        self.store().task(task).unwrap().unwrap()
+    }
+
+    /// Where a task stands.
+    #[track_caller]
+    pub(crate) fn status(&self, task: &TaskId) -> TaskStatus {
+        self.stands(task).status
+    }
+
+    /// All tasks.
+    pub(crate) fn tasks(&self) -> Vec<Task> {
+        let all = TaskFilter {
+            which: Which::All,
+            parent: None,
+        };
+        self.store().tasks(&all).unwrap()
+    }
+
+    /// The journal, the oldest row first.
+    pub(crate) fn journal(&self) -> Vec<JournalRow> {
+        let mut rows = self.store().journal_list(&JournalFilter::default()).unwrap();
+        rows.reverse();
+        rows
+    }
+
+    /// The journal in short: what became of it, and why it ended.
+    pub(crate) fn story(&self) -> Vec<String> {
+        let short = |row: JournalRow| format!("{} {}: {}", row.row.task_title, row.row.outcome, row.row.stop);
+        self.journal().into_iter().map(short).collect()
+    }
+
+    /// Every iteration that an agent was started in, as its own call tells: the run, the iteration and the marker.
+    pub(crate) fn calls(&self) -> Vec<(String, String, String)> {
+        let call = |turn| {
+            let call = self.agent.call(turn).environment;
+            let word = |name: &str| call.get(name).unwrap().clone();
+            (
+                word("RALPH_RUN_ID"),
+                word("RALPH_ITERATION"),
+                word(ralph_process::MARKER_VARIABLE),
+            )
+        };
+        (1..=self.agent.turns()).map(call).collect()
+    }
+
+    /// A run to its end.
+    #[track_caller]
+    pub(crate) fn run(&self) -> Ran {
+        self.run_with(Seen::default())
+    }
+
+    /// A run that somebody watches.
+    #[track_caller]
+    pub(crate) fn run_with(&self, mut seen: Seen) -> Ran {
+        let pid = std::process::id();
+        let process = RunProcess {
+            host: ralph_process::host_name(),
+            pid,
+            started: ralph_process::start_time(pid).unwrap(),
+        };
+        let site = self.site(process);
+        let kind = match self.speaks {
+            Speaks::Plain => "command",
+            Speaks::Claude => "claude",
+        };
+        let clock = Arc::clone(&self.clock);
+        let order = Order {
+            scope: self.scope.clone(),
+            goal: "the test".to_owned(),
+            agent: driver_for(Some(kind), &CommandLine::Words(self.agent.words()), clock).unwrap(),
+            model: None,
+            share: self.share,
+            pace: Pace {
+                busy: Duration::from_millis(5),
+                transient: Duration::from_millis(1),
+                usage: Duration::from_millis(1),
+            },
+        };
+        let mut ids = new_ids();
+        let runner = Runner::new(&site, order, &mut ids, &mut seen).unwrap();
+        let run = runner.id().clone();
+        let interrupter = runner.interrupter();
+        INTERRUPTERS.with_borrow_mut(|all| all.push(interrupter));
+        let finish = runner.run().unwrap();
+        INTERRUPTERS.with_borrow_mut(Vec::pop);
+        let (end, iterations) = match finish {
+            Finish::Ended { end, iterations, .. } => (Some(end), iterations),
+            Finish::Died => (None, 0),
+        };
+        Ran {
+            run,
+            end,
+            iterations,
+            seen,
+        }
+    }
+
+    fn site(&self, process: RunProcess) -> Site<'_> {
+        let ralph = self.root.join(".ralph");
+        let agent = self.root.join(".agent");
+        Site {
+            root: self.root.clone(),
+            worktree: self.worktree.clone(),
+            branch: None,
+            commit: None,
+            database: self.database(),
+            runs: ralph.join("runs"),
+            knowledge: KnowledgeFolder {
+                path: ralph.join("knowledge"),
+                surroundings: self,
+                patience: Patience {
+                    notice_after: Duration::from_secs(60),
+                    limit: Duration::from_secs(60),
+                    notice: &|_| {},
+                },
+            },
+            scratchpad: Scratchpad {
+                path: agent.join("scratchpad.md"),
+                surroundings: self,
+                patience: Patience {
+                    notice_after: Duration::from_secs(60),
+                    limit: Duration::from_secs(60),
+                    notice: &|_| {},
+                },
+            },
+            own: OwnFiles {
+                hidden: [".ralph", ".agent/scratchpad.md"].map(str::to_owned).to_vec(),
+                notes: [".agent/memories.md", ".agent/guardrails.md"]
+                    .map(str::to_owned)
+                    .to_vec(),
+            },
+            catalogue: CataloguePlace {
+                database: ralph.join("index.db"),
+                shelves: [Shelf::Memories, Shelf::Guardrails]
+                    .map(|shelf| (shelf, agent.join(shelf.file_name())))
+                    .to_vec(),
+                home: self,
+                file_clock: &LongAgo,
+            },
+            config: &self.config,
+            environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            program: "/bin/true".into(),
+            process,
+            clock: &*self.clock,
+        }
+    }
+}
+
+fn install<const N: usize>(speaks: Speaks, turns: [Vec<Action>; N], folder: &Path) -> ScriptedAgent {
+    let script = match speaks {
+        Speaks::Plain => Script::new(),
+        Speaks::Claude => Script::new().speaking_claude(),
+    };
+    turns.into_iter().fold(script, Script::turn).install(folder)
+}
+
+impl CatalogueHome for Project {
+    fn prepare_index(&self) -> bool {
+        true
+    }
+}
+
+impl Surroundings for Project {
+    fn head(&self) -> Option<String> {
+        None
+    }
+
+    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
+        file.parent().map_or(Ok(()), create_folder)
+    }
+
+    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
+        create_folder(folder)
+    }
+}
+
+thread_local! {
+    /// The runs that go on in this thread, for whoever watches them and wants to interrupt.
+    static INTERRUPTERS: std::cell::RefCell<Vec<Interrupter>> = const { std::cell::RefCell::new(Vec::new()) };
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) run: RunId,
+    /// None when it died.
+    pub(crate) end: Option<End>,
+    pub(crate) iterations: u32,
+    pub(crate) seen: Seen,
+}
+
+impl Ran {
+    /// The exit code.
+    #[track_caller]
+    pub(crate) fn code(&self) -> u8 {
+        self.end.as_ref().unwrap().code()
+    }
+}
+
+/// What a run does to a test that watches it.
+type OnEffect = Box<dyn FnMut(&Effect) -> Option<Deed>>;
+
+/// What a test does to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deed {
+    /// The run dies here.
+    Die,
+    /// Ctrl+C.
+    Interrupt,
+}
+
+/// Somebody who watches, and remembers what was told.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) settled: Vec<Draft>,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) warnings: Vec<String>,
+    /// For every iteration that a dead run left, how many of its processes were alive.
+    pub(crate) killed: Vec<usize>,
+    /// How many effects were done.
+    pub(crate) effects: usize,
+    on_effect: Option<OnEffect>,
+}
+
+impl Seen {
+    /// With something to do after an effect.
+    pub(crate) fn doing(on_effect: impl FnMut(&Effect) -> Option<Deed> + 'static) -> Self {
+        Self {
+            on_effect: Some(Box::new(on_effect)),
+            ..Self::default()
+        }
+    }
+
+    /// The run dies after so many effects.
+    pub(crate) fn dying_after(effects: usize) -> Self {
+        let mut left = effects;
+        Self::doing(move |_| {
+            left -= 1;
+            (left == 0).then_some(Deed::Die)
+        })
+    }
+
+    /// The run dies after the first effect that is so.
+    pub(crate) fn dying_at(matches: impl Fn(&Effect) -> bool + 'static) -> Self {
+        Self::doing(move |effect| matches(effect).then_some(Deed::Die))
+    }
+}
+
+impl std::fmt::Debug for Seen {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Seen")
+            .field("notices", &self.notices)
+            .field("warnings", &self.warnings)
+            .field("killed", &self.killed)
+            .field("effects", &self.effects)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Watch for Seen {
+    fn tell(&mut self, news: &News<'_>) {
+        match news {
+            News::Settled { draft, .. } => self.settled.push((*draft).clone()),
+            News::Notice(notice) => self.notices.push((*notice).clone()),
+            News::Warning(warning) => self.warnings.push((*warning).to_owned()),
+            News::FoundLeft { killed, .. } => self.killed.push(*killed),
+            _ => {}
+        }
+    }
+
+    fn survives(&mut self, effect: &Effect) -> Survival {
+        self.effects += 1;
+        match self.on_effect.as_mut().and_then(|on_effect| on_effect(effect)) {
+            Some(Deed::Die) => return Survival::Dies,
+            Some(Deed::Interrupt) => {
+                INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
+            }
+            None => {}
+        }
+        Survival::Lives
+    }
+}

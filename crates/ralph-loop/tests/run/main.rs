@@ -1,0 +1,6 @@
+//! The loop with a real database, real files, real git repositories, real gates and a real program as the agent.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+mod bench;
+mod crash;
+mod settlement;

@@ -1,0 +1,314 @@
+//! Every row of the settlement table, with an agent that really ends so.
+
+use ralph_loop::state::{Effect, WaitReason};
+use ralph_model::TaskStatus;
+use ralph_testkit::scripted::{Action, append, exit, flood, garbage, hang, kill, raw, say, say_error, write};
+
+use crate::bench::{Deed, NOON, Project, Seen, Speaks};
+
+const DONE: &str = "<task-done>{task}</task-done>";
+
+/// What is expected of a run with one task, one turn of which ends in the way that is tried.
+struct Expected<'a> {
+    /// The first row of the journal: outcome and stop reason.
+    row: &'a str,
+    /// Where the task stands then, and how many retries are used.
+    task: (TaskStatus, u32),
+    /// The exit code.
+    code: u8,
+}
+
+fn pending(row: &str, retries: u32, code: u8) -> Expected<'_> {
+    Expected {
+        row,
+        task: (TaskStatus::Pending, retries),
+        code,
+    }
+}
+
+/// One iteration only, so that what is seen is what that turn made of it.
+#[track_caller]
+fn check(speaks: Speaks, turn: Vec<Action>, expected: &Expected<'_>) -> Project {
+    check_with(Project::new(speaks, [turn]), expected)
+}
+
+#[track_caller]
+fn check_with(mut project: Project, expected: &Expected<'_>) -> Project {
+    project.config.limits.iterations = Some(1);
+    let task = project.task("A");
+    let ran = project.run();
+    let row = project.journal().remove(0).row;
+    assert_eq!(format!("{} {}", row.outcome, row.stop), expected.row, "{}", row.reason);
+    let stands = project.stands(&task);
+    assert_eq!((stands.status, stands.retries_used), expected.task, "{}", expected.row);
+    assert_eq!(ran.code(), expected.code, "{}: {ran:?}", expected.row);
+    assert_eq!(project.journal().len(), 1, "{}", expected.row);
+    assert_eq!(stands.claimed_by, None);
+    project
+}
+
+/// The last record of a turn that an error of the service ended.
+fn service_error(fields: &str) -> Vec<Action> {
+    let record = format!(r#"{{"type":"result","subtype":"success","is_error":true,"session_id":"s",{fields}}}"#);
+    vec![raw(&record), exit(1)]
+}
+
+fn result(fields: &str) -> Action {
+    raw(&format!(r#"{{"type":"result","session_id":"s",{fields}}}"#))
+}
+
+#[test]
+fn a_task_that_is_done_is_done() {
+    for speaks in [Speaks::Plain, Speaks::Claude] {
+        let expected = Expected {
+            row: "done task_done",
+            task: (TaskStatus::Done, 0),
+            code: 0,
+        };
+        let project = Project::new(speaks, [vec![write("a.txt", "x"), say(DONE)]]).gated(&["test -e a.txt"]);
+        // The gate is red before and green after.
+        check_with(project, &expected);
+    }
+}
+
+#[test]
+fn a_gate_refuses_and_the_next_prompt_says_why() {
+    let turns = [
+        vec![write("a.txt", "bad"), say(DONE)],
+        vec![write("a.txt", "good"), say(DONE)],
+    ];
+    let project = Project::plain(turns).gated(&["! grep -H bad *.txt"]);
+    project.write("b.txt", "fine");
+    let task = project.task("A");
+    let ran = project.run();
+    assert_eq!(project.story(), ["A retried: task_done", "A done: task_done"]);
+    assert_eq!((ran.code(), project.stands(&task).retries_used), (0, 0), "done resets");
+    let second = project.agent.prompt(2);
+    assert!(
+        second.contains("## Retry Information") && second.contains("a.txt:bad"),
+        "{second}"
+    );
+}
+
+#[test]
+fn a_turn_that_failed_counts_as_an_attempt() {
+    let failed = |stop: &str| format!("failed {stop}");
+    let cases = [
+        (vec![say("<task-failed>{task} no network</task-failed>")], "task_failed"),
+        (vec![say_error("boom"), exit(3)], "crash"),
+        (vec![say(DONE), exit(1)], "crash"),
+        (vec![say(DONE), kill(9)], "crash"),
+    ];
+    for (turn, stop) in cases {
+        check(Speaks::Plain, turn, &pending(&failed(stop), 1, 4));
+    }
+    let cases = [
+        (vec![garbage(), exit(0)], "garbage"),
+        (vec![say(DONE), kill(9)], "crash"),
+        (
+            vec![
+                say("No."),
+                result(r#""subtype":"success","is_error":false,"result":"No.","stop_reason":"refusal""#),
+            ],
+            "refusal",
+        ),
+    ];
+    for (turn, stop) in cases {
+        check(Speaks::Claude, turn, &pending(&failed(stop), 1, 4));
+    }
+}
+
+#[test]
+fn a_turn_that_takes_too_long_is_stopped_and_has_failed() {
+    let hanging = || Project::plain([vec![say(DONE), hang()]]);
+    let mut project = hanging();
+    project.config.limits.iteration_time = Some(std::time::Duration::from_millis(100));
+    check_with(project, &pending("failed timeout", 1, 4));
+    let mut project = hanging();
+    project.config.limits.idle_time = Some(std::time::Duration::from_millis(100));
+    check_with(project, &pending("failed idle", 1, 4));
+    let mut project = Project::plain([vec![flood(200_000), hang()]]);
+    project.config.limits.output_bytes = Some(ralph_model::config::Bytes(100_000));
+    check_with(project, &pending("failed output_limit", 1, 4));
+}
+
+#[test]
+fn a_turn_without_a_word_on_its_task_is_blocked() {
+    let cases = [
+        (vec![say("I did something.")], "no_sigil"),
+        (vec![say("<task-done>t-0000ff</task-done>")], "wrong_task"),
+        (vec![], "empty_answer"),
+        (vec![say("<promise>FAILURE</promise>")], "failure_promise"),
+    ];
+    for (turn, stop) in cases {
+        check(Speaks::Plain, turn, &pending(&format!("blocked {stop}"), 1, 4));
+    }
+    let denied = r#""subtype":"success","is_error":false,"result":"I may not.","permission_denials":[{"tool_name":"Bash","tool_use_id":"toolu_9","tool_input":{"command":"cargo test"}}]"#;
+    let cut = r#""subtype":"success","is_error":false,"result":"…","stop_reason":"max_tokens""#;
+    let cases = [
+        (vec![say("I may not."), result(denied)], "permission_denied"),
+        (vec![say(DONE), result(cut)], "token_limit"),
+        (
+            vec![
+                say(DONE),
+                result(r#""subtype":"error_max_turns","is_error":true"#),
+                exit(1),
+            ],
+            "turn_limit",
+        ),
+    ];
+    for (turn, stop) in cases {
+        let project = check(Speaks::Claude, turn, &pending(&format!("blocked {stop}"), 1, 4));
+        if stop == "permission_denied" {
+            let reason = &project.journal()[0].row.reason;
+            assert!(reason.contains(r#""allow": ["Bash(cargo test:*)"]"#), "{reason}");
+        }
+    }
+    // What was denied on the way does not matter when the work is done.
+    let project = Project::new(Speaks::Claude, [vec![write("a.txt", "x"), say(DONE), result(denied)]]);
+    let expected = Expected {
+        row: "done task_done",
+        task: (TaskStatus::Done, 0),
+        code: 0,
+    };
+    check_with(project, &expected);
+}
+
+#[test]
+fn a_usage_limit_is_waited_for_and_is_nobodys_failure() {
+    let noon: jiff::Timestamp = NOON.parse().unwrap();
+    let resets_at = format!(r#""result":"Claude AI usage limit reached|{}""#, noon.as_second());
+    let untold = r#""result":"You've hit your limit""#;
+    for fields in [resets_at.as_str(), untold] {
+        let turns = [service_error(fields), vec![write("a.txt", "x"), say(DONE)]];
+        let project = Project::new(Speaks::Claude, turns);
+        let task = project.task("A");
+        let ran = project.run();
+        assert_eq!(project.story(), ["A interrupted: usage_limit", "A done: task_done"]);
+        assert_eq!((ran.code(), project.stands(&task).attempts), (0, 2));
+        assert!(waited_for(&ran.seen, WaitReason::UsageLimit), "{:?}", ran.seen.notices);
+    }
+}
+
+fn waited_for(seen: &Seen, wanted: WaitReason) -> bool {
+    let is = |notice: &ralph_loop::state::Notice| matches!(notice, ralph_loop::state::Notice::Waits { reason, .. } if *reason == wanted);
+    seen.notices.iter().any(is)
+}
+
+#[test]
+fn the_service_may_fail_seven_times_but_not_eight() {
+    let overloaded = || service_error(r#""api_error_status":529,"result":"Overloaded""#);
+    let mut turns: [Vec<Action>; 8] = std::array::from_fn(|_| overloaded());
+    turns[7] = vec![write("a.txt", "x"), say(DONE)];
+    let project = Project::new(Speaks::Claude, turns);
+    let task = project.task("A");
+    let ran = project.run();
+    assert_eq!((ran.code(), project.stands(&task).retries_used), (0, 0));
+    assert_eq!(
+        project
+            .story()
+            .iter()
+            .filter(|row| row.ends_with("interrupted: transient"))
+            .count(),
+        7
+    );
+    assert!(waited_for(&ran.seen, WaitReason::Transient));
+
+    let project = Project::new(Speaks::Claude, [overloaded()]);
+    let task = project.task("A");
+    let ran = project.run();
+    assert_eq!((ran.code(), ran.iterations), (1, 8), "{ran:?}");
+    assert_eq!(
+        (project.status(&task), project.stands(&task).retries_used),
+        (TaskStatus::Pending, 0)
+    );
+}
+
+#[test]
+fn a_prompt_that_is_too_long_is_tried_once_with_half_the_memory() {
+    let too_long = || service_error(r#""terminal_reason":"prompt_too_long","result":"Prompt is too long""#);
+    let mut project = Project::new(Speaks::Claude, [too_long()]);
+    let long = format!("# Memories\n\n## Patterns\n\n{}", memories(60));
+    project.write(".agent/memories.md", &long);
+    project.config.limits.iterations = Some(2);
+    let task = project.task("A");
+    let ran = project.run();
+    assert_eq!(
+        project.story(),
+        ["A interrupted: context_overflow", "A failed: context_overflow"]
+    );
+    assert_eq!((ran.code(), project.stands(&task).retries_used), (4, 1));
+    let (whole, half) = (project.agent.prompt(1), project.agent.prompt(2));
+    let count = |prompt: &str| prompt.matches("### mem-").count();
+    assert!(
+        count(&half) > 0 && count(&half) * 3 < count(&whole) * 2,
+        "{} of {}",
+        count(&half),
+        count(&whole)
+    );
+}
+
+fn memories(count: usize) -> String {
+    let one = |number| {
+        format!(
+            "### mem-1737372000-{number:04x}\n> {}\n<!-- tags: a | created: 2025-01-20 -->\n\n",
+            "word ".repeat(60).trim()
+        )
+    };
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn an_agent_that_cannot_work_at_all_ends_the_run() {
+    for (fields, stop) in [
+        (r#""api_error_status":401,"result":"Invalid API key""#, "auth"),
+        (
+            r#""api_error_status":402,"result":"Credit balance is too low""#,
+            "billing",
+        ),
+    ] {
+        let mut project = Project::new(Speaks::Claude, [service_error(fields)]);
+        project.config.limits.iterations = Some(5);
+        let task = project.task("A");
+        let ran = project.run();
+        assert_eq!(project.story(), [format!("A interrupted: {stop}")]);
+        assert_eq!(
+            (ran.code(), ran.iterations, project.stands(&task).retries_used),
+            (1, 1, 0)
+        );
+    }
+}
+
+#[test]
+fn ctrl_c_stops_the_turn_and_the_run_and_counts_for_nothing() {
+    let project = Project::plain([vec![say("<journal>half way</journal>"), hang()]]);
+    let task = project.task("A");
+    let seen = Seen::doing(|effect| matches!(effect, Effect::Spawn).then_some(Deed::Interrupt));
+    let ran = project.run_with(seen);
+    assert_eq!(project.story(), ["A interrupted: cancelled"]);
+    assert_eq!((ran.code(), project.stands(&task).retries_used), (130, 0));
+    assert_eq!(
+        (project.status(&task), project.stands(&task).claimed_by),
+        (TaskStatus::Pending, None)
+    );
+}
+
+#[test]
+fn retries_are_used_up_and_the_task_waits_for_a_person() {
+    let turn = vec![
+        append("tries.txt", "{turn}\n"),
+        say("<task-failed>{task} the way of turn {turn} is closed</task-failed>"),
+    ];
+    let mut project = Project::plain([turn]);
+    project.config.execution.max_retries = 2;
+    let task = project.task("A");
+    let ran = project.run();
+    assert_eq!(project.story(), ["A failed: task_failed"; 3]);
+    assert_eq!((ran.code(), project.status(&task)), (4, TaskStatus::Failed));
+    let third = project.agent.prompt(3);
+    for part in ["attempt 3 of 3", "the way of turn 2 is closed"] {
+        assert!(third.contains(part), "{third}");
+    }
+    assert_eq!(project.run().code(), 4, "it still waits");
+    assert_eq!(project.agent.turns(), 3);
+}
