@@ -91,7 +91,7 @@ impl<'a> Printer<'a> {
         let time = duration(Duration::from_millis(gate.duration_ms));
         let how = match &gate.end {
             GateEnd::Passed => "passed".to_owned(),
-            GateEnd::Failed(status) => format!("failed ({status})"),
+            GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
             GateEnd::TimedOut => "took too long".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };
