@@ -5,6 +5,7 @@ mod alive;
 pub mod changes;
 mod driver;
 pub mod gates;
+mod heart;
 mod lock;
 mod run_folder;
 pub mod settle;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{Injection, NewJournalRow, Outcome, RunId, StopReason, Usage};
-use ralph_store::{ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange};
+use ralph_store::{Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange};
 use ralph_testkit::TestEnv;
 
 use crate::DATABASE;
@@ -45,6 +45,19 @@ fn at(second: i64) -> Timestamp {
 
 /// Works on tasks, one iteration each, in one run.
 pub(crate) fn work(env: &TestEnv, run: u64, iterations: &[Worked<'_>]) {
+    let (mut store, run) = begin(env, run, "here");
+    for (iteration, worked) in (1..).zip(iterations) {
+        iterate(&mut store, &run, iteration, worked);
+    }
+}
+
+/// Claims a task for a run of a process that is no more, on this host.
+pub(crate) fn claim(env: &TestEnv, run: u64, task: &str, host: &str) {
+    let (mut store, run) = begin(env, run, host);
+    claimed(&mut store, &run, 1, task);
+}
+
+fn begin(env: &TestEnv, run: u64, host: &str) -> (Store, RunId) {
     let mut store = Store::open_or_create(&env.path(DATABASE)).unwrap();
     let run = RunId::new(run);
     let begun = NewRun {
@@ -55,37 +68,41 @@ pub(crate) fn work(env: &TestEnv, run: u64, iterations: &[Worked<'_>]) {
         branch: None,
         commit: None,
         process: RunProcess {
-            host: "here".to_owned(),
+            host: host.to_owned(),
             pid: 7,
             started: 1,
         },
         started_at: at(0),
     };
     store.begin_run(&begun).unwrap();
-    for (iteration, worked) in (1..).zip(iterations) {
-        iterate(&mut store, &run, iteration, worked);
-    }
+    (store, run)
 }
 
-fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) {
+fn claimed(store: &mut Store, run: &RunId, iteration: u32, task: &str) -> Claim {
     let request = ClaimRequest {
         run,
         iteration,
-        scope: &Scope::Task(store.find_task(worked.task).unwrap()),
+        scope: &Scope::Task(store.find_task(task).unwrap()),
         worktree: "",
         commits_here: &BTreeSet::new(),
         marker: "word",
-        lease: Duration::from_secs(120),
+        // Longer than any test.
+        lease: Duration::from_secs(1 << 30),
         now: at(1),
     };
     let ClaimAnswer::Claimed(claim) = store.claim_next(&request).unwrap() else {
-        panic!("{} cannot be claimed", worked.task)
+        panic!("{task} cannot be claimed")
     };
+    *claim
+}
+
+fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) {
+    let claim = claimed(store, run, iteration, worked.task);
     let start = Start {
         model: Some("sonnet"),
         rationale: "the middle of the ladder",
         before: "{}",
-        dirty: &[],
+        dirty: None,
         injections: worked.injections,
         at: at(2),
     };

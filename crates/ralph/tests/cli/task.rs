@@ -3,6 +3,7 @@
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
 
+use crate::past::claim;
 use crate::{DATABASE, changes, env, foreign_database, json, names};
 
 /// Makes a task and returns its id.
@@ -389,7 +390,7 @@ fn why_a_task_is_given_up_passes_the_gate() {
     let task = add(&env, "one", []);
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let refused = env.ralph(["task", "fail", &task, "--reason", &token]).run();
-    assert_eq!(refused.code, Some(1), "{refused}");
+    assert_eq!(refused.code, Some(2), "{refused}");
     assert_eq!(json(&env, &["task", "show", &task, "--json"])["status"], "pending");
     env.ok(["task", "fail", &task, "--reason", &token, "--allow-secret"]);
 }
