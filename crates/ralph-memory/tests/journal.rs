@@ -23,46 +23,56 @@ impl Journal {
     }
 
     /// Rows of a run, with these notes.
-    fn with(mut self, run: u64, notes: &[&str]) -> Self {
-        for notes in notes {
-            self.rows += 1;
-            let row = NewJournalRow {
-                run: RunId::new(run),
-                iteration: self.rows,
-                task: None,
-                task_title: String::new(),
-                feature: None,
-                attempt: 1,
-                outcome: Outcome::Done,
-                stop: StopReason::TaskDone,
-                reason: String::new(),
-                model: None,
-                model_rationale: String::new(),
-                duration_ms: 0,
-                usage: Usage::default(),
-                files_modified: Vec::new(),
-                changed_nothing: false,
-                notes: Some((*notes).to_owned()),
-                difficulty: None,
-                error_category: None,
-                malformed_sigils: 0,
-                created_at: "2025-01-20T10:00:00Z".parse().unwrap(),
-            };
-            let settlement = Settlement {
-                row,
-                fence: 0,
-                worktree: String::new(),
-                task: TaskChange::Again,
-                report: None,
-                suggestion: None,
-                learnings: Vec::new(),
-                knowledge: Vec::new(),
-                memory_used: Vec::new(),
-                baseline: None,
-            };
-            self.store.settle(&settlement).unwrap();
-        }
+    fn with(self, run: u64, notes: &[&str]) -> Self {
+        notes.iter().fold(self, |journal, notes| {
+            journal.with_row(run, ("", Outcome::Done), Some(*notes))
+        })
+    }
+
+    /// A row of a run about a task, and how it ended.
+    fn with_row(mut self, run: u64, (title, outcome): (&str, Outcome), notes: Option<&str>) -> Self {
+        self.rows += 1;
+        let row = NewJournalRow {
+            run: RunId::new(run),
+            iteration: self.rows,
+            task: None,
+            task_title: title.to_owned(),
+            feature: None,
+            attempt: 1,
+            outcome,
+            stop: StopReason::TaskDone,
+            reason: String::new(),
+            model: None,
+            model_rationale: String::new(),
+            duration_ms: 0,
+            usage: Usage::default(),
+            files_modified: Vec::new(),
+            changed_nothing: false,
+            notes: notes.map(str::to_owned),
+            difficulty: None,
+            error_category: None,
+            malformed_sigils: 0,
+            created_at: "2025-01-20T10:00:00Z".parse().unwrap(),
+        };
+        let settlement = Settlement {
+            row,
+            fence: 0,
+            worktree: String::new(),
+            task: TaskChange::Again,
+            report: None,
+            suggestion: None,
+            learnings: Vec::new(),
+            knowledge: Vec::new(),
+            memory_used: Vec::new(),
+            baseline: None,
+        };
+        self.store.settle(&settlement).unwrap();
         self
+    }
+
+    fn searched(&self, text: &str) -> Vec<i64> {
+        let rows = search_rows(&self.store, text, 5).unwrap();
+        rows.into_iter().map(|(row, _)| row.id).collect()
     }
 
     fn related(&self, text: &str) -> Vec<i64> {
@@ -120,6 +130,19 @@ fn what_says_the_same_stands_once_by_its_newest_row() {
         ],
     );
     assert_eq!(journal.related("docker"), [3]);
+    assert_eq!(journal.searched("docker"), [3, 1], "whoever looks sees every attempt");
+}
+
+#[test]
+fn rows_without_notes_stand_once_for_each_task_and_end() {
+    let (one, other) = ("mend the lexer", "mend lexer");
+    let journal = Journal::new()
+        .with_row(2, (one, Outcome::Failed), None)
+        .with_row(2, (one, Outcome::Failed), None)
+        .with_row(2, (one, Outcome::Done), None)
+        .with_row(2, (other, Outcome::Done), None);
+    assert_eq!(journal.related("the lexer"), [4, 3, 2]);
+    assert_eq!(journal.searched("the lexer"), [4, 3, 2, 1]);
 }
 
 #[test]

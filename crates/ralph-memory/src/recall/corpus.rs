@@ -24,6 +24,11 @@ pub(super) trait Corpus {
     /// The outlines of those of these entries that may be found.
     fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, Self::Error>;
 
+    /// Whether one of two entries may stand for both when they say the same.
+    fn may_stand_for_both(&self, _one: i64, _other: i64) -> Result<bool, Self::Error> {
+        Ok(true)
+    }
+
     /// The text of an entry.
     fn text(&self, number: i64) -> Result<String, Self::Error>;
 }

@@ -12,7 +12,7 @@ use super::question::{CommonWords, Terms};
 use super::{Reach, best};
 
 /// The rows of other runs that fit a text, the best first, each with how well it fits. A row that shares only common words
-/// with it is not among them, and of rows that say the same the newest stands for all.
+/// with it is not among them, and of a task's rows that ended alike and say the same the newest stands for all.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -22,15 +22,21 @@ pub fn related_rows(
     except: Option<&RunId>,
     most: usize,
 ) -> Result<Vec<(JournalRow, f64)>, StoreError> {
-    ask(&Journal::of(store, except), text, most, CommonWords::TellNothing)
+    let journal = Journal {
+        except,
+        repetitions: Repetitions::StandOnce,
+        ..Journal::of(store)
+    };
+    ask(&journal, text, most, CommonWords::TellNothing)
 }
 
-/// The rows that a person looks for, the best first, each with how well it fits.
+/// The rows that a person looks for, the best first, each with how well it fits. All of them: how often something was
+/// tried is a part of the answer.
 ///
 /// # Errors
 /// When the database cannot be read.
 pub fn search_rows(store: &Store, text: &str, most: usize) -> Result<Vec<(JournalRow, f64)>, StoreError> {
-    ask(&Journal::of(store, None), text, most, CommonWords::AreMeant)
+    ask(&Journal::of(store), text, most, CommonWords::AreMeant)
 }
 
 fn ask(
@@ -42,27 +48,43 @@ fn ask(
     let terms = Terms::of(journal, text, common)?;
     let best = best(journal, &[JOURNAL], Reach::Best(most), &terms)?;
     let numbers: Vec<i64> = best.iter().map(|(_, outline)| outline.number).collect();
-    let rows = journal.store.journal_rows(&numbers)?;
-    let scores = best.iter().map(|(score, _)| score.total());
-    Ok(rows.into_iter().zip(scores).collect())
+    let scores: HashMap<i64, f64> = best
+        .iter()
+        .map(|(score, outline)| (outline.number, score.total()))
+        .collect();
+    let rows = journal.store.journal_rows(&numbers)?.into_iter();
+    Ok(rows
+        .filter_map(|row| scores.get(&row.id).map(|score| (row, *score)))
+        .collect())
 }
 
 /// The journal has no files; all of it counts as one.
 const JOURNAL: i64 = 0;
 
+/// What becomes of rows that say the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Repetitions {
+    /// All are found.
+    AllStand,
+    /// One stands for those of the same task that ended alike.
+    StandOnce,
+}
+
 /// The rows that a question is about.
 struct Journal<'s> {
     store: &'s Store,
     except: Option<&'s RunId>,
+    repetitions: Repetitions,
     /// The journal has no numbers for its words, so each gets one when it is met.
     numbers: RefCell<HashMap<String, u32>>,
 }
 
 impl<'s> Journal<'s> {
-    fn of(store: &'s Store, except: Option<&'s RunId>) -> Self {
+    fn of(store: &'s Store) -> Self {
         Self {
             store,
-            except,
+            except: None,
+            repetitions: Repetitions::AllStand,
             numbers: RefCell::default(),
         }
     }
@@ -124,8 +146,21 @@ impl Corpus for Journal<'_> {
             .collect())
     }
 
+    fn may_stand_for_both(&self, one: i64, other: i64) -> Result<bool, StoreError> {
+        if self.repetitions == Repetitions::AllStand {
+            return Ok(false);
+        }
+        let kind = |number| -> Result<_, StoreError> {
+            let row = self.store.journal_row(number)?;
+            Ok(row.map(|JournalRow { row, .. }| (row.task, row.task_title, row.outcome)))
+        };
+        Ok(kind(one)? == kind(other)?)
+    }
+
     fn text(&self, number: i64) -> Result<String, StoreError> {
         let row = self.store.journal_row(number)?;
-        Ok(row.and_then(|row| row.row.notes).unwrap_or_default())
+        Ok(row.map_or_else(String::new, |JournalRow { row, .. }| {
+            format!("{}\n{}", row.task_title, row.notes.unwrap_or_default())
+        }))
     }
 }
