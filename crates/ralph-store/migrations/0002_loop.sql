@@ -138,6 +138,8 @@ CREATE TABLE journal (
 ) STRICT;
 CREATE INDEX journal_by_task ON journal (task_id, id);
 CREATE INDEX journal_by_time ON journal (created_at);
+-- Asked in every iteration, true of hardly any task.
+CREATE INDEX journal_overflows ON journal (task_id) WHERE stop_reason = 'context_overflow';
 
 CREATE VIRTUAL TABLE journal_fts USING fts5(terms, content = 'journal', content_rowid = 'id', tokenize = 'ascii');
 -- How many rows hold a word, how many rows there are, and how many words they have together. Ranking asks for these each

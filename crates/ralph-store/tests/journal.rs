@@ -125,6 +125,23 @@ fn rows_of_a_run_and_of_a_task_come_in_the_order_in_which_they_happened() {
 }
 
 #[test]
+fn of_a_task_the_last_row_that_counts_is_told_and_whether_a_prompt_was_too_long() {
+    let mut bench = Bench::new();
+    let task = TaskId::new(1);
+    assert_eq!(bench.store.journal_last_counted(&task).unwrap(), None);
+    bench.add(row(1, 1, Outcome::Failed));
+    assert!(!bench.store.has_overflowed(&task).unwrap());
+    bench.add(NewJournalRow {
+        stop: StopReason::ContextOverflow,
+        ..row(1, 3, Outcome::Interrupted)
+    });
+    let last = bench.store.journal_last_counted(&task).unwrap().unwrap();
+    assert_eq!(last.row.iteration, 1);
+    assert!(bench.store.has_overflowed(&task).unwrap());
+    assert!(!bench.store.has_overflowed(&TaskId::new(9)).unwrap());
+}
+
+#[test]
 fn every_part_of_a_filter_filters() {
     let mut bench = Bench::new();
     for (run, iteration, outcome) in [(1, 1, Outcome::Done), (1, 2, Outcome::Failed), (2, 3, Outcome::Done)] {

@@ -1,6 +1,6 @@
 //! What dead runs of this worktree have left: their processes are ended, their iterations given back to be settled.
 
-use ralph_model::{StopReason, TaskKind};
+use ralph_model::TaskKind;
 use ralph_store::{IterationRecord, Phase};
 
 use super::{RunError, Runner};
@@ -35,10 +35,10 @@ impl Runner<'_> {
     /// Gives back the iteration of a record, as far as it came.
     fn resume(&mut self, record: IterationRecord) -> Result<Left, RunError> {
         let task = self.store.task(&record.task)?;
-        let history = self.store.journal_of_task(&record.task)?;
+        let overflowed_before = self.store.has_overflowed(&record.task)?;
         let current = Box::new(Current {
             kind: task.map_or(TaskKind::Once, |task| task.kind),
-            overflowed_before: history.iter().any(|row| row.row.stop == StopReason::ContextOverflow),
+            overflowed_before,
             baseline: parsed::<Baseline>(record.baseline.as_deref()),
             run: record.run,
             iteration: record.iteration,

@@ -96,6 +96,29 @@ impl Store {
         self.sql(self.rows("WHERE task_id = ?1 ORDER BY id", [task.as_str()]))
     }
 
+    /// The last row of a task that counts: what was interrupted says nothing about how the work goes.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_last_counted(&self, task: &TaskId) -> Result<Option<JournalRow>, StoreError> {
+        self.sql(self.row(
+            "WHERE task_id = ?1 AND outcome <> 'interrupted' ORDER BY id DESC LIMIT 1",
+            [task.as_str()],
+        ))
+    }
+
+    /// Whether a prompt of a task was ever too long for the model.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn has_overflowed(&self, task: &TaskId) -> Result<bool, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT 1 FROM journal WHERE task_id = ?1 AND stop_reason = 'context_overflow'")
+            .and_then(|mut statement| statement.exists([task.as_str()]));
+        self.sql(found)
+    }
+
     /// The rows that a filter lets through, the newest first.
     ///
     /// # Errors

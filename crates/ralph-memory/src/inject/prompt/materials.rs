@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{JournalRow, RunId, StopReason, Task, TaskStatus};
+use ralph_model::{JournalRow, RunId, Task, TaskStatus};
 use ralph_store::{Store, StoreError};
 
 use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, about};
@@ -14,7 +14,9 @@ pub struct Materials {
     task: Task,
     parent: Option<Task>,
     prerequisites: Vec<Task>,
-    past: Vec<JournalRow>,
+    /// The last attempt that counted.
+    last: Option<JournalRow>,
+    overflowed_before: bool,
     recent: Vec<JournalRow>,
     related: Vec<(JournalRow, f64)>,
 }
@@ -51,7 +53,8 @@ impl Materials {
         Ok(Self {
             parent,
             prerequisites,
-            past: store.journal_of_task(&task.id)?,
+            last: store.journal_last_counted(&task.id)?,
+            overflowed_before: store.has_overflowed(&task.id)?,
             recent: match run {
                 Some(run) => store.journal_recent(run, RECENT_ROWS)?,
                 None => Vec::new(),
@@ -64,7 +67,7 @@ impl Materials {
     /// Whether an earlier prompt of the task was too long for the model.
     #[must_use]
     pub fn overflowed_before(&self) -> bool {
-        self.past.iter().any(|row| row.row.stop == StopReason::ContextOverflow)
+        self.overflowed_before
     }
 
     /// The request for a prompt.
@@ -97,12 +100,8 @@ impl Materials {
 
     /// Why the last attempt that counted did not count as done.
     fn last_reason(&self) -> Option<&str> {
-        let counted = self
-            .past
-            .iter()
-            .rev()
-            .find(|row| row.row.outcome.is_failure().is_some())?;
-        let failed = counted.row.outcome.is_failure() == Some(true);
-        (failed && !counted.row.reason.is_empty()).then_some(counted.row.reason.as_str())
+        let JournalRow { row, .. } = self.last.as_ref()?;
+        let failed = row.outcome.is_failure() == Some(true);
+        (failed && !row.reason.is_empty()).then_some(row.reason.as_str())
     }
 }
