@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::file::{FileText, read_file};
+use crate::file::{FileText, read_file, resolve};
 use crate::lock::{Lock, Notice, Patience};
 use crate::replace::Replacement;
 use crate::write::{Owner, create_folder, sync_folder, write_synced};
@@ -54,7 +54,9 @@ impl<'a> LockedFolder<'a> {
         let mut names = Vec::new();
         for entry in fs::read_dir(&self.folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            let is_file = entry.file_type().map_err(failed)?.is_file();
+            let kind = entry.file_type().map_err(failed)?;
+            // A link is what it leads to; one that leads nowhere is nothing.
+            let is_file = kind.is_file() || (kind.is_symlink() && entry.path().is_file());
             // What has no name in UTF-8 is nothing that ralph has written.
             if let (true, Ok(name)) = (is_file, entry.file_name().into_string()) {
                 names.push(name);
@@ -117,8 +119,16 @@ impl<'a> LockedFolder<'a> {
     /// # Errors
     /// When the file system says no, the file is read-only, or somebody keeps it open for writing.
     pub fn place_over(&mut self, staged: &str, name: &str, base: &FileText) -> Result<bool, FileError> {
-        let staged = self.folder.join(staged);
-        self.replacement(name)?.put_ready(&mut self.lock, base, &staged)
+        let path = self.folder.join(name);
+        // A link stays one; what it leads to changes.
+        let target = resolve(&path)?;
+        let is_elsewhere = target != path;
+        let replacement = Replacement::of(target, self.notice)?;
+        if is_elsewhere {
+            // Only what lies in this folder was cleared when it was locked.
+            replacement.clear_leftovers(&self.lock)?;
+        }
+        replacement.put_ready(&mut self.lock, base, &self.folder.join(staged))
     }
 
     /// Removes a file that was staged and is not needed.

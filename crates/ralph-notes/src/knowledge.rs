@@ -80,12 +80,12 @@ impl Knowledge {
             body: trimmed(text.get(body..).unwrap_or_default()).to_owned(),
         })
     }
+}
 
-    /// Whether this is the note of a title: case makes no difference.
-    #[must_use]
-    pub fn is_titled(&self, title: &str) -> bool {
-        self.title.trim().to_lowercase() == title.trim().to_lowercase()
-    }
+/// What is equal of two titles that are the same: case makes no difference.
+#[must_use]
+pub fn title_key(title: &str) -> String {
+    title.trim().to_lowercase()
 }
 
 /// The text of a file for a new long note. Any title can be read back from it.

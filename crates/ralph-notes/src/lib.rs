@@ -30,7 +30,9 @@ pub use document::{Document, Entry};
 pub use edit::Gap;
 pub use file::{FileError, FileText, LockedFile, Updated, read_file, resolve};
 pub use folder::LockedFolder;
-pub use knowledge::{Knowledge, KnowledgeProblem, MAX_WORDS, knowledge_file_name, knowledge_text, updated_knowledge};
+pub use knowledge::{
+    Knowledge, KnowledgeProblem, MAX_WORDS, knowledge_file_name, knowledge_text, title_key, updated_knowledge,
+};
 pub use lines::Fences;
 pub use lock::{Notice, Patience, lock_path, read_mark};
 pub use lookup::Lookup;

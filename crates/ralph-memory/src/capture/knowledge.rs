@@ -7,11 +7,12 @@
 //! place, and all is done again; or it is gone, so the note was put in place, and whatever a person did to it since stays.
 //! The one name tells, so nothing of ralph's has to stand in the note itself.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use ralph_notes::{
     FileError, FileText, Knowledge, KnowledgeProblem, LockedFolder, Patience, knowledge_file_name, knowledge_text,
-    updated_knowledge,
+    title_key, updated_knowledge,
 };
 use ralph_store::{OutboxFile, Store, StoreError};
 
@@ -110,10 +111,11 @@ impl KnowledgeFolder<'_> {
         }
         self.surroundings.prepare_knowledge_folder(&self.path)?;
         let mut folder = LockedFolder::lock(&self.path, &self.patience)?;
+        let mut titles = Titles::default();
         // Only now: another process may have written them while this one waited.
         for file in store.outbox(worktree)? {
             let title = file.knowledge.title.clone();
-            match self.put(store, &mut folder, &file, step) {
+            match self.put(store, (&mut folder, &mut titles), &file, step) {
                 Ok(placement) => outboxed.written.push(Written { title, placement }),
                 Err(error) => outboxed.failed.push((title, error)),
             }
@@ -124,7 +126,7 @@ impl KnowledgeFolder<'_> {
     fn put(
         &self,
         store: &mut Store,
-        folder: &mut LockedFolder<'_>,
+        (folder, titles): (&mut LockedFolder<'_>, &mut Titles),
         file: &OutboxFile,
         step: &mut dyn FnMut(),
     ) -> Result<Placement, OutboxError> {
@@ -134,7 +136,7 @@ impl KnowledgeFolder<'_> {
             return Ok(Placement::Before);
         }
         for _ in 0..MAX_TRIES {
-            let namesake = namesake(folder, &file.knowledge.title)?;
+            let namesake = titles.namesake(folder, &file.knowledge.title)?;
             let text = text_of(file, namesake.as_ref())?;
             if let Some((name, old)) = &namesake
                 && old.bytes == text.as_bytes()
@@ -149,11 +151,13 @@ impl KnowledgeFolder<'_> {
             store.outbox_staged(file.id)?;
             step();
             if let Some(placement) = self.place(folder, &staged, &file.knowledge.title, namesake)? {
+                titles.placed(&file.knowledge.title, &placement);
                 step();
                 store.outbox_done(file.id)?;
                 step();
                 return Ok(placement);
             }
+            titles.forget();
         }
         Err(OutboxError::NoPlace {
             title: file.knowledge.title.clone(),
@@ -199,19 +203,63 @@ fn text_of(file: &OutboxFile, namesake: Option<&(String, FileText)>) -> Result<S
     })
 }
 
-/// The file whose note has a title, the first by its name. What cannot be read as a note is none.
-fn namesake(folder: &LockedFolder<'_>, title: &str) -> Result<Option<(String, FileText)>, FileError> {
+/// Which file has which title. The files are read once for all notes that are written together.
+#[derive(Debug, Default)]
+struct Titles(Option<HashMap<String, String>>);
+
+impl Titles {
+    /// The file whose note has a title, the first by its name. What cannot be read as a note is none; what cannot be read
+    /// at all could be any.
+    fn namesake(&mut self, folder: &LockedFolder<'_>, title: &str) -> Result<Option<(String, FileText)>, FileError> {
+        let names = match &mut self.0 {
+            Some(names) => names,
+            unknown => unknown.insert(read_titles(folder)?),
+        };
+        let key = title_key(title);
+        let Some(name) = names.get(&key) else { return Ok(None) };
+        if let Some(file) = folder.read(name)?
+            && title_of(&file) == Some(key)
+        {
+            return Ok(Some((name.clone(), file)));
+        }
+        // Somebody has given it another title since.
+        self.forget();
+        let names = self.0.insert(read_titles(folder)?);
+        let Some(name) = names.get(&title_key(title)) else {
+            return Ok(None);
+        };
+        Ok(folder.read(name)?.map(|file| (name.clone(), file)))
+    }
+
+    fn placed(&mut self, title: &str, placement: &Placement) {
+        if let (Some(names), Placement::Made(path)) = (&mut self.0, placement)
+            && let Some(name) = path.file_name()
+        {
+            names.insert(title_key(title), name.to_string_lossy().into_owned());
+        }
+    }
+
+    /// Somebody else changes the files too, so they are to be read again.
+    fn forget(&mut self) {
+        self.0 = None;
+    }
+}
+
+fn read_titles(folder: &LockedFolder<'_>) -> Result<HashMap<String, String>, FileError> {
+    let mut names = HashMap::new();
     for name in folder.names()? {
         if name.starts_with('.') || !name.ends_with(".md") {
             continue;
         }
-        if let Ok(Some(file)) = folder.read(&name)
-            && Knowledge::parse(&file.bytes).is_ok_and(|note| note.is_titled(title))
-        {
-            return Ok(Some((name, file)));
+        if let Some(title) = folder.read(&name)?.as_ref().and_then(title_of) {
+            names.entry(title).or_insert(name);
         }
     }
-    Ok(None)
+    Ok(names)
+}
+
+fn title_of(file: &FileText) -> Option<String> {
+    Knowledge::parse(&file.bytes).ok().map(|note| title_key(&note.title))
 }
 
 #[cfg(test)]

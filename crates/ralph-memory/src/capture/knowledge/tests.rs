@@ -346,3 +346,34 @@ fn knowledge_in(path: PathBuf) -> KnowledgeFolder<'static> {
         },
     }
 }
+
+#[test]
+fn a_note_that_is_a_link_keeps_its_title_and_stays_a_link() {
+    let mut bench = Bench::new();
+    bench.capture("", &[note("Colours", "a", "hex")]);
+    bench.write();
+    let elsewhere = bench.folder.path().join("elsewhere.md");
+    fs::rename(bench.path("colours.md"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, bench.path("colours.md")).unwrap();
+    bench.capture("", &[note("COLOURS", "b", "rgb")]);
+    assert_eq!(bench.write(), [Placement::Changed(bench.path("colours.md"))]);
+    assert!(fs::symlink_metadata(bench.path("colours.md")).unwrap().is_symlink());
+    assert!(fs::read_to_string(&elsewhere).unwrap().contains("rgb"));
+}
+
+#[test]
+fn notes_that_are_written_together_know_of_one_another() {
+    let mut bench = Bench::new();
+    bench.capture(
+        "",
+        &[note("One", "a", "1"), note("Two", "a", "2"), note("one", "a", "3")],
+    );
+    assert_eq!(
+        bench.write(),
+        [
+            Placement::Made(bench.path("one.md")),
+            Placement::Made(bench.path("two.md")),
+            Placement::Changed(bench.path("one.md")),
+        ]
+    );
+}
