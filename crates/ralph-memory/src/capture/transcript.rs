@@ -173,9 +173,11 @@ fn strings(line: &str) -> Vec<Range<usize>> {
     strings
 }
 
-/// Masks what only the key before a string gives away, as in `"SecretAccessKey": "…"`.
+/// Masks what only the key before a string gives away, as in `"SecretAccessKey": "…"`. Escapes are masked whole or not
+/// at all, so that JSON stays JSON.
 fn mask_in_strings(line: &str) -> String {
-    let found = find(line);
+    let plain = Unescaped::of(line);
+    let found = find(&plain.text);
     if found.is_empty() {
         return line.to_owned();
     }
@@ -183,23 +185,98 @@ fn mask_in_strings(line: &str) -> String {
     let mut masked = String::with_capacity(line.len());
     let mut at = 0;
     for secret in found {
-        let following = strings.partition_point(|string| string.end <= secret.range.end);
+        let range = plain.place_in_line(&secret.range);
+        let following = strings.partition_point(|string| string.end <= range.end);
         let inside = strings
             .get(following)
-            .is_some_and(|string| string.start < secret.range.start && secret.range.end < string.end);
-        if inside {
-            masked.push_str(line.get(at..secret.range.start).unwrap_or_default());
+            .is_some_and(|string| string.start < range.start && range.end < string.end);
+        if inside && range.start >= at {
+            masked.push_str(line.get(at..range.start).unwrap_or_default());
             masked.push_str(&secret.kind.mask());
-            at = secret.range.end;
+            at = range.end;
         }
     }
     masked.push_str(line.get(at..).unwrap_or_default());
-    // The end of an escape could be taken for a part of a secret only by accident; then the strings were clean already.
-    if serde_json::from_str::<IgnoredAny>(&masked).is_ok() {
-        masked
-    } else {
-        line.to_owned()
+    masked
+}
+
+/// A line of JSON in which characters that need no escape have none: a secret may hold a slash, which some programs write
+/// as `\/`, or a plus, which others write as `\u002B`.
+struct Unescaped {
+    text: String,
+    /// Every escape of the line: where it stands in the text and in the line.
+    escapes: Vec<(Range<usize>, Range<usize>)>,
+}
+
+impl Unescaped {
+    fn of(line: &str) -> Self {
+        let mut text = String::with_capacity(line.len());
+        let mut escapes = Vec::new();
+        let mut at = 0;
+        while let Some(found) = line.get(at..).and_then(|rest| rest.find('\\')) {
+            let start = at + found;
+            text.push_str(line.get(at..start).unwrap_or_default());
+            let escape = escape_at(line, start);
+            let from = text.len();
+            match needless(escape) {
+                Some(c) => text.push(c),
+                None => text.push_str(escape),
+            }
+            at = start + escape.len();
+            escapes.push((from..text.len(), start..at));
+        }
+        text.push_str(line.get(at..).unwrap_or_default());
+        Self { text, escapes }
     }
+
+    /// Where a part of the text stands in the line, with the whole of every escape that it holds a part of.
+    fn place_in_line(&self, range: &Range<usize>) -> Range<usize> {
+        let start = match self.escapes.get(..self.first_after(range.start)).and_then(<[_]>::last) {
+            Some((text, line)) if text.end > range.start => line.start,
+            Some((text, line)) => line.end + (range.start - text.end),
+            None => range.start,
+        };
+        let end = match self
+            .escapes
+            .get(..self.escapes.partition_point(|(text, _)| text.start < range.end))
+        {
+            Some([.., (text, line)]) => line.end + range.end.saturating_sub(text.end),
+            _ => range.end,
+        };
+        start..end
+    }
+
+    /// How many escapes begin at a place of the text, or before it.
+    fn first_after(&self, place: usize) -> usize {
+        self.escapes.partition_point(|(text, _)| text.start <= place)
+    }
+}
+
+/// The escape that begins at a backslash.
+fn escape_at(line: &str, start: usize) -> &str {
+    let rest = line.get(start..).unwrap_or_default();
+    let length = match rest.chars().nth(1) {
+        Some('u') => rest
+            .char_indices()
+            .skip(2)
+            .take(4)
+            .take_while(|(_, c)| c.is_ascii_hexdigit())
+            .last()
+            .map_or(2, |(at, _)| at + 1),
+        Some(c) => 1 + c.len_utf8(),
+        None => 1,
+    };
+    rest.get(..length).unwrap_or(rest)
+}
+
+/// The character of an escape that could have done without.
+fn needless(escape: &str) -> Option<char> {
+    if escape == "\\/" {
+        return Some('/');
+    }
+    let digits = escape.strip_prefix("\\u").filter(|digits| digits.len() == 4)?;
+    let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
+    (c.is_ascii_graphic() && !matches!(c, '"' | '\\')).then_some(c)
 }
 
 #[cfg(test)]
@@ -287,6 +364,16 @@ mod tests {
             &format!(r#"{{"SecretAccessKey": "{secret}", "x": true}}"#),
             r#"{"SecretAccessKey": "[secret: aws]", "x": true}"#,
         );
+        let slashes = secret.replace('T', "/").replace('L', "+");
+        for escaped in [
+            slashes.replace('/', "\\/"),
+            slashes.replace('/', "\\u002f").replace('+', "\\u002B"),
+        ] {
+            check(
+                &format!(r#"{{"a": "\n\/", "SecretAccessKey": "{escaped}", "x": "\/"}}"#),
+                r#"{"a": "\n\/", "SecretAccessKey": "[secret: aws]", "x": "\/"}"#,
+            );
+        }
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn learning(sigil: &Sigil<'_>) -> Option<CapturedLearning> {
 
 /// The tags of a sigil, in lower case.
 fn tags(sigil: &Sigil<'_>) -> Vec<String> {
-    let written = sigil.attribute("tags").unwrap_or_default().to_lowercase();
+    let written = sigil.attribute("tags").unwrap_or_default();
     let mut tags = Vec::new();
     // No tag holds what would end the line of tags in a file of notes.
     add_distinct(
@@ -119,7 +119,14 @@ fn tags(sigil: &Sigil<'_>) -> Vec<String> {
         MOST_TAGS,
         MOST_TAG,
     );
-    tags
+    // Only now: in lower case a secret is not recognised any more.
+    let mut lower: Vec<String> = Vec::new();
+    for tag in tags.iter().map(|tag: &String| tag.to_lowercase()) {
+        if !lower.contains(&tag) {
+            lower.push(tag);
+        }
+    }
+    lower
 }
 
 /// Adds what is not blank and not there yet, up to a number and a length.

@@ -466,6 +466,10 @@ fn what_is_kept_is_cleaned_capped_and_has_no_secrets() {
     let knowledge = captured.knowledge.first().expect("there is one");
     assert_eq!(knowledge.title, "a b [secret: github]");
     assert_eq!(knowledge.tags.len(), 20);
+    let tagged = format!("<learning category=\"{token}\" tags=\"CI,{token},ci\">x</learning>");
+    let learning = read_captured(&tagged, "").learnings.pop().expect("there is one");
+    assert_eq!(learning.category, "[secret: github]");
+    assert_eq!(learning.tags, ["ci", "[secret: github]"]);
     let report = captured.failure.expect("there is one");
     assert_eq!(
         (report.what_tried.as_str(), report.why_failed.chars().count()),
