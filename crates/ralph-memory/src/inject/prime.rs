@@ -91,16 +91,36 @@ struct Choice {
 /// # Errors
 /// When the index cannot be read.
 pub fn prime(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Primed, IndexError> {
-    Ok(select(catalogue, occasion, &Said::default())?.primed)
+    Ok(select(catalogue, occasion, Repetitions::AllStand)?.primed)
 }
 
-/// The same, with what became of each note. Notes that say what is said already do not stand.
-pub(super) fn select(catalogue: &Catalogue, occasion: &Occasion<'_>, already: &Said) -> Result<Selected, IndexError> {
+/// What becomes of notes that say the same.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Repetitions<'a> {
+    /// All stand: whoever asks for a shelf gets what is on it.
+    AllStand,
+    /// The first of them stands, unless it is said already.
+    StandOnce(&'a Said),
+}
+
+/// The same, with what became of each note.
+pub(super) fn select(
+    catalogue: &Catalogue,
+    occasion: &Occasion<'_>,
+    repetitions: Repetitions<'_>,
+) -> Result<Selected, IndexError> {
     let preferred = preferred(catalogue, occasion)?;
     let total = catalogue.count(&newest(occasion, None))?.max(preferred.len());
-    let (repeated, choices): (Vec<Choice>, Vec<Choice>) = preferred
-        .into_iter()
-        .partition(|choice| already.holds(choice.item.content()));
+    let mut here = Said::default();
+    let (repeated, choices): (Vec<Choice>, Vec<Choice>) = preferred.into_iter().partition(|choice| {
+        let Repetitions::StandOnce(already) = repetitions else {
+            return false;
+        };
+        let text = choice.item.content();
+        let is_said = already.holds(text) || here.holds(text);
+        here.add(text);
+        is_said
+    });
     let total = total - repeated.len();
     let packed = packed(&choices, total, occasion);
     let primed = written(&choices, &packed, total, occasion);

@@ -119,6 +119,20 @@ fn a_fact_stands_once_and_a_replaced_one_never() {
 }
 
 #[test]
+fn a_fact_that_a_shelf_holds_twice_stands_once() {
+    let memories =
+        "## Decisions\n\n### mem-1737372000-a1b2\n> we use\n> pnpm\n\n### mem-1737372001-a1b2\n> We use pnpm\n";
+    let config = Config::default();
+    let task = task(0xabc, "Parse dates", "");
+    let prompt = composed(&project(memories, ""), &request(&task, &config));
+    assert_snapshot!(decisions(&prompt), @"
+    Memories 1: memory mem-1737372001-a1b2 19 tokens, -, shown
+    Memories 2: memory mem-1737372000-a1b2 20 tokens, -, duplicate
+    ");
+    assert_eq!(prompt.text.to_lowercase().matches("pnpm").count(), 1);
+}
+
+#[test]
 fn what_is_the_same_in_every_prompt_is_short() {
     let files = project(MEMORIES, GUARDRAILS);
     let config = Config::default();

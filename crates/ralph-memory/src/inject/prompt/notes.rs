@@ -9,7 +9,7 @@ use super::room::Room;
 use super::section::{Considered, MOST_LEFT_OUT, Section};
 use super::{OPENING, PromptRequest};
 use crate::catalogue::Catalogue;
-use crate::inject::prime::{Decision, Occasion, PrimeFormat, replaced, select};
+use crate::inject::prime::{Decision, Occasion, PrimeFormat, Repetitions, replaced, select};
 use crate::inject::said::Said;
 use crate::recall::Wanted;
 
@@ -70,7 +70,7 @@ impl Standing<'_> {
             budget: room.for_section(self.budget),
             format: PrimeFormat::Section,
         };
-        let selected = select(catalogue, &occasion, said)?;
+        let selected = select(catalogue, &occasion, Repetitions::StandOnce(said))?;
         let replaced = replaced(catalogue, &occasion, MOST_LEFT_OUT)?;
         let mut section = Section {
             heading: self.shelf.title(),
