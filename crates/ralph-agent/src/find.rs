@@ -42,6 +42,13 @@ pub fn known_agents() -> &'static [KnownAgent] {
     }]
 }
 
+/// The programs of coding agents that ralph knows by their names and does not start by itself: how each is made to work
+/// without a person stands in the user's `agent.command`.
+#[must_use]
+pub fn agents_by_command() -> &'static [&'static str] {
+    &["codex", "gemini", "opencode", "cursor-agent", "goose", "aider", "amp"]
+}
+
 /// Why there is no driver.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DriverError {

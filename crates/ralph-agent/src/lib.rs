@@ -12,7 +12,7 @@ use ralph_model::config::Permissions;
 
 pub use claude::ClaudeAgent;
 pub use command::CommandAgent;
-pub use find::{DriverError, KnownAgent, driver_for, first_on_path, known_agents};
+pub use find::{DriverError, KnownAgent, agents_by_command, driver_for, first_on_path, known_agents};
 pub use turn::{Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
 /// A coding agent that can be started.

@@ -1,5 +1,6 @@
 //! The agents, and `ralph` as they find it.
 
+use ralph_agent::{agents_by_command, known_agents};
 use ralph_model::config::CommandLine;
 
 use super::Patient;
@@ -7,38 +8,42 @@ use super::finding::{Finding, Report};
 use crate::error::CommandError;
 use crate::programs::{Program, can_run, find_ralph, on_path};
 
-/// The programs of coding agents, as a shell calls them.
-const AGENTS: [&str; 8] = [
-    "claude",
-    "codex",
-    "gemini",
-    "opencode",
-    "cursor-agent",
-    "goose",
-    "aider",
-    "amp",
-];
-
 /// Looks for the agents. Nothing is run.
 pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
     let config = &patient.context.config;
     match &config.agent.command {
         Some(command) => look_for(patient, report, "agent.command", command),
-        None => {
-            let found: Vec<&str> = AGENTS.into_iter().filter(|name| on_path(name).is_some()).collect();
-            if found.is_empty() {
-                let finding = Finding::note("no coding agent that ralph knows by its name is on PATH");
-                report.add(finding.mend("install one, or name yours in .ralph.toml: [agent] command = \"…\""));
-            } else {
-                report.ok(format!("on PATH: {}", found.join(", ")));
-            }
-        }
+        None => look_for_known(report),
     }
     if let Some(command) = &config.verify.verifier {
         look_for(patient, report, "verify.verifier", command);
     }
     look_for_ralph(report);
     Ok(())
+}
+
+fn look_for_known(report: &mut Report) {
+    let installed = |program: &&str| on_path(program).is_some();
+    let started = known_agents().iter().map(|agent| agent.program);
+    let started: Vec<&str> = started.filter(installed).collect();
+    let by_command: Vec<&str> = agents_by_command().iter().copied().filter(installed).collect();
+    if !started.is_empty() {
+        report.ok(format!("on PATH: {}", started.join(", ")));
+    }
+    match (started.as_slice(), by_command.as_slice()) {
+        (_, [_, ..]) => {
+            let what = format!(
+                "on PATH, and not started unless .ralph.toml says how: {}",
+                by_command.join(", ")
+            );
+            report.add(Finding::note(what).mend("to use one, write its command line: [agent] command = \"…\""));
+        }
+        ([], []) => {
+            let finding = Finding::note("no coding agent that ralph knows by its name is on PATH");
+            report.add(finding.mend("install one, or name yours in .ralph.toml: [agent] command = \"…\""));
+        }
+        _ => {}
+    }
 }
 
 fn look_for(patient: &Patient<'_>, report: &mut Report, key: &str, command: &CommandLine) {
