@@ -25,6 +25,8 @@ pub struct TurnSummary {
     pub writes: Vec<String>,
     /// How long it took.
     pub duration_ms: u64,
+    /// The agent's own name for the session.
+    pub session: Option<String>,
 }
 
 impl TurnSummary {
@@ -41,6 +43,7 @@ impl TurnSummary {
             usage: Usage::default(),
             writes: Vec::new(),
             duration_ms: 0,
+            session: None,
         }
     }
 }

@@ -218,6 +218,7 @@ CREATE TABLE learnings (
     updated_at    TEXT NOT NULL
 ) STRICT;
 CREATE INDEX learnings_by_status ON learnings (status, kind);
+CREATE INDEX learnings_by_journal ON learnings (journal);
 
 CREATE TABLE injections (
     journal INTEGER NOT NULL REFERENCES journal (id),
@@ -248,6 +249,7 @@ CREATE TABLE outbox (
     created_at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX outbox_open ON outbox (worktree, id) WHERE state <> 'done';
+CREATE INDEX outbox_by_journal ON outbox (journal);
 
 -- When a person last looked at the status, so that it can say what is new since.
 CREATE TABLE looks (

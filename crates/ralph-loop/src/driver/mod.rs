@@ -366,7 +366,8 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             }
             Effect::RecordEnd(summary) => {
-                self.store.record_end(&self.run, &serde_json::to_string(summary)?)?;
+                let end = serde_json::to_string(summary)?;
+                self.store.record_end(&self.run, &end, summary.session.as_deref())?;
                 Happening::EndRecorded
             }
             Effect::Examine { current, writes, gates } => {

@@ -13,6 +13,8 @@ use crate::watch::News;
 
 /// The most that is kept of what an agent says was denied, in characters.
 const DENIAL_CHARACTERS: usize = 300;
+/// The most that is kept of its name for a session, in characters.
+const SESSION_CHARACTERS: usize = 200;
 /// The most that is kept of what it says about its end, in characters.
 const END_CHARACTERS: usize = 600;
 
@@ -154,6 +156,7 @@ impl Runner<'_> {
                 .filter_map(|path| inside(&self.site.root, path))
                 .collect(),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            session: end.session.map(|session| clean(&session, SESSION_CHARACTERS)),
         }
     }
 }

@@ -151,12 +151,15 @@ impl Store {
         })
     }
 
-    /// Notes how the agent's turn ended. What was noted first stays.
+    /// Notes how the agent's turn ended, and the agent's own name for its session. What was noted first stays.
     ///
     /// # Errors
     /// When the database cannot be written, or no agent was started.
-    pub fn record_end(&mut self, run: &RunId, end: &str) -> Result<(), StoreError> {
+    pub fn record_end(&mut self, run: &RunId, end: &str, session: Option<&str>) -> Result<(), StoreError> {
         self.write(|transaction| {
+            transaction
+                .prepare_cached("UPDATE runs SET agent_session = coalesce(?2, agent_session) WHERE id = ?1")?
+                .execute(params![run.as_str(), session])?;
             let rows = transaction
                 .prepare_cached(
                     "UPDATE iterations SET phase = 'ended', end = coalesce(end, ?2)

@@ -1,5 +1,6 @@
 //! The database of facts.
 
+mod captures;
 mod claims;
 mod columns;
 mod health;
@@ -27,6 +28,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::{StoreError, Wait, migrate, open};
 
+pub use captures::RowCaptures;
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
 pub use health::Health;
 pub use import::{ImportItem, Imported};

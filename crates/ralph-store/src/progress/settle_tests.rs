@@ -237,6 +237,17 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
     assert_eq!(settled.task, Some(TaskStatus::Pending));
     assert_eq!(bench.task(), (TaskStatus::Pending, 1, false));
     assert_eq!(bench.number("SELECT count(*) FROM iterations"), 0);
+    let left = full(fence);
+    assert_eq!(
+        bench.store.captures(settled.journal).unwrap(),
+        RowCaptures {
+            report: left.report,
+            suggestion: left.suggestion,
+            learnings: left.learnings.into_iter().map(|(_, learning)| learning).collect(),
+            knowledge: left.knowledge,
+        }
+    );
+    assert_eq!(bench.store.captures(99).unwrap(), RowCaptures::default());
     assert_eq!(
         bench.texts("SELECT what_tried || ', ' || category || ', ' || suggestion FROM failure_reports"),
         ["a table, test_failure, try a map"]
@@ -443,9 +454,10 @@ fn attempts_count_until_the_retries_are_used_up() {
 }
 
 #[test]
-fn a_report_belongs_to_an_attempt_that_was_not_done() {
+fn a_report_is_kept_however_the_attempt_ended_and_a_suggestion_unless_it_is_done() {
     for (outcome, report, suggestion, kept) in [
-        (Outcome::Done, true, true, 0),
+        (Outcome::Done, true, true, 1),
+        (Outcome::Done, false, true, 0),
         (Outcome::Failed, false, false, 0),
         (Outcome::Retried, true, false, 1),
         (Outcome::Blocked, false, true, 1),
@@ -497,7 +509,7 @@ fn the_record_of_an_iteration_grows_with_it() {
     );
     let fence = bench.claim(&run, 1);
     assert!(bench.store.record_agent(&run, 1, 1).is_err(), "nothing is started");
-    assert!(bench.store.record_end(&run, "{}").is_err(), "nothing is started");
+    assert!(bench.store.record_end(&run, "{}", None).is_err(), "nothing is started");
     let [record] = bench.store.unfinished("", &next).unwrap().try_into().unwrap();
     assert_eq!(
         (record.phase, record.fence, record.agent),
@@ -509,8 +521,9 @@ fn the_record_of_an_iteration_grows_with_it() {
     bench.store.put_baseline(&run, "[]").unwrap();
     bench.store.record_start(&run, &start(&injections())).unwrap();
     bench.store.record_agent(&run, 99, u64::MAX).unwrap();
-    bench.store.record_end(&run, "{\"a\":1}").unwrap();
-    bench.store.record_end(&run, "{\"a\":2}").unwrap();
+    bench.store.record_end(&run, "{\"a\":1}", Some("session-1")).unwrap();
+    assert_eq!(bench.texts("SELECT agent_session FROM runs"), ["session-1"]);
+    bench.store.record_end(&run, "{\"a\":2}", None).unwrap();
     let [record] = bench.store.unfinished("", &next).unwrap().try_into().unwrap();
     let expected = IterationRecord {
         run: run.clone(),

@@ -1,7 +1,7 @@
 //! `ralph journal`.
 
 use insta::assert_snapshot;
-use ralph_model::Outcome;
+use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, ErrorCategory, FailureReport, Outcome};
 use ralph_testkit::TestEnv;
 
 use crate::past::{Worked, task, work};
@@ -159,4 +159,55 @@ fn what_names_no_iteration_is_refused_in_a_line() {
     Error: "first" names no iteration
     Hint: give its number in the journal, as in 12, or its run and number there, as in run-1a2b3c4d/3
     "#);
+}
+
+#[test]
+fn all_that_the_agent_said_for_later_is_shown() {
+    let env = env();
+    let task = task(&env, "Parse dates");
+    let captured = Captured {
+        failure: Some(FailureReport {
+            what_tried: "a table".to_owned(),
+            why_failed: "too slow".to_owned(),
+            category: ErrorCategory::TestFailure,
+            relevant_files: vec!["src/a.rs".to_owned(), "src/b.rs".to_owned()],
+            error_output: Some("test leap ... FAILED".to_owned()),
+        }),
+        retry_suggestion: Some("try a map".to_owned()),
+        learnings: vec![CapturedLearning {
+            category: "pitfall".to_owned(),
+            tags: vec!["dates".to_owned()],
+            content: "1900 is no leap year.".to_owned(),
+        }],
+        knowledge: vec![CapturedKnowledge {
+            title: "Calendars".to_owned(),
+            tags: vec!["dates".to_owned()],
+            body: "There are two.".to_owned(),
+        }],
+        ..Captured::default()
+    };
+    let worked = Worked {
+        task: &task,
+        outcome: Outcome::Failed,
+        captured,
+        ..Worked::default()
+    };
+    work(&env, 1, &[worked]);
+    let shown = env.ok(["journal", "show"]);
+    let (_, told) = shown.split_once("another worktree)\n").unwrap();
+    assert_snapshot!(told, @"
+    tried       a table
+    failed      too slow
+    about       src/a.rs
+                src/b.rs
+    output      test leap ... FAILED
+    suggestion  try a map
+    learned     [pitfall] 1900 is no leap year. (dates)
+    long note   Calendars (dates)
+                There are two.
+    ");
+    let told = json(&env, &["journal", "show", "--json"]);
+    assert_eq!(told["report"]["what_tried"], "a table");
+    assert_eq!(told["learnings"][0]["category"], "pitfall");
+    assert_eq!((&told["id"], &told["suggestion"]), (&1.into(), &"try a map".into()));
 }

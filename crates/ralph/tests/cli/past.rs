@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{Injection, NewJournalRow, Outcome, RunId, StopReason, Usage};
+use ralph_model::{Captured, Injection, LearningId, NewJournalRow, Outcome, RunId, StopReason, Usage};
 use ralph_store::{Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange};
 use ralph_testkit::TestEnv;
 
@@ -24,6 +24,8 @@ pub(crate) struct Worked<'a> {
     pub(crate) injections: &'a [Injection],
     /// What the agent relied on.
     pub(crate) used: &'a [&'a str],
+    /// What else it said.
+    pub(crate) captured: Captured,
 }
 
 impl Default for Worked<'_> {
@@ -35,6 +37,7 @@ impl Default for Worked<'_> {
             notes: None,
             injections: &[],
             used: &[],
+            captured: Captured::default(),
         }
     }
 }
@@ -141,10 +144,13 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
             Outcome::Done => TaskChange::Done { commit: None },
             _ => TaskChange::Attempt { max_retries: 3 },
         },
-        report: None,
-        suggestion: None,
-        learnings: Vec::new(),
-        knowledge: Vec::new(),
+        report: worked.captured.failure.clone(),
+        suggestion: worked.captured.retry_suggestion.clone(),
+        learnings: (1..)
+            .map(LearningId::new)
+            .zip(worked.captured.learnings.clone())
+            .collect(),
+        knowledge: worked.captured.knowledge.clone(),
         memory_used: worked.used.iter().map(|id| (*id).to_owned()).collect(),
         baseline: None,
     };

@@ -14,8 +14,9 @@ const FIRST_CONFIDENCE: f64 = 0.5;
 /// attempt alone is kept with the reason of the row.
 pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement, journal: i64) -> rusqlite::Result<()> {
     let row = &settlement.row;
-    let nothing_said = settlement.report.is_none() && settlement.suggestion.is_none();
-    if row.outcome == Outcome::Done || nothing_said {
+    // Whatever is done needs no suggestion; what the agent reports is kept even then.
+    let to_suggest = settlement.suggestion.is_some() && row.outcome != Outcome::Done;
+    if settlement.report.is_none() && !to_suggest {
         return Ok(());
     }
     let silent = FailureReport {

@@ -2,6 +2,8 @@
 
 use clap::Args;
 use ralph_model::JournalRow;
+use ralph_store::RowCaptures;
+use serde::Serialize;
 
 use super::{WhichIteration, view};
 use crate::context::Context;
@@ -22,18 +24,32 @@ pub(crate) struct ShowArgs {
     json: bool,
 }
 
+/// A row with everything that the agent said beside it.
+#[derive(Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    row: JournalRow,
+    #[serde(flatten)]
+    captures: RowCaptures,
+}
+
 pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), CommandError> {
     let store = context.facts()?;
     let row = args.which.find(store.as_ref())?;
+    let captures = store
+        .map(|store| store.captures(row.id))
+        .transpose()?
+        .unwrap_or_default();
     if args.json {
-        return context.ui.json(&row);
+        return context.ui.json(&Whole { row, captures });
     }
     let title = format!(
         "Iteration {} of {} [{}]",
         row.row.iteration, row.row.run, row.row.outcome
     );
     let mut lines = vec![(Some(Style::Strong), title)];
-    for (label, value) in details(context, &row) {
+    let details = details(context, &row).into_iter().chain(captured(&captures));
+    for (label, value) in details.filter(|(_, value)| !value.is_empty()) {
         let labels = std::iter::once(label).chain(std::iter::repeat(""));
         for (label, line) in labels.zip(value.trim_end().lines()) {
             lines.push((None, format!("{label:<LABEL$}{line}").trim_end().to_owned()));
@@ -97,8 +113,38 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
     if row.malformed_sigils > 0 {
         details.push(("malformed", format!("{} tags could not be read", row.malformed_sigils)));
     }
-    details.retain(|(_, value)| !value.is_empty());
     details
+}
+
+/// What the agent said for later, beside its notes.
+fn captured(captures: &RowCaptures) -> Vec<(&'static str, String)> {
+    let mut told = Vec::new();
+    if let Some(report) = &captures.report {
+        told.push(("tried", report.what_tried.clone()));
+        told.push(("failed", report.why_failed.clone()));
+        told.push(("about", report.relevant_files.join("\n")));
+        told.push(("output", report.error_output.clone().unwrap_or_default()));
+    }
+    told.push(("suggestion", captures.suggestion.clone().unwrap_or_default()));
+    for learning in &captures.learnings {
+        let tags = in_brackets(&learning.tags);
+        told.push(("learned", format!("[{}] {}{tags}", learning.category, learning.content)));
+    }
+    for note in &captures.knowledge {
+        told.push((
+            "long note",
+            format!("{}{}\n{}", note.title, in_brackets(&note.tags), note.body),
+        ));
+    }
+    told
+}
+
+fn in_brackets(tags: &[String]) -> String {
+    if tags.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", tags.join(", "))
+    }
 }
 
 fn model(name: Option<&str>, rationale: &str) -> String {

@@ -1,0 +1,72 @@
+//! Reading what an iteration left beside its row of the journal.
+
+use ralph_model::{CapturedKnowledge, CapturedLearning, ErrorCategory, FailureReport};
+use rusqlite::{OptionalExtension, Row};
+use serde::Serialize;
+
+use super::Store;
+use super::columns::{from_json, word_at};
+use crate::StoreError;
+
+/// What an agent said for later in one iteration.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct RowCaptures {
+    /// How it failed.
+    pub report: Option<FailureReport>,
+    /// What the next attempt should do.
+    pub suggestion: Option<String>,
+    /// What it learned.
+    pub learnings: Vec<CapturedLearning>,
+    /// Its long notes, whether they are written yet or not.
+    pub knowledge: Vec<CapturedKnowledge>,
+}
+
+impl Store {
+    /// What the agent said for later in the iteration of a row.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn captures(&self, journal: i64) -> Result<RowCaptures, StoreError> {
+        self.sql(self.read_captures(journal))
+    }
+
+    fn read_captures(&self, journal: i64) -> rusqlite::Result<RowCaptures> {
+        let connection = &self.connection;
+        let report = connection
+            .prepare_cached("SELECT * FROM failure_reports WHERE journal = ?1")?
+            .query_row([journal], |row| Ok((read_report(row)?, row.get("suggestion")?)))
+            .optional()?;
+        let (report, suggestion) = report.map_or((None, None), |(report, suggestion)| (Some(report), suggestion));
+        let learnings = connection
+            .prepare_cached("SELECT category, tags, content FROM learnings WHERE journal = ?1 ORDER BY seq")?
+            .query_map([journal], |row| {
+                Ok(CapturedLearning {
+                    category: row.get("category")?,
+                    tags: from_json(&row.get::<_, String>("tags")?, "tags")?,
+                    content: row.get("content")?,
+                })
+            })?
+            .collect::<rusqlite::Result<_>>()?;
+        let knowledge = connection
+            .prepare_cached("SELECT payload FROM outbox WHERE journal = ?1 ORDER BY id")?
+            .query_map([journal], |row| from_json(&row.get::<_, String>("payload")?, "payload"))?
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(RowCaptures {
+            report,
+            suggestion,
+            learnings,
+            knowledge,
+        })
+    }
+}
+
+fn read_report(row: &Row<'_>) -> rusqlite::Result<FailureReport> {
+    let files: String = row.get("relevant_files")?;
+    Ok(FailureReport {
+        what_tried: row.get("what_tried")?,
+        why_failed: row.get("why_failed")?,
+        category: word_at(row, "category", ErrorCategory::parse)?,
+        relevant_files: from_json(&files, "relevant_files")?,
+        error_output: row.get("error_output")?,
+    })
+}
