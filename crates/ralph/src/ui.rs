@@ -1,5 +1,6 @@
 //! The only place that prints. Data goes to standard output, everything said about it to standard error.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
@@ -68,6 +69,7 @@ impl Style {
 #[derive(Debug)]
 pub(crate) struct Ui {
     out_is_terminal: bool,
+    err_is_terminal: bool,
     out_color: Cell<bool>,
     err_color: Cell<bool>,
     speech: Speech,
@@ -84,6 +86,7 @@ impl Ui {
     /// Looks at the terminal once; the choice is that of a flag.
     pub(crate) fn new(choice: Option<ColorChoice>) -> Self {
         let out_is_terminal = io::stdout().is_terminal();
+        let err_is_terminal = io::stderr().is_terminal();
         let color = |terminal: bool| match choice {
             Some(ColorChoice::Always) => true,
             Some(ColorChoice::Never) => false,
@@ -91,8 +94,9 @@ impl Ui {
         };
         Self {
             out_is_terminal,
+            err_is_terminal,
             out_color: Cell::new(color(out_is_terminal)),
-            err_color: Cell::new(color(io::stderr().is_terminal())),
+            err_color: Cell::new(color(err_is_terminal)),
             speech: Speech::Aloud,
         }
     }
@@ -203,26 +207,23 @@ impl Ui {
 
     /// Says something about what is going on.
     pub(crate) fn status(&self, line: &str) {
-        self.say(line);
+        self.say(None, line);
     }
 
     /// Says something that a person should look at.
     pub(crate) fn warning(&self, line: &str) {
-        let word = paint(self.err_color.get(), Style::Warning, "Warning:");
-        self.say(&format!("{word} {line}"));
+        self.say(Some((Style::Warning, "Warning:")), line);
     }
 
     /// Says what mends it.
     pub(crate) fn hint(&self, line: &str) {
-        let word = paint(self.err_color.get(), Style::Strong, "Hint:");
-        self.say(&format!("{word} {line}"));
+        self.say(Some((Style::Strong, "Hint:")), line);
     }
 
     /// Says why a command failed, and gives its exit code.
     pub(crate) fn error(&self, error: &CommandError) -> ExitCode {
         if let Some((message, hint)) = error.lines() {
-            let word = paint(self.err_color.get(), Style::Error, "Error:");
-            self.say(&format!("{word} {message}"));
+            self.say(Some((Style::Error, "Error:")), &message);
             if let Some(hint) = hint {
                 self.hint(hint);
             }
@@ -262,7 +263,7 @@ impl Ui {
             return Ok(None);
         }
         let mut stderr = io::stderr().lock();
-        write!(stderr, "{question} [y/N] ")?;
+        write!(stderr, "{} [y/N] ", visible_controls(question))?;
         stderr.flush()?;
         let mut answer = String::new();
         io::stdin().lock().take(MAX_ANSWER_BYTES).read_line(&mut answer)?;
@@ -270,11 +271,20 @@ impl Ui {
         Ok(Some(matches!(answer.as_str(), "y" | "yes")))
     }
 
-    /// Standard error may be closed; then there is nobody to tell, and the work itself went on.
-    fn say(&self, line: &str) {
-        if self.speech == Speech::Aloud {
-            drop(writeln!(io::stderr().lock(), "{line}"));
+    /// Says a line, with a word that is set apart in front. What it quotes is shown on a terminal, not obeyed. Standard
+    /// error may be closed; then there is nobody to tell, and the work itself went on.
+    fn say(&self, word: Option<(Style, &str)>, line: &str) {
+        if self.speech == Speech::Silent {
+            return;
         }
+        let word = word.map(|(style, word)| format!("{} ", paint(self.err_color.get(), style, word)));
+        let word = word.unwrap_or_default();
+        let line = if self.err_is_terminal {
+            Cow::Owned(visible_controls(line))
+        } else {
+            Cow::Borrowed(line)
+        };
+        drop(writeln!(io::stderr().lock(), "{word}{line}"));
     }
 
     /// How wide a table may be.

@@ -192,6 +192,9 @@ fn closing(entries: &[Entry], path: &str) -> String {
     let shown = entries.iter().filter(|entry| entry.proof.is_some()).count();
     let stood = count(shown, "entry stood", "entries stood");
     let left_out = count(entries.len() - shown, "was", "were");
+    if shown == 0 {
+        return format!("{stood} in the prompt, {left_out} left out.");
+    }
     let proof = match (with(Proof::PromptGone), with(Proof::NotFound)) {
         (0, 0) => format!("{path} holds what stood there"),
         (0, missing) => format!("{path} does not hold {missing} of them"),

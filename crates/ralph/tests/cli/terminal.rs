@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use ralph_testkit::{Finished, TestEnv};
 
 use crate::env;
+use crate::past::{Worked, task, work};
 
 /// Runs a command at a terminal; what it shows, with escape characters as `^[`.
 fn at_terminal(env: &TestEnv, command: &str) -> Finished {
@@ -99,4 +100,17 @@ fn doctor_marks_what_is_right_and_wrong() {
     ] {
         assert!(shown.stdout.lines().any(|other| other == line), "{line} in {shown}");
     }
+}
+
+#[test]
+fn a_title_is_shown_and_not_obeyed_where_it_is_only_mentioned() {
+    let env = env();
+    let task = task(&env, "Make \u{1b}[31mtea");
+    let worked = Worked {
+        task: &task,
+        ..Worked::default()
+    };
+    work(&env, 1, &[worked]);
+    let shown = at_terminal(&env, "why").stdout;
+    assert!(shown.contains("Make ␛[31mtea") && !shown.contains("^[[31m"), "{shown}");
 }

@@ -117,6 +117,27 @@ fn a_prompt_that_was_changed_or_is_gone_proves_nothing() {
 }
 
 #[test]
+fn where_nothing_stood_nothing_is_proved() {
+    let env = env();
+    let tea = task(&env, "Make tea");
+    let left_out = Injection {
+        reason: InjectionReason::OverBudget,
+        ..entry(EntryKind::Memory, "Memories", "mem-1737372001-a1b2", NOTE)
+    };
+    let worked = Worked {
+        task: &tea,
+        injections: &[left_out],
+        ..Worked::default()
+    };
+    work(&env, 1, &[worked]);
+    let shown = env.ok(["why"]);
+    assert_eq!(
+        shown.lines().last(),
+        Some("0 entries stood in the prompt, 1 was left out.")
+    );
+}
+
+#[test]
 fn an_iteration_without_memory_says_so() {
     let env = env();
     let tea = task(&env, "Make tea");
