@@ -243,13 +243,15 @@ fn a_turn_without_its_last_record_did_not_finish() {
 }
 
 #[test]
-fn a_turn_that_was_stopped_is_stopped_whatever_it_said() {
-    let mut records = hear(&[SUCCESS]).0;
-    let ended = Ended {
-        how: HowEnded::Stopped,
-        ..exited(0)
-    };
-    assert_eq!(records.conclude(ended).end, TurnEnd::Stopped);
+fn a_turn_that_was_stopped_is_stopped_unless_it_was_over() {
+    for (said, end) in [(&[SUCCESS] as &[&str], TurnEnd::Finished), (&[], TurnEnd::Stopped)] {
+        let mut records = hear(said).0;
+        let ended = Ended {
+            how: HowEnded::Stopped,
+            ..exited(0)
+        };
+        assert_eq!(records.conclude(ended).end, end);
+    }
 }
 
 #[test]
@@ -270,10 +272,16 @@ fn denied_tools_are_named_with_the_line_that_permits_them() {
         [
             (
                 "cargo test --all",
-                r#""permissions": {"allow": ["Bash(cargo test:*)"]}"#
+                r#""permissions": {"allow": ["Bash(cargo test:*)"]} in .claude/settings.json"#
             ),
-            ("http://x", r#""permissions": {"allow": ["WebFetch"]}"#),
-            ("./run.sh 3", r#""permissions": {"allow": ["Bash(./run.sh:*)"]}"#),
+            (
+                "http://x",
+                r#""permissions": {"allow": ["WebFetch"]} in .claude/settings.json"#
+            ),
+            (
+                "./run.sh 3",
+                r#""permissions": {"allow": ["Bash(./run.sh:*)"]} in .claude/settings.json"#
+            ),
         ]
     );
 }

@@ -22,11 +22,11 @@ pub enum End {
 }
 
 impl End {
-    /// How a run ends that finds no task to work on.
-    pub(super) fn without_work(standing: Standing, iterations: u32) -> Self {
+    /// How a run ends that finds no task to work on, after it has settled so many iterations.
+    pub(super) fn without_work(standing: Standing, settled: u32) -> Self {
         if standing.failed + standing.waiting + standing.open > 0 {
             Self::LeftForPerson(standing)
-        } else if iterations == 0 {
+        } else if settled == 0 {
             Self::NothingToDo
         } else {
             Self::Complete

@@ -33,12 +33,14 @@ impl State {
             phase: Phase::Recovering,
             left: VecDeque::new(),
             iterations: 0,
+            settled: 0,
             spent: Usage::default(),
             streak: 0,
             transients: 0,
             usage_waits: 0,
             hint: None,
             baseline: None,
+            inherited: None,
             interrupts: 0,
         };
         (state, vec![Effect::Recover])
@@ -57,12 +59,6 @@ impl State {
     #[must_use]
     pub fn iterations(&self) -> u32 {
         self.iterations
-    }
-
-    /// What they have used.
-    #[must_use]
-    pub fn spent(&self) -> Usage {
-        self.spent
     }
 
     /// What happens next. An event that does not fit where the run stands changes nothing.
@@ -95,6 +91,9 @@ impl State {
                     overflowed_before,
                 },
             ) => {
+                if self.interrupts > 0 {
+                    return self.abandon(current);
+                }
                 current.before = Some(before);
                 current.overflowed_before = overflowed_before;
                 self.iterations += 1;
@@ -181,7 +180,7 @@ impl State {
                 effects.extend(self.wait(self.plan.pace.busy, WaitReason::Busy, at));
                 return effects;
             }
-            ClaimAnswer::Nothing(standing) => return self.finish(End::without_work(standing, self.iterations)),
+            ClaimAnswer::Nothing(standing) => return self.finish(End::without_work(standing, self.settled)),
         };
         let hint = self.hint.take();
         let chosen = choose(&Choice {
@@ -195,8 +194,8 @@ impl State {
         if self.interrupts > 0 {
             self.abandon(current)
         } else if self.baseline.is_none() && self.plan.has_gates {
-            self.phase = Phase::Baselining(current);
-            vec![Effect::RunBaseline]
+            self.phase = Phase::Baselining(current.clone());
+            vec![Effect::RunBaseline(current)]
         } else {
             self.prepare(current)
         }
@@ -206,7 +205,10 @@ impl State {
         if self.interrupts > 0 || results.iter().any(|result| result.end == GateEnd::Stopped) {
             return self.abandon(current);
         }
-        let baseline = Baseline::of(results);
+        let baseline = match self.inherited.take() {
+            Some(known) => known.shrunk(results),
+            None => Baseline::of(results),
+        };
         self.baseline = Some(baseline.clone());
         let mut effects = vec![Effect::KeepBaseline(baseline)];
         effects.extend(self.prepare(current));

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use ralph_agent::TurnEnd;
 use ralph_model::config::Commit;
 use ralph_model::{Promise, Usage};
 
 use super::types::{Examining, Phase, Working};
 use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, State, WaitReason};
 use crate::gates::{Baseline, Changed, GateEnd};
-use crate::settle::{Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
+use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
 use crate::strategy::on_the_ladder;
 use crate::summary::{StopCause, TurnSummary};
 
@@ -34,7 +35,7 @@ impl State {
     pub(super) fn while_working(&mut self, mut working: Working, what: Happening, at: Duration) -> Vec<Effect> {
         match what {
             Happening::TurnEnded(mut summary) => {
-                summary.cause = working.stop.or(summary.cause);
+                summary.cause = cause_of_end(working.stop, &summary);
                 self.phase = Phase::Recording(working.current, summary.clone());
                 return vec![Effect::RecordEnd(summary)];
             }
@@ -94,7 +95,7 @@ impl State {
         let empty = Baseline::default();
         let baseline = current.baseline.as_ref().or(self.baseline.as_ref()).unwrap_or(&empty);
         let broken_off = examined.gates.iter().any(|result| result.end == GateEnd::Stopped);
-        let claims_done = matches!(judgement, Judgement::AskGates(_));
+        let claims_done = matches!(judgement, Judgement::AskGates(Claimed::Done));
         let ruling = match judgement {
             Judgement::Settled(ruling) => ruling,
             Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
@@ -104,7 +105,12 @@ impl State {
             }
         };
         let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));
-        if current.run == self.plan.run && shrunk.is_some() {
+        if current.run != self.plan.run {
+            self.inherited = shrunk
+                .clone()
+                .filter(|_| current.baseline.is_some())
+                .or(current.baseline.clone());
+        } else if shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
         let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
@@ -132,14 +138,16 @@ impl State {
     }
 
     pub(super) fn settled(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
+        self.settled += 1;
+        if draft.current.run != self.plan.run {
+            // What a dead run did neither counts here nor decides what this one does.
+            return self.tidy();
+        }
         let (ruling, control) = (&draft.ruling, &draft.turn.control);
-        self.spent.cost_usd += draft.turn.usage.cost_usd;
-        self.spent.input_tokens += draft.turn.usage.input_tokens;
-        self.spent.output_tokens += draft.turn.usage.output_tokens;
-        match ruling.outcome.is_failure() {
-            Some(true) => self.streak += 1,
-            Some(false) => self.streak = 0,
-            None => {}
+        self.settled += 1;
+        // What a dead run has used and failed is nothing against the limits of this one.
+        if draft.current.run == self.plan.run {
+            self.count_in(draft);
         }
         let mut effects = Vec::new();
         if let Some(wish) = &control.next_model {
@@ -164,13 +172,23 @@ impl State {
         effects
     }
 
+    /// Counts what limits look at.
+    fn count_in(&mut self, draft: &Draft) {
+        let usage = draft.turn.usage;
+        self.spent.cost_usd += usage.cost_usd;
+        self.spent.input_tokens += usage.input_tokens;
+        self.spent.output_tokens += usage.output_tokens;
+        match draft.ruling.outcome.is_failure() {
+            Some(true) => self.streak += 1,
+            Some(false) => self.streak = 0,
+            None => {}
+        }
+    }
+
     /// What the run does after a settlement.
     fn after(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
-        let ours = draft.current.run == self.plan.run;
         match &draft.ruling.then {
             _ if self.interrupts > 0 => self.finish(End::Interrupted),
-            // What stopped a run that is dead does not stop this one.
-            _ if !ours => self.tidy(),
             Then::GoOn => self.tidy(),
             Then::Stop(StopRun::Interrupt) => self.finish(End::Interrupted),
             Then::Stop(StopRun::FailurePromise) => self.finish(End::FailurePromise),
@@ -189,8 +207,10 @@ impl State {
                 self.wait(time, WaitReason::Transient, at)
             }
             Then::WaitForUsage { resets_at } => {
-                let time = match resets_at {
-                    Some(reset) => Duration::try_from(reset.duration_since(now)).unwrap_or_default(),
+                let left = resets_at.and_then(|reset| Duration::try_from(reset.duration_since(now)).ok());
+                // One that should be over and is not has to be waited for like one whose end nobody tells.
+                let time = match left.filter(|left| !left.is_zero()) {
+                    Some(left) => left,
                     None => self.plan.pace.usage_wait(self.usage_waits.saturating_sub(1)),
                 };
                 self.wait(time, WaitReason::UsageLimit, at)
@@ -220,15 +240,16 @@ impl State {
     pub(super) fn failed(&mut self, phase: Phase, reason: String) -> Vec<Effect> {
         match phase {
             Phase::Over(_) | Phase::Ending(_) => self.rest(Phase::Over(End::Error(reason))),
-            Phase::Working(working) => {
-                // The agent must not go on without anybody who sees its end.
-                self.phase = Phase::Ending(End::Error(reason.clone()));
-                drop(working);
-                vec![Effect::KillAgent, Effect::EndRun(End::Error(reason))]
-            }
+            _ if self.interrupts > 0 => self.finish(End::Interrupted),
             _ => self.finish(End::Error(reason)),
         }
     }
+}
+
+/// Why a turn ended, if ralph made it end. One that had come to its end before it was stopped was not stopped, unless the
+/// person wanted it.
+fn cause_of_end(stop: Option<StopCause>, turn: &TurnSummary) -> Option<StopCause> {
+    stop.filter(|cause| *cause == StopCause::Interrupt || turn.end != TurnEnd::Finished)
 }
 
 fn facts<'a>(current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {

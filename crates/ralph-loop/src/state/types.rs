@@ -76,6 +76,8 @@ pub struct State {
     /// What dead runs have left and is not settled yet.
     pub(super) left: VecDeque<Left>,
     pub(super) iterations: u32,
+    /// How many iterations were settled, those of dead runs among them.
+    pub(super) settled: u32,
     pub(super) spent: Usage,
     /// Failures in a row.
     pub(super) streak: u32,
@@ -87,6 +89,8 @@ pub struct State {
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.
     pub(super) baseline: Option<Baseline>,
+    /// What they could still say when a run died in the middle of its work. What else is red now may be its doing.
+    pub(super) inherited: Option<Baseline>,
     pub(super) interrupts: u32,
 }
 
@@ -150,13 +154,15 @@ pub struct Current {
     pub attempt: u32,
     /// The number of the claim.
     pub fence: u64,
+    /// The random word in the environment of everything that the agent and its gates start.
+    pub marker: String,
     /// The model.
     pub model: Option<String>,
     /// Why that model.
     pub rationale: String,
     /// Whether an earlier prompt of this task was too long already; known once it is prepared.
     pub overflowed_before: bool,
-    /// What the gates of a dead run could already say; none in a run of our own.
+    /// What the gates of a dead run could already say, if that is on record; none in a run of our own.
     pub baseline: Option<Baseline>,
     /// What the files were before, as the driver keeps it; known once it is prepared.
     pub before: Option<String>,
@@ -173,6 +179,7 @@ impl Current {
             kind: claim.task.kind,
             attempt: claim.attempt,
             fence: claim.fence,
+            marker: claim.marker.clone(),
             model: chosen.model,
             rationale: chosen.rationale,
             overflowed_before: false,
@@ -339,8 +346,8 @@ pub enum Effect {
     },
     /// Count how the tasks stand.
     Count,
-    /// Run the gates before the first iteration.
-    RunBaseline,
+    /// Run the gates before the first iteration, for which this task is claimed.
+    RunBaseline(Box<Current>),
     /// Keep what they said.
     KeepBaseline(Baseline),
     /// Look at the files, write the prompt, put both on record.

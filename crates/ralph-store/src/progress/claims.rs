@@ -55,6 +55,8 @@ pub struct Claim {
     pub attempt: u32,
     /// The number that the settlement must name.
     pub fence: u64,
+    /// The random word of the iteration.
+    pub marker: String,
 }
 
 /// What a run is answered that asks for its next task.
@@ -127,20 +129,16 @@ impl Store {
     /// # Errors
     /// When the database cannot be written.
     pub fn claim_next(&mut self, request: &ClaimRequest<'_>) -> Result<ClaimAnswer, StoreError> {
-        let answered = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|transaction| {
-                let answer = match next_ready(&transaction, request.scope, request.worktree, request.commits_here)? {
-                    Some((task, fence)) => ClaimAnswer::Claimed(Box::new(claim(&transaction, request, task, fence)?)),
-                    None => Graph::read(&transaction)?.answer(request),
-                };
-                transaction.commit()?;
-                Ok(answer)
-            });
-        let answer = self.sql(answered)?;
-        self.fold_log_in();
-        Ok(answer)
+        // Without power nobody works on anything, so a claim that is lost then is lost to nobody. What is started on it is
+        // on disk before it starts, and the claim with it; see [`Store::record_start`].
+        self.write_for_now(|transaction| {
+            Ok(
+                match next_ready(transaction, request.scope, request.worktree, request.commits_here)? {
+                    Some((task, fence)) => ClaimAnswer::Claimed(Box::new(claim(transaction, request, task, fence)?)),
+                    None => Graph::read(transaction)?.answer(request),
+                },
+            )
+        })
     }
 
     /// The task that a run would claim next, without claiming it.
@@ -310,7 +308,13 @@ fn claim(
     task.claimed_by = Some(request.run.clone());
     task.attempts = attempt;
     task.updated_at = request.now;
-    Ok(Claim { task, attempt, fence })
+    let marker = request.marker.to_owned();
+    Ok(Claim {
+        task,
+        attempt,
+        fence,
+        marker,
+    })
 }
 
 /// A claim, and what is known of the run that has it.
