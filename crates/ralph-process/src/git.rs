@@ -26,8 +26,8 @@ const MOST_ANSWER: usize = 64 << 20;
 /// How long what git leaves behind may keep its output open after its end.
 const AFTER_THE_END: Duration = Duration::from_millis(250);
 
-/// How long git has to end by itself when it is asked to, which is when it takes its locks away.
-const TERM_GRACE: Duration = Duration::from_secs(5);
+/// How long git and its hooks have to end by themselves when they are asked to, which is when git takes its locks away.
+const TERM_GRACE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
 
 /// The longest pause between two looks whether git has ended. What it prints last ends a pause at once.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
@@ -273,9 +273,13 @@ fn wait(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Result
     if let Some(status) = wait_for(git, closings, limit)? {
         return Ok(Some(status));
     }
+    let asked = Instant::now();
     sys::terminate_group(git.id());
     let ended = wait_for(git, closings, TERM_GRACE)?;
     // Git may be gone and a hook of its not.
+    while asked.elapsed() < TERM_GRACE && sys::group_is_there(git.id()) {
+        thread::sleep(LONGEST_PAUSE);
+    }
     sys::kill_group(git.id());
     if ended.is_none() {
         git.wait()?;

@@ -59,7 +59,7 @@ impl ClaudeAgent {
             };
             words.extend(["--permission-mode", mode].map(String::from));
         }
-        if let Some(model) = turn.model.filter(|_| !has("--model")) {
+        if let Some(model) = turn.model.filter(|_| !self.has("--model")) {
             words.extend(["--model", model].map(String::from));
         }
         words
