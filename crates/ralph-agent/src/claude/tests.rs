@@ -328,7 +328,7 @@ fn a_permit_names_no_variable_of_the_command() {
         let input = serde_json::json!({ "command": command }).to_string();
         let denied = r#"{"type":"system","subtype":"permission_denied","tool_use_id":"toolu_1"}"#;
         let end = end_of(0, &[&tool("Bash", &input), denied, SUCCESS]);
-        let expected = format!("\"permissions\": {{\"allow\": [\"{rule}\"]}}");
+        let expected = format!("\"permissions\": {{\"allow\": [\"{rule}\"]}} in .claude/settings.json");
         assert_eq!(end.denials[0].permit.as_deref(), Some(expected.as_str()), "{command}");
     };
     check("GH_TOKEN=abc gh pr list", "Bash(gh pr:*)");

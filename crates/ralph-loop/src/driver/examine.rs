@@ -58,12 +58,14 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// When the run of an iteration was dead for sure: it would have given another sign by then. None for this run.
+    /// When the run of an iteration was dead for sure: it would have given another sign by then, in the database or in the
+    /// folder of the iteration. None for this run.
     fn dead_since(&self, current: &Current) -> Result<Option<SystemTime>, RunError> {
         if current.run == self.run {
             return Ok(None);
         }
-        let last_sign = self.store.run(&current.run)?.map(|run| SystemTime::from(run.heartbeat));
+        let heartbeat = self.store.run(&current.run)?.map(|run| SystemTime::from(run.heartbeat));
+        let last_sign = heartbeat.max(folder_of(self.site, current).last_written());
         Ok(last_sign.and_then(|sign| sign.checked_add(INTERVAL)))
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ralph_loop::state::Effect;
 use ralph_model::config::Commit;
 use ralph_model::{JournalRow, Outcome, RunId, TaskStatus};
 use ralph_testkit::scripted::{if_prompt_holds, run, say, write};

@@ -42,11 +42,17 @@ pub(super) fn confirm_commands(context: &Context<'_>, uses_agent: bool, trust: b
 
 fn ask(context: &Context<'_>, commands: &[String]) -> Result<(), CommandError> {
     let ui = context.ui;
-    ui.status(&format!("{} says what will be run here, and how:", paths::CONFIG));
+    let is_command = |term: &String| ["agent: ", "gate: "].iter().any(|kind| term.starts_with(kind));
+    let (says, question) = if commands.iter().all(is_command) {
+        ("has commands that will be run here", "Run them?")
+    } else {
+        ("says what will be run here, and how", "Go on?")
+    };
+    ui.status(&format!("{} {says}:", paths::CONFIG));
     for command in commands {
         ui.status(&format!("  {}", shown(command)));
     }
-    match ui.confirm("Go on?")? {
+    match ui.confirm(question)? {
         Some(true) => Ok(()),
         Some(false) => Err(CommandError::new(
             "the commands were not confirmed, so nothing was started",
@@ -75,22 +81,30 @@ fn terms(config: &Config, uses_agent: bool) -> Vec<String> {
         .map(|command| format!("agent: {}", spelled(command)))
         .into_iter()
         .collect();
-    terms.extend(agent.kind.as_ref().map(|kind| format!("kind of agent: {kind}")));
     if agent.permissions != usual.permissions {
         terms.push(format!("permissions of the agent: {}", agent.permissions));
     }
-    if agent.env != usual.env {
-        terms.push(format!("environment of the agent: {}", agent.env));
-    }
     terms.extend(config.verify.commands.iter().map(|gate| format!("gate: {gate}")));
+    // By themselves these start nothing and permit nothing.
+    if !terms.is_empty() {
+        terms.extend(agent.kind.as_ref().map(|kind| format!("kind of agent: {kind}")));
+        if agent.env != usual.env {
+            terms.push(format!("environment of the agent: {}", agent.env));
+        }
+    }
     terms
 }
 
-/// A command line so that another one is never spelled the same.
+/// A command line so that one with another meaning is never spelled the same.
 fn spelled(command: &CommandLine) -> String {
+    let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=:,+@%".contains(sign);
+    let quoted = |word: &String| match word.chars().all(is_plain) && !word.is_empty() {
+        true => word.clone(),
+        false => format!("{word:?}"),
+    };
     match command {
         CommandLine::Line(line) => line.clone(),
-        CommandLine::Words(words) => format!("{words:?}"),
+        CommandLine::Words(words) => words.iter().map(quoted).collect::<Vec<_>>().join(" "),
     }
 }
 
@@ -178,16 +192,23 @@ mod tests {
 
     #[test]
     fn what_the_agent_may_do_is_shown_with_the_commands() {
-        assert_eq!(terms_of("[agent]\npermissions = \"edit\"\n"), [""; 0]);
+        assert_eq!(
+            terms_of("[agent]\npermissions = \"edit\"\nkind = \"claude\"\n"),
+            [""; 0]
+        );
+        assert_eq!(
+            terms_of("[agent]\npermissions = \"full\"\n"),
+            ["permissions of the agent: full"]
+        );
         let file = "[agent]\ncommand = [\"a\", \"b c\"]\nkind = \"command\"\npermissions = \"full\"\nenv = \"clean\"\n[verify]\ncommands = [\"make\"]\n";
         assert_eq!(
             terms_of(file),
             [
-                r#"agent: ["a", "b c"]"#,
-                "kind of agent: command",
+                r#"agent: a "b c""#,
                 "permissions of the agent: full",
-                "environment of the agent: clean",
                 "gate: make",
+                "kind of agent: command",
+                "environment of the agent: clean",
             ]
         );
     }

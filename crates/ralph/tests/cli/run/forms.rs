@@ -209,6 +209,9 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
         "folder.md",
         " ",
         "t-ffffff",
+        "t-1a2b3cd",
+        "t-mistyped",
+        "f-1a2b3c",
     ] {
         for more in [&["--dry-run"][..], &[]] {
             let finished = scene.run(&[&[file], more].concat());
@@ -228,6 +231,12 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
     2 Error: the text is blank, so there is nothing to do
     1 Error: there is no task t-ffffff
     Hint: `ralph task list --all` shows what there is
+    1 Error: there is no task t-1a2b3cd
+    Hint: `ralph task list --all` shows what there is
+    1 Error: there is no task t-mistyped
+    Hint: `ralph task list --all` shows what there is
+    2 Error: f-1a2b3c looks like a feature, and only tasks can be run
+    Hint: `ralph task list` shows the tasks; a text has a blank in it
     ");
     let changed = changes(&before, &scene.env.tree());
     assert!(changed.iter().all(|name| name.starts_with(".ralph/")), "{changed:?}");
@@ -311,6 +320,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Model   middle (fixed: the middle of the configured models)
     Gates   make test
             make lint
+    Prompt  [n] tokens, [n] of them the same in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "done.md"]), @"
     exit 3
@@ -409,4 +419,15 @@ fn a_project_that_cannot_be_written_is_refused_in_one_line() {
     --- stderr
     Error: cannot create [TMP]/project/.ralph: Permission denied (os error 13)
     ");
+}
+
+#[test]
+fn a_file_with_a_blank_in_its_name_is_a_file_and_a_text_is_sized_before_it_runs() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("my plan.md", "- [ ] one\n");
+    let shown = |what: &str| scene.run(&[what, "--dry-run"]).stdout;
+    assert!(shown("my plan.md").starts_with("Task    a new one: one\n"));
+    let text = shown("mend my plan.md");
+    assert!(text.starts_with("Task    a new one: mend my plan.md\n"), "{text}");
+    assert!(text.contains("\nPrompt  "), "{text}");
 }
