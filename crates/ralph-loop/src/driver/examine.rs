@@ -1,6 +1,7 @@
 //! What a turn has left on disk, and what the gates say: in a thread of its own, since both may take long.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SyncSender;
 
 use ralph_memory::capture::clean;
@@ -18,15 +19,12 @@ const PATCH_BYTES: usize = 4 << 20;
 
 impl Runner<'_> {
     /// Runs the gates before the first iteration.
-    pub(super) fn run_baseline(&mut self) -> Result<(), RunError> {
-        let runner = self.gate_runner(None)?;
+    pub(super) fn run_baseline(&mut self, current: &Current) -> Result<(), RunError> {
+        let runner = self.gate_runner(current)?;
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        std::thread::Builder::new().name("gates".to_owned()).spawn(move || {
-            let results = run_and_tell(&runner, &sender, &stop);
-            // Nobody listens any more when the run is over.
-            drop(sender.send(Incoming::Baseline(results)));
-        })?;
-        Ok(())
+        in_thread("gates", sender, move |sender| {
+            Incoming::Baseline(run_and_tell(&runner, sender, &stop))
+        })
     }
 
     /// Sees what changed, and asks the gates.
@@ -40,33 +38,43 @@ impl Runner<'_> {
                 .and_then(|json| serde_json::from_str(json).ok()),
             writes: writes.to_vec(),
             gates: match gates {
-                Gates::Run => Some(self.gate_runner(Some(current))?),
+                Gates::Run => Some(self.gate_runner(current)?),
                 Gates::Skip => None,
             },
         };
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        std::thread::Builder::new().name("examine".to_owned()).spawn(move || {
-            let examined = examination.run(&sender, &stop);
-            drop(sender.send(Incoming::Examined(examined)));
-        })?;
-        Ok(())
+        in_thread("examine", sender, move |sender| {
+            Incoming::Examined(examination.run(sender, &stop))
+        })
     }
 
     /// The gates, with the environment that the agent has.
-    fn gate_runner(&mut self, current: Option<&Current>) -> Result<GateRunner, RunError> {
+    fn gate_runner(&self, current: &Current) -> Result<GateRunner, RunError> {
         let site = self.site;
-        let environment = match current {
-            Some(current) => environment(site, current, &self.marker)?,
-            None => site.environment.clone(),
-        };
         Ok(GateRunner {
             commands: site.config.verify.commands.clone(),
             timeout: site.config.verify.timeout,
             folder: site.root.clone(),
-            environment,
-            marker: self.marker.clone(),
+            environment: environment(site, current)?,
+            marker: current.marker.clone(),
         })
     }
+}
+
+/// Does something that may take long in a thread of its own, and sends what comes of it. A run must not wait for ever for a
+/// thread that broke down.
+fn in_thread(
+    name: &str,
+    sender: SyncSender<Incoming>,
+    work: impl FnOnce(&SyncSender<Incoming>) -> Incoming + Send + 'static,
+) -> Result<(), RunError> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let result = catch_unwind(AssertUnwindSafe(|| work(&sender)));
+        let incoming = result.unwrap_or_else(|_| Incoming::Broken("a part of ralph broke down".to_owned()));
+        // Nobody listens any more when the run is over.
+        drop(sender.send(incoming));
+    })?;
+    Ok(())
 }
 
 /// A look at what a turn has left.
@@ -79,9 +87,9 @@ struct Examination {
 }
 
 impl Examination {
-    fn run(self, sender: &SyncSender<Incoming>, stop: &StopHandle) -> Result<Examined, String> {
+    fn run(self, sender: &SyncSender<Incoming>, stop: &StopHandle) -> Examined {
         let changes = match &self.before {
-            Some(before) => self.changes_since(before)?,
+            Some(before) => self.changes_since(before, sender),
             // Nothing is known of what was before: nobody may conclude that nothing changed.
             None => Changes {
                 degraded: Some("what was before is not on record".to_owned()),
@@ -93,29 +101,38 @@ impl Examination {
         // A file that git ignores shows only in the agent's own calls.
         files.extend(self.writes);
         let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
-        Ok(Examined {
+        Examined {
             files: files.into_iter().collect(),
             changed_something,
             gates: gates.unwrap_or_default(),
-        })
+        }
     }
 
-    fn changes_since(&self, before: &Snapshot) -> Result<Changes, String> {
+    fn changes_since(&self, before: &Snapshot, sender: &SyncSender<Incoming>) -> Changes {
         let after = self.files.snapshot();
-        if let Some(patch) = self.files.patch(before, &after, PATCH_BYTES)? {
-            let mut text = clean(&patch.text, PATCH_BYTES);
-            // Without its last line break no program takes it for a patch.
-            text.push('\n');
-            if patch.cut {
-                text.push_str("(the rest is left out)\n");
-            }
-            let written = self
-                .folder
-                .create()
-                .and_then(|()| self.folder.write("diff.patch", &text));
-            written.map_err(|error| format!("cannot write the diff of the attempt: {error}"))?;
+        if let Err(reason) = self.write_patch(before, &after) {
+            // It is evidence; the settlement does not depend on it.
+            let warning = format!("The diff of the attempt is not kept: {reason}");
+            drop(sender.send(Incoming::Warning(warning)));
         }
-        Ok(self.files.changes(before, &after))
+        self.files.changes(before, &after)
+    }
+
+    fn write_patch(&self, before: &Snapshot, after: &Snapshot) -> Result<(), String> {
+        let Some(patch) = self.files.patch(before, after, PATCH_BYTES)? else {
+            return Ok(());
+        };
+        let mut text = clean(&patch.text, PATCH_BYTES);
+        // Without its last line break no program takes it for a patch.
+        text.push('\n');
+        if patch.cut {
+            text.push_str("(the rest is left out)\n");
+        }
+        let written = self
+            .folder
+            .create()
+            .and_then(|()| self.folder.write("diff.patch", &text));
+        written.map_err(|error| error.to_string())
     }
 }
 

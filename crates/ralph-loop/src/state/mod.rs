@@ -33,11 +33,11 @@ impl State {
             phase: Phase::Recovering,
             left: VecDeque::new(),
             iterations: 0,
+            settled: 0,
             spent: Usage::default(),
             streak: 0,
             transients: 0,
             usage_waits: 0,
-            taken_over: 0,
             hint: None,
             baseline: None,
             interrupts: 0,
@@ -58,12 +58,6 @@ impl State {
     #[must_use]
     pub fn iterations(&self) -> u32 {
         self.iterations
-    }
-
-    /// What they have used.
-    #[must_use]
-    pub fn spent(&self) -> Usage {
-        self.spent
     }
 
     /// What happens next. An event that does not fit where the run stands changes nothing.
@@ -96,6 +90,9 @@ impl State {
                     overflowed_before,
                 },
             ) => {
+                if self.interrupts > 0 {
+                    return self.abandon(current);
+                }
                 current.before = Some(before);
                 current.overflowed_before = overflowed_before;
                 self.iterations += 1;
@@ -182,10 +179,7 @@ impl State {
                 effects.extend(self.wait(self.plan.pace.busy, WaitReason::Busy, at));
                 return effects;
             }
-            ClaimAnswer::Nothing(standing) => {
-                let settled = self.iterations + self.taken_over;
-                return self.finish(End::without_work(standing, settled));
-            }
+            ClaimAnswer::Nothing(standing) => return self.finish(End::without_work(standing, self.settled)),
         };
         let hint = self.hint.take();
         let chosen = choose(&Choice {
@@ -199,8 +193,8 @@ impl State {
         if self.interrupts > 0 {
             self.abandon(current)
         } else if self.baseline.is_none() && self.plan.has_gates {
-            self.phase = Phase::Baselining(current);
-            vec![Effect::RunBaseline]
+            self.phase = Phase::Baselining(current.clone());
+            vec![Effect::RunBaseline(current)]
         } else {
             self.prepare(current)
         }

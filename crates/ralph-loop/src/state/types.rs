@@ -76,6 +76,8 @@ pub struct State {
     /// What dead runs have left and is not settled yet.
     pub(super) left: VecDeque<Left>,
     pub(super) iterations: u32,
+    /// Iterations that were settled here, those of dead runs included.
+    pub(super) settled: u32,
     pub(super) spent: Usage,
     /// Failures in a row.
     pub(super) streak: u32,
@@ -83,8 +85,6 @@ pub struct State {
     pub(super) transients: u32,
     /// Waits for a usage limit in a row.
     pub(super) usage_waits: u32,
-    /// How many iterations of dead runs were settled here.
-    pub(super) taken_over: u32,
     /// The model that the last iteration asked for.
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.
@@ -152,6 +152,8 @@ pub struct Current {
     pub attempt: u32,
     /// The number of the claim.
     pub fence: u64,
+    /// The random word in the environment of everything that the agent and its gates start.
+    pub marker: String,
     /// The model.
     pub model: Option<String>,
     /// Why that model.
@@ -175,6 +177,7 @@ impl Current {
             kind: claim.task.kind,
             attempt: claim.attempt,
             fence: claim.fence,
+            marker: claim.marker.clone(),
             model: chosen.model,
             rationale: chosen.rationale,
             overflowed_before: false,
@@ -341,8 +344,8 @@ pub enum Effect {
     },
     /// Count how the tasks stand.
     Count,
-    /// Run the gates before the first iteration.
-    RunBaseline,
+    /// Run the gates before the first iteration, for which this task is claimed.
+    RunBaseline(Box<Current>),
     /// Keep what they said.
     KeepBaseline(Baseline),
     /// Look at the files, write the prompt, put both on record.

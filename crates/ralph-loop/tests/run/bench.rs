@@ -10,7 +10,7 @@ use ralph_agent::driver_for;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Draft, Effect, End, Notice, Pace};
 use ralph_loop::{Finish, Interrupter, News, Order, Runner, Site, Survival, Watch};
-use ralph_memory::capture::{KnowledgeFolder, Surroundings};
+use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::config::{CommandLine, Config};
@@ -329,7 +329,15 @@ impl Project {
                     notice: &|_| {},
                 },
             },
-            scratchpad: agent.join("scratchpad.md"),
+            scratchpad: Scratchpad {
+                path: agent.join("scratchpad.md"),
+                surroundings: self,
+                patience: Patience {
+                    notice_after: Duration::from_secs(60),
+                    limit: Duration::from_secs(60),
+                    notice: &|_| {},
+                },
+            },
             own: OwnFiles {
                 hidden: [".ralph", ".agent/scratchpad.md"].map(str::to_owned).to_vec(),
                 notes: [".agent/memories.md", ".agent/guardrails.md"]
