@@ -48,6 +48,8 @@ pub fn kill_leftovers(marker: &str, agent: Option<(u32, u64)>) -> usize {
         marker,
         leader: agent.map(|(pid, _)| pid),
         adopted_since: None,
+        // A run that is dead has no children here that somebody still looks after.
+        spares_children: false,
     };
     left.sweep()
 }
@@ -60,6 +62,7 @@ pub(crate) fn sweep(leader: u32, started: u64, marker: &str) -> usize {
         leader: Some(leader),
         // As the first process of a container, this one is given orphans that are none of its own.
         adopted_since: (sys::own_pid() != 1).then_some(started),
+        spares_children: true,
     };
     left.sweep()
 }
@@ -69,6 +72,8 @@ struct Left<'a> {
     marker: &'a str,
     leader: Option<u32>,
     adopted_since: Option<u64>,
+    /// Whether children under supervision stay: whoever supervises them sees to their end.
+    spares_children: bool,
 }
 
 impl Left<'_> {
@@ -79,7 +84,8 @@ impl Left<'_> {
             // Nobody is started while this looks; see SUPERVISED.
             let children = supervised();
             let found: Vec<(u32, u64, Hold)> = processes()
-                .filter(|(pid, _)| !refused.contains(pid) && !children.contains(pid))
+                .filter(|(pid, _)| !refused.contains(pid))
+                .filter(|(pid, _)| !self.spares_children || !children.contains(pid))
                 .filter(|(pid, stat)| self.is_left(*pid, stat, &children))
                 .filter_map(|(pid, stat)| Some((pid, stat.started, Hold::on(pid)?)))
                 // The pid may have gone to somebody else before the hold was taken.

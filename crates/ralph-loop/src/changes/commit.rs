@@ -83,6 +83,32 @@ pub fn commit_task(folder: &Path, files: &BTreeSet<String>, message: &str) -> Re
     head_commit(top)?.ok_or(CommitError::Nothing)
 }
 
+/// The last commit, when it holds these files as they are now: whoever made them has committed them already.
+///
+/// # Errors
+/// When there is no repository, or git does not answer.
+pub fn commit_that_holds(folder: &Path, files: &BTreeSet<String>) -> Result<Option<String>, CommitError> {
+    let repository = Repository::of(folder)
+        .map_err(CommitError::Git)?
+        .ok_or_else(|| CommitError::NoRepository(folder.display().to_string()))?;
+    let top = repository.top.as_path();
+    let paths: Vec<String> = files
+        .iter()
+        .filter_map(|file| repository.relative_to_top(file))
+        .collect();
+    if !changed_files(top, &paths)?.0.is_empty() {
+        return Ok(None);
+    }
+    // A file that git ignores is in no commit.
+    let arguments = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard"];
+    let answer = Git::question(top).run(arguments)?.text()?;
+    let ignored: BTreeSet<&str> = answer.split_terminator('\0').collect();
+    if paths.iter().all(|path| ignored.contains(path.as_str())) {
+        return Ok(None);
+    }
+    Ok(head_commit(top)?)
+}
+
 /// The paths that differ from the last commit, and those of them that git does not know yet.
 fn changed_files(top: &Path, paths: &[String]) -> Result<(Vec<String>, Vec<String>), CommitError> {
     if paths.is_empty() {

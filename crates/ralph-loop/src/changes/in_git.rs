@@ -112,12 +112,11 @@ impl InGit<'_> {
             .map_err(|error| format!("a snapshot cannot be made in {}: {error}", self.scratch.display()))?;
         let mut arguments = vec!["add".to_owned(), "--all".into(), "--ignore-errors".into(), "--".into()];
         arguments.extend(self.repository.all_but(&self.own.hidden));
-        // One file that cannot be read does not hide the others.
-        let added = self.call().run(arguments)?;
-        let degraded = (!added.status.success()).then(|| {
-            let said = added.errors.lines().find(|line| line.starts_with("error:"));
-            format!("git could not read everything: {}", said.unwrap_or(added.errors.trim()))
-        });
+        // One file that cannot be read does not hide the others. Git ends with 1 for those, and also where a hidden folder is
+        // one that it ignores anyway, which hides nothing.
+        let added = self.call().env("LC_ALL", "C").run(arguments)?;
+        let said = added.errors.lines().find(|line| line.starts_with("error:"));
+        let degraded = said.map(|said| format!("git could not read everything: {said}"));
         if added.status.code() != Some(1) {
             added.text()?;
         }

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use ralph_process::git::{Git, GitError};
 use serde::{Deserialize, Serialize};
 
-pub use commit::{CommitError, commit_task};
+pub use commit::{CommitError, commit_task, commit_that_holds};
 use in_git::{InGit, Repository};
 
 /// The files of a project that are ralph's, as paths from its root.

@@ -241,6 +241,13 @@ fn a_file_that_is_ignored_and_known_to_git_counts() {
 }
 
 #[test]
+fn folders_of_ours_that_git_ignores_anyway_hide_nothing() {
+    let project = Project::with_files(&[(".gitignore", ".ralph/\n.agent/\n")]);
+    project.write(".agent/scratchpad.md", "");
+    assert_eq!(project.changes(|| project.write("a", "1")), of(&["a"]));
+}
+
+#[test]
 fn repositories_of_every_shape_are_seen() {
     // Without a commit.
     let project = Project::in_git();
@@ -503,6 +510,26 @@ fn hooks_run_and_one_that_fails_leaves_everything_as_it_was() {
     project.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
     commit_task(&project.root, &set(&["a", "new"]), "x").unwrap();
     assert_eq!(project.git("status --porcelain"), "M  b\n");
+}
+
+#[test]
+fn work_that_is_committed_already_has_its_commit() {
+    let project = Project::with_files(&[(".gitignore", "ignored\n"), ("a", "1"), ("gone", "1")]);
+    let holding = |files: &[&str]| commit_that_holds(&project.root, &set(files)).unwrap();
+    let head = head_commit(&project.root).unwrap();
+    assert_eq!(holding(&["a"]), head);
+    project.write("ignored", "1");
+    assert_eq!(
+        (holding(&["ignored"]), holding(&["a", "ignored"])),
+        (None, head.clone())
+    );
+    project.write("a", "2");
+    project.remove("gone");
+    assert_eq!((holding(&["a"]), holding(&["gone"])), (None, None));
+    project.git("commit -q -a -m second");
+    let second = head_commit(&project.root).unwrap();
+    assert_ne!(second, head);
+    assert_eq!((holding(&["a"]), holding(&["gone"])), (second.clone(), second));
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SyncSender;
+use std::thread::JoinHandle;
+use std::{io, thread};
 
 use ralph_memory::capture::clean;
 use ralph_process::StopHandle;
@@ -22,9 +24,10 @@ impl Runner<'_> {
     pub(super) fn run_baseline(&mut self, current: &Current) -> Result<(), RunError> {
         let runner = self.gate_runner(current)?;
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        in_thread("gates", sender, move |sender| {
+        self.examiner = Some(in_thread("gates", sender, move |sender| {
             Incoming::Baseline(run_and_tell(&runner, sender, &stop))
-        })
+        })?);
+        Ok(())
     }
 
     /// Sees what changed, and asks the gates.
@@ -43,9 +46,10 @@ impl Runner<'_> {
             },
         };
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        in_thread("examine", sender, move |sender| {
+        self.examiner = Some(in_thread("examine", sender, move |sender| {
             Incoming::Examined(examination.run(sender, &stop))
-        })
+        })?);
+        Ok(())
     }
 
     /// The gates, with the environment that the agent has.
@@ -67,14 +71,13 @@ fn in_thread(
     name: &str,
     sender: SyncSender<Incoming>,
     work: impl FnOnce(&SyncSender<Incoming>) -> Incoming + Send + 'static,
-) -> Result<(), RunError> {
-    std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&sender)));
         let incoming = result.unwrap_or_else(|_| Incoming::Broken("a part of ralph broke down".to_owned()));
         // Nobody listens any more when the run is over.
         drop(sender.send(incoming));
-    })?;
-    Ok(())
+    })
 }
 
 /// A look at what a turn has left.

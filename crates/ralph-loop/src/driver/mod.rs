@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ralph_agent::{RunningTurn, StartError, TurnEvent};
@@ -114,6 +115,8 @@ pub struct Runner<'a> {
     /// How often the person has asked to stop, and how often the state machine was told.
     interrupts: Arc<AtomicU32>,
     interrupts_told: u32,
+    /// Who looks at what a turn has left, and asks the gates.
+    examiner: Option<JoinHandle<()>>,
 }
 
 /// An agent's turn, as the driver sees it.
@@ -153,6 +156,7 @@ impl<'a> Runner<'a> {
             stop_gates: StopHandle::default(),
             interrupts: Arc::default(),
             interrupts_told: 0,
+            examiner: None,
         })
     }
 
@@ -185,7 +189,7 @@ impl<'a> Runner<'a> {
             while let Some(effect) = open.pop_front() {
                 let happening = self.perform(&effect);
                 if self.watch.survives(&effect) == Survival::Dies {
-                    return Ok(Finish::Died);
+                    return Ok(self.die());
                 }
                 match happening {
                     Ok(None) => {}
@@ -213,14 +217,28 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Leaves everything as it is. Threads die with a process that is killed; here the one that looks at files and asks the
+    /// gates comes to its end, so that it does not meddle with what the next run does.
+    fn die(self) -> Finish {
+        drop(self.incoming);
+        if let Some(Err(panic)) = self.examiner.map(JoinHandle::join) {
+            std::panic::resume_unwind(panic);
+        }
+        Finish::Died
+    }
+
     /// Puts the end of the run on record. Where all is done, the working notes have served their time.
     fn end_run(&mut self, end: &End) -> Result<(), RunError> {
         let site = self.site;
         self.see_the_agent_off();
+        // The last notes are written with the run that made them. Should that fail, the next one does it.
+        if let Err(error) = self.finish_outbox() {
+            self.watch.tell(&News::Warning(&error.to_string()));
+        }
         self.store
             .end_run(&self.run, &end.sentence(), end.code(), site.clock.now())?;
         // After an error an iteration may be on record whose settlement needs it.
-        if !matches!(end, End::Error(_)) {
+        if self.turn.is_none() {
             remove_scratch_folder(&site.runs, &self.run);
         }
         if *end == End::Complete {

@@ -57,7 +57,7 @@ impl Runner<'_> {
         self.store.free_dead_claims(&|process| is_alive(process, &here), now)?;
         let commits_here = self.commits_here()?;
         // With the process in it, no other run has the same, however random the bits are.
-        let marker = format!("{:016x}-{}", self.entropy.next_bits(), std::process::id());
+        let marker = format!("{:016x}-{}", self.entropy.next_bits(), site.process.pid);
         let answer = self.store.claim_next(&ClaimRequest {
             run: &self.run,
             iteration,

@@ -39,8 +39,7 @@ impl Runner<'_> {
         let current = Box::new(Current {
             kind: task.map_or(TaskKind::Once, |task| task.kind),
             overflowed_before: history.iter().any(|row| row.row.stop == StopReason::ContextOverflow),
-            // What cannot be read any more is as if nothing had been red.
-            baseline: Some(parsed::<Baseline>(record.baseline.as_deref()).unwrap_or_default()),
+            baseline: parsed::<Baseline>(record.baseline.as_deref()),
             run: record.run,
             iteration: record.iteration,
             task: record.task,

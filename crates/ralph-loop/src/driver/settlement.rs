@@ -10,7 +10,7 @@ use ralph_store::{Settlement, TaskChange};
 
 use super::prepare::folder_of;
 use super::{RunError, Runner};
-use crate::changes::commit_task;
+use crate::changes::{CommitError, commit_task, commit_that_holds};
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
 use crate::state::{Draft, Happening};
@@ -149,6 +149,15 @@ impl Runner<'_> {
             return Err(format!("{file} had changes of somebody else before the first attempt"));
         }
         let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
-        commit_task(&self.site.root, &files, &message).map_err(|error| in_words(&error))
+        let root = &self.site.root;
+        match commit_task(root, &files, &message) {
+            // The agent did it, or a run that was killed right after it.
+            Err(nothing @ CommitError::Nothing) => match commit_that_holds(root, &files) {
+                Ok(Some(commit)) => Ok(commit),
+                Ok(None) => Err(in_words(&nothing)),
+                Err(error) => Err(in_words(&error)),
+            },
+            other => other.map_err(|error| in_words(&error)),
+        }
     }
 }

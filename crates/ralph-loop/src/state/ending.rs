@@ -22,7 +22,7 @@ pub enum End {
 }
 
 impl End {
-    /// How a run ends that finds no task to work on.
+    /// How a run ends that finds no task to work on, after it has settled so many iterations.
     pub(super) fn without_work(standing: Standing, settled: u32) -> Self {
         if standing.failed + standing.waiting + standing.open > 0 {
             Self::LeftForPerson(standing)

@@ -40,6 +40,7 @@ impl State {
             usage_waits: 0,
             hint: None,
             baseline: None,
+            inherited: None,
             interrupts: 0,
         };
         (state, vec![Effect::Recover])
@@ -204,7 +205,10 @@ impl State {
         if self.interrupts > 0 || results.iter().any(|result| result.end == GateEnd::Stopped) {
             return self.abandon(current);
         }
-        let baseline = Baseline::of(results);
+        let baseline = match self.inherited.take() {
+            Some(known) => known.shrunk(results),
+            None => Baseline::of(results),
+        };
         self.baseline = Some(baseline.clone());
         let mut effects = vec![Effect::KeepBaseline(baseline)];
         effects.extend(self.prepare(current));

@@ -105,7 +105,12 @@ impl State {
             }
         };
         let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));
-        if current.run == self.plan.run && shrunk.is_some() {
+        if current.run != self.plan.run {
+            self.inherited = shrunk
+                .clone()
+                .filter(|_| current.baseline.is_some())
+                .or(current.baseline.clone());
+        } else if shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
         let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
@@ -139,13 +144,10 @@ impl State {
             return self.tidy();
         }
         let (ruling, control) = (&draft.ruling, &draft.turn.control);
-        self.spent.cost_usd += draft.turn.usage.cost_usd;
-        self.spent.input_tokens += draft.turn.usage.input_tokens;
-        self.spent.output_tokens += draft.turn.usage.output_tokens;
-        match ruling.outcome.is_failure() {
-            Some(true) => self.streak += 1,
-            Some(false) => self.streak = 0,
-            None => {}
+        self.settled += 1;
+        // What a dead run has used and failed is nothing against the limits of this one.
+        if draft.current.run == self.plan.run {
+            self.count_in(draft);
         }
         let mut effects = Vec::new();
         if let Some(wish) = &control.next_model {
@@ -168,6 +170,19 @@ impl State {
         };
         effects.extend(self.after(draft, now, at));
         effects
+    }
+
+    /// Counts what limits look at.
+    fn count_in(&mut self, draft: &Draft) {
+        let usage = draft.turn.usage;
+        self.spent.cost_usd += usage.cost_usd;
+        self.spent.input_tokens += usage.input_tokens;
+        self.spent.output_tokens += usage.output_tokens;
+        match draft.ruling.outcome.is_failure() {
+            Some(true) => self.streak += 1,
+            Some(false) => self.streak = 0,
+            None => {}
+        }
     }
 
     /// What the run does after a settlement.

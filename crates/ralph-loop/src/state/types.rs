@@ -76,7 +76,7 @@ pub struct State {
     /// What dead runs have left and is not settled yet.
     pub(super) left: VecDeque<Left>,
     pub(super) iterations: u32,
-    /// Iterations that were settled here, those of dead runs included.
+    /// How many iterations were settled, those of dead runs among them.
     pub(super) settled: u32,
     pub(super) spent: Usage,
     /// Failures in a row.
@@ -89,6 +89,8 @@ pub struct State {
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.
     pub(super) baseline: Option<Baseline>,
+    /// What they could still say when a run died in the middle of its work. What else is red now may be its doing.
+    pub(super) inherited: Option<Baseline>,
     pub(super) interrupts: u32,
 }
 
@@ -160,7 +162,7 @@ pub struct Current {
     pub rationale: String,
     /// Whether an earlier prompt of this task was too long already; known once it is prepared.
     pub overflowed_before: bool,
-    /// What the gates of a dead run could already say; none in a run of our own.
+    /// What the gates of a dead run could already say, if that is on record; none in a run of our own.
     pub baseline: Option<Baseline>,
     /// What the files were before, as the driver keeps it; known once it is prepared.
     pub before: Option<String>,

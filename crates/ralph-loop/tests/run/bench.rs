@@ -23,6 +23,12 @@ use ralph_testkit::scripted::{Action, Script, ScriptedAgent};
 /// When the time of every test begins.
 pub(crate) const NOON: &str = "2026-11-16T11:00:00Z";
 
+const PATIENCE: Patience<'static> = Patience {
+    notice_after: Duration::from_secs(60),
+    limit: Duration::from_secs(60),
+    notice: &|_| {},
+};
+
 /// A clock that goes on by a second each time that it is asked.
 #[derive(Debug)]
 pub(crate) struct Ticking(AtomicI64);
@@ -74,6 +80,7 @@ pub(crate) struct Project {
     speaks: Speaks,
     clock: Arc<Ticking>,
     pub(crate) agent: ScriptedAgent,
+    words: Option<Vec<String>>,
     pub(crate) config: Config,
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,
@@ -94,6 +101,7 @@ impl Project {
             speaks,
             clock: Arc::default(),
             agent,
+            words: None,
             config: Config::default(),
             share: MemoryShare::Whole,
             scope: Scope::All,
@@ -108,6 +116,11 @@ impl Project {
     /// With another script from now on.
     pub(crate) fn play<const N: usize>(&mut self, turns: [Vec<Action>; N]) {
         self.agent = install(self.speaks, turns, &self.folder.path().join("agent"));
+    }
+
+    /// With any program as its agent.
+    pub(crate) fn agent_command(&mut self, words: &[&str]) {
+        self.words = Some(words.iter().map(|word| (*word).to_owned()).collect());
     }
 
     /// In a git repository with one commit.
@@ -140,6 +153,7 @@ impl Project {
             speaks: self.speaks,
             clock: Arc::clone(&self.clock),
             agent: self.agent.clone(),
+            words: self.words.clone(),
             config: self.config.clone(),
             share: self.share,
             scope: self.scope.clone(),
@@ -279,10 +293,11 @@ impl Project {
             Speaks::Claude => "claude",
         };
         let clock = Arc::clone(&self.clock);
+        let words = self.words.clone().unwrap_or_else(|| self.agent.words());
         let order = Order {
             scope: self.scope.clone(),
             goal: "the test".to_owned(),
-            agent: driver_for(Some(kind), &CommandLine::Words(self.agent.words()), clock).unwrap(),
+            agent: driver_for(Some(kind), &CommandLine::Words(words), clock).unwrap(),
             model: None,
             share: self.share,
             pace: Pace {
@@ -323,20 +338,12 @@ impl Project {
             knowledge: KnowledgeFolder {
                 path: ralph.join("knowledge"),
                 surroundings: self,
-                patience: Patience {
-                    notice_after: Duration::from_secs(60),
-                    limit: Duration::from_secs(60),
-                    notice: &|_| {},
-                },
+                patience: PATIENCE,
             },
             scratchpad: Scratchpad {
                 path: agent.join("scratchpad.md"),
                 surroundings: self,
-                patience: Patience {
-                    notice_after: Duration::from_secs(60),
-                    limit: Duration::from_secs(60),
-                    notice: &|_| {},
-                },
+                patience: PATIENCE,
             },
             own: OwnFiles {
                 hidden: [".ralph", ".agent/scratchpad.md"].map(str::to_owned).to_vec(),

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ralph_loop::state::Effect;
 use ralph_model::config::Commit;
-use ralph_model::{Outcome, TaskStatus};
-use ralph_testkit::scripted::{Action, if_prompt_holds, run, say, write};
+use ralph_model::{JournalRow, Outcome, RunId, TaskStatus};
+use ralph_testkit::scripted::{if_prompt_holds, run, say, write};
 use ralph_testkit::{Seed, count};
 
 use crate::bench::{Project, Ran, Seen};
@@ -13,28 +12,25 @@ use crate::bench::{Project, Ran, Seen};
 /// What every agent of these tests leaves behind: a process that no group reaches.
 const STRAY: &str = "setsid sleep 600 >/dev/null 2>&1 &";
 
-/// Three tasks: one learns a lesson, one is refused by the gate once, one leaves a long note. What an agent does depends
-/// on its prompt alone, so it does not matter how many were killed before it.
+/// Two tasks: one leaves a long note, one is refused by the gate once and learns a lesson. What an agent does depends on
+/// its prompt alone, so it does not matter how many were killed before it.
 fn project() -> Project {
-    let done = "<task-done>{task}</task-done>";
     let lesson = r#"<learning category="pitfall" tags="port">Port {task} is taken.</learning>"#;
-    let note = "<knowledge tags=\"build\" title=\"How it is built\">With make.</knowledge>";
+    let note = r#"<knowledge tags="build" title="How it is built">With make.</knowledge>"#;
     let trap = if_prompt_holds(
         "The gate `! ls bad.txt` failed",
-        [run("rm -f bad.txt"), write("good.txt", "x")],
+        [run("rm -f bad.txt"), write("good.txt", "x"), say(lesson)],
         [write("bad.txt", "x")],
     );
-    let turn: Vec<Action> = vec![
+    let turn = vec![
         run(STRAY),
-        if_prompt_holds("**Trap**", [trap], []),
-        if_prompt_holds("**Lesson**", [write("lesson.txt", "x"), say(lesson)], []),
-        if_prompt_holds("**Note**", [write("note.txt", "x"), say(note)], []),
+        if_prompt_holds("**Note**", [write("note.txt", "x"), say(note)], [trap]),
         say("<journal>what {task} took</journal>"),
-        say(done),
+        say("<task-done>{task}</task-done>"),
     ];
     let mut project = Project::plain([turn]).in_git().gated(&["! ls bad.txt"]);
     project.config.git.commit = Commit::Task;
-    for title in ["Lesson", "Trap", "Note"] {
+    for title in ["Note", "Trap"] {
         project.task(title);
     }
     project
@@ -43,44 +39,41 @@ fn project() -> Project {
 /// Nothing is done twice, nothing is stranded, each note is there once.
 #[track_caller]
 fn check(project: &Project, deaths: &str, last: &Ran) {
-    assert_eq!(last.end.as_ref().unwrap().code(), 0, "{deaths}: {last:?}");
+    let story = || format!("{deaths}: {:#?}, {last:?}", project.story());
+    // When all was settled before the death, there is nothing left to do.
+    let expected = if last.seen.settled.is_empty() { 3 } else { 0 };
+    assert_eq!((last.code(), last.seen.warnings.len()), (expected, 0), "{}", story());
     let rows = project.journal();
-    let story = || format!("{deaths}: {:#?}", project.story());
     for task in project.tasks() {
         assert_eq!((task.status, task.claimed_by), (TaskStatus::Done, None), "{}", story());
-        let done = rows
+        let its: Vec<&JournalRow> = rows
             .iter()
-            .filter(|row| row.row.task.as_ref() == Some(&task.id) && row.row.outcome == Outcome::Done);
-        assert_eq!(done.count(), 1, "{}", story());
-        let attempts: Vec<u32> = rows
-            .iter()
-            .filter(|row| row.row.task.as_ref() == Some(&task.id))
-            .map(|row| row.row.attempt)
+            .filter(|row| row.row.task == Some(task.id.clone()))
             .collect();
-        let distinct: BTreeSet<u32> = attempts.iter().copied().collect();
-        assert_eq!(attempts.len(), distinct.len(), "no attempt has two rows, {}", story());
+        let done = its.iter().filter(|row| row.row.outcome == Outcome::Done).count();
+        assert_eq!(done, 1, "{}", story());
+        let attempts: BTreeSet<u32> = its.iter().map(|row| row.row.attempt).collect();
+        assert_eq!(attempts.len(), its.len(), "no attempt has two rows, {}", story());
     }
     let retried = rows.iter().filter(|row| row.row.outcome == Outcome::Retried).count();
     assert_eq!(retried, 1, "{}", story());
     for (run, iteration, marker) in project.calls() {
-        let its_row =
-            |row: &&ralph_model::JournalRow| row.row.run.as_str() == run && row.row.iteration.to_string() == iteration;
-        assert_eq!(rows.iter().filter(its_row).count(), 1, "{run} {iteration}, {}", story());
+        let is_its = |row: &&JournalRow| row.row.run.as_str() == run && row.row.iteration.to_string() == iteration;
+        assert_eq!(rows.iter().filter(is_its).count(), 1, "{run} {iteration}, {}", story());
         let alive = ralph_process::kill_leftovers(&marker, None);
         assert_eq!(alive, 0, "{run} {iteration} has left something, {}", story());
     }
+    check_what_is_kept(project, &story);
+}
+
+#[track_caller]
+fn check_what_is_kept(project: &Project, story: &dyn Fn() -> String) {
     let store = project.store();
     let overview = store.overview(0, "").unwrap();
     assert_eq!((overview.learnings, overview.knowledge), (1, 1), "{}", story());
-    assert_eq!(
-        store.unfinished("", &ralph_model::RunId::new(0)).unwrap(),
-        [],
-        "{}",
-        story()
-    );
+    assert_eq!(store.unfinished("", &RunId::new(0)).unwrap(), [], "{}", story());
     assert_eq!(store.outbox("").unwrap(), [], "{}", story());
-    let open: Vec<_> = overview.open_runs.iter().map(|run| &run.begun.id).collect();
-    assert!(open.is_empty(), "{open:?} look alive, {}", story());
+    assert_eq!(overview.open_runs, [], "they look alive, {}", story());
     let notes = project.names(".ralph/knowledge");
     let notes: Vec<&String> = notes.iter().filter(|name| !name.starts_with('.')).collect();
     assert_eq!(notes, ["how-it-is-built.md"], "{}", story());
@@ -88,37 +81,17 @@ fn check(project: &Project, deaths: &str, last: &Ran) {
     let log = project.git(&["log", "--format=%s", "--name-only", "main"]);
     let mut lines: Vec<&str> = log.lines().filter(|line| !line.is_empty()).collect();
     lines.sort_unstable();
-    let expected = [
-        "Begin",
-        "Lesson",
-        "Note",
-        "Trap",
-        ".gitignore",
-        "good.txt",
-        "lesson.txt",
-        "note.txt",
-    ];
-    let expected: BTreeSet<&str> = expected.into_iter().collect();
-    assert_eq!(lines, expected.into_iter().collect::<Vec<_>>(), "{}", story());
+    let expected = [".gitignore", "Begin", "Note", "Trap", "good.txt", "note.txt"];
+    assert_eq!(lines, expected, "{}", story());
     assert_eq!(project.git(&["status", "--porcelain"]), "", "{}", story());
 }
 
-/// Runs until one comes to its end.
-fn run_until_it_ends(project: &Project) -> Ran {
-    loop {
-        let ran = project.run();
-        if ran.end.is_some() {
-            return ran;
-        }
-    }
-}
-
-/// A run that dies after so many effects, if it has as many; then runs until one comes to its end.
+/// A run that dies after so many effects, if it has as many, and one that comes to its end. Whether it died.
 fn die_after(effects: usize) -> bool {
     let project = project();
     let first = project.run_with(Seen::dying_after(effects));
     let has_died = first.end.is_none();
-    let last = if has_died { run_until_it_ends(&project) } else { first };
+    let last = if has_died { project.run() } else { first };
     check(&project, &format!("dead after {effects} effects"), &last);
     has_died
 }
@@ -126,7 +99,7 @@ fn die_after(effects: usize) -> bool {
 /// Every third effect from this one on.
 fn die_after_every_third_from(first: usize) {
     let deaths = (first..).step_by(3).take_while(|effects| die_after(*effects)).count();
-    assert!(deaths > 8, "only {deaths} deaths");
+    assert!(deaths > 6, "only {deaths} deaths");
 }
 
 #[test]
@@ -142,4 +115,23 @@ fn a_death_after_any_effect_from_the_second() {
 #[test]
 fn a_death_after_any_effect_from_the_third() {
     die_after_every_third_from(3);
+}
+
+#[test]
+fn several_deaths_in_a_row() {
+    let mut seed = Seed::announced("several_deaths_in_a_row");
+    for _ in 0..count("RALPH_SOAK_LOOP_DEATHS", 3) {
+        let project = project();
+        let mut deaths = Vec::new();
+        let last = loop {
+            deaths.push(1 + seed.below(14));
+            let ran = project.run_with(Seen::dying_after(*deaths.last().unwrap()));
+            match ran.end {
+                Some(_) => break ran,
+                None if deaths.len() == 4 => break project.run(),
+                None => {}
+            }
+        };
+        check(&project, &format!("dead after {deaths:?} effects"), &last);
+    }
 }

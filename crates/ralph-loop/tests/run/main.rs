@@ -3,4 +3,9 @@
 
 mod bench;
 mod crash;
+mod gates;
+mod recovery;
 mod settlement;
+mod several;
+mod sigils;
+mod story;

@@ -126,7 +126,7 @@ impl<'a> Printer<'a> {
         let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
         let how = match &gate.end {
             GateEnd::Passed => "passed".to_owned(),
-            GateEnd::Failed(status) => format!("failed ({status})"),
+            GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
             GateEnd::TimedOut => "took longer than it may".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };

@@ -1,0 +1,199 @@
+//! What a dead run has left, when more than time has passed since: its agent still works, its process is gone, a person
+//! has decided otherwise.
+
+use std::collections::BTreeSet;
+use std::process::Child;
+use std::time::Duration;
+
+use ralph_loop::state::Effect;
+use ralph_model::{RunId, TaskId, TaskStatus};
+use ralph_process::MARKER_VARIABLE;
+use ralph_store::{ClaimRequest, DoneIn, NewRun, Reach, RunProcess, Scope, Start, Store};
+use ralph_testkit::scripted::{Action, hang, say, write};
+
+use crate::bench::{Project, Seen, Speaks};
+
+fn done() -> Vec<Action> {
+    vec![write("a.txt", "{turn}"), say("<task-done>{task}</task-done>")]
+}
+
+/// A process that has ended: nobody has its pid and its beginning.
+fn dead_process() -> RunProcess {
+    let mut child = ralph_process::command("true").spawn().unwrap();
+    let (pid, started) = (child.id(), ralph_process::start_time(child.id()).unwrap());
+    child.wait().unwrap();
+    RunProcess {
+        host: ralph_process::host_name(),
+        pid,
+        started,
+    }
+}
+
+/// A run whose process is gone, with a claim.
+fn dead_run(project: &Project, worktree: &str, marker: &str) -> RunId {
+    let mut store = project.store();
+    let run = RunId::new(u64::from(std::process::id()) << 8 | 7);
+    store
+        .begin_run(&NewRun {
+            id: run.clone(),
+            agent: "an agent".to_owned(),
+            goal: "all".to_owned(),
+            worktree: worktree.to_owned(),
+            branch: None,
+            commit: None,
+            process: dead_process(),
+            started_at: project.now(),
+        })
+        .unwrap();
+    let request = ClaimRequest {
+        run: &run,
+        iteration: 1,
+        scope: &Scope::All,
+        worktree,
+        commits_here: &BTreeSet::new(),
+        marker,
+        lease: Duration::from_secs(3600),
+        now: project.now(),
+    };
+    store.claim_next(&request).unwrap();
+    run
+}
+
+#[test]
+fn fault_11_a_claim_of_a_dead_run_is_free_at_once_wherever_it_worked() {
+    for worktree in ["", "elsewhere"] {
+        let project = Project::plain([done()]);
+        let task = project.task("A");
+        let dead = dead_run(&project, worktree, "none");
+        assert_eq!(project.stands(&task).claimed_by, Some(dead));
+        let ran = project.run();
+        assert_eq!(
+            (ran.code(), project.status(&task)),
+            (0, TaskStatus::Done),
+            "{worktree:?}"
+        );
+        assert_eq!(project.stands(&task).attempts, 2);
+    }
+}
+
+#[test]
+fn an_agent_that_was_started_and_is_not_on_record_is_found_by_its_marker() {
+    let project = Project::plain([done()]);
+    project.task("A");
+    let marker = format!("marker-of-{}", std::process::id());
+    let dead = dead_run(&project, "", &marker);
+    let start = Start {
+        model: None,
+        rationale: "",
+        before: "",
+        dirty: None,
+        injections: &[],
+        at: project.now(),
+    };
+    project.store().record_start(&dead, &start).unwrap();
+    let mut agent: Child = ralph_process::command("sleep")
+        .arg("600")
+        .env(MARKER_VARIABLE, &marker)
+        .spawn()
+        .unwrap();
+    let ran = project.run();
+    assert_eq!((ran.code(), ran.seen.killed), (0, vec![1]));
+    assert!(!agent.wait().unwrap().success(), "it was killed");
+    assert_eq!(project.story(), ["A interrupted: ralph_died", "A done: task_done"]);
+}
+
+#[test]
+fn an_agent_that_still_works_is_ended_and_its_attempt_does_not_count() {
+    for speaks in [Speaks::Plain, Speaks::Claude] {
+        let project = Project::new(speaks, [vec![say("<journal>lost</journal>"), hang()], done()]);
+        let task = project.task("A");
+        let died = project.run_with(Seen::dying_at(|effect| *effect == Effect::Spawn));
+        assert_eq!((died.end, project.status(&task)), (None, TaskStatus::InProgress));
+        let ran = project.run();
+        assert_eq!((ran.code(), ran.seen.killed), (0, vec![1]));
+        assert_eq!(project.story(), ["A interrupted: ralph_died", "A done: task_done"]);
+        let row = &project.journal()[0].row;
+        assert_eq!((&row.run, row.iteration, row.attempt), (&died.run, 1, 1));
+        let ended = project.store().run(&died.run).unwrap().unwrap().ended.unwrap().1;
+        assert_eq!(ended, "It was killed.");
+    }
+}
+
+/// A run that died when the end of its turn was on record, and what a person did then.
+fn after_a_death_at_the_end_of_a_turn(deed: impl FnOnce(&mut Store, &TaskId, &Project)) -> (Project, TaskId) {
+    let note = r#"<journal>found it</journal><knowledge tags="x" title="It">There.</knowledge>"#;
+    let turns = [
+        vec![write("a.txt", "1"), say(note), say("<task-done>{task}</task-done>")],
+        done(),
+    ];
+    let project = Project::new(Speaks::Claude, turns).gated(&["echo \"$RALPH_MARKER\" >> ../markers"]);
+    let task = project.task("A");
+    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    assert_eq!(died.end, None);
+    let mut store = project.store();
+    store.free_dead_claims(&|_| Some(false), project.now()).unwrap();
+    deed(&mut store, &task, &project);
+    drop(store);
+    (project, task)
+}
+
+#[test]
+fn a_turn_whose_end_is_on_record_is_judged_by_the_gates_again() {
+    let (project, task) = after_a_death_at_the_end_of_a_turn(|_, _, _| {});
+    let ran = project.run();
+    assert_eq!(
+        (ran.code(), ran.iterations, project.status(&task)),
+        (0, 0, TaskStatus::Done)
+    );
+    let row = project.journal().remove(0).row;
+    assert_eq!((row.notes.as_deref(), row.usage.cost_usd), (Some("found it"), 0.25));
+    assert_eq!(
+        (row.files_modified, row.changed_nothing),
+        (vec!["a.txt".to_owned()], false)
+    );
+    assert!(project.read(".ralph/knowledge/it.md").contains("There."));
+    assert_eq!(project.agent.turns(), 1);
+    // Once before the turn, once in the run that found it; what the gates start is known by the word of the turn.
+    let marker = &project.calls()[0].2;
+    assert_eq!(project.read("../markers"), format!("{marker}\n{marker}\n"));
+}
+
+#[test]
+fn a_task_that_a_person_decided_about_stays_so_and_the_journal_keeps_the_turn() {
+    let (project, task) = after_a_death_at_the_end_of_a_turn(|store, task, project| {
+        let here = DoneIn {
+            worktree: String::new(),
+            commit: None,
+        };
+        store.finish_task(task, &here, project.now()).unwrap();
+    });
+    assert_eq!((project.run().code(), project.status(&task)), (0, TaskStatus::Done));
+    assert_eq!((project.story().len(), project.agent.turns()), (1, 1));
+
+    let (project, task) = after_a_death_at_the_end_of_a_turn(|store, task, project| {
+        store.reset_task(task, Reach::Itself, project.now()).unwrap();
+    });
+    assert_eq!((project.run().code(), project.status(&task)), (0, TaskStatus::Done));
+    assert_eq!(
+        (project.story().len(), project.agent.turns()),
+        (2, 2),
+        "it was to be done anew"
+    );
+
+    let (project, task) = after_a_death_at_the_end_of_a_turn(|store, task, project| {
+        store.fail_task(task, "no longer wanted", project.now()).unwrap();
+    });
+    assert_eq!((project.run().code(), project.status(&task)), (4, TaskStatus::Failed));
+    assert_eq!((project.story().len(), project.agent.turns()), (1, 1));
+
+    let (project, task) = after_a_death_at_the_end_of_a_turn(|store, task, project| {
+        store.delete_task(task, project.now()).unwrap();
+    });
+    assert_eq!(project.run().code(), 0);
+    assert_eq!(project.store().task(&task).unwrap(), None);
+    assert_eq!(project.story(), ["A done: task_done"]);
+    assert!(
+        project.read(".ralph/knowledge/it.md").contains("There."),
+        "what was learned is kept"
+    );
+}
