@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ralph_model::config::Config;
+use ralph_model::config::{Config, Permissions};
 use ralph_notes::{Patches, create_folder, read_file};
 
 use crate::changed_file::change_file;
@@ -37,19 +37,17 @@ pub(super) fn confirm_commands(context: &Context<'_>, uses_agent: bool, trust: b
 
 fn ask(context: &Context<'_>, commands: &[String]) -> Result<(), CommandError> {
     let ui = context.ui;
-    ui.status(&format!("{} has commands that will be run here:", paths::CONFIG));
+    ui.status(&format!("{} says what will be run here:", paths::CONFIG));
     for command in commands {
         ui.status(&format!("  {}", ralph_model::preview(command, 200)));
     }
     match ui.confirm("Run them?")? {
         Some(true) => Ok(()),
-        Some(false) => Err(CommandError::new(
-            "the commands were not confirmed, so nothing was started",
-        )),
+        Some(false) => Err(CommandError::new("it was not confirmed, so nothing was started")),
         None => Err(CommandError::new(
-            "these commands were never confirmed, and there is no terminal to ask at; nothing was started",
+            "this was never confirmed, and there is no terminal to ask at; nothing was started",
         )
-        .hint("`ralph run --trust` runs them, and does not ask again until they change")),
+        .hint("`ralph run --trust` confirms it, until it changes")),
     }
 }
 
@@ -61,8 +59,11 @@ fn commands_of_file(context: &Context<'_>, uses_agent: bool) -> Result<Vec<Strin
     let loaded = Config::load(Some((paths::CONFIG, &text)), &|_| None)?;
     let agent = loaded.config.agent.command.filter(|_| uses_agent);
     let agent = agent.map(|command| format!("agent: {command}"));
+    // An agent that asks nobody runs whatever it likes, which is as much as any command.
+    let full = loaded.config.agent.permissions == Permissions::Full;
+    let full = full.then(|| "agent: may do everything without asking (permissions = \"full\")".to_owned());
     let gates = loaded.config.verify.commands.iter().map(|gate| format!("gate: {gate}"));
-    Ok(agent.into_iter().chain(gates).collect())
+    Ok(agent.into_iter().chain(full).chain(gates).collect())
 }
 
 fn digest(commands: &[String]) -> String {
