@@ -46,6 +46,7 @@ impl Work {
     }
 
     fn query<T>(&self, sql: &str, read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {
+        #[expect(clippy::disallowed_methods, reason = "the test looks at the database from outside")]
         let database = rusqlite::Connection::open(self.env.path(".ralph/progress.db")).unwrap();
         let mut statement = database.prepare(sql).unwrap();
         let rows = statement.query_map([], |row| read(row)).unwrap();
