@@ -20,11 +20,14 @@ impl Runner<'_> {
     /// Runs the gates before the first iteration.
     pub(super) fn run_baseline(&mut self) -> Result<(), RunError> {
         let runner = self.gate_runner(None)?;
+        let left = self.store.baseline_of_unfinished(&self.site.worktree, &self.run)?;
+        // What another version wrote cannot be held against anybody.
+        let left = left.and_then(|json| serde_json::from_str(&json).ok());
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
         let examiner = std::thread::Builder::new().name("gates".to_owned()).spawn(move || {
             let results = run_and_tell(&runner, &sender, &stop);
             // Nobody listens any more when the run is over.
-            drop(sender.send(Incoming::Baseline(results)));
+            drop(sender.send(Incoming::Baseline { results, left }));
         })?;
         self.examiner = Some(examiner);
         Ok(())

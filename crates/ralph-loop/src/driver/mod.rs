@@ -18,7 +18,7 @@ use ralph_model::{Entropy, RunId};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Store, StoreError};
 
-use crate::gates::GateResult;
+use crate::gates::{Baseline, GateResult};
 use crate::run_folder::{Transcript, program_folder, remove_scratch_folder};
 use crate::site::{LEASE, Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
@@ -55,7 +55,10 @@ pub enum RunError {
 /// What comes in by itself.
 enum Incoming {
     Turn(TurnEvent),
-    Baseline(Vec<GateResult>),
+    Baseline {
+        results: Vec<GateResult>,
+        left: Option<Baseline>,
+    },
     Gate(GateResult),
     Examined(Result<Examined, String>),
     Interrupt,
@@ -302,7 +305,7 @@ impl<'a> Runner<'a> {
     fn came_in(&mut self, incoming: Incoming) -> Option<Happening> {
         match incoming {
             Incoming::Turn(event) => self.turn_event(event),
-            Incoming::Baseline(results) => Some(Happening::BaselineRan(results)),
+            Incoming::Baseline { results, left } => Some(Happening::BaselineRan { results, left }),
             Incoming::Gate(result) => {
                 self.watch.tell(&News::GateRan(&result));
                 None

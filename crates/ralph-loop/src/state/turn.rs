@@ -104,12 +104,7 @@ impl State {
             }
         };
         let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));
-        if current.run != self.plan.run {
-            self.inherited = shrunk
-                .clone()
-                .filter(|_| current.baseline.is_some())
-                .or(current.baseline.clone());
-        } else if shrunk.is_some() {
+        if current.run == self.plan.run && shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
         let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
@@ -166,6 +161,13 @@ impl State {
         effects
     }
 
+    /// Ends the run, when the files of its last settlement are written.
+    fn tidy_and_finish(&mut self, end: End) -> Vec<Effect> {
+        let mut effects = vec![Effect::FinishOutbox];
+        effects.extend(self.finish(end));
+        effects
+    }
+
     /// Counts what limits look at.
     fn count_in(&mut self, draft: &Draft) {
         let usage = draft.turn.usage;
@@ -183,18 +185,18 @@ impl State {
     fn after(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
         let ours = draft.current.run == self.plan.run;
         match &draft.ruling.then {
-            _ if self.interrupts > 0 => self.finish(End::Interrupted),
+            _ if self.interrupts > 0 => self.tidy_and_finish(End::Interrupted),
             // What stopped a run that is dead does not stop this one.
             _ if !ours => self.tidy(),
             Then::GoOn => self.tidy(),
-            Then::Stop(StopRun::Interrupt) => self.finish(End::Interrupted),
-            Then::Stop(StopRun::FailurePromise) => self.finish(End::FailurePromise),
-            Then::Stop(StopRun::AgentUnusable) => self.finish(End::Error(draft.ruling.reason.clone())),
+            Then::Stop(StopRun::Interrupt) => self.tidy_and_finish(End::Interrupted),
+            Then::Stop(StopRun::FailurePromise) => self.tidy_and_finish(End::FailurePromise),
+            Then::Stop(StopRun::AgentUnusable) => self.tidy_and_finish(End::Error(draft.ruling.reason.clone())),
             Then::Stop(StopRun::Limit) => {
                 let limit = self.limit_reached(at).unwrap_or_else(|| draft.ruling.reason.clone());
-                self.finish(End::Limit(limit))
+                self.tidy_and_finish(End::Limit(limit))
             }
-            Then::BackOff if self.transients >= MAX_TRANSIENTS => self.finish(End::Error(format!(
+            Then::BackOff if self.transients >= MAX_TRANSIENTS => self.tidy_and_finish(End::Error(format!(
                 "The service failed {MAX_TRANSIENTS} times in a row. {}",
                 draft.ruling.reason
             ))),

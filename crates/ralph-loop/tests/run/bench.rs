@@ -80,6 +80,7 @@ pub(crate) struct Project {
     speaks: Speaks,
     clock: Arc<Ticking>,
     pub(crate) agent: ScriptedAgent,
+    words: Option<Vec<String>>,
     pub(crate) config: Config,
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,
@@ -100,6 +101,7 @@ impl Project {
             speaks,
             clock: Arc::default(),
             agent,
+            words: None,
             config: Config::default(),
             share: MemoryShare::Whole,
             scope: Scope::All,
@@ -114,6 +116,11 @@ impl Project {
     /// With another script from now on.
     pub(crate) fn play<const N: usize>(&mut self, turns: [Vec<Action>; N]) {
         self.agent = install(self.speaks, turns, &self.folder.path().join("agent"));
+    }
+
+    /// With any program as its agent.
+    pub(crate) fn agent_command(&mut self, words: &[&str]) {
+        self.words = Some(words.iter().map(|word| (*word).to_owned()).collect());
     }
 
     /// In a git repository with one commit.
@@ -146,6 +153,7 @@ impl Project {
             speaks: self.speaks,
             clock: Arc::clone(&self.clock),
             agent: self.agent.clone(),
+            words: self.words.clone(),
             config: self.config.clone(),
             share: self.share,
             scope: self.scope.clone(),
@@ -285,10 +293,11 @@ impl Project {
             Speaks::Claude => "claude",
         };
         let clock = Arc::clone(&self.clock);
+        let words = self.words.clone().unwrap_or_else(|| self.agent.words());
         let order = Order {
             scope: self.scope.clone(),
             goal: "the test".to_owned(),
-            agent: driver_for(Some(kind), &CommandLine::Words(self.agent.words()), clock).unwrap(),
+            agent: driver_for(Some(kind), &CommandLine::Words(words), clock).unwrap(),
             model: None,
             share: self.share,
             pace: Pace {
@@ -411,7 +420,7 @@ impl Ran {
 }
 
 /// What a run does to a test that watches it.
-type OnEffect = Box<dyn FnMut(&Effect) -> Option<Deed>>;
+type OnEffect = Box<dyn FnMut(&Effect) -> Option<Deed> + Send>;
 
 /// What a test does to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -437,7 +446,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// With something to do after an effect.
-    pub(crate) fn doing(on_effect: impl FnMut(&Effect) -> Option<Deed> + 'static) -> Self {
+    pub(crate) fn doing(on_effect: impl FnMut(&Effect) -> Option<Deed> + Send + 'static) -> Self {
         Self {
             on_effect: Some(Box::new(on_effect)),
             ..Self::default()
@@ -454,7 +463,7 @@ impl Seen {
     }
 
     /// The run dies after the first effect that is so.
-    pub(crate) fn dying_at(matches: impl Fn(&Effect) -> bool + 'static) -> Self {
+    pub(crate) fn dying_at(matches: impl Fn(&Effect) -> bool + Send + 'static) -> Self {
         Self::doing(move |effect| matches(effect).then_some(Deed::Die))
     }
 }

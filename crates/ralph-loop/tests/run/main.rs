@@ -3,5 +3,10 @@
 
 mod bench;
 mod crash;
+mod gates;
 mod recovery;
 mod settlement;
+mod several;
+mod sigils;
+mod story;
+mod worktrees;

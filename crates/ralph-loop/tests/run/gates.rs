@@ -1,0 +1,206 @@
+//! Gates that are real commands, and what the files and git say of the work.
+
+use ralph_model::TaskStatus;
+use ralph_model::config::Commit;
+use ralph_testkit::scripted::{Action, append, run, say, write};
+
+use crate::bench::{Project, Speaks};
+
+const DONE: &str = "<task-done>{task}</task-done>";
+
+fn done(actions: impl IntoIterator<Item = Action>) -> Vec<Action> {
+    actions.into_iter().chain([say(DONE)]).collect()
+}
+
+/// Red as long as a file names a failure, with the failures as its output.
+const FAILURES: &str = "! cat failures.txt";
+
+#[test]
+fn a_gate_that_is_red_from_the_start_refuses_only_what_is_new() {
+    let turns = [
+        // Work next to the failures that were there.
+        done([write("a.txt", "x")]),
+        // A turn that changed nothing.
+        done([]),
+        // A new failure.
+        done([append("failures.txt", "test c ... FAILED\n")]),
+        // The old ones only, in other places.
+        done([write("failures.txt", "test b ... FAILED\n")]),
+        // What was mended is broken again.
+        done([append("failures.txt", "test a ... FAILED\n")]),
+        // All is mended.
+        done([run("rm failures.txt")]),
+        // Once green it counts fully.
+        done([write("failures.txt", "test b ... FAILED\n")]),
+        done([run("rm failures.txt")]),
+    ];
+    let project = Project::plain(turns).gated(&[FAILURES]);
+    project.write("failures.txt", "test a ... FAILED\ntest b ... FAILED\n");
+    for title in ["A", "B", "C", "D"] {
+        project.task(title);
+    }
+    let ran = project.run();
+    let outcomes: Vec<String> = project
+        .journal()
+        .iter()
+        .map(|row| row.row.outcome.to_string())
+        .collect();
+    let expected = [
+        "done", "retried", "retried", "done", "retried", "done", "retried", "done",
+    ];
+    assert_eq!(outcomes, expected, "{:#?}", project.journal());
+    assert_eq!(ran.code(), 0);
+    let says_red = |turn| {
+        project
+            .agent
+            .prompt(turn)
+            .contains("These gates were red before the run began")
+    };
+    assert_eq!((says_red(1), says_red(6), says_red(7)), (true, true, false));
+    let reasons: Vec<String> = project.journal().into_iter().map(|row| row.row.reason).collect();
+    assert!(reasons[1].starts_with("Nothing was changed"), "{}", reasons[1]);
+    assert!(reasons[2].contains("test c ... FAILED"), "{}", reasons[2]);
+    assert!(project.journal()[1].row.changed_nothing);
+}
+
+#[test]
+fn a_gate_that_hangs_is_ended_with_all_its_children() {
+    let hanging = "test ! -e a.txt || { setsid sleep 600 & setsid sleep 600 >/dev/null 2>&1 & sleep 600; }";
+    let mut project = Project::plain([done([write("a.txt", "x")])]).gated(&[hanging, "true"]);
+    project.config.verify.timeout = Some(std::time::Duration::from_millis(200));
+    project.config.limits.iterations = Some(1);
+    let task = project.task("A");
+    let ran = project.run();
+    assert_eq!(project.story(), ["A retried: task_done"]);
+    assert_eq!((ran.code(), project.status(&task)), (4, TaskStatus::Pending));
+    let reason = project.journal().remove(0).row.reason;
+    assert!(reason.contains("took longer than it may"), "{reason}");
+    for (_, _, marker) in project.calls() {
+        assert_eq!(ralph_process::kill_leftovers(&marker, None), 0);
+    }
+}
+
+#[test]
+fn what_changed_is_seen_with_git_and_without() {
+    for in_git in [true, false] {
+        for speaks in [Speaks::Plain, Speaks::Claude] {
+            let turns = [
+                done([
+                    write("src/new.txt", "x"),
+                    append("old.txt", "more\n"),
+                    run("rm gone.txt"),
+                    write("notes.log", "ignored"),
+                ]),
+                done([]),
+                done([append(".agent/memories.md", "# Memories\n")]),
+            ];
+            let project = Project::new(speaks, turns);
+            for (file, text) in [
+                ("old.txt", "x\n"),
+                ("gone.txt", "x\n"),
+                (".gitignore", "*.log\n.ralph/\n"),
+            ] {
+                project.write(file, text);
+            }
+            let project = if in_git { project.in_git() } else { project };
+            project.write(".gitignore", "*.log\n.ralph/\n");
+            for title in ["A", "B", "C"] {
+                project.task(title);
+            }
+            assert_eq!(project.run().code(), 0);
+            let seen: Vec<(String, bool)> = project
+                .journal()
+                .into_iter()
+                .map(|row| (row.row.files_modified.join(" "), row.row.changed_nothing))
+                .collect();
+            // An ignored file shows only in the agent's own calls.
+            let ignored = if speaks == Speaks::Claude { "notes.log " } else { "" };
+            let expected = [
+                (format!("gone.txt {ignored}old.txt src/new.txt"), false),
+                (String::new(), true),
+                (".agent/memories.md".to_owned(), true),
+            ];
+            assert_eq!(seen, expected, "in git: {in_git}, {speaks:?}");
+        }
+    }
+}
+
+#[test]
+fn a_task_is_committed_with_the_files_of_all_its_attempts() {
+    let turns = [
+        done([write("first.txt", "x"), write("bad.txt", "x")]),
+        done([run("rm bad.txt"), write("second.txt", "x")]),
+    ];
+    let mut project = Project::plain(turns).in_git().gated(&["! ls bad.txt"]);
+    project.config.git.commit = Commit::Task;
+    project.write("mine.txt", "a person's own");
+    let task = project.task("Write both");
+    assert_eq!(project.run().code(), 0);
+    assert_eq!(
+        project.story(),
+        ["Write both retried: task_done", "Write both done: task_done"]
+    );
+    let shown = project.git(&["show", "--format=%B", "--name-only", "HEAD"]);
+    assert_eq!(
+        shown,
+        format!("Write both\n\nTask: {task}\n\n\nfirst.txt\nsecond.txt\n")
+    );
+    assert_eq!(project.git(&["status", "--porcelain"]), "?? mine.txt\n");
+}
+
+#[test]
+fn a_file_that_was_dirty_before_keeps_a_task_from_being_committed() {
+    let mut project = Project::plain([done([append("mine.txt", "the agent's\n"), write("new.txt", "x")])]).in_git();
+    project.config.git.commit = Commit::Task;
+    project.write("mine.txt", "a person's own\n");
+    let task = project.task("A");
+    let ran = project.run();
+    assert_eq!(
+        (ran.code(), project.status(&task)),
+        (0, TaskStatus::Done),
+        "the work is done all the same"
+    );
+    assert_eq!(
+        ran.seen.warnings,
+        [format!(
+            "The files of {task} are not committed: mine.txt had changes of somebody else before the first attempt"
+        )]
+    );
+    assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n");
+    assert_eq!(project.git(&["status", "--porcelain"]), "?? mine.txt\n?? new.txt\n");
+}
+
+#[test]
+fn an_agent_that_commits_by_itself_has_committed() {
+    let commit = run("git add a.txt && git commit --quiet --message='By the agent'");
+    let mut project = Project::plain([done([write("a.txt", "x"), commit])]).in_git();
+    project.config.git.commit = Commit::Task;
+    project.task("A");
+    let ran = project.run();
+    assert_eq!((ran.code(), ran.seen.warnings), (0, Vec::new()));
+    assert_eq!(project.git(&["log", "--format=%s"]), "By the agent\nBegin\n");
+    let commit = ran.seen.settled[0].commit.clone();
+    assert_eq!(commit, Some(Ok(project.git(&["rev-parse", "HEAD"]).trim().to_owned())));
+}
+
+#[test]
+fn what_an_earlier_run_broke_and_left_is_held_against_the_work_that_goes_on() {
+    let turns = [done([write("bad.txt", "x")]), done([append("more.txt", "x")])];
+    let mut project = Project::plain(turns).gated(&["! ls bad.txt"]);
+    project.config.limits.iterations = Some(1);
+    project.config.execution.max_retries = 1;
+    let (first, second) = (project.task("A"), project.task("B"));
+    project.run();
+    project.run();
+    assert_eq!(project.story(), ["A retried: task_done"; 2]);
+    assert_eq!(project.status(&first), TaskStatus::Failed);
+    // Now it waits for a person. Whoever starts a run then takes things as they are.
+    project.run();
+    assert_eq!(project.status(&second), TaskStatus::Done);
+    assert!(
+        project
+            .agent
+            .prompt(3)
+            .contains("These gates were red before the run began")
+    );
+}

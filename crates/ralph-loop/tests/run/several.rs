@@ -1,0 +1,220 @@
+//! Several tasks: their order, what happens around one that fails, and when a run is complete.
+
+use ralph_loop::state::{End, Notice};
+use ralph_model::{NewTask, Priority, TaskKind, TaskStatus};
+use ralph_testkit::scripted::{Action, append, if_prompt_holds, say, write};
+
+use crate::bench::{Project, Speaks};
+
+const DONE: &str = "<task-done>{task}</task-done>";
+
+/// Does its task; one called Bad cannot be done.
+fn worker() -> Vec<Action> {
+    let failed = [say("<task-failed>{task} there is no way</task-failed>")];
+    vec![if_prompt_holds(
+        "**Bad**",
+        failed,
+        [append("work.txt", "{task}\n"), say(DONE)],
+    )]
+}
+
+/// The titles of the journal's rows, in order.
+fn order(project: &Project) -> Vec<String> {
+    project.journal().into_iter().map(|row| row.row.task_title).collect()
+}
+
+#[test]
+fn tasks_come_by_priority_then_age_and_after_what_they_wait_for() {
+    let project = Project::plain([worker()]);
+    let old = project.task("Old");
+    let with = |title: &str, priority, after: &[&ralph_model::TaskId]| {
+        project.add(NewTask {
+            priority: Priority(priority),
+            after: after.iter().map(|id| (*id).clone()).collect(),
+            ..NewTask::titled(title)
+        })
+    };
+    let last = with("Last", 9, &[]);
+    let waits = with("Waits", 1, &[&last]);
+    let first = with("First", 2, &[]);
+    project.task("Young");
+    let ran = project.run();
+    assert_eq!(order(&project), ["First", "Old", "Young", "Last", "Waits"]);
+    assert_eq!((ran.code(), ran.iterations), (0, 5));
+    for task in [old, last, waits, first] {
+        assert_eq!(project.status(&task), TaskStatus::Done);
+    }
+}
+
+#[test]
+fn siblings_of_a_task_that_failed_go_on_and_a_person_is_needed_at_the_end() {
+    let mut project = Project::plain([worker()]);
+    project.config.execution.max_retries = 1;
+    let parent = project.task("Parent");
+    let below = |title: &str, after| {
+        project.add(NewTask {
+            parent: Some(parent.clone()),
+            after,
+            ..NewTask::titled(title)
+        })
+    };
+    let bad = below("Bad", Vec::new());
+    let behind = below("Behind", vec![bad.clone()]);
+    let sibling = below("Sibling", Vec::new());
+    let other = project.task("Other");
+    let ran = project.run();
+    assert_eq!(order(&project), ["Bad", "Bad", "Sibling", "Other"]);
+    let stand = [&parent, &bad, &behind, &sibling, &other].map(|task| project.status(task));
+    let expected = [
+        TaskStatus::Failed,
+        TaskStatus::Failed,
+        TaskStatus::Blocked,
+        TaskStatus::Done,
+        TaskStatus::Done,
+    ];
+    assert_eq!((stand, ran.code()), (expected, 4));
+    let Some(End::LeftForPerson(standing)) = ran.end else {
+        panic!("{ran:?}")
+    };
+    assert_eq!(
+        (standing.done, standing.failed, standing.waiting, standing.open),
+        (2, 1, 1, 0)
+    );
+}
+
+#[test]
+fn fault_30_complete_ends_nothing_while_tasks_are_open() {
+    for speaks in [Speaks::Plain, Speaks::Claude] {
+        let complete = say("<promise>COMPLETE</promise>");
+        let turns = [
+            // Without a word on its task it does not even count as done.
+            vec![complete.clone()],
+            vec![append("a.txt", "1"), say(DONE), complete.clone()],
+            vec![
+                append("a.txt", "2"),
+                say(&format!("{DONE}\n<promise>COMPLETE</promise>")),
+            ],
+        ];
+        let project = Project::new(speaks, turns);
+        project.task("A");
+        project.task("B");
+        let ran = project.run();
+        let first = ["A blocked: no_sigil", "A done: task_done", "B done: task_done"];
+        let story = project.story();
+        if speaks == Speaks::Plain {
+            assert_eq!(story, first);
+        }
+        assert_eq!((ran.code(), story.last().unwrap().as_str()), (0, first[2]));
+        assert!(ran.seen.notices.contains(&Notice::CompleteTooEarly));
+    }
+}
+
+#[test]
+fn fault_4_a_limit_of_n_runs_n_and_the_last_one_counts() {
+    for (limit, code) in [(1, 4), (2, 4), (3, 0), (4, 0)] {
+        let mut project = Project::plain([worker()]);
+        project.config.limits.iterations = Some(limit);
+        for title in ["A", "B", "C"] {
+            project.task(title);
+        }
+        let ran = project.run();
+        let expected = (limit.min(3), code);
+        assert_eq!((ran.iterations, ran.code()), expected, "{ran:?}");
+        assert_eq!(project.agent.turns(), limit.min(3) as usize);
+    }
+}
+
+#[test]
+fn failures_in_a_row_end_the_run_where_that_is_wanted() {
+    let mut project = Project::plain([worker()]);
+    project.config.limits.consecutive_failures = Some(2);
+    for title in ["Good", "Bad", "After"] {
+        project.task(title);
+    }
+    let ran = project.run();
+    assert_eq!(order(&project), ["Good", "Bad", "Bad"]);
+    assert_eq!(
+        (ran.code(), ran.end.unwrap().sentence().as_str()),
+        (4, "The limit of 2 failures in a row is reached.")
+    );
+}
+
+#[test]
+fn what_was_used_ends_the_run_where_that_is_wanted() {
+    let mut project = Project::new(Speaks::Claude, [worker()]);
+    // Every turn says that it cost 0.25.
+    project.config.limits.cost_usd = Some(0.6);
+    for title in ["A", "B", "C", "D"] {
+        project.task(title);
+    }
+    let ran = project.run();
+    assert_eq!((ran.code(), ran.iterations), (4, 3));
+    assert_eq!(project.status(&project.tasks()[3].id), TaskStatus::Pending);
+}
+
+/// A file that is run again and again, as one task.
+fn prompt_loop(project: &Project) -> ralph_model::TaskId {
+    project.add(NewTask {
+        kind: TaskKind::PromptLoop,
+        description: "Write until there are three lines.".to_owned(),
+        ..NewTask::titled("PROMPT.md")
+    })
+}
+
+#[test]
+fn a_prompt_is_repeated_until_complete_and_the_gates_agree() {
+    let turns = [
+        vec![append("lines.txt", "1\n"), say("One.")],
+        // Too early: the gate wants three lines.
+        vec![append("lines.txt", "2\n"), say("<promise>COMPLETE</promise>")],
+        vec![append("lines.txt", "3\n"), say("Now there are three.")],
+        vec![write("end.txt", "x"), say("<promise>COMPLETE</promise>")],
+    ];
+    let mut project = Project::plain(turns).gated(&["test ! -e lines.txt || test $(wc -l < lines.txt) -ne 2"]);
+    project.config.execution.max_retries = 0;
+    let task = prompt_loop(&project);
+    let ran = project.run();
+    let expected = [
+        "done: no_sigil",
+        "retried: task_done",
+        "done: no_sigil",
+        "done: task_done",
+    ];
+    assert_eq!(project.story(), expected.map(|row| format!("PROMPT.md {row}")));
+    assert_eq!((ran.code(), project.status(&task)), (0, TaskStatus::Done));
+}
+
+#[test]
+fn only_a_limit_bounds_a_prompt_that_never_is_complete() {
+    let mut project = Project::plain([vec![append("lines.txt", "x\n"), say("More.")]]);
+    project.config.limits.iterations = Some(6);
+    let task = prompt_loop(&project);
+    let ran = project.run();
+    assert_eq!((ran.code(), ran.iterations), (4, 6));
+    let stands = project.stands(&task);
+    assert_eq!((stands.status, stands.retries_used), (TaskStatus::Pending, 0));
+}
+
+#[test]
+fn an_agent_may_wish_for_the_next_model_but_only_a_configured_one() {
+    let turns = [
+        vec![say("<next-model>gpt</next-model>"), append("a.txt", "1"), say(DONE)],
+        vec![
+            append("a.txt", "2"),
+            say(&format!("<next-model>Opus</next-model> {DONE}")),
+        ],
+        vec![append("a.txt", "3"), say(DONE)],
+        vec![append("a.txt", "4"), say(DONE)],
+    ];
+    let mut project = Project::plain(turns);
+    project.config.agent.models = ["haiku", "sonnet", "opus"].map(str::to_owned).to_vec();
+    for title in ["A", "B", "C", "D"] {
+        project.task(title);
+    }
+    let ran = project.run();
+    let models: Vec<String> = project.journal().into_iter().filter_map(|row| row.row.model).collect();
+    assert_eq!(models, ["sonnet", "sonnet", "opus", "sonnet"]);
+    assert_eq!(ran.seen.notices, [Notice::UnknownModel("gpt".to_owned())]);
+    let told = |turn| project.agent.call(turn).environment.get("RALPH_MODEL").cloned();
+    assert_eq!((told(2), told(3)), (Some("sonnet".to_owned()), Some("opus".to_owned())));
+}
