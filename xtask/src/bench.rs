@@ -4,6 +4,7 @@
 
 pub(crate) mod corpus;
 mod figures;
+mod iterations;
 mod project;
 mod recall;
 mod table;
@@ -18,6 +19,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use figures::{Figure, Figures, Target};
+pub(crate) use iterations::run as iterations;
 use project::Project;
 pub(crate) use recall::recall;
 
@@ -71,7 +73,7 @@ pub(crate) fn notes(root: &Path, words: &[&str]) -> Result<(), String> {
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
     let programs = Programs::build(root)?;
     let begin = Instant::now();
-    let mut figures = Figures::default();
+    let mut figures = Figures::among("memories");
     for memories in SIZES {
         println!("measuring among {memories} memories, {runs} runs of each …");
         let project = Project::make(&programs, memories)?;
@@ -269,7 +271,7 @@ impl Taker<'_, '_> {
     fn take(&mut self, name: &str, value: f64, unit: &'static str, target: Target) {
         self.figures.add(Figure {
             name: name.to_owned(),
-            memories: self.project.memories(),
+            size: self.project.memories(),
             value,
             unit,
             target,

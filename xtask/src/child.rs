@@ -105,6 +105,16 @@ mod tests {
         assert_eq!(status.code(), Some(3));
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_childs_children_used_is_told_apart() {
+        let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let inside = measure(command("sh").args(["-c", &format!("({busy}) & wait")])).unwrap();
+        assert!(inside.own_processor * 2 < inside.processor, "{inside:?}");
+        let itself = measure(command("sh").args(["-c", busy])).unwrap();
+        assert!(itself.own_processor * 2 > itself.processor, "{itself:?}");
+    }
+
     #[test]
     fn a_failure_is_told_with_its_command() {
         let failing = &["-c", "echo no >&2; exit 3"];

@@ -30,6 +30,8 @@ Usage: cargo xtask <task>
   gen --check    Fails when one of those pages is not what the code says
   bench notes    What the memory commands cost beside bare programs: a table and JSON
                  [--quick] [--json FILE]
+  bench loop     What the loop itself costs an iteration, and how often it waits for the disk: a table and JSON
+                 [--quick] [--json FILE]
   bench recall   How well recall finds what it should, beside other ways to search: a table a set
                  --data DIR [--data DIR …] [--json FILE]
   soak notes     The long runs of the torture and grammar tests
@@ -62,6 +64,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["gen"] => generate::WRITE.run(root()),
         ["gen", "--check"] => generate::CHECK.run(root()),
         ["bench", "notes", flags @ ..] => bench::notes(root(), flags),
+        ["bench", "loop", flags @ ..] => bench::iterations(root(), flags),
         ["bench", "recall", flags @ ..] => bench::recall(root(), flags),
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
         ["soak", "merge", flags @ ..] => soak::merge::run(root(), flags),

@@ -9,8 +9,10 @@ use std::time::Duration;
 /// What a child process used until it ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Usage {
-    /// Processor time, its own and the system's for it.
+    /// Processor time, its own and the system's for it, with that of the processes that it started and waited for.
     pub(crate) processor: Duration,
+    /// The same without the processes that it started itself. Where the system does not tell them apart, with them.
+    pub(crate) own_processor: Duration,
     /// The most memory that was ever in use.
     pub(crate) peak_bytes: u64,
 }
@@ -22,6 +24,7 @@ pub(crate) struct Usage {
 #[expect(unsafe_code, reason = "the standard library waits without asking what was used")]
 pub(crate) fn wait(child: &Child) -> io::Result<(ExitStatus, Usage)> {
     let pid = libc::pid_t::try_from(child.id()).map_err(io::Error::other)?;
+    let own = own_processor(pid)?;
     let mut status = 0;
     // SAFETY: a rusage is plain numbers, for which zero is a value.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
@@ -36,11 +39,52 @@ pub(crate) fn wait(child: &Child) -> io::Result<(ExitStatus, Usage)> {
         }
     }
     let unit = if cfg!(target_os = "macos") { 1 } else { 1024 };
+    let processor = duration(usage.ru_utime) + duration(usage.ru_stime);
     let usage = Usage {
-        processor: duration(usage.ru_utime) + duration(usage.ru_stime),
+        processor,
+        own_processor: own.unwrap_or(processor),
         peak_bytes: u64::try_from(usage.ru_maxrss).unwrap_or_default() * unit,
     };
     Ok((ExitStatus::from_raw(status), usage))
+}
+
+/// Waits until a child has ended, leaves it to be waited for, and asks its clock, which only counts the child itself.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "the standard library knows no clocks of other processes")]
+fn own_processor(pid: libc::pid_t) -> io::Result<Option<Duration>> {
+    let id = libc::id_t::try_from(pid).map_err(io::Error::other)?;
+    loop {
+        // SAFETY: a siginfo is plain numbers, for which zero is a value.
+        let mut ended: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // SAFETY: the pointer is to a value of the right type that outlives the call.
+        if unsafe { libc::waitid(libc::P_PID, id, &raw mut ended, libc::WEXITED | libc::WNOWAIT) } == 0 {
+            break;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    let mut clock = 0;
+    // SAFETY: the pointer is to a value of the right type that outlives the call.
+    let answer = unsafe { libc::clock_getcpuclockid(pid, &raw mut clock) };
+    if answer != 0 {
+        return Err(io::Error::from_raw_os_error(answer));
+    }
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the pointer is to a value of the right type that outlives the call.
+    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    let nanoseconds = u64::try_from(time.tv_nsec).unwrap_or_default();
+    Ok(Some(Duration::from_secs(seconds) + Duration::from_nanos(nanoseconds)))
+}
+
+/// Elsewhere nothing is known of a process that has ended but what it used with its children.
+#[cfg(not(target_os = "linux"))]
+fn own_processor(_pid: libc::pid_t) -> io::Result<Option<Duration>> {
+    Ok(None)
 }
 
 fn duration(time: libc::timeval) -> Duration {

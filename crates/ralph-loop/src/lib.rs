@@ -4,6 +4,7 @@
 pub mod changes;
 mod driver;
 pub mod gates;
+mod heart;
 mod lock;
 mod run_folder;
 pub mod settle;

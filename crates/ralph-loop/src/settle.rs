@@ -198,7 +198,7 @@ fn prompt_loop_finished(facts: &Facts<'_>) -> Judgement {
     match turn.control.promise {
         Some(Promise::Complete) => Judgement::AskGates(Claimed::Done),
         Some(Promise::Failure) => Judgement::Settled(without_word_on_the_task(facts)),
-        None if !turn.spoke || !turn.denials.is_empty() => Judgement::Settled(without_word_on_the_task(facts)),
+        None if !turn.spoke => Judgement::Settled(without_word_on_the_task(facts)),
         None => Judgement::AskGates(Claimed::Part),
     }
 }

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use ralph_agent::Agent;
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad};
@@ -14,9 +13,6 @@ use ralph_store::{RunProcess, Scope};
 
 use crate::changes::OwnFiles;
 use crate::state::Pace;
-
-/// For how long a claim holds unless the run says more.
-pub(crate) const LEASE: Duration = Duration::from_secs(120);
 
 /// Where a run takes place.
 pub struct Site<'a> {

@@ -45,6 +45,7 @@ fn claim(number: u64) -> ClaimAnswer {
         task,
         attempt: 1,
         fence: 1,
+        marker: String::new(),
     }))
 }
 
@@ -100,7 +101,7 @@ impl World {
                     ..Standing::default()
                 })
             }
-            Effect::RunBaseline => Happening::BaselineRan {
+            Effect::RunBaseline(_) => Happening::BaselineRan {
                 results: Vec::new(),
                 left: None,
             },
@@ -381,13 +382,13 @@ proptest! {
             prop_assert!(!over || effects.is_empty());
             for effect in &effects {
                 step = match (step, effect) {
-                    (Step::Nothing, Effect::RunBaseline) => Step::Claimed,
+                    (Step::Nothing, Effect::RunBaseline(_)) => Step::Claimed,
                     (Step::Nothing | Step::Claimed, Effect::Prepare { .. }) => Step::Prepared,
                     (Step::Prepared, Effect::Spawn) => Step::Spawned,
                     (Step::Spawned, Effect::RecordEnd(_)) => Step::Recorded,
                     (Step::Recorded, Effect::Settle(_)) => Step::Nothing,
-                    (Step::Nothing | Step::Claimed, Effect::Abandon(_)) => Step::Nothing,
-                    (_, Effect::RunBaseline | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
+                    (Step::Nothing | Step::Claimed | Step::Prepared, Effect::Abandon(_)) => Step::Nothing,
+                    (_, Effect::RunBaseline(_) | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
                         | Effect::Settle(_) | Effect::Abandon(_)) => {
                         return Err(TestCaseError::fail(format!("{effect:?} after {step:?}")));
                     }

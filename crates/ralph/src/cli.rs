@@ -17,7 +17,7 @@ use crate::ui::ColorChoice;
 #[derive(Debug, Parser)]
 #[command(name = "ralph", version, max_term_width = 100, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
-  ralph demo                                        # a guided tour in a temporary project
+  ralph demo                                        # what the memory is good for, in a few seconds
   ralph init                                        # set this project up
   ralph remember \"the tests fail without --locked\" --tags ci
   ralph recall \"why do the tests fail\"              # what is known about it
@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Setup(setup::SetupCommand),
     Doctor(doctor::DoctorArgs),
     Demo(demo::DemoArgs),
+    #[command(hide = true)]
+    DemoAgent(demo::DemoAgentArgs),
     /// Keep what is to be done: tasks, their parts, and what has to wait for what
     #[command(subcommand)]
     Task(task::TaskCommand),

@@ -20,8 +20,8 @@ pub(super) enum Target {
 pub(super) struct Figure {
     /// What was measured.
     pub(super) name: String,
-    /// Among how many memories.
-    pub(super) memories: usize,
+    /// Among how many, of what its benchmark counts.
+    pub(super) size: usize,
     /// How much it is.
     pub(super) value: f64,
     /// Of what.
@@ -48,7 +48,7 @@ impl Figure {
             Target::None => String::new(),
         };
         [
-            self.memories.to_string(),
+            self.size.to_string(),
             self.name.clone(),
             format!("{:.2} {}", self.value, self.unit),
             target,
@@ -56,10 +56,10 @@ impl Figure {
         ]
     }
 
-    fn json(&self) -> Value {
+    fn json(&self, counted: &str) -> Value {
         json!({
             "figure": self.name,
-            "memories": self.memories,
+            counted: self.size,
             "value": (self.value * 1000.0).round() / 1000.0,
             "unit": self.unit,
             "target": match self.target {
@@ -79,13 +79,24 @@ fn hundredths(value: f64) -> f64 {
 }
 
 /// The figures of a benchmark, as they come.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Figures {
+    /// What the benchmark has more and less of.
+    counted: &'static str,
     figures: Vec<Figure>,
     remarks: Vec<String>,
 }
 
 impl Figures {
+    /// No figures yet; they will be among so and so many of these.
+    pub(super) fn among(counted: &'static str) -> Self {
+        Self {
+            counted,
+            figures: Vec::new(),
+            remarks: Vec::new(),
+        }
+    }
+
     /// Takes a figure in.
     pub(super) fn add(&mut self, figure: Figure) {
         self.figures.push(figure);
@@ -100,7 +111,7 @@ impl Figures {
 
     /// The table.
     pub(super) fn table(&self) -> String {
-        let titles = ["memories", "figure", "measured", "target", "verdict"].map(str::to_owned);
+        let titles = [self.counted, "figure", "measured", "target", "verdict"].map(str::to_owned);
         let rows: Vec<[String; 5]> = std::iter::once(titles)
             .chain(self.figures.iter().map(Figure::cells))
             .collect();
@@ -120,7 +131,7 @@ impl Figures {
         json!({
             "benchmark": benchmark,
             "runs": runs,
-            "figures": self.figures.iter().map(Figure::json).collect::<Vec<_>>(),
+            "figures": self.figures.iter().map(|figure| figure.json(self.counted)).collect::<Vec<_>>(),
             "remarks": self.remarks,
         })
     }
@@ -133,12 +144,12 @@ mod tests {
     fn figures() -> Figures {
         let figure = |name: &str, value, target| Figure {
             name: name.to_owned(),
-            memories: 100,
+            size: 100,
             value,
             unit: "×",
             target,
         };
-        let mut figures = Figures::default();
+        let mut figures = Figures::among("memories");
         figures.add(figure("show", 4.004, Target::AtMost(4.0)));
         figures.add(figure("list", 14.5, Target::AtMost(4.0)));
         figures.add(figure("found", 48.999, Target::AtLeast(48.996)));
@@ -168,6 +179,7 @@ strace not found
         let document = figures().json("notes", 30);
         assert_eq!(document["figures"][1]["verdict"], "missed");
         assert_eq!(document["figures"][0]["value"], 4.004);
+        assert_eq!(document["figures"][0]["memories"], 100);
         assert_eq!(document["figures"][4]["target"], Value::Null);
         assert_eq!(document["remarks"][0], "strace not found");
     }

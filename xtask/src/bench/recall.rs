@@ -48,7 +48,7 @@ pub(crate) fn recall(root: &Path, words: &[&str]) -> Result<(), String> {
     if cfg!(debug_assertions) {
         return in_release(root, words);
     }
-    let mut figures = Figures::default();
+    let mut figures = Figures::among("memories");
     let mut documents: Vec<Value> = Vec::new();
     for set in &sets {
         let report = measure(set)?;
@@ -78,7 +78,7 @@ fn in_release(root: &Path, words: &[&str]) -> Result<(), String> {
 fn target(report: &Report<'_>) -> Figure {
     Figure {
         name: format!("{}: nDCG@10 of {OURS}, beside that of {PEER}", report.set.name),
-        memories: report.set.documents(),
+        size: report.set.documents(),
         value: report.mean(OURS).ndcg_10 * 100.0,
         unit: "%",
         target: Target::AtLeast(report.mean(PEER).ndcg_10 * 100.0),
@@ -164,7 +164,7 @@ mod tests {
         assert_eq!(against["difference"], -0.5);
         assert_eq!((&against["low"], &against["high"]), (&json!(-1.0), &json!(0.0)));
         let target = target(&report);
-        assert_eq!((target.memories, target.target), (3, Target::AtLeast(100.0)));
+        assert_eq!((target.size, target.target), (3, Target::AtLeast(100.0)));
         let table = report.table();
         let end = ": documents 3, projects 1, queries with an answer there 2 of 3";
         assert!(table.lines().next().unwrap().ends_with(end), "{table}");

@@ -3,6 +3,8 @@
 //! It installs Claude Code under the target folder, once, which takes some 500 MB and needs a registry of npm packages; all
 //! the rest happens on loopback, in a temporary folder, with an environment and a home of its own.
 
+mod on_a_task;
+
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -64,7 +66,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
 
 type Scenario = fn(&Soak) -> Result<(), String>;
 
-const SCENARIOS: [(&str, Scenario); 8] = [
+const SCENARIOS: [(&str, Scenario); 10] = [
     (
         "a session begins with the notes and knows the skill",
         Soak::begins_with_notes,
@@ -83,6 +85,14 @@ const SCENARIOS: [(&str, Scenario); 8] = [
     (
         "a session with a broken configuration works, without notes",
         Soak::survives_broken_configuration,
+    ),
+    (
+        "the loop drives it: a file is written, the task is done",
+        Soak::works_on_a_task,
+    ),
+    (
+        "a tool that is not permitted is named with the line that permits it",
+        Soak::names_what_is_denied,
     ),
     (
         "after --remove the settings are as before, and nothing is given",
@@ -291,13 +301,19 @@ impl Soak {
     /// Claude Code, which is stopped after a while together with what it has started.
     fn claude(&self) -> Result<Command, String> {
         let mut command = self.bare("timeout")?;
-        command
-            .args(["--kill-after=5", SESSION_LIMIT_S, "claude"])
-            .env("ANTHROPIC_BASE_URL", self.server.url())
-            .env("ANTHROPIC_API_KEY", "dummy")
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            .env("CLAUDE_CODE_MAX_RETRIES", "2");
+        command.args(["--kill-after=5", SESSION_LIMIT_S, "claude"]);
+        command.envs(self.model_variables());
         Ok(command)
+    }
+
+    /// What leads Claude Code to the scripted model, and to nobody else.
+    fn model_variables(&self) -> [(&'static str, String); 4] {
+        [
+            ("ANTHROPIC_BASE_URL", self.server.url()),
+            ("ANTHROPIC_API_KEY", "dummy".to_owned()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+            ("CLAUDE_CODE_MAX_RETRIES", "2".to_owned()),
+        ]
     }
 
     fn ralph(&self, arguments: &[&str]) -> Result<String, String> {

@@ -1,5 +1,5 @@
-//! A model on loopback that always gives the same short answer, and keeps what it was asked. It speaks as much of the
-//! Anthropic Messages API as Claude Code needs to carry on a conversation.
+//! A model on loopback that gives a short answer, after a tool call where it was told to make one, and keeps what it was
+//! asked. It speaks as much of the Anthropic Messages API as Claude Code needs to carry on a conversation.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -34,6 +34,20 @@ pub(super) struct ModelServer {
 struct Shared {
     stopping: AtomicBool,
     asked: Mutex<Vec<String>>,
+    tool: Mutex<Option<Tool>>,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone)]
+struct Tool {
+    name: String,
+    input: Value,
+}
+
+/// What the model says next.
+enum Answer {
+    Text(String),
+    Tool(Tool),
 }
 
 impl ModelServer {
@@ -56,6 +70,13 @@ impl ModelServer {
     /// Where it is to be asked.
     pub(super) fn url(&self) -> String {
         format!("http://{}", self.address)
+    }
+
+    /// From now on, conversations about a task begin with this call of a tool, and end by saying that the task is done.
+    pub(super) fn use_tool(&self, name: &str, input: Value) {
+        let mut tool = self.shared.tool.lock().unwrap_or_else(PoisonError::into_inner);
+        let name = name.to_owned();
+        *tool = Some(Tool { name, input });
     }
 
     /// The bodies of the conversations since this was last called, in their order.
@@ -108,15 +129,13 @@ fn serve(stream: &TcpStream, shared: &Shared) -> io::Result<()> {
     let (status, kind, body) = match (request.method.as_str(), path) {
         ("POST", "/v1/messages") => {
             let body: Value = serde_json::from_str(&request.body).unwrap_or_default();
+            let answer = answer_to(&request.body, shared);
             keep(shared, request.body);
             if body["stream"] == true {
-                ("200 OK", "text/event-stream", streamed(&body["model"]))
+                ("200 OK", "text/event-stream", streamed(&body["model"], &answer))
             } else {
-                (
-                    "200 OK",
-                    "application/json",
-                    message(&body["model"], Some("end_turn")).to_string(),
-                )
+                let whole = message(&body["model"], Some(&answer));
+                ("200 OK", "application/json", whole.to_string())
             }
         }
         ("POST", "/v1/messages/count_tokens") => {
@@ -193,34 +212,90 @@ impl Request {
     }
 }
 
-/// The answer as one message; one that is still being written has no reason to stop yet.
-fn message(model: &Value, stop_reason: Option<&str>) -> Value {
-    let content = match stop_reason {
-        Some(_) => json!([{ "type": "text", "text": ANSWER }]),
-        None => json!([]),
+/// The same to everybody, but for a conversation about a task where a tool is to be used.
+fn answer_to(body: &str, shared: &Shared) -> Answer {
+    let tool = shared.tool.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let (Some(tool), Some(task)) = (tool, assigned_task(body)) else {
+        return Answer::Text(ANSWER.to_owned());
     };
+    if body.contains("\"tool_result\"") {
+        Answer::Text(format!("{ANSWER} <task-done>{task}</task-done>"))
+    } else {
+        Answer::Tool(tool)
+    }
+}
+
+/// The id of the task that a prompt assigns, from its JSON.
+fn assigned_task(body: &str) -> Option<&str> {
+    let (_, assigned) = body.split_once("## Assigned Task")?;
+    let (_, from_id) = assigned.split_once("(t-")?;
+    let (digits, _) = from_id.split_once(')')?;
+    let end = body.len() - from_id.len() + digits.len();
+    body.get(end - digits.len() - "t-".len()..end)
+}
+
+/// Whether a block holds what it is about; in a stream it begins without.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Filled {
+    Yes,
+    NotYet,
+}
+
+impl Answer {
+    /// It as a block of a message.
+    fn block(&self, filled: Filled) -> Value {
+        match self {
+            Self::Text(text) => json!({ "type": "text", "text": if filled == Filled::Yes { text } else { "" } }),
+            Self::Tool(Tool { name, input }) => {
+                let input = if filled == Filled::Yes {
+                    input.clone()
+                } else {
+                    json!({})
+                };
+                json!({ "type": "tool_use", "id": "toolu_scripted", "name": name, "input": input })
+            }
+        }
+    }
+
+    fn delta(&self) -> Value {
+        match self {
+            Self::Text(text) => json!({ "type": "text_delta", "text": text }),
+            Self::Tool(tool) => json!({ "type": "input_json_delta", "partial_json": tool.input.to_string() }),
+        }
+    }
+
+    fn stop_reason(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "end_turn",
+            Self::Tool(_) => "tool_use",
+        }
+    }
+}
+
+/// The answer as one message; one that is still being written has nothing in it yet, and no reason to stop.
+fn message(model: &Value, answer: Option<&Answer>) -> Value {
     json!({
         "id": "msg_scripted",
         "type": "message",
         "role": "assistant",
         "model": model,
-        "content": content,
-        "stop_reason": stop_reason,
+        "content": answer.map_or_else(|| json!([]), |answer| json!([answer.block(Filled::Yes)])),
+        "stop_reason": answer.map(Answer::stop_reason),
         "stop_sequence": null,
         "usage": { "input_tokens": 100, "output_tokens": 10 }
     })
 }
 
 /// The answer as a stream of events.
-fn streamed(model: &Value) -> String {
+fn streamed(model: &Value, answer: &Answer) -> String {
     let events = [
         json!({ "type": "message_start", "message": message(model, None) }),
-        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
-        json!({ "type": "content_block_delta", "index": 0, "delta": { "type": "text_delta", "text": ANSWER } }),
+        json!({ "type": "content_block_start", "index": 0, "content_block": answer.block(Filled::NotYet) }),
+        json!({ "type": "content_block_delta", "index": 0, "delta": answer.delta() }),
         json!({ "type": "content_block_stop", "index": 0 }),
         json!({
             "type": "message_delta",
-            "delta": { "stop_reason": "end_turn", "stop_sequence": null },
+            "delta": { "stop_reason": answer.stop_reason(), "stop_sequence": null },
             "usage": { "output_tokens": 10 }
         }),
         json!({ "type": "message_stop" }),
@@ -262,6 +337,18 @@ mod tests {
         assert!(ask(&server, "HEAD / HTTP/1.1\r\n\r\n").ends_with("\r\n\r\n"));
         assert_eq!(server.take_asked(), [body]);
         assert_eq!(server.take_asked(), [""; 0]);
+        server.use_tool("Write", json!({ "path": "a" }));
+        let about_a_task = r###"{"content": "## Assigned Task\\n\\n**x** (t-0000a1)"}"###;
+        let ask_for = |body: &str| {
+            let length = body.len();
+            ask(
+                &server,
+                &format!("POST /v1/messages HTTP/1.1\r\nContent-Length: {length}\r\n\r\n{body}"),
+            )
+        };
+        assert!(ask_for(about_a_task).contains("\"stop_reason\":\"tool_use\""));
+        let later = format!("{about_a_task} {{\"type\": \"tool_result\"}}");
+        assert!(ask_for(&later).contains("<task-done>t-0000a1</task-done>"));
         let address = server.address;
         drop(server);
         assert!(TcpStream::connect(address).is_err());

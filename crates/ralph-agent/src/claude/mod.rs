@@ -191,13 +191,14 @@ impl Records {
     }
 
     fn end(&self, ended: &Ended) -> TurnEnd {
+        // Whatever made the process end after that, the turn was over.
+        if let Some(result) = &self.result {
+            return outcome::end_of(result, self.rejected.as_ref(), self.clock.now());
+        }
         match ended.how {
             HowEnded::Stopped | HowEnded::TimedOut => return TurnEnd::Stopped,
             HowEnded::OutputLimit => return TurnEnd::OutputLimit,
             HowEnded::Exited(_) | HowEnded::Signalled(_) => {}
-        }
-        if let Some(result) = &self.result {
-            return outcome::end_of(result, self.rejected.as_ref(), self.clock.now());
         }
         match (end_of_process(ended), &self.garbage) {
             (TurnEnd::Finished, Some(line)) => TurnEnd::Garbage(format!("it printed what is no record: {line}")),

@@ -243,13 +243,15 @@ fn a_turn_without_its_last_record_did_not_finish() {
 }
 
 #[test]
-fn a_turn_that_was_stopped_is_stopped_whatever_it_said() {
-    let mut records = hear(&[SUCCESS]).0;
-    let ended = Ended {
-        how: HowEnded::Stopped,
-        ..exited(0)
-    };
-    assert_eq!(records.conclude(ended).end, TurnEnd::Stopped);
+fn a_turn_that_was_stopped_is_stopped_unless_it_was_over() {
+    for (said, end) in [(&[SUCCESS] as &[&str], TurnEnd::Finished), (&[], TurnEnd::Stopped)] {
+        let mut records = hear(said).0;
+        let ended = Ended {
+            how: HowEnded::Stopped,
+            ..exited(0)
+        };
+        assert_eq!(records.conclude(ended).end, end);
+    }
 }
 
 #[test]

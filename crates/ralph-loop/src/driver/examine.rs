@@ -1,7 +1,9 @@
 //! What a turn has left on disk, and what the gates say: in a thread of its own, since both may take long.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SyncSender;
+use std::thread::JoinHandle;
 
 use ralph_memory::capture::clean;
 use ralph_process::StopHandle;
@@ -18,18 +20,16 @@ const PATCH_BYTES: usize = 4 << 20;
 
 impl Runner<'_> {
     /// Runs the gates before the first iteration.
-    pub(super) fn run_baseline(&mut self) -> Result<(), RunError> {
-        let runner = self.gate_runner(None)?;
+    pub(super) fn run_baseline(&mut self, current: &Current) -> Result<(), RunError> {
+        let runner = self.gate_runner(current)?;
         let left = self.store.baseline_of_unfinished(&self.site.worktree, &self.run)?;
         // What another version wrote cannot be held against anybody.
         let left = left.and_then(|json| serde_json::from_str(&json).ok());
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        let examiner = std::thread::Builder::new().name("gates".to_owned()).spawn(move || {
-            let results = run_and_tell(&runner, &sender, &stop);
-            // Nobody listens any more when the run is over.
-            drop(sender.send(Incoming::Baseline { results, left }));
-        })?;
-        self.examiner = Some(examiner);
+        self.examiner = Some(in_thread("gates", sender, move |sender| Incoming::Baseline {
+            results: run_and_tell(&runner, sender, &stop),
+            left,
+        })?);
         Ok(())
     }
 
@@ -44,37 +44,44 @@ impl Runner<'_> {
                 .and_then(|json| serde_json::from_str(json).ok()),
             writes: writes.to_vec(),
             gates: match gates {
-                Gates::Run => Some(self.gate_runner(Some(current))?),
+                Gates::Run => Some(self.gate_runner(current)?),
                 Gates::Skip => None,
             },
         };
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        let examiner = std::thread::Builder::new().name("examine".to_owned()).spawn(move || {
-            let examined = examination.run(&sender, &stop);
-            drop(sender.send(Incoming::Examined(examined)));
-        })?;
-        self.examiner = Some(examiner);
+        self.examiner = Some(in_thread("examine", sender, move |sender| {
+            Incoming::Examined(examination.run(sender, &stop))
+        })?);
         Ok(())
     }
 
     /// The gates, with the environment that the agent has.
-    fn gate_runner(&mut self, current: Option<&Current>) -> Result<GateRunner, RunError> {
+    fn gate_runner(&self, current: &Current) -> Result<GateRunner, RunError> {
         let site = self.site;
-        // Should this run be killed too, the next one knows the gates of a dead run's iteration by its word.
-        let left = current.and_then(|current| self.markers_left.get(&current.run));
-        let marker = left.unwrap_or(&self.marker).clone();
-        let environment = match current {
-            Some(current) => environment(site, current, &marker)?,
-            None => site.environment.clone(),
-        };
         Ok(GateRunner {
             commands: site.config.verify.commands.clone(),
             timeout: site.config.verify.timeout,
             folder: site.root.clone(),
-            environment,
-            marker,
+            environment: environment(site, current)?,
+            marker: current.marker.clone(),
         })
     }
+}
+
+/// Does something that may take long in a thread of its own, and sends what comes of it. A run must not wait for ever for a
+/// thread that broke down.
+fn in_thread(
+    name: &str,
+    sender: SyncSender<Incoming>,
+    work: impl FnOnce(&SyncSender<Incoming>) -> Incoming + Send + 'static,
+) -> Result<JoinHandle<()>, RunError> {
+    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let result = catch_unwind(AssertUnwindSafe(|| work(&sender)));
+        let incoming = result.unwrap_or_else(|_| Incoming::Broken("a part of ralph broke down".to_owned()));
+        // Nobody listens any more when the run is over.
+        drop(sender.send(incoming));
+    })?;
+    Ok(thread)
 }
 
 /// A look at what a turn has left.
@@ -87,9 +94,9 @@ struct Examination {
 }
 
 impl Examination {
-    fn run(self, sender: &SyncSender<Incoming>, stop: &StopHandle) -> Result<Examined, String> {
+    fn run(self, sender: &SyncSender<Incoming>, stop: &StopHandle) -> Examined {
         let changes = match &self.before {
-            Some(before) => self.changes_since(before)?,
+            Some(before) => self.changes_since(before, sender),
             // Nothing is known of what was before: nobody may conclude that nothing changed.
             None => Changes {
                 degraded: Some("what was before is not on record".to_owned()),
@@ -101,27 +108,36 @@ impl Examination {
         // A file that git ignores shows only in the agent's own calls.
         files.extend(self.writes);
         let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
-        Ok(Examined {
+        Examined {
             files: files.into_iter().collect(),
             changed_something,
             gates: gates.unwrap_or_default(),
-        })
+        }
     }
 
-    fn changes_since(&self, before: &Snapshot) -> Result<Changes, String> {
+    fn changes_since(&self, before: &Snapshot, sender: &SyncSender<Incoming>) -> Changes {
         let after = self.files.snapshot();
-        if let Some(patch) = self.files.patch(before, &after, PATCH_BYTES)? {
-            let mut text = clean(&patch.text, PATCH_BYTES);
-            if patch.cut {
-                text.push_str("\n(the rest is left out)\n");
-            }
-            let written = self
-                .folder
-                .create()
-                .and_then(|()| self.folder.write("diff.patch", &text));
-            written.map_err(|error| format!("cannot write the diff of the attempt: {error}"))?;
+        if let Err(reason) = self.write_patch(before, &after) {
+            // It is evidence; the settlement does not depend on it.
+            let warning = format!("The diff of the attempt is not kept: {reason}");
+            drop(sender.send(Incoming::Warning(warning)));
         }
-        Ok(self.files.changes(before, &after))
+        self.files.changes(before, &after)
+    }
+
+    fn write_patch(&self, before: &Snapshot, after: &Snapshot) -> Result<(), String> {
+        let Some(patch) = self.files.patch(before, after, PATCH_BYTES)? else {
+            return Ok(());
+        };
+        let mut text = clean(&patch.text, PATCH_BYTES);
+        if patch.cut {
+            text.push_str("\n(the rest is left out)\n");
+        }
+        let written = self
+            .folder
+            .create()
+            .and_then(|()| self.folder.write("diff.patch", &text));
+        written.map_err(|error| error.to_string())
     }
 }
 

@@ -7,7 +7,9 @@ mod recover;
 mod settlement;
 mod turn;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -19,15 +21,16 @@ use ralph_process::StopHandle;
 use ralph_store::{NewRun, Store, StoreError};
 
 use crate::gates::{Baseline, GateResult};
+use crate::heart::Heart;
 use crate::run_folder::{Transcript, program_folder, remove_scratch_folder};
-use crate::site::{LEASE, Order, Site};
+use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::watch::{News, Survival, Watch};
 
 /// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory.
 const WAITING_EVENTS: usize = 16;
-/// How often a run says that it goes on: often enough that one lost sign does not cost its claims.
-const HEARTBEAT: Duration = Duration::from_secs(30);
+/// How long an agent that was killed may take to be gone.
+const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// Why an effect could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -60,19 +63,25 @@ enum Incoming {
         left: Option<Baseline>,
     },
     Gate(GateResult),
-    Examined(Result<Examined, String>),
+    Examined(Examined),
+    Warning(String),
+    Broken(String),
     Interrupt,
 }
 
 /// A way to interrupt a run from another thread, as Ctrl+C does.
 #[derive(Debug, Clone)]
-pub struct Interrupter(SyncSender<Incoming>);
+pub struct Interrupter {
+    wanted: Arc<AtomicU32>,
+    wake: SyncSender<Incoming>,
+}
 
 impl Interrupter {
     /// Interrupts. The first stops the turn and the run in good order, the second at once.
     pub fn interrupt(&self) {
-        // A run that is over needs no interrupting.
-        drop(self.0.send(Incoming::Interrupt));
+        self.wanted.fetch_add(1, Ordering::SeqCst);
+        // It is looked at between any two effects; this is for a run that waits. One that has enough to do needs no waking.
+        drop(self.wake.try_send(Incoming::Interrupt));
     }
 }
 
@@ -103,23 +112,20 @@ pub struct Runner<'a> {
     sender: SyncSender<Incoming>,
     incoming: Receiver<Incoming>,
     begun: Instant,
-    last_sign: Instant,
     /// The iteration whose agent is prepared or works.
     turn: Option<Turn>,
     stop_gates: StopHandle,
     /// Who looks at what a turn has left, and asks the gates.
     examiner: Option<JoinHandle<()>>,
-    /// The random word of the iteration that was claimed last.
-    marker: String,
-    /// Those of the iterations that dead runs have left.
-    markers_left: BTreeMap<RunId, String>,
+    /// How often the person has asked to stop, and how often the state machine was told.
+    interrupts: Arc<AtomicU32>,
+    interrupts_told: u32,
 }
 
 /// An agent's turn, as the driver sees it.
 struct Turn {
     current: Current,
     prompt: String,
-    marker: String,
     transcript: Option<Transcript>,
     running: Option<Box<dyn RunningTurn>>,
     started: Instant,
@@ -149,12 +155,11 @@ impl<'a> Runner<'a> {
             sender,
             incoming,
             begun: Instant::now(),
-            last_sign: Instant::now(),
             turn: None,
             stop_gates: StopHandle::default(),
             examiner: None,
-            marker: String::new(),
-            markers_left: BTreeMap::new(),
+            interrupts: Arc::default(),
+            interrupts_told: 0,
         })
     }
 
@@ -167,7 +172,10 @@ impl<'a> Runner<'a> {
     /// A way to interrupt it.
     #[must_use]
     pub fn interrupter(&self) -> Interrupter {
-        Interrupter(self.sender.clone())
+        Interrupter {
+            wanted: Arc::clone(&self.interrupts),
+            wake: self.sender.clone(),
+        }
     }
 
     /// Runs it to its end.
@@ -176,19 +184,26 @@ impl<'a> Runner<'a> {
     /// When not even its beginning can be put on record.
     pub fn run(mut self) -> Result<Finish, RunError> {
         self.begin()?;
+        let _heart = Heart::start(&self.site.database, &self.run, self.site.clock.now())?;
         let (mut state, effects) = State::begin(self.plan());
         let mut open: VecDeque<Effect> = effects.into();
         loop {
+            self.tell_interrupts(&mut state, &mut open);
             while let Some(effect) = open.pop_front() {
-                let happening = self
-                    .perform(&effect)
-                    .unwrap_or_else(|error| Some(Happening::Failed(error.to_string())));
+                let happening = self.perform(&effect);
                 if self.watch.survives(&effect) == Survival::Dies {
                     return Ok(self.die());
                 }
-                if let Some(what) = happening {
-                    open.extend(self.step(&mut state, what));
+                match happening {
+                    Ok(None) => {}
+                    Ok(Some(what)) => open.extend(self.step(&mut state, what)),
+                    Err(error) => {
+                        // What was to follow counted on this.
+                        open.clear();
+                        open.extend(self.step(&mut state, Happening::Failed(error.to_string())));
+                    }
                 }
+                self.tell_interrupts(&mut state, &mut open);
             }
             if let Some(end) = state.end() {
                 let iterations = state.iterations();
@@ -199,8 +214,9 @@ impl<'a> Runner<'a> {
                     iterations,
                 });
             }
-            let happening = self.wait(state.deadline());
-            open.extend(self.step(&mut state, happening));
+            if let Some(happening) = self.wait(state.deadline()) {
+                open.extend(self.step(&mut state, happening));
+            }
         }
     }
 
@@ -217,10 +233,11 @@ impl<'a> Runner<'a> {
     /// Puts the end of the run on record. Where all is done, the working notes have served their time.
     fn end_run(&mut self, end: &End) -> Result<(), RunError> {
         let site = self.site;
+        self.see_the_agent_off();
         self.store
             .end_run(&self.run, &end.sentence(), end.code(), site.clock.now())?;
-        // Whoever settles a turn that is not settled yet needs to know what was before it.
-        if self.turn.is_none() {
+        // After an error an iteration may be on record whose settlement needs it.
+        if !matches!(end, End::Error(_)) {
             remove_scratch_folder(&site.runs, &self.run);
         }
         if *end == End::Complete {
@@ -271,35 +288,28 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Waits for the next thing that happens by itself, and says in the meantime that the run goes on.
-    fn wait(&mut self, deadline: Option<Duration>) -> Happening {
-        loop {
-            let due = deadline.map(|deadline| deadline.saturating_sub(self.begun.elapsed()));
-            let sign = HEARTBEAT.saturating_sub(self.last_sign.elapsed());
-            match self.incoming.recv_timeout(due.map_or(sign, |due| due.min(sign))) {
-                Ok(incoming) => {
-                    if let Some(happening) = self.came_in(incoming) {
-                        return happening;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    if self.last_sign.elapsed() >= HEARTBEAT
-                        && let Err(error) = self.heartbeat()
-                    {
-                        // The claim holds for several signs; the next may get through.
-                        self.watch.tell(&News::Warning(&error.to_string()));
-                    }
-                    if deadline.is_some_and(|deadline| self.begun.elapsed() >= deadline) {
-                        return Happening::Tick;
-                    }
-                }
-            }
+    /// Tells the state machine that the person wants to stop, as often as that was said.
+    fn tell_interrupts(&mut self, state: &mut State, open: &mut VecDeque<Effect>) {
+        while self.interrupts_told < self.interrupts.load(Ordering::SeqCst) {
+            self.interrupts_told += 1;
+            open.extend(self.step(state, Happening::Interrupt));
         }
     }
 
-    fn heartbeat(&mut self) -> Result<(), StoreError> {
-        self.last_sign = Instant::now();
-        self.store.heartbeat(&self.run, LEASE, self.site.clock.now())
+    /// Waits for the next thing that happens by itself; none when there is something else to look at.
+    fn wait(&mut self, deadline: Option<Duration>) -> Option<Happening> {
+        let incoming = match deadline {
+            None => self.incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(deadline) => {
+                let due = deadline.saturating_sub(self.begun.elapsed());
+                self.incoming.recv_timeout(due)
+            }
+        };
+        match incoming {
+            Ok(incoming) => self.came_in(incoming),
+            // The run holds a sender itself, so that there is always somebody.
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Some(Happening::Tick),
+        }
     }
 
     fn came_in(&mut self, incoming: Incoming) -> Option<Happening> {
@@ -310,9 +320,13 @@ impl<'a> Runner<'a> {
                 self.watch.tell(&News::GateRan(&result));
                 None
             }
-            Incoming::Examined(Ok(examined)) => Some(Happening::Examined(Box::new(examined))),
-            Incoming::Examined(Err(reason)) => Some(Happening::Failed(reason)),
-            Incoming::Interrupt => Some(Happening::Interrupt),
+            Incoming::Examined(examined) => Some(Happening::Examined(Box::new(examined))),
+            Incoming::Warning(warning) => {
+                self.watch.tell(&News::Warning(&warning));
+                None
+            }
+            Incoming::Broken(reason) => Some(Happening::Failed(reason)),
+            Incoming::Interrupt => None,
         }
     }
 
@@ -327,8 +341,8 @@ impl<'a> Runner<'a> {
             Effect::FinishOutbox => self.finish_outbox()?,
             Effect::Claim { iteration } => self.claim(*iteration)?,
             Effect::Count => self.count()?,
-            Effect::RunBaseline => {
-                self.run_baseline()?;
+            Effect::RunBaseline(current) => {
+                self.run_baseline(current)?;
                 return Ok(None);
             }
             Effect::KeepBaseline(baseline) => {

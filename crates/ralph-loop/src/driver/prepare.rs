@@ -7,15 +7,22 @@ use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
+use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf, Tokens};
 use ralph_store::{ClaimRequest, RunProcess, Start};
 
 use super::{RunError, Runner, Turn};
 use crate::changes::{ProjectFiles, commits_in_head};
+use crate::heart::LEASE;
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
-use crate::site::{LEASE, Site};
+use crate::site::Site;
 use crate::state::{Current, Happening};
 use crate::watch::News;
+
+/// Whether the process of a run is alive; none where that cannot be told, on another host.
+pub(super) fn is_alive(process: &RunProcess, here: &str) -> Option<bool> {
+    (process.host == here).then(|| ralph_process::is_alive(process.pid, process.started))
+}
 
 /// The folder of an iteration.
 pub(super) fn folder_of(site: &Site<'_>, current: &Current) -> IterationFolder {
@@ -29,17 +36,13 @@ pub(super) fn project_files(site: &Site<'_>, current: &Current) -> Result<Projec
 }
 
 /// The environment of an iteration's agent.
-pub(super) fn environment(
-    site: &Site<'_>,
-    current: &Current,
-    marker: &str,
-) -> Result<Vec<(OsString, OsString)>, RunError> {
+pub(super) fn environment(site: &Site<'_>, current: &Current) -> Result<Vec<(OsString, OsString)>, RunError> {
     let told = Told {
         run: &current.run,
         iteration: current.iteration,
         total: site.config.limits.iterations,
         model: current.model.as_deref(),
-        marker,
+        marker: &current.marker,
         programs: &program_folder(&site.runs, &current.run, &site.program)?,
     };
     Ok(environment_for(site.environment.clone(), site.config.agent.env, &told))
@@ -50,19 +53,17 @@ impl Runner<'_> {
     pub(super) fn claim(&mut self, iteration: u32) -> Result<Happening, RunError> {
         let site = self.site;
         let now = site.clock.now();
-        let alive = |process: &RunProcess| {
-            (process.host == site.process.host).then(|| ralph_process::is_alive(process.pid, process.started))
-        };
-        self.store.free_dead_claims(&alive, now)?;
+        let here = site.process.host.clone();
+        self.store.free_dead_claims(&|process| is_alive(process, &here), now)?;
         let commits_here = self.commits_here()?;
-        self.marker = format!("{:016x}", self.entropy.next_bits());
+        let marker = format!("{:016x}", self.entropy.next_bits());
         let answer = self.store.claim_next(&ClaimRequest {
             run: &self.run,
             iteration,
             scope: &self.order.scope,
             worktree: &site.worktree,
             commits_here: &commits_here,
-            marker: &self.marker,
+            marker: &marker,
             lease: LEASE,
             now,
         })?;
@@ -105,14 +106,14 @@ impl Runner<'_> {
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
         }
         let before = serde_json::to_string(&before)?;
-        let dirty: Vec<String> = files.dirty_files().map_err(RunError::Other)?.into_iter().collect();
+        let dirty = self.dirty_files(&files);
         self.store.record_start(
             &self.run,
             &Start {
                 model: current.model.as_deref(),
                 rationale: &current.rationale,
                 before: &before,
-                dirty: &dirty,
+                dirty: dirty.as_deref(),
                 injections: &prompt.injections,
                 at: self.site.clock.now(),
             },
@@ -126,7 +127,6 @@ impl Runner<'_> {
         self.turn = Some(Turn {
             current: current.clone(),
             prompt: prompt.text,
-            marker: self.marker.clone(),
             transcript: None,
             running: None,
             started: std::time::Instant::now(),
@@ -135,6 +135,21 @@ impl Runner<'_> {
             before,
             overflowed_before,
         })
+    }
+
+    /// The files that have changes already, where those of the first attempt must not be committed with the task.
+    fn dirty_files(&mut self, files: &ProjectFiles) -> Option<Vec<String>> {
+        if self.site.config.git.commit != Commit::Task {
+            return None;
+        }
+        match files.dirty_files() {
+            Ok(dirty) => Some(dirty.into_iter().collect()),
+            Err(reason) => {
+                let warning = format!("The files of this task will not be committed: {reason}");
+                self.watch.tell(&News::Warning(&warning));
+                None
+            }
+        }
     }
 
     fn compose(&self, materials: &Materials, red_gates: &[String]) -> Result<Prompt, RunError> {

@@ -3,6 +3,7 @@
 use ralph_model::{StopReason, TaskKind};
 use ralph_store::{IterationRecord, Phase};
 
+use super::prepare::is_alive;
 use super::{RunError, Runner};
 use crate::gates::Baseline;
 use crate::state::{Current, Left};
@@ -14,13 +15,17 @@ impl Runner<'_> {
     pub(super) fn recover(&mut self) -> Result<Vec<Left>, RunError> {
         let mut left = Vec::new();
         for record in self.store.unfinished(&self.site.worktree, &self.run)? {
+            let another = record.process != self.site.process;
+            if another && is_alive(&record.process, &self.site.process.host) == Some(true) {
+                // Its lock was taken from it. Whatever it is at, it is not dead.
+                continue;
+            }
             let killed = ralph_process::kill_leftovers(&record.marker, record.agent);
             self.watch.tell(&News::FoundLeft {
                 run: &record.run,
                 iteration: record.iteration,
                 killed,
             });
-            self.markers_left.insert(record.run.clone(), record.marker.clone());
             left.push(self.resume(record)?);
         }
         self.store.end_dead_runs(&self.site.worktree, &self.run)?;
@@ -42,6 +47,7 @@ impl Runner<'_> {
             feature: record.feature,
             attempt: record.attempt,
             fence: record.fence,
+            marker: record.marker,
             model: record.model,
             rationale: record.rationale,
             before: record.before,

@@ -142,6 +142,9 @@ impl Runner<'_> {
             return Err("nothing was changed".to_owned());
         }
         let dirty = self.store.dirty_before(task).map_err(|error| in_words(&error))?;
+        let Some(dirty) = dirty else {
+            return Err("it is not known what was changed before the first attempt".to_owned());
+        };
         if let Some(file) = files.iter().find(|file| dirty.contains(file)) {
             return Err(format!("{file} had changes of somebody else before the first attempt"));
         }

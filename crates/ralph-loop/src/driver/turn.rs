@@ -6,7 +6,7 @@ use std::time::Instant;
 use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
 use ralph_memory::capture::{clean, read_captured, read_control};
 
-use super::{Incoming, RunError, Runner};
+use super::{Incoming, LAST_WAIT, RunError, Runner};
 use crate::state::Happening;
 use crate::summary::TurnSummary;
 use crate::watch::News;
@@ -25,7 +25,7 @@ impl Runner<'_> {
         let site = self.site;
         let config = site.config;
         let folder = super::prepare::folder_of(site, &turn.current);
-        let environment = super::prepare::environment(site, &turn.current, &turn.marker)?;
+        let environment = super::prepare::environment(site, &turn.current)?;
         let sender = self.sender.clone();
         let started = self.order.agent.start(
             &ralph_agent::Turn {
@@ -35,7 +35,7 @@ impl Runner<'_> {
                 folder: &site.root,
                 environment: &environment,
                 permissions: config.agent.permissions,
-                marker: &turn.marker,
+                marker: &turn.current.marker,
                 output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
             },
             // Nobody listens any more when the run is over.
@@ -52,9 +52,30 @@ impl Runner<'_> {
         let (pid, began) = running.process();
         turn.running = Some(running);
         turn.started = Instant::now();
-        turn.transcript = Some(folder.transcript()?);
+        match folder.transcript() {
+            Ok(transcript) => turn.transcript = Some(transcript),
+            Err(error) => {
+                let warning = format!("There will be no transcript: {error}");
+                self.watch.tell(&News::Warning(&warning));
+            }
+        }
         self.store.record_agent(&self.run, pid, began)?;
         Ok(Happening::Spawned)
+    }
+
+    /// Makes sure that no agent outlives the run: one that still works when the run has to end is killed, and its end seen.
+    pub(super) fn see_the_agent_off(&mut self) {
+        let Some(mut running) = self.turn.as_mut().and_then(|turn| turn.running.take()) else {
+            return;
+        };
+        running.kill();
+        let begun = Instant::now();
+        while let Some(left) = LAST_WAIT.checked_sub(begun.elapsed()) {
+            match self.incoming.recv_timeout(left) {
+                Ok(Incoming::Turn(TurnEvent::Ended(_))) | Err(_) => return,
+                Ok(_) => {}
+            }
+        }
     }
 
     /// Asks the agent to end.

@@ -60,12 +60,6 @@ impl State {
         self.iterations
     }
 
-    /// What they have used.
-    #[must_use]
-    pub fn spent(&self) -> Usage {
-        self.spent
-    }
-
     /// What happens next. An event that does not fit where the run stands changes nothing.
     #[must_use]
     pub fn step(mut self, event: Event) -> (Self, Vec<Effect>) {
@@ -86,6 +80,7 @@ impl State {
             }
             (Phase::Abandoning, Happening::Abandoned) => self.next_left(),
             (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(at),
+            (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
             (Phase::Counting(limit), Happening::Counted(standing)) => self.counted(limit, standing),
             (Phase::Claiming, Happening::Answered(answer)) => self.answered(answer, at),
             (Phase::Baselining(current), Happening::BaselineRan { results, left }) => {
@@ -98,6 +93,9 @@ impl State {
                     overflowed_before,
                 },
             ) => {
+                if self.interrupts > 0 {
+                    return self.abandon(current);
+                }
                 current.before = Some(before);
                 current.overflowed_before = overflowed_before;
                 self.iterations += 1;
@@ -198,8 +196,8 @@ impl State {
         if self.interrupts > 0 {
             self.abandon(current)
         } else if self.baseline.is_none() && self.plan.has_gates {
-            self.phase = Phase::Baselining(current);
-            vec![Effect::RunBaseline]
+            self.phase = Phase::Baselining(current.clone());
+            vec![Effect::RunBaseline(current)]
         } else {
             self.prepare(current)
         }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use ralph_agent::TurnEnd;
 use ralph_model::config::Commit;
 use ralph_model::{Promise, Usage};
 
@@ -34,7 +35,7 @@ impl State {
     pub(super) fn while_working(&mut self, mut working: Working, what: Happening, at: Duration) -> Vec<Effect> {
         match what {
             Happening::TurnEnded(mut summary) => {
-                summary.cause = working.stop.or(summary.cause);
+                summary.cause = cause_of_end(working.stop, &summary);
                 self.phase = Phase::Recording(working.current, summary.clone());
                 return vec![Effect::RecordEnd(summary)];
             }
@@ -132,12 +133,13 @@ impl State {
     }
 
     pub(super) fn settled(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
-        let (ruling, control) = (&draft.ruling, &draft.turn.control);
         self.settled += 1;
-        // What a dead run has used and failed is nothing against the limits of this one.
-        if draft.current.run == self.plan.run {
-            self.count_in(draft);
+        if draft.current.run != self.plan.run {
+            // What a dead run did neither counts here nor decides what this one does.
+            return self.tidy();
         }
+        let (ruling, control) = (&draft.ruling, &draft.turn.control);
+        self.count_in(draft);
         let mut effects = Vec::new();
         if let Some(wish) = &control.next_model {
             match on_the_ladder(&self.plan.models, wish) {
@@ -161,11 +163,10 @@ impl State {
         effects
     }
 
-    /// Ends the run, when the files of its last settlement are written.
-    fn tidy_and_finish(&mut self, end: End) -> Vec<Effect> {
-        let mut effects = vec![Effect::FinishOutbox];
-        effects.extend(self.finish(end));
-        effects
+    /// Ends the run when the files of its last settlement are written.
+    fn close(&mut self, end: End) -> Vec<Effect> {
+        self.phase = Phase::Closing(end);
+        vec![Effect::FinishOutbox]
     }
 
     /// Counts what limits look at.
@@ -183,20 +184,17 @@ impl State {
 
     /// What the run does after a settlement.
     fn after(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
-        let ours = draft.current.run == self.plan.run;
         match &draft.ruling.then {
-            _ if self.interrupts > 0 => self.tidy_and_finish(End::Interrupted),
-            // What stopped a run that is dead does not stop this one.
-            _ if !ours => self.tidy(),
+            _ if self.interrupts > 0 => self.close(End::Interrupted),
             Then::GoOn => self.tidy(),
-            Then::Stop(StopRun::Interrupt) => self.tidy_and_finish(End::Interrupted),
-            Then::Stop(StopRun::FailurePromise) => self.tidy_and_finish(End::FailurePromise),
-            Then::Stop(StopRun::AgentUnusable) => self.tidy_and_finish(End::Error(draft.ruling.reason.clone())),
+            Then::Stop(StopRun::Interrupt) => self.close(End::Interrupted),
+            Then::Stop(StopRun::FailurePromise) => self.close(End::FailurePromise),
+            Then::Stop(StopRun::AgentUnusable) => self.close(End::Error(draft.ruling.reason.clone())),
             Then::Stop(StopRun::Limit) => {
                 let limit = self.limit_reached(at).unwrap_or_else(|| draft.ruling.reason.clone());
-                self.tidy_and_finish(End::Limit(limit))
+                self.close(End::Limit(limit))
             }
-            Then::BackOff if self.transients >= MAX_TRANSIENTS => self.tidy_and_finish(End::Error(format!(
+            Then::BackOff if self.transients >= MAX_TRANSIENTS => self.close(End::Error(format!(
                 "The service failed {MAX_TRANSIENTS} times in a row. {}",
                 draft.ruling.reason
             ))),
@@ -206,8 +204,10 @@ impl State {
                 self.wait(time, WaitReason::Transient, at)
             }
             Then::WaitForUsage { resets_at } => {
-                let time = match resets_at {
-                    Some(reset) => Duration::try_from(reset.duration_since(now)).unwrap_or_default(),
+                let left = resets_at.and_then(|reset| Duration::try_from(reset.duration_since(now)).ok());
+                // One that should be over and is not has to be waited for like one whose end nobody tells.
+                let time = match left.filter(|left| !left.is_zero()) {
+                    Some(left) => left,
                     None => self.plan.pace.usage_wait(self.usage_waits.saturating_sub(1)),
                 };
                 self.wait(time, WaitReason::UsageLimit, at)
@@ -237,15 +237,16 @@ impl State {
     pub(super) fn failed(&mut self, phase: Phase, reason: String) -> Vec<Effect> {
         match phase {
             Phase::Over(_) | Phase::Ending(_) => self.rest(Phase::Over(End::Error(reason))),
-            Phase::Working(working) => {
-                // The agent must not go on without anybody who sees its end.
-                self.phase = Phase::Ending(End::Error(reason.clone()));
-                drop(working);
-                vec![Effect::KillAgent, Effect::EndRun(End::Error(reason))]
-            }
+            _ if self.interrupts > 0 => self.finish(End::Interrupted),
             _ => self.finish(End::Error(reason)),
         }
     }
+}
+
+/// Why a turn ended, if ralph made it end. One that had come to its end before it was stopped was not stopped, unless the
+/// person wanted it.
+fn cause_of_end(stop: Option<StopCause>, turn: &TurnSummary) -> Option<StopCause> {
+    stop.filter(|cause| *cause == StopCause::Interrupt || turn.end != TurnEnd::Finished)
 }
 
 fn facts<'a>(current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {

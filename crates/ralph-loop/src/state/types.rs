@@ -76,7 +76,7 @@ pub struct State {
     /// What dead runs have left and is not settled yet.
     pub(super) left: VecDeque<Left>,
     pub(super) iterations: u32,
-    /// How many iterations were settled, those of dead runs among them.
+    /// Iterations that were settled here, those of dead runs included.
     pub(super) settled: u32,
     pub(super) spent: Usage,
     /// Failures in a row.
@@ -109,6 +109,7 @@ pub(super) enum Phase {
     Committing(Box<Draft>),
     Settling(Box<Draft>),
     Waiting { until: Duration, reason: WaitReason },
+    Closing(End),
     Ending(End),
     Over(End),
 }
@@ -152,6 +153,8 @@ pub struct Current {
     pub attempt: u32,
     /// The number of the claim.
     pub fence: u64,
+    /// The random word in the environment of everything that the agent and its gates start.
+    pub marker: String,
     /// The model.
     pub model: Option<String>,
     /// Why that model.
@@ -175,6 +178,7 @@ impl Current {
             kind: claim.task.kind,
             attempt: claim.attempt,
             fence: claim.fence,
+            marker: claim.marker.clone(),
             model: chosen.model,
             rationale: chosen.rationale,
             overflowed_before: false,
@@ -346,8 +350,8 @@ pub enum Effect {
     },
     /// Count how the tasks stand.
     Count,
-    /// Run the gates before the first iteration.
-    RunBaseline,
+    /// Run the gates before the first iteration, for which this task is claimed.
+    RunBaseline(Box<Current>),
     /// Keep what they said.
     KeepBaseline(Baseline),
     /// Look at the files, write the prompt, put both on record.

@@ -211,12 +211,12 @@ impl Project {
 
     /// Makes a task of this title.
     pub(crate) fn task(&self, title: &str) -> TaskId {
-        self.add(NewTask::titled(title))
+        self.add(&NewTask::titled(title))
     }
 
     /// Makes a task.
-    pub(crate) fn add(&self, task: NewTask) -> TaskId {
-        self.store().add_task(&task, &mut new_ids(), self.now()).unwrap().id
+    pub(crate) fn add(&self, task: &NewTask) -> TaskId {
+        self.store().add_task(task, &mut new_ids(), self.now()).unwrap().id
     }
 
     /// A moment, later than all before.

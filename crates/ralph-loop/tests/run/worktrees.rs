@@ -19,7 +19,7 @@ fn worker() -> Vec<Action> {
 }
 
 fn after(project: &Project, title: &str, task: &TaskId) -> TaskId {
-    project.add(NewTask {
+    project.add(&NewTask {
         after: vec![task.clone()],
         ..NewTask::titled(title)
     })
@@ -103,7 +103,7 @@ fn run_beside(project: &Project) -> (Ran, Ran) {
             project.run_with(Seen::doing(move |effect| {
                 if *effect == Effect::Spawn {
                     // Only the first is waited for.
-                    drop(started.send(()));
+                    let _heard: bool = started.send(()).is_ok();
                 }
                 None
             }))

@@ -55,6 +55,8 @@ pub struct Claim {
     pub attempt: u32,
     /// The number that the settlement must name.
     pub fence: u64,
+    /// The random word of the iteration.
+    pub marker: String,
 }
 
 /// What a run is answered that asks for its next task.
@@ -310,7 +312,13 @@ fn claim(
     task.claimed_by = Some(request.run.clone());
     task.attempts = attempt;
     task.updated_at = request.now;
-    Ok(Claim { task, attempt, fence })
+    let marker = request.marker.to_owned();
+    Ok(Claim {
+        task,
+        attempt,
+        fence,
+        marker,
+    })
 }
 
 /// A claim, and what is known of the run that has it.

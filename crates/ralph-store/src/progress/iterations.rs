@@ -5,6 +5,7 @@ use ralph_model::{FeatureId, Injection, RunId, TaskId};
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
+use super::claims::RunProcess;
 use super::columns::{count_at, from_json, number_at, time_at, to_json, unreadable, word_at, word_in};
 use super::rows::moment;
 use super::runs::one_row;
@@ -55,6 +56,8 @@ pub struct IterationRecord {
     pub rationale: String,
     /// The random word in the environment of everything that the agent started.
     pub marker: String,
+    /// The process of the run.
+    pub process: RunProcess,
     /// The agent's process: its pid, and when it began as the system counts.
     pub agent: Option<(u32, u64)>,
     /// What the project's files were before, as the loop writes it.
@@ -74,8 +77,8 @@ pub struct Start<'a> {
     pub rationale: &'a str,
     /// What the project's files are, as the loop writes it.
     pub before: &'a str,
-    /// The files that have changes already; what counts is the first attempt at the task.
-    pub dirty: &'a [String],
+    /// The files that have changes already, if that is known; what counts is the first attempt at the task.
+    pub dirty: Option<&'a [String]>,
     /// What stands in the prompt and what does not.
     pub injections: &'a [Injection],
     /// When.
@@ -103,28 +106,31 @@ impl Store {
                     to_json(start.injections)?,
                     moment(start.at),
                 ])?;
-            transaction
-                .prepare_cached(
-                    "UPDATE tasks SET dirty_before = ?2
-                     WHERE id = (SELECT task FROM iterations WHERE run = ?1) AND dirty_before IS NULL",
-                )?
-                .execute(params![run.as_str(), to_json(start.dirty)?])?;
+            if let Some(dirty) = start.dirty {
+                transaction
+                    .prepare_cached(
+                        "UPDATE tasks SET dirty_before = ?2
+                         WHERE id = (SELECT task FROM iterations WHERE run = ?1) AND dirty_before IS NULL
+                           AND NOT EXISTS (SELECT 1 FROM journal WHERE task_id = tasks.id)",
+                    )?
+                    .execute(params![run.as_str(), to_json(dirty)?])?;
+            }
             one_row(rows, || format!("{run} has no claim on record to start an agent for"))
         })
     }
 
-    /// The files that had changes before the first attempt at a task.
+    /// The files that had changes before the first attempt at a task; none when that is not known.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn dirty_before(&self, task: &TaskId) -> Result<Vec<String>, StoreError> {
+    pub fn dirty_before(&self, task: &TaskId) -> Result<Option<Vec<String>>, StoreError> {
         let found = self
             .connection
             .prepare_cached("SELECT dirty_before FROM tasks WHERE id = ?1")
             .and_then(|mut statement| statement.query_row([task.as_str()], |row| row.get(0)).optional())
             .and_then(|json: Option<Option<String>>| match json.flatten() {
-                Some(json) => from_json(&json, "dirty_before"),
-                None => Ok(Vec::new()),
+                Some(json) => from_json(&json, "dirty_before").map(Some),
+                None => Ok(None),
             });
         self.sql(found)
     }
@@ -183,7 +189,7 @@ impl Store {
         let found = self
             .connection
             .prepare_cached(
-                "SELECT iterations.*, runs.baseline FROM iterations JOIN runs ON runs.id = iterations.run
+                "SELECT iterations.*, runs.baseline, runs.host, runs.pid, runs.pid_started FROM iterations JOIN runs ON runs.id = iterations.run
                  WHERE runs.worktree = ?1 AND runs.id <> ?2 ORDER BY runs.seq",
             )
             .and_then(|mut statement| statement.query_map([worktree, but.as_str()], read_record)?.collect());
@@ -212,6 +218,11 @@ fn read_record(row: &Row<'_>) -> rusqlite::Result<IterationRecord> {
         model: row.get("model")?,
         rationale: row.get("rationale")?,
         marker: row.get("marker")?,
+        process: RunProcess {
+            host: row.get("host")?,
+            pid: row.get("pid")?,
+            started: number_at(row, "pid_started")?,
+        },
         agent,
         before: row.get("before")?,
         baseline: row.get("baseline")?,

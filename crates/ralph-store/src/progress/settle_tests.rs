@@ -149,7 +149,7 @@ fn start(injections: &[Injection]) -> Start<'_> {
         model: Some("small"),
         rationale: "the middle of the ladder",
         before: "{}",
-        dirty: &[],
+        dirty: None,
         injections,
         at: at(2),
     }
@@ -527,6 +527,11 @@ fn the_record_of_an_iteration_grows_with_it() {
         model: Some("small".to_owned()),
         rationale: "the middle of the ladder".to_owned(),
         marker: "word".to_owned(),
+        process: RunProcess {
+            host: "here".to_owned(),
+            pid: 7,
+            started: u64::MAX,
+        },
         agent: Some((99, u64::MAX)),
         before: Some("{}".to_owned()),
         baseline: Some("[]".to_owned()),

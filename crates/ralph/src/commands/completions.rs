@@ -1,9 +1,9 @@
 //! `ralph completions`.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command, CommandFactory};
 use clap_complete::Shell;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Global};
 use crate::error::CommandError;
 use crate::ui::Ui;
 
@@ -19,6 +19,15 @@ pub(crate) struct CompletionsArgs {
 
 pub(crate) fn cmd_completions(ui: &Ui, args: &CompletionsArgs) -> Result<(), CommandError> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "ralph", &mut script);
+    clap_complete::generate(args.shell, &mut without_hidden(&Cli::command()), "ralph", &mut script);
     ui.data(&String::from_utf8_lossy(&script))
+}
+
+/// The commands that help shows: the generator would offer the others too.
+fn without_hidden(whole: &Command) -> Command {
+    let shown = whole.get_subcommands().filter(|command| !command.is_hide_set());
+    Global::augment_args(Command::new("ralph"))
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .subcommands(shown.cloned())
 }

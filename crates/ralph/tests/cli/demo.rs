@@ -1,49 +1,225 @@
 //! `ralph demo`.
 
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use ralph_testkit::TestEnv;
+use unicode_width::UnicodeWidthStr;
+
 use crate::{MEMORIES, SAMPLE, env, names, sample};
 
+/// The note that the demo's agent keeps first.
+const NOTE: &str = "> commands.txt is never edited: tools/list.sh prints what it has to hold\n";
+
+/// The prompts of a kept run of the demo, in their order.
+fn prompts(project: &Path) -> Vec<String> {
+    let runs = std::fs::read_dir(project.join(".ralph/runs")).unwrap();
+    let run = runs.map(|run| run.unwrap().path()).next().unwrap();
+    let iterations = std::fs::read_dir(run)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("prompt.md"));
+    let mut files: Vec<PathBuf> = iterations.filter(|file| file.exists()).collect();
+    files.sort();
+    files
+        .iter()
+        .map(|file| std::fs::read_to_string(file).unwrap())
+        .collect()
+}
+
+/// The cells of the line of a table that begins with this.
+fn cells<'a>(shown: &'a str, title: &str) -> Vec<&'a str> {
+    let line = shown.lines().find_map(|line| line.strip_prefix(title));
+    let line = line.unwrap_or_else(|| panic!("{title} in\n{shown}"));
+    line.split("  ")
+        .map(str::trim)
+        .filter(|cell| !cell.is_empty())
+        .collect()
+}
+
 #[test]
-fn the_tour_shows_what_there_is_and_leaves_nothing_behind() {
+fn the_memory_saves_iterations() {
     let env = env();
-    let tour = env.ralph(["demo"]).run();
-    assert_eq!((tour.code, tour.stderr.as_str()), (Some(0), ""), "{tour}");
-    let fix = "mem-1737372000-910a";
+    let demo = env.ralph(["demo"]).run();
+    assert_eq!((demo.code, demo.stderr.as_str()), (Some(0), ""), "{demo}");
+    let shown = demo.stdout.as_str();
+    assert_eq!(cells(shown, "Iterations "), ["7", "10"], "{demo}");
+    assert_eq!(cells(shown, "Refused by the gate"), ["2", "5"]);
+    assert_eq!(cells(shown, "Notes in prompts"), ["7", "0"]);
+    assert_eq!(cells(shown, "1  "), ["Add the command upper", "refused", "none"]);
+    assert_eq!(cells(shown, "3  "), ["Add the command count", "done", "A (relied on)"]);
+    assert_eq!(cells(shown, "7  "), ["Release version 1.2", "done", "A, B (relied on)"]);
     for line in [
-        "$ ralph init".to_owned(),
-        "created .ralph.toml".to_owned(),
-        format!("Memory stored: {fix}"),
-        "Kept as a fix; --type overrides.".to_owned(),
-        "Kept as a decision; --type overrides.".to_owned(),
-        "Guardrail stored: pattern-1737372000-910a".to_owned(),
-        "$ ralph recall 'the team for billing'".to_owned(),
-        "mem-1760000000-cafe  context  2025-10-09        The billing service belongs to team Falcon.".to_owned(),
-        "$ ralph guardrails promote pattern-1737372000-910a".to_owned(),
-        "Warning: 4 notes are gone from .agent/memories.md without having been deleted; an old version of the file may \
-         have been saved over it."
-            .to_owned(),
-        format!("$ ralph memory restore {fix}"),
-        format!("Memory restored: {fix}"),
-        "$ ralph memory prime --budget 200 --for 'the database does not answer'".to_owned(),
-        "> ECONNREFUSED on port 5432: the database is down; `docker compose up -d`".to_owned(),
+        "    FAIL commands.txt: its checksum is wrong",
+        "    ralph init              # set it up",
     ] {
-        assert!(tour.stdout.lines().any(|shown| shown == line), "{line}\nin\n{tour}");
+        assert!(shown.lines().any(|shown| shown == line), "{line} in\n{demo}");
     }
+    assert!(
+        shown.contains("    $ ralph remember \"commands.txt is never edited"),
+        "{demo}"
+    );
+    assert!(shown.contains("    <journal>The gate refused"), "{demo}");
     assert_eq!(env.left_behind(), [""; 0]);
     assert_eq!(names(&env), [""; 0]);
 }
 
 #[test]
-fn the_tour_stays_in_its_own_folder() {
-    // A temporary folder inside a project, and a setting that leads to a file of the person's.
+fn what_is_shown_is_what_the_projects_hold() {
+    let env = env();
+    let demo = env.ralph(["demo", "--keep"]).run();
+    assert_eq!(demo.code, Some(0), "{demo}");
+    let kept = demo.stdout.lines().find_map(|line| line.strip_prefix("Kept: [TMP]/"));
+    let kept = env.beside(kept.unwrap());
+
+    let with = prompts(&kept.join("with"));
+    let holds: Vec<bool> = with.iter().map(|prompt| prompt.contains(NOTE)).collect();
+    assert_eq!(holds, [false, false, true, true, true, true, true]);
+    let without = prompts(&kept.join("without"));
+    assert_eq!(without.len(), 10);
+    assert!(
+        without
+            .iter()
+            .all(|prompt| !prompt.contains("commands.txt is never edited"))
+    );
+
+    for project in ["with", "without"] {
+        let project = kept.join(project);
+        let tasks = env.ralph(["task", "list", "--all", "--json"]).folder(&project).run();
+        let tasks: serde_json::Value = serde_json::from_str(&tasks.stdout).unwrap();
+        let open: Vec<_> = tasks
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|task| task["status"] != "done")
+            .collect();
+        assert_eq!(open, [&serde_json::Value::Null; 0], "{}", project.display());
+        let gate = env.sh("sh check.sh").folder(&project).run();
+        assert_eq!(gate.code, Some(0), "{gate}");
+        // The agent kept the note in both; it was only left out of the prompts.
+        assert!(std::fs::read_to_string(project.join(MEMORIES)).unwrap().contains(NOTE));
+        assert_eq!(std::fs::read_to_string(project.join("VERSION")).unwrap(), "1.2\n");
+        assert!(project.join(".git").is_dir());
+    }
+}
+
+#[test]
+fn a_shell_and_its_small_programs_are_enough() {
+    let env = env();
+    let programs = env.beside("programs");
+    std::fs::create_dir(&programs).unwrap();
+    for name in ["sh", "basename", "cat", "cksum", "cut", "tr", "wc"] {
+        let folders = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name));
+        let program = folders.into_iter().find(|program| program.exists()).unwrap();
+        symlink(program, programs.join(name)).unwrap();
+    }
+    let demo = env.ralph(["demo"]).env("PATH", &programs).run();
+    assert_eq!((demo.code, demo.stderr.as_str()), (Some(0), ""), "{demo}");
+    assert_eq!(cells(&demo.stdout, "Iterations "), ["7", "10"], "{demo}");
+    assert_eq!(env.left_behind(), [""; 0]);
+}
+
+#[test]
+fn nothing_of_the_person_leads_out_of_the_folder() {
+    // A temporary folder inside a project under git, settings that lead to a file of the person's, a clock and a seed.
     let env = sample();
+    env.git(["init", "-q"]);
     let temporary = env.path("tmp");
     std::fs::create_dir(&temporary).unwrap();
-    let tour = env
+    let demo = env
         .ralph(["demo"])
         .env("TMPDIR", &temporary)
         .env("RALPH_MEMORIES_PATH", env.path(MEMORIES))
+        .env("RALPH_MEMORIES_ENABLED", "false")
+        .env("RALPH_AGENT_COMMAND", "false")
+        .env("RALPH_LIMITS_ITERATIONS", "1")
+        .env("GIT_DIR", env.path(".git"))
+        .env("HOME", "")
         .run();
-    assert_eq!(tour.code, Some(0), "{tour}");
+    assert_eq!(demo.code, Some(0), "{demo}");
+    assert_eq!(cells(&demo.stdout, "Iterations "), ["7", "10"], "{demo}");
     assert_eq!(names(&env), [".agent/", MEMORIES, "tmp/"]);
     assert_eq!(env.read(MEMORIES), SAMPLE);
+    assert_eq!(env.git(["log", "--all", "--oneline"]), "");
+}
+
+#[test]
+fn it_fits_a_narrow_terminal() {
+    let env = env();
+    for columns in [60, 200] {
+        let demo = env.ralph(["demo"]).env("COLUMNS", columns.to_string()).run();
+        assert_eq!(demo.code, Some(0), "{demo}");
+        let longest = demo.stdout.lines().map(UnicodeWidthStr::width).max().unwrap();
+        assert!(longest <= columns.min(78), "{longest} in\n{demo}");
+    }
+}
+
+#[test]
+fn colours_are_there_only_when_they_are_wanted() {
+    let env = env();
+    let plain = env.ralph(["demo"]).env("NO_COLOR", "1").run();
+    assert!(!plain.stdout.contains('\u{1b}'), "{plain}");
+    let coloured = env.ralph(["--color", "always", "demo"]).run();
+    assert!(
+        coloured.stdout.contains("\u{1b}[1;31m    FAIL commands.txt"),
+        "{coloured}"
+    );
+}
+
+/// Starts the demo, waits until its first run is under way, and sends it a signal.
+fn stopped_by(env: &TestEnv, signal: i32) -> (Option<i32>, String) {
+    let mut demo = env.ralph(["demo"]).start();
+    let mut shown = BufReader::new(demo.stdout.take().unwrap());
+    let mut beginning = Vec::new();
+    // The line of the first run ends when the run does; its beginning comes when it begins.
+    shown.read_until("…".as_bytes()[2], &mut beginning).unwrap();
+    let pid = i32::try_from(demo.id()).unwrap();
+    #[expect(unsafe_code, reason = "sending a signal has no safe way")]
+    // SAFETY: the process is a child that was not waited for, so its number is its own.
+    let sent = unsafe { libc::kill(pid, signal) };
+    assert_eq!(sent, 0);
+    let mut said = String::new();
+    demo.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+    (demo.wait().unwrap().code(), said)
+}
+
+#[test]
+fn a_demo_that_is_stopped_leaves_nothing_behind() {
+    let env = env();
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        let (code, said) = stopped_by(&env, signal);
+        assert_eq!((code, said.as_str()), (Some(130), "Stopped.\n"), "signal {signal}");
+        assert_eq!(env.left_behind(), [""; 0], "signal {signal}");
+    }
+}
+
+#[test]
+fn a_demo_that_fails_says_why_and_leaves_nothing_behind() {
+    // Without a shell there is no gate.
+    let env = env();
+    let demo = env.ralph(["demo"]).env("PATH", env.beside("home")).run();
+    assert_eq!(demo.code, Some(1), "{demo}");
+    assert!(demo.stderr.starts_with("Error: "), "{demo}");
+    assert_eq!(env.left_behind(), [""; 0]);
+}
+
+#[test]
+fn its_agent_is_nobodys_command() {
+    let env = env();
+    for arguments in [
+        &["--help"][..],
+        &["completions", "bash"],
+        &["completions", "zsh"],
+        &["completions", "fish"],
+    ] {
+        let shown = env.ok(arguments.iter().copied());
+        assert!(shown.contains("demo"), "{shown}");
+        assert!(
+            !shown.contains("demo-agent") && !shown.contains("demo__agent"),
+            "{shown}"
+        );
+    }
+    let lost = env.ralph(["demo-agent"]).input("# Instructions\n").run();
+    assert_eq!((lost.code, lost.stderr.as_str()), (Some(0), ""), "{lost}");
+    assert!(!lost.stdout.contains('<'), "{lost}");
 }

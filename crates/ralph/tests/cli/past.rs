@@ -85,7 +85,7 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
         model: Some("sonnet"),
         rationale: "the middle of the ladder",
         before: "{}",
-        dirty: &[],
+        dirty: None,
         injections: worked.injections,
         at: at(2),
     };

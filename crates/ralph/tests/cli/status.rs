@@ -60,7 +60,7 @@ fn iterate(store: &mut Store, iteration: u32, outcome: Outcome, task: TaskChange
         model: None,
         rationale: "",
         before: "{}",
-        dirty: &[],
+        dirty: None,
         injections: &[],
         at: before(8000),
     };

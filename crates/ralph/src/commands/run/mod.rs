@@ -9,7 +9,8 @@ mod target;
 use std::path::Path;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::builder::{FalseyValueParser, TypedValueParser};
+use clap::{ArgAction, Args};
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::Pace;
 use ralph_loop::{Finish, LockError, Order, Runner, Site, WorktreeLock};
@@ -19,6 +20,8 @@ use ralph_model::Shelf;
 use ralph_model::config::{Config, StrategyName};
 use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
+
+pub(crate) use printer::duration;
 
 use crate::context::Context;
 use crate::env;
@@ -65,6 +68,17 @@ pub(crate) struct RunArgs {
     /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
     #[arg(long)]
     trust: bool,
+    /// Leave the memory out of prompts, to see what difference it makes; notes are kept all the same
+    #[arg(long = "without-memory", action = ArgAction::SetTrue, value_parser = FalseyValueParser::new().map(share))]
+    share: MemoryShare,
+}
+
+fn share(without_memory: bool) -> MemoryShare {
+    if without_memory {
+        MemoryShare::None
+    } else {
+        MemoryShare::Whole
+    }
 }
 
 /// The metric-driven strategies need figures that are not kept yet.
@@ -100,7 +114,7 @@ pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode,
         goal: target.goal,
         agent: agent.driver,
         model: args.model.clone(),
-        share: MemoryShare::Whole,
+        share: args.share,
         pace: Pace::default(),
     };
     run(context, &site, order)

@@ -1,0 +1,52 @@
+//! The signs of life of a run, from a thread of its own: what the run is at may take longer than a claim holds without one.
+
+use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+use jiff::Timestamp;
+use ralph_model::RunId;
+use ralph_store::{Store, Wait};
+
+/// How often a run says that it goes on: often enough that one lost sign does not cost its claims.
+const INTERVAL: Duration = Duration::from_secs(30);
+/// For how long a claim holds unless the run says more.
+pub(crate) const LEASE: Duration = Duration::from_secs(120);
+
+/// A heart that beats until it is dropped.
+pub(crate) struct Heart {
+    stop: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Heart {
+    /// Begins to give signs for a run that began now.
+    pub(crate) fn start(database: &Path, run: &RunId, now: Timestamp) -> io::Result<Self> {
+        let (stop, stopped) = sync_channel::<()>(0);
+        let (database, run, begun) = (database.to_owned(), run.clone(), Instant::now());
+        let thread = thread::Builder::new().name("heart".to_owned()).spawn(move || {
+            while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                let moment = now.checked_add(begun.elapsed()).unwrap_or(now);
+                // A sign that does not get through is followed by another, while the claim still holds.
+                if let Ok(Some(mut store)) = Store::open_existing(&database, Wait::Long) {
+                    drop(store.heartbeat(&run, LEASE, moment));
+                }
+            }
+        })?;
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Heart {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            drop(thread.join());
+        }
+    }
+}

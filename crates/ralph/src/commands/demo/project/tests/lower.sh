@@ -1,0 +1,1 @@
+test "$(echo One TWO | sh commands/lower.sh)" = 'one two'

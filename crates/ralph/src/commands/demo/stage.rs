@@ -1,0 +1,181 @@
+//! Where the demo takes place: a temporary folder, an environment without anything of the person's, and the commands that
+//! are run there. Nothing of it is left, however the demo ends.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use ralph_model::Entropy;
+use ralph_process::{Finished, HowEnded, RunLimits, Spec, StopHandle, on_stop_signals, run_to_end};
+
+use super::facts::Performance;
+use super::project::{PLAN, write_to};
+use crate::env;
+use crate::error::CommandError;
+use crate::surroundings::ProgramEntropy;
+use crate::ui::Ui;
+
+/// How long a command may take. On the slowest machine it takes a fraction of that.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+/// What is taken over from the person's environment.
+const INHERITED: &[&str] = &["LANG", "LC_ALL", "LC_CTYPE", "PATH", "TMPDIR", "TZ", "USER"];
+/// Where programs are where nothing says it.
+const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The person whom git knows in the demo.
+const GIT_SETTINGS: &[&str] = &[
+    "-c",
+    "user.name=ralph demo",
+    "-c",
+    "user.email=demo@localhost",
+    "-c",
+    "init.defaultBranch=main",
+];
+
+/// Whether the agent gets the memory in its prompts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    On,
+    Off,
+}
+
+/// The place.
+pub(super) struct Stage {
+    folder: tempfile::TempDir,
+    program: PathBuf,
+    environment: Vec<(OsString, OsString)>,
+    stop: StopHandle,
+    is_stopped: Arc<AtomicBool>,
+}
+
+impl Stage {
+    /// Makes the folder. From now on a signal ends what runs there, not this process, which has to clean up.
+    pub(super) fn set_up() -> Result<Self, CommandError> {
+        let folder = tempfile::Builder::new()
+            .prefix("ralph-demo-")
+            .tempdir()
+            .map_err(|error| CommandError::new(format!("cannot make a temporary folder: {error}")))?;
+        let program = std::env::current_exe()
+            .map_err(|error| CommandError::new(format!("cannot tell where this program is: {error}")))?;
+        let stage = Self {
+            environment: environment(folder.path()),
+            folder,
+            program,
+            stop: StopHandle::default(),
+            is_stopped: Arc::default(),
+        };
+        let (stop, is_stopped) = (stage.stop.clone(), Arc::clone(&stage.is_stopped));
+        on_stop_signals(move || {
+            is_stopped.store(true, Ordering::SeqCst);
+            stop.stop();
+        })
+        .map_err(|error| CommandError::new(format!("cannot listen to signals: {error}")))?;
+        Ok(stage)
+    }
+
+    /// Whether somebody asked this process to end.
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::SeqCst)
+    }
+
+    /// Makes the project and runs its tasks to their end.
+    pub(super) fn perform(&self, memory: Memory) -> Result<Performance, CommandError> {
+        let project = self.folder.path().join(match memory {
+            Memory::On => "with",
+            Memory::Off => "without",
+        });
+        write_to(&project)
+            .map_err(|error| CommandError::new(format!("cannot make the project of the demo: {error}")))?;
+        self.put_under_git(&project)?;
+        self.ralph(&project, &["init"])?;
+        self.ralph(&project, &["task", "import", PLAN])?;
+        let run: &[&str] = match memory {
+            Memory::On => &["run", "--trust"],
+            Memory::Off => &["run", "--trust", "--without-memory"],
+        };
+        let finished = self.ralph(&project, run)?;
+        Performance::read(&project, finished.duration)
+    }
+
+    /// Removes the folder.
+    pub(super) fn take_down(self) -> Result<(), CommandError> {
+        let path = self.folder.path().display().to_string();
+        self.folder
+            .close()
+            .map_err(|error| CommandError::new(format!("cannot remove {path}: {error}")))
+    }
+
+    /// Leaves the folder there.
+    pub(super) fn keep(self, ui: &Ui) -> Result<(), CommandError> {
+        let path = self.folder.keep();
+        ui.data(&format!("\nKept: {}\n", path.display()))
+    }
+
+    /// A project is usually under git; where there is none, the loop tells changes by itself.
+    fn put_under_git(&self, project: &Path) -> Result<(), CommandError> {
+        for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "Begin"]] {
+            match self.run("git".into(), project, &[GIT_SETTINGS, arguments].concat()) {
+                Ok(finished) if finished.how == HowEnded::Exited(0) => {}
+                Ok(_) if self.is_stopped() => return Err(CommandError::new("the demo was stopped")),
+                Ok(_) | Err(_) => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a command of ours in a project, which must succeed.
+    fn ralph(&self, project: &Path, arguments: &[&str]) -> Result<Finished, CommandError> {
+        let root = project.to_string_lossy();
+        let whole = [&["--root", &root], arguments].concat();
+        let finished = self
+            .run(self.program.clone().into(), project, &whole)
+            .map_err(|error| CommandError::new(format!("cannot start {}: {error}", self.program.display())))?;
+        if finished.how == HowEnded::Exited(0) {
+            return Ok(finished);
+        }
+        let last = finished.output.lines().last().unwrap_or_default();
+        Err(CommandError::new(format!(
+            "`ralph {}` failed in the demo: {last}",
+            arguments.join(" ")
+        )))
+    }
+
+    fn run(&self, program: OsString, folder: &Path, arguments: &[&str]) -> io::Result<Finished> {
+        let spec = Spec {
+            program,
+            arguments: arguments.iter().map(Into::into).collect(),
+            folder: folder.to_owned(),
+            environment: self.environment.clone(),
+            stdin: Vec::new(),
+            marker: format!("{:016x}", ProgramEntropy::Machine.next_bits()),
+            output_limit: None,
+        };
+        let limits = RunLimits {
+            time: Some(TIME_LIMIT),
+            ..RunLimits::default()
+        };
+        run_to_end(spec, limits, &self.stop)
+    }
+}
+
+/// An environment in which the person's settings, of ralph, git or anything else, are not found.
+fn environment(folder: &Path) -> Vec<(OsString, OsString)> {
+    let mut environment: Vec<(OsString, OsString)> = env::all()
+        .into_iter()
+        .filter(|(name, value)| INHERITED.iter().any(|inherited| name == inherited) && !value.is_empty())
+        .collect();
+    if !environment.iter().any(|(name, _)| name == "PATH") {
+        environment.push(("PATH".into(), USUAL_PATH.into()));
+    }
+    for (name, inside) in [
+        ("HOME", "home"),
+        ("XDG_STATE_HOME", "state"),
+        ("XDG_CONFIG_HOME", "config"),
+    ] {
+        environment.push((name.into(), folder.join(inside).into()));
+    }
+    environment.push(("GIT_CONFIG_NOSYSTEM".into(), "1".into()));
+    environment
+}

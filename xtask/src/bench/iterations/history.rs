@@ -1,0 +1,174 @@
+//! A project's past and its future: the journal of many runs, and the tasks that wait. Both read like real ones, share
+//! their words with the notes, and are the same every time.
+
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+use ralph_model::{
+    Difficulty, ErrorCategory, NewJournalRow, Outcome, Priority, RunId, SplitMix64, StopReason, TaskId, Usage,
+};
+use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store, TaskChange};
+
+use crate::bench::corpus::Memory;
+use crate::random::Random;
+
+/// The first iteration is of the first day of 2024, in seconds since 1970.
+const FIRST_SECOND: i64 = 1_704_067_200;
+/// From one iteration to the next.
+const PACE_SECONDS: i64 = 240;
+/// How many iterations a run has.
+const RUN_LENGTH: usize = 20;
+/// How many iterations a task takes.
+const TASK_LENGTH: usize = 2;
+/// The longest title, in words.
+const TITLE_WORDS: usize = 9;
+/// The texts of the journal are others than those of the notes, and those of tasks others again.
+const JOURNAL_TEXTS: usize = 1_000_000;
+const TASK_TEXTS: usize = 2_000_000;
+
+/// Writes a journal of so many rows into a database that is made here, row by row as the loop does it.
+pub(super) fn write_journal(database: &Path, rows: usize) -> Result<(), String> {
+    let failed = |error: ralph_store::StoreError| format!("cannot write the journal: {error}");
+    let mut store = Store::open_or_create(database).map_err(failed)?;
+    for first in (0..rows).step_by(RUN_LENGTH) {
+        let run = RunId::new(first as u64);
+        store.begin_run(&new_run(&run, moment(first)?)).map_err(failed)?;
+        for (iteration, number) in (1..).zip(first..rows.min(first + RUN_LENGTH)) {
+            store.settle(&settlement(&run, iteration, number)?).map_err(failed)?;
+        }
+        let end = moment(first + RUN_LENGTH)?;
+        store.end_run(&run, "Everything is done.", 0, end).map_err(failed)?;
+    }
+    Ok(())
+}
+
+/// Adds so many tasks that are ready.
+pub(super) fn add_tasks(database: &Path, tasks: usize) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("cannot add tasks: {error}");
+    let mut store = Store::open_or_create(database).map_err(|error| failed(&error))?;
+    let items: Vec<ImportItem> = (0..tasks)
+        .map(|number| ImportItem {
+            title: format!("{} ({number})", title(TASK_TEXTS + 2 * number)),
+            description: text(TASK_TEXTS + 2 * number + 1),
+            priority: Priority::default(),
+            done: false,
+            parent: None,
+        })
+        .collect();
+    let here = DoneIn {
+        worktree: String::new(),
+        commit: None,
+    };
+    let mut entropy = SplitMix64::new(1);
+    let imported = store.import_tasks((&items, None), &here, &mut entropy, moment(0)?);
+    imported.map(drop).map_err(|error| failed(&error))
+}
+
+fn new_run(id: &RunId, at: Timestamp) -> NewRun {
+    NewRun {
+        id: id.clone(),
+        agent: "claude".to_owned(),
+        goal: "all tasks".to_owned(),
+        worktree: String::new(),
+        branch: Some("main".to_owned()),
+        commit: None,
+        process: RunProcess {
+            host: "bench".to_owned(),
+            pid: 1,
+            started: 1,
+        },
+        started_at: at,
+    }
+}
+
+fn settlement(run: &RunId, iteration: u32, number: usize) -> Result<Settlement, String> {
+    let mut random = Random::seeded(number as u64);
+    let task = number / TASK_LENGTH;
+    let (outcome, stop, category) = match random.below(6) {
+        0 => (
+            Outcome::Failed,
+            StopReason::TaskFailed,
+            Some(ErrorCategory::TestFailure),
+        ),
+        1 => (Outcome::Retried, StopReason::TaskDone, None),
+        2 => (Outcome::Blocked, StopReason::NoSigil, None),
+        _ => (Outcome::Done, StopReason::TaskDone, None),
+    };
+    let files = (0..1 + random.below(5)).map(|_| format!("src/part_{}/mod_{}.rs", random.below(40), random.below(400)));
+    Ok(Settlement {
+        row: NewJournalRow {
+            run: run.clone(),
+            iteration,
+            task: Some(TaskId::new(task as u64)),
+            task_title: title(TASK_TEXTS + 100_000 + task),
+            feature: None,
+            attempt: 1,
+            outcome,
+            stop,
+            reason: String::new(),
+            model: Some("sonnet".to_owned()),
+            model_rationale: "fixed".to_owned(),
+            duration_ms: 90_000,
+            usage: Usage {
+                cost_usd: 0.12,
+                input_tokens: 40_000,
+                output_tokens: 2_000,
+            },
+            files_modified: files.collect(),
+            changed_nothing: false,
+            notes: Some(text(JOURNAL_TEXTS + number)),
+            difficulty: Some(Difficulty::Moderate),
+            error_category: category,
+            malformed_sigils: 0,
+            created_at: moment(number)?,
+        },
+        fence: 1,
+        worktree: String::new(),
+        task: TaskChange::Again,
+        report: None,
+        suggestion: None,
+        learnings: Vec::new(),
+        knowledge: Vec::new(),
+        memory_used: Vec::new(),
+        baseline: None,
+    })
+}
+
+fn text(number: usize) -> String {
+    Memory::at(number, 1).text
+}
+
+fn title(number: usize) -> String {
+    let text = text(number);
+    let words: Vec<&str> = text.split_whitespace().take(TITLE_WORDS).collect();
+    words.join(" ")
+}
+
+fn moment(number: usize) -> Result<Timestamp, String> {
+    let after = i64::try_from(number).unwrap_or_default() * PACE_SECONDS;
+    Timestamp::from_second(FIRST_SECOND)
+        .and_then(|first| first.checked_add(SignedDuration::from_secs(after)))
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ralph_store::{Scope, Wait};
+
+    #[test]
+    fn the_journal_and_the_tasks_share_words_that_tell_something() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("progress.db");
+        write_journal(&database, 100).unwrap();
+        add_tasks(&database, 5).unwrap();
+        let store = Store::open_existing(&database, Wait::Long).unwrap().unwrap();
+        assert_eq!(store.journal_totals().unwrap().entries, 100);
+        assert_eq!(store.recent_runs(10).unwrap().len(), 5);
+        let next = store.next_task(&Scope::All, "", &std::collections::BTreeSet::new());
+        let task = next.unwrap().unwrap();
+        let about = ralph_memory::inject::prompt::about(&task);
+        let related = ralph_memory::recall::related_rows(&store, &about, None, 5).unwrap();
+        assert_eq!(related.len(), 5, "{about}");
+    }
+}

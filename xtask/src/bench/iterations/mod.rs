@@ -1,0 +1,168 @@
+//! `cargo xtask bench loop`: what the loop itself costs an iteration, beside the agent, the gates and git.
+//!
+//! The processor time is that of the process of `ralph run` alone. A run has a beginning and an end too, so a short run is
+//! taken from a long one, and what is left is divided by the iterations that the long one has more.
+
+mod history;
+mod syncs;
+mod workplace;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use syncs::{Step, Syncs};
+use workplace::{Leaves, Past, Versions, Workplace, measure_run};
+
+use super::figures::{Figure, Figures, Target};
+use super::{mib, save};
+use crate::flags::Flags;
+use crate::programs::Programs;
+
+/// How many rows the journal has and how many notes there are, with the most milliseconds of an iteration there.
+const SIZES: [(usize, usize, f64); 2] = [(10_000, 1_000, 25.0), (100_000, 10_000, 50.0)];
+/// How many tasks wait, one after the other; the last is what most is measured with.
+const TASKS: [usize; 3] = [10, 1_000, USUAL_TASKS];
+const USUAL_TASKS: usize = 100;
+/// How often the least is taken of.
+const RUNS: usize = 7;
+/// The same, when somebody is in a hurry.
+const QUICK_RUNS: usize = 2;
+/// How many iterations a short run has …
+const SHORT: usize = 1;
+/// … and a long one, if there are as many tasks.
+const LONG: usize = 25;
+/// The most that is the same in every prompt, in tokens.
+const FIXED_TOKENS: f64 = 600.0;
+
+/// `cargo xtask bench loop`.
+pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
+    let flags = Flags::parse(words, &["--quick"], &["--json"])?;
+    let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
+    let programs = Programs::build(root)?;
+    let begin = Instant::now();
+    let mut figures = Figures::among("rows");
+    for (rows, notes, most) in SIZES {
+        println!("writing a journal of {rows} rows …");
+        let past = Past::write(rows)?;
+        println!("measuring beside {notes} notes, {runs} runs of each …");
+        let place = Workplace::make(&programs, &past, notes, Versions::None)?;
+        let mut taker = Taker {
+            figures: &mut figures,
+            place: &place,
+            runs,
+        };
+        for tasks in TASKS {
+            taker.iteration(&format!("an iteration, {tasks} tasks"), tasks, Target::AtMost(most))?;
+        }
+        taker.prompt()?;
+        taker.syncs()?;
+        let place = Workplace::make(&programs, &past, notes, Versions::Git)?;
+        let mut taker = Taker {
+            figures: &mut figures,
+            place: &place,
+            runs,
+        };
+        taker.iteration("an iteration, in git", USUAL_TASKS, Target::AtMost(most))?;
+    }
+    figures.remark(
+        "an iteration is the processor time of ralph alone, without the agent's and git's processes; there are no gates"
+            .to_owned(),
+    );
+    figures.remark(format!("taken in {:.0} s", begin.elapsed().as_secs_f64()));
+    print!("\n{}", figures.table());
+    let document = format!("{:#}\n", figures.json("loop", runs));
+    match flags.value("--json") {
+        None => print!("\n{document}"),
+        Some(path) => save(path, &document)?,
+    }
+    Ok(())
+}
+
+/// Takes figures in one project.
+struct Taker<'a, 'p> {
+    figures: &'a mut Figures,
+    place: &'a Workplace<'p>,
+    runs: usize,
+}
+
+impl Taker<'_, '_> {
+    fn take(&mut self, name: &str, value: f64, unit: &'static str, target: Target) {
+        self.figures.add(Figure {
+            name: name.to_owned(),
+            size: self.place.rows(),
+            value,
+            unit,
+            target,
+        });
+    }
+
+    /// What an iteration costs among so many tasks, and what the whole run needs.
+    fn iteration(&mut self, name: &str, tasks: usize, target: Target) -> Result<(), String> {
+        let long = LONG.min(tasks - 1);
+        let (mut short_time, mut long_time, mut peak) = (Duration::MAX, Duration::MAX, 0);
+        for _ in 0..self.runs {
+            for (iterations, least) in [(SHORT, &mut short_time), (long, &mut long_time)] {
+                self.place.begin_again(tasks)?;
+                let usage = measure_run(&mut self.place.run(iterations, Leaves::Rows))?;
+                *least = usage.own_processor.min(*least);
+                peak = usage.peak_bytes.max(peak);
+            }
+        }
+        let more = (long - SHORT) as f64;
+        let each = long_time.saturating_sub(short_time).as_secs_f64() * 1000.0 / more;
+        self.take(name, each, "ms", target);
+        let around = short_time.as_secs_f64() * 1000.0 - each * SHORT as f64;
+        self.take(&format!("{name}: begin and end of a run"), around, "ms", Target::None);
+        self.take(&format!("{name}: peak"), mib(peak), "MiB", Target::None);
+        Ok(())
+    }
+
+    /// How much of a prompt is the same in every one.
+    fn prompt(&mut self) -> Result<(), String> {
+        self.place.begin_again(USUAL_TASKS)?;
+        let report = self.place.prompt_report()?;
+        let all = report.lines().find_map(|line| line.strip_prefix("All together"));
+        let mut numbers = all
+            .unwrap_or_default()
+            .split_whitespace()
+            .filter_map(|word| word.parse::<f64>().ok());
+        let (Some(whole), Some(fixed)) = (numbers.next(), numbers.next()) else {
+            return Err(format!("ralph prompt does not tell its size: {report}"));
+        };
+        self.take("a prompt", whole, "tokens", Target::None);
+        let target = Target::AtMost(FIXED_TOKENS);
+        self.take("a prompt: the same in every one", fixed, "tokens", target);
+        Ok(())
+    }
+
+    /// How often an iteration waits for the disk.
+    fn syncs(&mut self) -> Result<(), String> {
+        for (name, leaves) in [
+            ("syncs", Leaves::Rows),
+            ("syncs with a long note", Leaves::RowsAndAFile),
+        ] {
+            self.place.begin_again(USUAL_TASKS)?;
+            let Some(syncs) = syncs::of_an_iteration(self.place, leaves)? else {
+                self.figures
+                    .remark("strace not found: how often an iteration syncs is not known".to_owned());
+                return Ok(());
+            };
+            self.take(name, syncs.len() as f64, "calls", Target::None);
+            self.figures.remark(format!("{name}: {}", explained(&syncs)));
+        }
+        Ok(())
+    }
+}
+
+/// Which step the syncs belong to, and which files they are of.
+fn explained(syncs: &Syncs) -> String {
+    let steps = Step::ALL.map(|step| {
+        let files: Vec<&str> = syncs
+            .iter()
+            .filter(|(of, _)| *of == step)
+            .map(|(_, file)| file.as_str())
+            .collect();
+        format!("{} {} ({})", step.name(), files.len(), files.join(", "))
+    });
+    steps.join("; ")
+}
