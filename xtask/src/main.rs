@@ -38,6 +38,8 @@ Usage: cargo xtask <task>
                  [--seed N] [--writers N] [--mixed N] [--mixed-ops N] [--kills N] [--editor-saves N] [--cases N]
   soak merge     Random histories of two branches, merged by git, by merge=union and by ralph
                  [--seed N] [--histories N] [--cases N]
+  soak loop      Whole runs, killed at any call and any moment, and in four worktrees at once
+                 [--seed N] [--kills N] [--tasks N]
   soak claude    The real Claude Code with `ralph setup claude`; installs it under target/, 500 MB, by npm
                  [--update]
   soak power     Cuts a file system off under the memory commands; needs root and loop devices
@@ -68,6 +70,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["bench", "recall", flags @ ..] => bench::recall(root(), flags),
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
         ["soak", "merge", flags @ ..] => soak::merge::run(root(), flags),
+        ["soak", "loop", flags @ ..] => soak::loops::run(root(), flags),
         ["soak", "claude", flags @ ..] => soak::claude::run(root(), flags),
         ["soak", "power", flags @ ..] => soak::power::run(root(), flags),
         [] | ["help" | "-h" | "--help"] => {

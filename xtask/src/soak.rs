@@ -3,6 +3,7 @@
 pub(crate) mod claude;
 mod disk;
 mod ledger;
+pub(crate) mod loops;
 pub(crate) mod merge;
 mod model_server;
 pub(crate) mod notes;

@@ -8,6 +8,8 @@ mod find;
 mod launch;
 mod turn;
 
+use ralph_model::config::Permissions;
+
 pub use claude::ClaudeAgent;
 pub use command::CommandAgent;
 pub use find::{DriverError, KnownAgent, driver_for, first_on_path, known_agents};
@@ -17,6 +19,12 @@ pub use turn::{Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink
 pub trait Agent {
     /// Its name, as a person knows it.
     fn name(&self) -> &str;
+
+    /// What it may do without asking when it is asked to keep to this; none for one that nobody can tell: its own command
+    /// says what it may do.
+    fn permissions(&self, _asked: Permissions) -> Option<Permissions> {
+        None
+    }
 
     /// Starts a turn: a fresh session with this prompt. What happens is told to the sink, from threads of the driver's own;
     /// the last is always exactly one [`TurnEvent::Ended`], when no process of the turn is left.

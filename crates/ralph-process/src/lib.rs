@@ -12,7 +12,7 @@ mod sweep;
 mod sys;
 
 pub use command::command;
-pub use run_to_end::{Finished, OutputShare, RunLimits, StopHandle, run_to_end};
+pub use run_to_end::{Finished, OutputShare, RunLimits, StopHandle, run_to_end, run_to_end_watched};
 pub use signals::on_stop_signals;
 pub use supervise::{Ended, HowEnded, ProcessEvent, ProcessSink, Spec, Supervised, start};
 pub use sweep::{MARKER_VARIABLE, is_alive, kill_leftovers, start_time};

@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::readers::HeadAndTail;
+use crate::readers::{HeadAndTail, Lines};
 use crate::supervise::{HowEnded, Launched, Order, Pipes, Spec, lock, send};
 
 /// How far a command may go.
@@ -80,6 +80,19 @@ impl StopHandle {
 /// # Errors
 /// When it cannot be started.
 pub fn run_to_end(spec: Spec, limits: RunLimits, stop: &StopHandle) -> io::Result<Finished> {
+    run_to_end_watched(spec, limits, stop, Box::new(|_| {}))
+}
+
+/// The same, and every line that it prints is told, also those of which nothing is kept.
+///
+/// # Errors
+/// When it cannot be started.
+pub fn run_to_end_watched(
+    spec: Spec,
+    limits: RunLimits,
+    stop: &StopHandle,
+    mut tell: Box<dyn FnMut(String) + Send>,
+) -> io::Result<Finished> {
     let begin = Instant::now();
     if lock(&stop.0).is_wanted {
         return Ok(Finished {
@@ -93,10 +106,13 @@ pub fn run_to_end(spec: Spec, limits: RunLimits, stop: &StopHandle) -> io::Resul
     let kept = Arc::new(Mutex::new(HeadAndTail::new(limits.output.head, limits.output.tail)));
     if let Some(output) = child.output.take() {
         let kept = Arc::clone(&kept);
-        child.read(output, move |chunk| {
-            if let Some(chunk) = chunk {
+        let mut lines = Lines::default();
+        child.read(output, move |chunk| match chunk {
+            Some(chunk) => {
                 lock(&kept).take(chunk);
+                lines.take(chunk, &mut tell);
             }
+            None => lines.rest().into_iter().for_each(&mut tell),
         })?;
     }
     let (how, _) = child.see_to_the_end(limits.time);

@@ -26,6 +26,8 @@ const BRIEF_TIMEOUT: Duration = Duration::from_millis(200);
 /// How long the write-ahead log may grow before it is folded into the database. Each command is a process of its own that
 /// reads the log anew, so it is kept short.
 const MAX_LOG_BYTES: u64 = 800 << 10;
+/// How many prepared statements a connection keeps.
+const KEPT_STATEMENTS: usize = 128;
 
 /// How long to wait for another process that writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -204,7 +206,9 @@ pub(crate) fn index_for_writing(path: &Path) -> rusqlite::Result<Connection> {
 
 /// An index in memory.
 pub(crate) fn index_in_memory() -> rusqlite::Result<Connection> {
-    Connection::open_in_memory()
+    let connection = Connection::open_in_memory()?;
+    plan_once(&connection)?;
+    Ok(connection)
 }
 
 /// Whether a file is a database of another tool. One that is no database at all, or not there, or shorter than the header
@@ -250,7 +254,17 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
 
 #[expect(clippy::disallowed_methods, reason = "this is the one place that opens a database")]
 fn connect_with(path: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
-    Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+    let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    plan_once(&connection)?;
+    Ok(connection)
+}
+
+/// Keeps statements as they were prepared. SQLite would prepare some of them anew for every number that they are given, in
+/// the hope of a better plan; and a run has more of them than are kept otherwise.
+fn plan_once(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.set_prepared_statement_cache_capacity(KEPT_STATEMENTS);
+    Ok(())
 }
 
 fn prepare(connection: &Connection, wait: Wait) -> Result<(), MigrateError> {
@@ -260,6 +274,25 @@ fn prepare(connection: &Connection, wait: Wait) -> Result<(), MigrateError> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0;")?;
     Ok(())
+}
+
+/// How safe a commit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Commit {
+    /// It is on disk before it is done.
+    OnDisk,
+    /// Every process sees it. It survives this one, but a power failure may take it back, until the next commit that is on
+    /// disk takes it along.
+    Seen,
+}
+
+/// Says how safe commits are from here on.
+pub(crate) fn set_commit(connection: &Connection, commit: Commit) -> rusqlite::Result<()> {
+    let word = match commit {
+        Commit::OnDisk => "FULL",
+        Commit::Seen => "NORMAL",
+    };
+    connection.pragma_update(None, "synchronous", word)
 }
 
 /// Folds the write-ahead log into the database and empties it, when it has become long and nobody else reads it right now.

@@ -101,7 +101,16 @@ impl From<CatalogueError> for CommandError {
 
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
-        Self::new(error.to_string())
+        let message = error.to_string();
+        match error {
+            StoreError::Foreign { path } => {
+                let path = path.display();
+                Self::new(message).hint(format!(
+                    "`mv {path} {path}.other`, and ralph starts a history of its own"
+                ))
+            }
+            _ => Self::new(message),
+        }
     }
 }
 

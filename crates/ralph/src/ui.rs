@@ -308,7 +308,7 @@ pub(crate) fn print_usage(usage: &clap::Error) -> ExitCode {
 /// Whether a word too many was given to a command that takes a text.
 fn is_text_without_quotes(usage: &clap::Error) -> bool {
     let value = |kind| usage.get(kind).map(ToString::to_string).unwrap_or_default();
-    let takes_text = ["<TEXT>", "<CONTENT>"].map(|text| value(ContextKind::Usage).contains(text));
+    let takes_text = ["<TEXT>", "<CONTENT>", "|TEXT|"].map(|text| value(ContextKind::Usage).contains(text));
     usage.kind() == ErrorKind::UnknownArgument
         && takes_text.contains(&true)
         && !value(ContextKind::InvalidArg).starts_with('-')

@@ -38,21 +38,22 @@ impl ClaudeAgent {
         Ok(Self { words, clock })
     }
 
+    /// Whether the command has an option.
+    fn has(&self, option: &str) -> bool {
+        let with_value = format!("{option}=");
+        self.words
+            .iter()
+            .any(|word| word == option || word.starts_with(&with_value))
+    }
+
     fn words_for(&self, turn: &Turn<'_>) -> Vec<String> {
         let mut words = self.words.clone();
-        let has = |option: &str| {
-            let with_value = format!("{option}=");
-            self.words
-                .iter()
-                .any(|word| word == option || word.starts_with(&with_value))
-        };
-        if !has("-p") && !has("--print") {
+        if !self.has("-p") && !self.has("--print") {
             words.push("-p".to_owned());
         }
         words.extend(["--output-format", "stream-json", "--verbose"].map(String::from));
-        // Who writes one of these into the command has decided.
-        if !has("--permission-mode") && !has("--dangerously-skip-permissions") {
-            let mode = match turn.permissions {
+        if let Some(permissions) = self.permissions(turn.permissions) {
+            let mode = match permissions {
                 Permissions::Edit => "acceptEdits",
                 Permissions::Full => "bypassPermissions",
             };
@@ -68,6 +69,12 @@ impl ClaudeAgent {
 impl Agent for ClaudeAgent {
     fn name(&self) -> &str {
         "claude"
+    }
+
+    /// Who writes one of these options into the command has decided.
+    fn permissions(&self, asked: Permissions) -> Option<Permissions> {
+        let decided = self.has("--permission-mode") || self.has("--dangerously-skip-permissions");
+        (!decided).then_some(asked)
     }
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {

@@ -26,7 +26,7 @@ pub(super) fn end_of(result: &ResultRecord, rejected: Option<&RateLimit>, now: T
     let text = result.message();
     if let Some(limit) = limits::read(&text, now) {
         return TurnEnd::UsageLimit {
-            resets_at: limit.resets_at,
+            resets_at: limit.resets_at.or_else(|| resets_at(rejected?)),
             message,
         };
     }
@@ -68,11 +68,15 @@ fn end_by_reason(result: &ResultRecord, message: &str) -> Option<TurnEnd> {
     })
 }
 
+fn resets_at(limit: &RateLimit) -> Option<Timestamp> {
+    limit.resets_at.and_then(limits::from_epoch)
+}
+
 /// Too many requests: a limit of the subscription where the program said so, else it passes by itself.
 fn end_by_rate(rejected: Option<&RateLimit>, message: String) -> TurnEnd {
     match rejected {
         Some(limit) => TurnEnd::UsageLimit {
-            resets_at: limit.resets_at.and_then(limits::from_epoch),
+            resets_at: resets_at(limit),
             message: if message.is_empty() {
                 let which = limit.rate_limit_type.as_deref().unwrap_or("a");
                 format!("the limit {which} is reached")
@@ -103,7 +107,9 @@ pub(super) fn denial(tool: &str, input: &ToolInput) -> Denial {
     Denial {
         tool: tool.to_owned(),
         about: input.about(),
-        permit: Some(format!("\"permissions\": {{\"allow\": [{rule}]}}")),
+        permit: Some(format!(
+            "\"permissions\": {{\"allow\": [{rule}]}} in .claude/settings.json"
+        )),
     }
 }
 

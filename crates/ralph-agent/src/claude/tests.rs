@@ -272,10 +272,16 @@ fn denied_tools_are_named_with_the_line_that_permits_them() {
         [
             (
                 "cargo test --all",
-                r#""permissions": {"allow": ["Bash(cargo test:*)"]}"#
+                r#""permissions": {"allow": ["Bash(cargo test:*)"]} in .claude/settings.json"#
             ),
-            ("http://x", r#""permissions": {"allow": ["WebFetch"]}"#),
-            ("./run.sh 3", r#""permissions": {"allow": ["Bash(./run.sh:*)"]}"#),
+            (
+                "http://x",
+                r#""permissions": {"allow": ["WebFetch"]} in .claude/settings.json"#
+            ),
+            (
+                "./run.sh 3",
+                r#""permissions": {"allow": ["Bash(./run.sh:*)"]} in .claude/settings.json"#
+            ),
         ]
     );
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
+use std::{io, thread};
 
 use ralph_memory::capture::clean;
 use ralph_process::StopHandle;
@@ -74,14 +75,13 @@ fn in_thread(
     name: &str,
     sender: SyncSender<Incoming>,
     work: impl FnOnce(&SyncSender<Incoming>) -> Incoming + Send + 'static,
-) -> Result<JoinHandle<()>, RunError> {
-    let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+) -> io::Result<JoinHandle<()>> {
+    thread::Builder::new().name(name.to_owned()).spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&sender)));
         let incoming = result.unwrap_or_else(|_| Incoming::Broken("a part of ralph broke down".to_owned()));
         // Nobody listens any more when the run is over.
         drop(sender.send(incoming));
-    })?;
-    Ok(thread)
+    })
 }
 
 /// A look at what a turn has left.
@@ -130,8 +130,10 @@ impl Examination {
             return Ok(());
         };
         let mut text = clean(&patch.text, PATCH_BYTES);
+        // Without its last line break no program takes it for a patch.
+        text.push('\n');
         if patch.cut {
-            text.push_str("\n(the rest is left out)\n");
+            text.push_str("(the rest is left out)\n");
         }
         let written = self
             .folder

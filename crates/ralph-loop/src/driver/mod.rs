@@ -115,11 +115,11 @@ pub struct Runner<'a> {
     /// The iteration whose agent is prepared or works.
     turn: Option<Turn>,
     stop_gates: StopHandle,
-    /// Who looks at what a turn has left, and asks the gates.
-    examiner: Option<JoinHandle<()>>,
     /// How often the person has asked to stop, and how often the state machine was told.
     interrupts: Arc<AtomicU32>,
     interrupts_told: u32,
+    /// Who looks at what a turn has left, and asks the gates.
+    examiner: Option<JoinHandle<()>>,
 }
 
 /// An agent's turn, as the driver sees it.
@@ -157,9 +157,9 @@ impl<'a> Runner<'a> {
             begun: Instant::now(),
             turn: None,
             stop_gates: StopHandle::default(),
-            examiner: None,
             interrupts: Arc::default(),
             interrupts_told: 0,
+            examiner: None,
         })
     }
 
@@ -234,10 +234,14 @@ impl<'a> Runner<'a> {
     fn end_run(&mut self, end: &End) -> Result<(), RunError> {
         let site = self.site;
         self.see_the_agent_off();
+        // The last notes are written with the run that made them. Should that fail, the next one does it.
+        if let Err(error) = self.finish_outbox() {
+            self.watch.tell(&News::Warning(&error.to_string()));
+        }
         self.store
             .end_run(&self.run, &end.sentence(), end.code(), site.clock.now())?;
         // After an error an iteration may be on record whose settlement needs it.
-        if !matches!(end, End::Error(_)) {
+        if self.turn.is_none() {
             remove_scratch_folder(&site.runs, &self.run);
         }
         if *end == End::Complete {
@@ -299,7 +303,7 @@ impl<'a> Runner<'a> {
     /// Waits for the next thing that happens by itself; none when there is something else to look at.
     fn wait(&mut self, deadline: Option<Duration>) -> Option<Happening> {
         let incoming = match deadline {
-            None => self.incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            None => self.incoming.recv().map_err(RecvTimeoutError::from),
             Some(deadline) => {
                 let due = deadline.saturating_sub(self.begun.elapsed());
                 self.incoming.recv_timeout(due)

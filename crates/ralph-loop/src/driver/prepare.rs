@@ -56,7 +56,8 @@ impl Runner<'_> {
         let here = site.process.host.clone();
         self.store.free_dead_claims(&|process| is_alive(process, &here), now)?;
         let commits_here = self.commits_here()?;
-        let marker = format!("{:016x}", self.entropy.next_bits());
+        // With the process in it, no other run has the same, however random the bits are.
+        let marker = format!("{:016x}-{}", self.entropy.next_bits(), site.process.pid);
         let answer = self.store.claim_next(&ClaimRequest {
             run: &self.run,
             iteration,

@@ -128,7 +128,9 @@ impl Runner<'_> {
         captured.malformed = captured.malformed.saturating_add(malformed);
         let mut denials = end.denials;
         for denial in &mut denials {
+            denial.tool = clean(&denial.tool, DENIAL_CHARACTERS);
             denial.about = clean(&denial.about, DENIAL_CHARACTERS);
+            denial.permit = denial.permit.take().map(|line| clean(&line, DENIAL_CHARACTERS));
         }
         if let Some(turn) = turn {
             turn.running = None;

@@ -28,6 +28,9 @@ pub struct GateResult {
     pub output: String,
     /// How long it took.
     pub duration_ms: u64,
+    /// The failures that all of its output shows, also where that is too long to be kept; see [`failure_lines`].
+    #[serde(skip)]
+    pub failures: BTreeSet<String>,
 }
 
 /// How a gate ended.
@@ -35,8 +38,10 @@ pub struct GateResult {
 pub enum GateEnd {
     /// With success.
     Passed,
-    /// With something else, in words: `exit code 1`, `signal 9`.
+    /// With a word of its own that is no success: `exit code 1`.
     Failed(String),
+    /// Before it could say anything about the work, in words: `signal 9`, `not started`.
+    Broken(String),
     /// It took too long.
     TimedOut,
     /// It was broken off.
@@ -53,7 +58,7 @@ impl GateResult {
     fn failure(&self) -> String {
         let how = match &self.end {
             GateEnd::Passed => "passed".to_owned(),
-            GateEnd::Failed(status) => format!("failed ({status})"),
+            GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
             GateEnd::TimedOut => "took longer than it may".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };
@@ -63,10 +68,39 @@ impl GateResult {
     }
 }
 
-/// The gates that were red before the first iteration, each with the failures that it showed.
+/// The gates that were red before the first iteration, each with how it ended and the failures that it showed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Baseline {
-    red: BTreeMap<String, BTreeSet<String>>,
+    red: BTreeMap<String, Red>,
+}
+
+/// What is known of a gate that was red.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Red {
+    end: GateEnd,
+    failures: BTreeSet<String>,
+}
+
+impl Red {
+    /// What is worse now than it was, in a sentence; none when nothing is.
+    fn worse(&self, result: &GateResult) -> Option<String> {
+        let command = &result.command;
+        let comparable = matches!(result.end, GateEnd::Passed | GateEnd::Failed(_)) || result.end == self.end;
+        if !comparable {
+            return Some(format!("The gate `{command}` was red before, but it did not end so."));
+        }
+        if let Some(new) = result.failures.difference(&self.failures).next() {
+            return Some(format!(
+                "The gate `{command}` was red before, and now shows a failure that is new: {new}"
+            ));
+        }
+        if result.failures.is_empty() && !self.failures.is_empty() {
+            return Some(format!(
+                "The gate `{command}` was red before and said why, and now it fails without saying so."
+            ));
+        }
+        None
+    }
 }
 
 /// Whether a turn changed anything on disk.
@@ -85,7 +119,10 @@ impl Baseline {
         let red = results.iter().filter(|result| !result.is_green());
         Self {
             red: red
-                .map(|result| (result.command.clone(), failure_lines(&result.output)))
+                .map(|result| {
+                    let (end, failures) = (result.end.clone(), result.failures.clone());
+                    (result.command.clone(), Red { end, failures })
+                })
                 .collect(),
         }
     }
@@ -115,27 +152,23 @@ impl Baseline {
                 result.failure()
             ));
         }
-        let new: Vec<String> = failure_lines(&result.output).difference(known).cloned().collect();
-        let first = new.first()?;
-        Some(format!(
-            "The gate `{}` was red before, and now shows a failure that is new: {first}\n{}",
-            result.command,
-            result.failure()
-        ))
+        let worse = known.worse(result)?;
+        Some(format!("{worse}\n{}", result.failure()))
     }
 
-    /// What is left of it after these results: what is mended must stay so.
+    /// What is left of it after these results: what is mended must stay so. Only a gate that ended by itself and shows
+    /// nothing new tells what is mended: one that breaks down at its first step shows no old failure either.
     #[must_use]
     pub fn shrunk(&self, results: &[GateResult]) -> Self {
         let mut shrunk = self.clone();
         for result in results {
-            if result.is_green() {
-                shrunk.red.remove(&result.command);
-            } else if result.end != GateEnd::Stopped
-                && let Some(known) = shrunk.red.get_mut(&result.command)
-            {
-                let still = failure_lines(&result.output);
-                known.retain(|line| still.contains(line));
+            match (&result.end, shrunk.red.get_mut(&result.command)) {
+                (GateEnd::Passed, Some(_)) => drop(shrunk.red.remove(&result.command)),
+                (GateEnd::Failed(_), Some(known)) if known.worse(result).is_none() => {
+                    known.end = result.end.clone();
+                    known.failures.retain(|line| result.failures.contains(line));
+                }
+                _ => {}
             }
         }
         shrunk
@@ -152,6 +185,7 @@ mod tests {
             end,
             output: output.to_owned(),
             duration_ms: 1,
+            failures: failure_lines(output),
         }
     }
 
@@ -192,5 +226,46 @@ mod tests {
         );
         let broken_off = both.shrunk(&[result("test", GateEnd::Stopped, "")]);
         assert_eq!(broken_off, both);
+    }
+
+    #[test]
+    fn a_broken_build_does_not_make_old_failures_new() {
+        let both = Baseline::of(&[red("test a ... FAILED\ntest b ... FAILED\n")]);
+        let refused = [
+            red("error: expected `;`\n"),
+            red(""),
+            result("test", GateEnd::TimedOut, "test a ... FAILED\n"),
+            result("test", GateEnd::Broken("signal 9".to_owned()), "test a ... FAILED\n"),
+        ];
+        for result in refused {
+            assert!(
+                both.refusal(std::slice::from_ref(&result), Changed::Something)
+                    .is_some(),
+                "{result:?}"
+            );
+            assert_eq!(both.shrunk(std::slice::from_ref(&result)), both, "{result:?}");
+        }
+    }
+
+    #[test]
+    fn a_gate_that_ends_as_it_did_before_is_compared_by_what_it_shows() {
+        let slow = |output: &str| result("test", GateEnd::TimedOut, output);
+        let baseline = Baseline::of(&[slow("test a ... FAILED\n")]);
+        assert_eq!(
+            baseline.refusal(&[slow("test a ... FAILED\n")], Changed::Something),
+            None
+        );
+        assert!(
+            baseline
+                .refusal(&[slow("test b ... FAILED\n")], Changed::Something)
+                .is_some()
+        );
+        // It comes to its end now, and has to from now on.
+        let mended = baseline.shrunk(&[red("test a ... FAILED\n")]);
+        assert!(
+            mended
+                .refusal(&[slow("test a ... FAILED\n")], Changed::Something)
+                .is_some()
+        );
     }
 }

@@ -2,15 +2,18 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_memory::capture::clean;
-use ralph_process::{HowEnded, RunLimits, Spec, StopHandle, run_to_end};
+use ralph_process::{HowEnded, RunLimits, Spec, StopHandle, run_to_end_watched};
 
+use super::lines::FailureLines;
 use super::{GateEnd, GateResult};
 
-/// The most that is kept of what a gate prints, in characters.
-const OUTPUT_CHARACTERS: usize = 64 * 1024;
+/// The most that is kept of what a gate prints, in characters: all that is read, with room for the line that says what
+/// was left out and for the names of masked secrets. The end of an output must not be cut.
+const OUTPUT_CHARACTERS: usize = 80 * 1024;
 
 /// The gates of a run, and where they are run.
 #[derive(Debug, Clone)]
@@ -52,19 +55,25 @@ impl GateRunner {
             time: self.timeout,
             ..RunLimits::default()
         };
-        let (end, output, duration) = match run_to_end(spec, limits, stop) {
+        let lines = Arc::new(Mutex::new(FailureLines::default()));
+        let watched = Arc::clone(&lines);
+        let watch = Box::new(move |line: String| watched.lock().unwrap_or_else(PoisonError::into_inner).take(&line));
+        let (end, output, duration) = match run_to_end_watched(spec, limits, stop, watch) {
             Ok(finished) => (end_of(finished.how), finished.output, finished.duration),
             Err(error) => (
-                GateEnd::Failed("not started".to_owned()),
+                GateEnd::Broken("not started".to_owned()),
                 format!("sh could not be started: {error}"),
                 Duration::ZERO,
             ),
         };
+        let output = clean(&output, OUTPUT_CHARACTERS);
+        let failures = lines.lock().unwrap_or_else(PoisonError::into_inner).found(&output);
         GateResult {
             command: command.to_owned(),
             end,
-            output: clean(&output, OUTPUT_CHARACTERS),
+            output,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            failures,
         }
     }
 }
@@ -72,10 +81,39 @@ impl GateRunner {
 fn end_of(how: HowEnded) -> GateEnd {
     match how {
         HowEnded::Exited(0) => GateEnd::Passed,
+        // So the shell tells that a program is not there, or that a signal ended it.
+        HowEnded::Exited(code @ (126 | 127 | 134 | 137 | 139 | 143)) => GateEnd::Broken(format!("exit code {code}")),
         HowEnded::Exited(code) => GateEnd::Failed(format!("exit code {code}")),
-        HowEnded::Signalled(signal) => GateEnd::Failed(format!("signal {signal}")),
-        HowEnded::OutputLimit => GateEnd::Failed("it printed too much".to_owned()),
+        HowEnded::Signalled(signal) => GateEnd::Broken(format!("signal {signal}")),
+        HowEnded::OutputLimit => GateEnd::Broken("it printed too much".to_owned()),
         HowEnded::TimedOut => GateEnd::TimedOut,
         HowEnded::Stopped => GateEnd::Stopped,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_found_in_all_of_a_long_output_and_its_end_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let middle =
+            "i=0; while [ $i -lt 4000 ]; do echo 'a line that is long enough to fill the room'; i=$((i+1)); done";
+        let command = format!("{middle}; echo 'test a ... FAILED'; {middle}; echo 'the end'; exit 1");
+        let runner = GateRunner {
+            commands: vec![command],
+            timeout: None,
+            folder: folder.path().to_owned(),
+            environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            marker: format!("gate-test-{}", std::process::id()),
+        };
+        let results = runner.run(&StopHandle::default(), |_| {});
+        let [result] = results.as_slice() else {
+            panic!("{results:?}");
+        };
+        assert!(!result.output.contains("FAILED"));
+        assert!(result.output.ends_with("the end"));
+        assert_eq!(result.failures.iter().collect::<Vec<_>>(), ["test a ... FAILED"]);
     }
 }

@@ -66,7 +66,7 @@ impl State {
         let phase = std::mem::replace(&mut self.phase, Phase::Recovering);
         let effects = match event.what {
             Happening::Interrupt => self.interrupted(phase),
-            Happening::Failed(reason) => self.failed(phase, reason),
+            Happening::Failed(reason) => self.failed(&phase, reason),
             what => self.moved(phase, what, event.at),
         };
         (self, effects)

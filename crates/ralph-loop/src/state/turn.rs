@@ -10,7 +10,7 @@ use ralph_model::{Promise, Usage};
 use super::types::{Examining, Phase, Working};
 use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, State, WaitReason};
 use crate::gates::{Baseline, Changed, GateEnd};
-use crate::settle::{Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
+use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
 use crate::strategy::on_the_ladder;
 use crate::summary::{StopCause, TurnSummary};
 
@@ -95,7 +95,7 @@ impl State {
         let empty = Baseline::default();
         let baseline = current.baseline.as_ref().or(self.baseline.as_ref()).unwrap_or(&empty);
         let broken_off = examined.gates.iter().any(|result| result.end == GateEnd::Stopped);
-        let claims_done = matches!(judgement, Judgement::AskGates(_));
+        let claims_done = matches!(judgement, Judgement::AskGates(Claimed::Done));
         let ruling = match judgement {
             Judgement::Settled(ruling) => ruling,
             Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
@@ -234,7 +234,7 @@ impl State {
     }
 
     /// An effect could not be done: the run is over. What it had begun stays on record for the next.
-    pub(super) fn failed(&mut self, phase: Phase, reason: String) -> Vec<Effect> {
+    pub(super) fn failed(&mut self, phase: &Phase, reason: String) -> Vec<Effect> {
         match phase {
             Phase::Over(_) | Phase::Ending(_) => self.rest(Phase::Over(End::Error(reason))),
             _ if self.interrupts > 0 => self.finish(End::Interrupted),

@@ -76,7 +76,7 @@ pub struct State {
     /// What dead runs have left and is not settled yet.
     pub(super) left: VecDeque<Left>,
     pub(super) iterations: u32,
-    /// Iterations that were settled here, those of dead runs included.
+    /// How many iterations were settled, those of dead runs among them.
     pub(super) settled: u32,
     pub(super) spent: Usage,
     /// Failures in a row.

@@ -119,9 +119,13 @@ impl Compared {
     }
 
     fn is_on_the_subject_of(&self, other: &Self) -> bool {
+        // Most entries share other words, and that is seen at once.
+        if self.shared != other.shared {
+            return false;
+        }
         let common = common(&self.terms, &other.terms);
         let all = self.terms.len() + other.terms.len() - common;
-        self.shared == other.shared && common * 100 >= all * SAME_SUBJECT_PERCENT
+        common * 100 >= all * SAME_SUBJECT_PERCENT
     }
 }
 

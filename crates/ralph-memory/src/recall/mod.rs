@@ -93,6 +93,9 @@ impl Answer {
 /// When the index cannot be read.
 pub fn recall(catalogue: &Catalogue, question: &Question<'_>) -> Result<Answer, IndexError> {
     let notes = Notes::of(&catalogue.index, question)?;
+    if !notes.has_any {
+        return Ok(Answer::default());
+    }
     let mut terms = Terms::of(&notes, question.text, CommonWords::AreMeant)?;
     let mut answer = ask(&notes, question.reach, &terms)?;
     if answer.hits.is_empty() {

@@ -9,6 +9,9 @@ use super::Question;
 use super::corpus::Corpus;
 use crate::catalogue::source_name;
 
+/// One in so many entries of the index are only a few.
+const FEW_OF_ALL: usize = 4;
+
 /// The notes that a question is about.
 pub(super) struct Notes<'q> {
     pub(super) index: &'q Index,
@@ -17,14 +20,34 @@ pub(super) struct Notes<'q> {
     pub(super) sources: Vec<i64>,
     shelves: Vec<Shelf>,
     superseded: HashSet<String>,
+    /// The entries that may be found at all, where they are only a few of those in the index: looking at each of the
+    /// others to see where it stands would take longer.
+    only: Option<HashSet<i64>>,
+    /// Whether there is anything on the shelves.
+    pub(super) has_any: bool,
 }
 
 impl<'q> Notes<'q> {
     pub(super) fn of(index: &'q Index, question: &'q Question<'q>) -> Result<Self, IndexError> {
         let numbers = index.source_numbers()?;
         let known = |shelf: &Shelf| Some((*numbers.get(source_name(*shelf))?, *shelf));
-        let (sources, shelves) = question.shelves.iter().filter_map(known).unzip();
+        let (sources, shelves): (Vec<i64>, Vec<Shelf>) = question.shelves.iter().filter_map(known).unzip();
+        let (mut all, mut entries) = (0, 0);
+        for (name, number) in &numbers {
+            let of_file = index.entries_in(name)?;
+            all += of_file;
+            if sources.contains(number) {
+                entries += of_file;
+            }
+        }
+        let only = if entries * FEW_OF_ALL < all {
+            Some(index.numbers_in(&sources)?)
+        } else {
+            None
+        };
         Ok(Self {
+            only,
+            has_any: entries > 0,
             sources,
             shelves,
             superseded: index.superseded()?,
@@ -63,7 +86,14 @@ impl Corpus for Notes<'_> {
     }
 
     fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), IndexError> {
-        self.index.entries_with(term.number, visit)
+        match &self.only {
+            None => self.index.entries_with(term.number, visit),
+            Some(only) => self.index.entries_with(term.number, &mut |entry| {
+                if only.contains(&entry) {
+                    visit(entry);
+                }
+            }),
+        }
     }
 
     fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, IndexError> {

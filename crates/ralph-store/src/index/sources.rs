@@ -1,7 +1,7 @@
 //! The files that the index is made from: what they were when they were read, and bringing their entries up to date.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use ralph_model::{FileStamp, Note, NoteOrSign};
 use rusqlite::params;
@@ -130,6 +130,28 @@ impl Index {
     /// When the index cannot be read.
     pub fn entries_in(&self, source: &str) -> Result<usize, IndexError> {
         Ok(self.find_source(source)?.map_or(0, |source| source.entries))
+    }
+
+    /// The numbers of all entries of these files.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn numbers_in(&self, sources: &[i64]) -> Result<HashSet<i64>, IndexError> {
+        let mut numbers = HashSet::new();
+        for source in sources {
+            let found = self
+                .connection
+                .prepare_cached("SELECT number FROM entries INDEXED BY entries_by_id WHERE source = ?1")
+                .and_then(|mut statement| {
+                    let mut rows = statement.query([source])?;
+                    while let Some(row) = rows.next()? {
+                        numbers.insert(row.get(0)?);
+                    }
+                    Ok(())
+                });
+            self.sql(found)?;
+        }
+        Ok(numbers)
     }
 
     /// Records what is true of a file now, its entries aside.

@@ -129,20 +129,16 @@ impl Store {
     /// # Errors
     /// When the database cannot be written.
     pub fn claim_next(&mut self, request: &ClaimRequest<'_>) -> Result<ClaimAnswer, StoreError> {
-        let answered = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|transaction| {
-                let answer = match next_ready(&transaction, request.scope, request.worktree, request.commits_here)? {
-                    Some((task, fence)) => ClaimAnswer::Claimed(Box::new(claim(&transaction, request, task, fence)?)),
-                    None => Graph::read(&transaction)?.answer(request),
-                };
-                transaction.commit()?;
-                Ok(answer)
-            });
-        let answer = self.sql(answered)?;
-        self.fold_log_in();
-        Ok(answer)
+        // Without power nobody works on anything, so a claim that is lost then is lost to nobody. What is started on it is
+        // on disk before it starts, and the claim with it; see [`Store::record_start`].
+        self.write_for_now(|transaction| {
+            Ok(
+                match next_ready(transaction, request.scope, request.worktree, request.commits_here)? {
+                    Some((task, fence)) => ClaimAnswer::Claimed(Box::new(claim(transaction, request, task, fence)?)),
+                    None => Graph::read(transaction)?.answer(request),
+                },
+            )
+        })
     }
 
     /// The task that a run would claim next, without claiming it.

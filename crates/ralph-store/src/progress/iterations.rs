@@ -86,7 +86,7 @@ pub struct Start<'a> {
 }
 
 impl Store {
-    /// Notes that an agent is about to be started.
+    /// Notes that an agent is about to be started. From here on the claim and this are on disk.
     ///
     /// # Errors
     /// When the database cannot be written, or the run has claimed nothing.
@@ -135,12 +135,13 @@ impl Store {
         self.sql(found)
     }
 
-    /// Notes the agent's process.
+    /// Notes the agent's process, for whoever finds it alive when this one is not. A power failure leaves none to be found,
+    /// so nothing waits for the disk.
     ///
     /// # Errors
     /// When the database cannot be written, or no agent was to be started.
     pub fn record_agent(&mut self, run: &RunId, pid: u32, started: u64) -> Result<(), StoreError> {
-        self.write(|transaction| {
+        self.write_for_now(|transaction| {
             let rows = transaction
                 .prepare_cached(
                     "UPDATE iterations SET agent_pid = ?2, agent_started = ?3 WHERE run = ?1 AND phase = 'started'",

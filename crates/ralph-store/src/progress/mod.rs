@@ -112,6 +112,18 @@ impl Store {
         Ok(value)
     }
 
+    /// The same for what matters only while this machine runs: who works on what, and as which process. Nothing waits for
+    /// the disk; the next piece of work that does takes it along.
+    fn write_for_now<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        self.sql(open::set_commit(&self.connection, open::Commit::Seen))?;
+        let done = self.write(work);
+        self.sql(open::set_commit(&self.connection, open::Commit::OnDisk))?;
+        done
+    }
+
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(|error| match error {
             rusqlite::Error::FromSqlConversionFailure(_, _, what) => self.damaged(what.to_string()),

@@ -32,6 +32,7 @@ mod prompt;
 mod recall;
 mod remember;
 mod restore;
+mod run;
 mod scratchpad;
 mod search;
 mod setup_claude;

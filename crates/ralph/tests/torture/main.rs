@@ -1,7 +1,7 @@
-//! Notes that nothing can lose: errors and kills at every system call, many writers, editors that save at the same time,
+//! Notes and runs that nothing can lose: errors and kills at every system call, many writers, editors that save at the same time,
 //! branches that are merged.
 //!
-//! The gate runs small counts; `cargo xtask soak notes` and `soak merge` raise them through the environment.
+//! The gate runs small counts; `cargo xtask soak notes`, `soak merge` and `soak loop` raise them through the environment.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
@@ -10,6 +10,7 @@ mod every_call;
 mod index;
 mod kills;
 mod merges;
+mod runs;
 mod setup;
 mod shelves;
 mod writers;

@@ -165,15 +165,8 @@ impl<'a> Workplace<'a> {
 
     /// Puts the history back as it was, with so many tasks that wait.
     pub(super) fn begin_again(&self, tasks: usize) -> Result<(), String> {
-        copy_database(&self.past.with_tasks(tasks)?, &self.path(".ralph"))?;
-        let failed = |error: std::io::Error| format!("cannot remove the folders of earlier runs: {error}");
-        for left in [".ralph/runs", ".ralph/knowledge"] {
-            match fs::remove_dir_all(self.path(left)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-                _ => {}
-            }
-        }
-        Ok(())
+        // The folders of earlier runs stay: a file system that has just removed many files makes new ones more slowly.
+        copy_database(&self.past.with_tasks(tasks)?, &self.path(".ralph"))
     }
 
     /// `ralph run` of so many iterations.
@@ -222,12 +215,10 @@ fn copy_database(from: &Path, to: &Path) -> Result<(), String> {
     for name in DATABASE {
         let failed = |error: std::io::Error| format!("cannot copy {name}: {error}");
         let (from, to) = (from.join(name), to.join(name));
-        match fs::remove_file(&to) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
-            _ => {}
-        }
         if from.is_file() {
             fs::copy(&from, &to).map_err(failed)?;
+        } else {
+            fs::File::create(&to).map_err(failed)?;
         }
     }
     // What other processes knew of the old log; the first to open the database makes it anew.

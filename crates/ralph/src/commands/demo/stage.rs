@@ -88,6 +88,7 @@ impl Stage {
         });
         write_to(&project)
             .map_err(|error| CommandError::new(format!("cannot make the project of the demo: {error}")))?;
+        self.see_that_the_gate_works(&project)?;
         self.put_under_git(&project)?;
         self.ralph(&project, &["init"])?;
         self.ralph(&project, &["task", "import", PLAN])?;
@@ -113,6 +114,17 @@ impl Stage {
         ui.data(&format!("\nKept: {}\n", path.display()))
     }
 
+    /// Where the programs are missing that the gate needs, it would be red from the start and refuse nothing.
+    fn see_that_the_gate_works(&self, project: &Path) -> Result<(), CommandError> {
+        let why = match self.run("sh".into(), project, &["check.sh"]) {
+            Ok(finished) if finished.how == HowEnded::Exited(0) => return Ok(()),
+            Ok(finished) => last_line(&finished.output),
+            Err(error) => format!("sh: {error}"),
+        };
+        Err(CommandError::new(format!("the demo's tests do not run here: {why}"))
+            .hint("the demo needs sh and the small programs that come with every system: cat, cut, tr, wc, cksum"))
+    }
+
     /// A project is usually under git; where there is none, the loop tells changes by itself.
     fn put_under_git(&self, project: &Path) -> Result<(), CommandError> {
         for arguments in [&["init", "-q"][..], &["add", "."], &["commit", "-q", "-m", "Begin"]] {
@@ -135,7 +147,7 @@ impl Stage {
         if finished.how == HowEnded::Exited(0) {
             return Ok(finished);
         }
-        let last = finished.output.lines().last().unwrap_or_default();
+        let last = last_line(&finished.output);
         Err(CommandError::new(format!(
             "`ralph {}` failed in the demo: {last}",
             arguments.join(" ")
@@ -158,6 +170,10 @@ impl Stage {
         };
         run_to_end(spec, limits, &self.stop)
     }
+}
+
+fn last_line(output: &str) -> String {
+    output.lines().last().unwrap_or_default().to_owned()
 }
 
 /// An environment in which the person's settings, of ralph, git or anything else, are not found.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use ralph_agent::{Agent, driver_for, first_on_path, known_agents};
 use ralph_model::config::{CommandLine, Config};
 
-use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
 use crate::surroundings::ProgramClock;
@@ -18,13 +17,13 @@ pub(super) struct ChosenAgent {
 }
 
 impl ChosenAgent {
-    /// Says who works, and what it may do.
-    pub(super) fn announce(&self, context: &Context<'_>, config: &Config) {
+    /// Who works, and what it may do.
+    pub(super) fn in_words(&self, config: &Config) -> String {
         let (name, how) = (self.driver.name(), self.how);
-        let permissions = config.agent.permissions;
-        context
-            .ui
-            .status(&format!("Agent: {name} ({how}), permissions: {permissions}."));
+        match self.driver.permissions(config.agent.permissions) {
+            Some(permissions) => format!("{name} ({how}), permissions: {permissions}"),
+            None => format!("{name} ({how})"),
+        }
     }
 }
 

@@ -1,15 +1,16 @@
 //! `ralph run --dry-run`: what would be done. Nothing is started, made or claimed.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_loop::strategy::{Choice, choose};
 use ralph_model::config::Config;
 use ralph_model::{NewTask, Task, TaskKind, Tokens, preview};
-use ralph_store::{Scope, Store};
+use ralph_store::{Scope, Store, TaskFilter, Which};
 
 use super::RunArgs;
 use super::agent::ChosenAgent;
-use super::target::{Meaning, meaning, of_text, read};
+use super::target::{Meaning, existing, meaning, of_text, read};
 use crate::checklist::parse_checklist;
 use crate::commands::prompt::prompt_for;
 use crate::commands::task::commits_of_others_here;
@@ -39,17 +40,13 @@ pub(super) fn show(
 ) -> Result<ExitCode, CommandError> {
     let store = context.facts()?;
     let first = first(context, store.as_ref(), args.what.as_deref())?;
-    let (name, how) = (agent.driver.name(), agent.how);
     let mut lines = Vec::new();
     lines.push(match &first {
         First::Task(task) => ("Task", format!("{} {}", task.id, preview(&task.title, TITLE_COLUMNS))),
         First::New(task) => ("Task", format!("a new one: {}", preview(&task.title, TITLE_COLUMNS))),
         First::None => ("Task", "none is ready".to_owned()),
     });
-    lines.push((
-        "Agent",
-        format!("{name} ({how}), permissions: {}", config.agent.permissions),
-    ));
+    lines.push(("Agent", agent.in_words(config)));
     let chosen = choose(&Choice {
         models: &config.agent.models,
         asked: args.model.as_deref(),
@@ -89,24 +86,47 @@ fn first(context: &Context<'_>, store: Option<&Store>, what: Option<&str>) -> Re
         Meaning::All => Scope::All,
         Meaning::Task(id) => Scope::Task(id),
         Meaning::Text(text) => return Ok(First::New(of_text(&text))),
-        Meaning::File(path) => {
-            let text = read(&path)?;
-            let title = context.project.shown(&path).to_string();
-            let open = parse_checklist(&text).map(|items| items.into_iter().find(|item| !item.done));
-            return Ok(match open {
-                Some(None) => First::None,
-                Some(Some(item)) => First::New(NewTask::titled(item.title)),
-                None => First::New(NewTask {
-                    kind: TaskKind::PromptLoop,
-                    ..NewTask::titled(title)
-                }),
-            });
-        }
+        Meaning::File(path) => return of_file(context, store, &path),
     };
     let Some(store) = store else {
         return Ok(First::None);
     };
+    Ok(next(context, store, &scope)?.map_or(First::None, |task| First::Task(Box::new(task))))
+}
+
+/// The first task of a file: one that an earlier run of it left open, else one that the file would bring.
+fn of_file(context: &Context<'_>, store: Option<&Store>, path: &Path) -> Result<First, CommandError> {
+    let text = read(path)?;
+    let title = context.project.shown(path).to_string();
+    let items = parse_checklist(&text);
+    let kind = match items {
+        Some(_) => TaskKind::Once,
+        None => TaskKind::PromptLoop,
+    };
+    let mut known = Vec::new();
+    if let Some(store) = store
+        && let Some(id) = existing(store, &title, kind)?
+    {
+        if let Some(task) = next(context, store, &Scope::Task(id))? {
+            return Ok(First::Task(Box::new(task)));
+        }
+        known = store.tasks(&TaskFilter {
+            which: Which::All,
+            ..TaskFilter::default()
+        })?;
+    }
+    let Some(items) = items else {
+        return Ok(First::New(NewTask {
+            kind,
+            ..NewTask::titled(title)
+        }));
+    };
+    let is_known = |title: &str| known.iter().any(|task| task.parent.is_some() && task.title == title);
+    let open = items.into_iter().find(|item| !item.done && !is_known(&item.title));
+    Ok(open.map_or(First::None, |item| First::New(NewTask::titled(item.title))))
+}
+
+fn next(context: &Context<'_>, store: &Store, scope: &Scope) -> Result<Option<Task>, CommandError> {
     let commits_here = commits_of_others_here(context, store)?;
-    let next = store.next_task(&scope, context.project.worktree_name(), &commits_here)?;
-    Ok(next.map_or(First::None, |task| First::Task(Box::new(task))))
+    Ok(store.next_task(scope, context.project.worktree_name(), &commits_here)?)
 }

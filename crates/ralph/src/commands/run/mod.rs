@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::OwnFiles;
-use ralph_loop::state::Pace;
+use ralph_loop::state::{End, Pace};
 use ralph_loop::{Finish, LockError, Order, Runner, Site, WorktreeLock};
 use ralph_memory::capture::{KnowledgeFolder, Surroundings};
 use ralph_memory::inject::prompt::MemoryShare;
@@ -107,7 +107,7 @@ pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode,
     let mut store = Store::open_or_create(&project.database())?;
     let target = target::resolve(context, &mut store, args.what.as_deref())?;
     drop(store);
-    agent.announce(context, &config);
+    context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
     let site = site(context, &config, process)?;
     let order = Order {
         scope: target.scope,
@@ -117,13 +117,13 @@ pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode,
         share: args.share,
         pace: Pace::default(),
     };
-    run(context, &site, order)
+    run(context, &site, order, target.again)
 }
 
-fn run(context: &Context<'_>, site: &Site<'_>, order: Order) -> Result<ExitCode, CommandError> {
+fn run(context: &Context<'_>, site: &Site<'_>, order: Order, again: String) -> Result<ExitCode, CommandError> {
     ralph_process::become_subreaper()
         .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
-    let mut printer = printer::Printer::new(context);
+    let mut printer = printer::Printer::new(context, again);
     let finish = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut printer)?;
         let interrupter = runner.interrupter();
@@ -135,7 +135,10 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order) -> Result<ExitCode,
         return Ok(ExitCode::FAILURE);
     };
     printer.close(&end)?;
-    Ok(ExitCode::from(end.code()))
+    match end {
+        End::Error(reason) => Err(CommandError::new(reason)),
+        end => Ok(ExitCode::from(end.code())),
+    }
 }
 
 /// The configuration with what the flags say.

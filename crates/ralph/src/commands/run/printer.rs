@@ -8,18 +8,28 @@ use ralph_agent::TurnEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Draft, End, Notice, WaitReason};
 use ralph_loop::{News, Watch};
-use ralph_model::{Outcome, TaskId, TaskStatus, Usage, count, first_line, preview};
+use ralph_model::{Outcome, StopReason, TaskId, TaskKind, TaskStatus, Usage, count, first_line, preview};
 
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// How many columns of a text stand on a line.
-const COLUMNS: usize = 100;
+/// How many columns of a text stand on a line, at most and at least.
+const MOST_COLUMNS: usize = 100;
+const LEAST_COLUMNS: usize = 20;
+/// The columns of the time and the task at the beginning of a line, and of a few words.
+const BEGINNING: usize = 34;
+/// How many columns of a reason are shown: it may take several lines.
+const REASON_COLUMNS: usize = 300;
 
 /// Prints a run.
 pub(super) struct Printer<'a> {
     context: &'a Context<'a>,
+    /// The command that goes on with the same.
+    again: String,
+    columns: usize,
     task: Option<TaskId>,
+    /// What was said of the model last: it is said again when it changes.
+    model: Option<String>,
     iterations: u32,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
@@ -29,10 +39,14 @@ pub(super) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    pub(super) fn new(context: &'a Context<'a>) -> Self {
+    pub(super) fn new(context: &'a Context<'a>, again: String) -> Self {
+        let room = context.ui.width().saturating_sub(BEGINNING);
         Self {
             context,
+            again,
+            columns: room.clamp(LEAST_COLUMNS, MOST_COLUMNS),
             task: None,
+            model: None,
             iterations: 0,
             done: BTreeSet::new(),
             failed: BTreeSet::new(),
@@ -42,90 +56,119 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// The last lines: how it ended, what it did, and what to do now.
+    /// The last lines: how it ended, what it did, and what to do now. An error is for whoever called to tell.
     pub(super) fn close(&self, end: &End) -> Result<(), CommandError> {
         let ui = self.context.ui;
-        ui.data(&format!("{}\n", end.sentence()))?;
+        if !matches!(end, End::Error(_)) {
+            ui.data(&format!("{}\n", end.sentence()))?;
+        }
         if self.iterations > 0 {
-            let mut parts = vec![count(self.iterations as usize, "iteration", "iterations")];
-            parts.push(format!("{} done", self.done.len()));
-            parts.push(format!("{} failed", self.failed.len()));
-            if self.notes > 0 {
-                parts.push(count(self.notes, "note", "notes"));
-            }
-            if self.spent.cost_usd > 0.0 {
-                parts.push(format!("${:.2}", self.spent.cost_usd));
-            }
-            parts.push(duration(self.time));
-            ui.data(&format!("{}\n", parts.join(", ")))?;
+            ui.data(&format!("{}\n", self.summary()))?;
         }
         match end {
             End::NothingToDo => {
                 ui.hint("`ralph task add \"TITLE\"` makes a task, `ralph run \"TEXT\"` makes one and runs it.");
             }
-            End::LeftForPerson(_) | End::FailurePromise => {
-                ui.hint("`ralph status` shows what waits for you; `ralph task reset ID` lets one be tried again.");
+            End::LeftForPerson(_) => {
+                ui.hint("`ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.");
             }
-            End::Limit(_) | End::Interrupted => ui.hint("`ralph run` goes on."),
+            End::Limit(_) | End::Interrupted | End::FailurePromise => ui.hint(&format!("`{}` goes on.", self.again)),
             End::Complete | End::Error(_) => {}
         }
         Ok(())
     }
 
+    fn summary(&self) -> String {
+        let mut parts = vec![match self.done.len() {
+            0 => "no task done".to_owned(),
+            done => format!("{} done", count(done, "task", "tasks")),
+        }];
+        if !self.failed.is_empty() {
+            parts.push(format!("{} failed", self.failed.len()));
+        }
+        if self.notes > 0 {
+            parts.push(count(self.notes, "note", "notes"));
+        }
+        if self.spent.cost_usd > 0.0 {
+            parts.push(format!("${:.2}", self.spent.cost_usd));
+        }
+        parts.extend(worth_telling(self.time));
+        let iterations = count(self.iterations as usize, "iteration", "iterations");
+        format!("{iterations}: {}", parts.join(", "))
+    }
+
+    /// Says a line. What agents say stands in many of them, and a terminal must not obey it.
     fn line(&self, text: &str) {
         let now = self.context.clock().now().to_zoned(TimeZone::system());
         let task = self.task.as_ref().map(|task| format!("[{task}] ")).unwrap_or_default();
+        let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         self.context
             .ui
             .status(&format!("{} {task}{text}", now.strftime("%H:%M:%S")));
     }
 
+    /// A text as far as there is room for it, without control characters.
+    fn short(&self, text: &str) -> String {
+        preview(text, self.columns)
+    }
+
     fn agent(&self, event: &TurnEvent) {
         if let TurnEvent::Tool { name, about } = event {
-            let about = preview(first_line(about), COLUMNS);
+            let root = format!("{}/", self.context.project.root.display());
+            let about = self.short(first_line(about.strip_prefix(&root).unwrap_or(about)));
+            let name = self.short(name);
             self.line(&format!("  {name} {about}"));
         }
     }
 
     fn gate(&self, gate: &GateResult) {
-        let time = duration(Duration::from_millis(gate.duration_ms));
+        let time = worth_telling(Duration::from_millis(gate.duration_ms));
+        let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
         let how = match &gate.end {
             GateEnd::Passed => "passed".to_owned(),
-            GateEnd::Failed(status) => format!("failed ({status})"),
-            GateEnd::TimedOut => "took too long".to_owned(),
+            GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
+            GateEnd::TimedOut => "took longer than it may".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };
-        self.line(&format!("gate {how}: {} ({time})", preview(&gate.command, COLUMNS)));
+        self.line(&format!("gate {how}: {}{time}", self.short(&gate.command)));
     }
 
     fn settled(&mut self, draft: &Draft, task: Option<TaskStatus>, time: Duration) {
         let (ruling, turn) = (&draft.ruling, &draft.turn);
+        // It may be that of a run that was killed.
+        self.task = Some(draft.current.task.clone());
         self.iterations += 1;
         self.time += time;
         self.spent.cost_usd += turn.usage.cost_usd;
-        self.notes += turn.captured.knowledge.len() + turn.captured.learnings.len();
+        self.notes += turn.captured.learnings.len();
         match task {
             Some(TaskStatus::Done) => drop(self.done.insert(draft.current.task.clone())),
             Some(TaskStatus::Failed) => drop(self.failed.insert(draft.current.task.clone())),
             _ => {}
         }
-        let files = match draft.files.len() {
-            0 => "no files".to_owned(),
-            some => count(some, "file", "files"),
+        let mut details = Vec::new();
+        if !draft.files.is_empty() {
+            details.push(format!("{} changed", count(draft.files.len(), "file", "files")));
+        }
+        details.extend(worth_telling(time));
+        let details = match details.as_slice() {
+            [] => String::new(),
+            some => format!(" ({})", some.join(", ")),
         };
-        let reason = preview(first_line(&ruling.reason), COLUMNS);
+        let reason = preview(&ruling.reason, REASON_COLUMNS);
         let colon = if reason.is_empty() { "" } else { ": " };
-        let took = duration(time);
-        self.line(&format!("{}{colon}{reason} ({files} changed, {took})", ruling.outcome));
+        self.line(&format!("{}{colon}{reason}{details}", ruling.outcome));
         if draft.changed_nothing && ruling.outcome == Outcome::Done {
             self.line("The agent said that it is done, and nothing has changed on disk.");
         }
-        for denial in &turn.denials {
+        // The first of them is the reason already when it kept the agent from its task.
+        let told = usize::from(ruling.stop == StopReason::PermissionDenied);
+        for denial in turn.denials.iter().skip(told) {
             let permit = denial.permit.as_deref().map(|line| format!("; to permit it: {line}"));
-            let about = preview(first_line(&denial.about), COLUMNS);
+            let about = self.short(first_line(&denial.about));
             self.line(&format!(
                 "not allowed: {} {about}{}",
-                denial.tool,
+                self.short(&denial.tool),
                 permit.unwrap_or_default()
             ));
         }
@@ -152,7 +195,7 @@ impl<'a> Printer<'a> {
                 self.line(&format!("Waiting for {}: {why}.", duration(*time)));
             }
             Notice::UnknownModel(model) => {
-                let model = preview(model, COLUMNS);
+                let model = self.short(model);
                 self.line(&format!(
                     "The agent asked for the model {model}, which is not configured."
                 ));
@@ -170,7 +213,7 @@ impl Watch for Printer<'_> {
                 run, iteration, killed, ..
             } => {
                 self.line(&format!(
-                    "{run} was killed in iteration {iteration}, which is settled now."
+                    "{run} was killed in its iteration {iteration}; that is settled first."
                 ));
                 if *killed > 0 {
                     self.line(&format!("{} of it ended.", count(*killed, "process", "processes")));
@@ -184,23 +227,41 @@ impl Watch for Printer<'_> {
             News::GateRan(gate) => self.gate(gate),
             News::IterationBegan { current, prompt, shown } => {
                 self.task = Some(current.task.clone());
-                let title = preview(&current.task_title, COLUMNS);
-                self.line(&format!("iteration {}: {title}", current.iteration));
-                let model = current.model.as_deref().unwrap_or("the agent's own");
-                let entries = count(*shown, "entry", "entries");
-                let why = &current.rationale;
-                self.line(&format!(
-                    "model: {model} ({why}); prompt: {prompt} tokens, {entries} of memory"
-                ));
+                let title = self.short(&current.task_title);
+                let attempt = match (current.kind, current.attempt) {
+                    (TaskKind::Once, again @ 2..) => format!(", attempt {again}"),
+                    _ => String::new(),
+                };
+                self.line(&format!("iteration {}{attempt}: {title}", current.iteration));
+                let memory = match shown {
+                    0 => "nothing of it from memory".to_owned(),
+                    some => format!("with {} of memory", count(*some, "entry", "entries")),
+                };
+                self.line(&format!("prompt: {prompt} tokens, {memory}"));
+                if let Some(model) = &current.model {
+                    let line = format!("model: {} ({})", self.short(model), current.rationale);
+                    if self.model.as_ref() != Some(&line) {
+                        self.line(&line);
+                        self.model = Some(line);
+                    }
+                }
             }
             News::Agent(event) => self.agent(event),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
-            News::Wrote(file) => self.line(&format!("noted: {}", self.context.project.shown(file))),
+            News::Wrote(file) => {
+                self.notes += 1;
+                self.line(&format!("noted: {}", self.context.project.shown(file)));
+            }
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),
             News::Ended { .. } => self.task = None,
         }
     }
+}
+
+/// A duration; none when nobody would notice it.
+fn worth_telling(time: Duration) -> Option<String> {
+    (time >= Duration::from_secs(1)).then(|| duration(time))
 }
 
 /// A duration as people say it.
@@ -209,7 +270,9 @@ pub(crate) fn duration(time: Duration) -> String {
     match seconds {
         0..10 => format!("{:.1} s", time.as_secs_f64()),
         10..60 => format!("{seconds} s"),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
         60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ if seconds % 3600 < 60 => format!("{} h", seconds / 3600),
         _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
     }
 }

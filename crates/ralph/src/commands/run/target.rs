@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{SecretPolicy, accept};
 use ralph_model::{NewTask, TaskId, TaskKind, TaskStatus, first_line, preview};
-use ralph_store::{Scope, Store, TaskError, TaskFilter, TaskUpdate};
+use ralph_store::{Scope, Store, TaskError, TaskFilter, TaskUpdate, Which};
 
 use crate::checklist::parse_checklist;
 use crate::commands::task::done_here;
@@ -21,6 +21,8 @@ pub(super) struct Target {
     pub(super) scope: Scope,
     /// The same as a person reads it.
     pub(super) goal: String,
+    /// The command that goes on with it.
+    pub(super) again: String,
 }
 
 /// What the argument means, before anything is made of it.
@@ -68,9 +70,11 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
         Meaning::All => Ok(Target {
             scope: Scope::All,
             goal: "all tasks".to_owned(),
+            again: "ralph run".to_owned(),
         }),
         Meaning::Task(id) => Ok(Target {
             goal: id.to_string(),
+            again: format!("ralph run {id}"),
             scope: Scope::Task(id),
         }),
         Meaning::Text(text) => {
@@ -79,6 +83,7 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
             let id = add(context, store, &task)?;
             context.ui.status(&format!("Task {id}: {goal}"));
             Ok(Target {
+                again: format!("ralph run {id}"),
                 scope: Scope::Task(id),
                 goal,
             })
@@ -129,6 +134,7 @@ fn of_file(context: &Context<'_>, store: &mut Store, path: &Path) -> Result<Targ
     }
     Ok(Target {
         scope: Scope::Task(task),
+        again: format!("ralph run {goal}"),
         goal,
     })
 }
@@ -156,11 +162,17 @@ pub(super) fn read(path: &Path) -> Result<String, CommandError> {
     Ok(text)
 }
 
-/// The open task that an earlier run of the same file made.
-fn existing(store: &Store, title: &str, kind: TaskKind) -> Result<Option<TaskId>, CommandError> {
-    let tasks = store.tasks(&TaskFilter::default())?;
-    let same = tasks.into_iter().find(|task| {
-        task.title == title && task.kind == kind && task.parent.is_none() && task.status != TaskStatus::Done
+/// The task that an earlier run of the same file made. What stood in a checklist stays done when all of it is; a prompt
+/// that came to its end begins anew.
+pub(super) fn existing(store: &Store, title: &str, kind: TaskKind) -> Result<Option<TaskId>, CommandError> {
+    let tasks = store.tasks(&TaskFilter {
+        which: Which::All,
+        ..TaskFilter::default()
+    })?;
+    let may_be_done = kind == TaskKind::Once;
+    let same = tasks.into_iter().rfind(|task| {
+        let is_open = may_be_done || task.status != TaskStatus::Done;
+        task.title == title && task.kind == kind && task.parent.is_none() && is_open
     });
     Ok(same.map(|task| task.id))
 }

@@ -1,0 +1,175 @@
+//! Which agent works, and what it gets: the one that is asked for, configured or installed, with its environment.
+
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, raw, remember, run, say, write};
+
+use super::{DONE, Scene, diligent, normal};
+
+#[test]
+fn without_any_agent_it_is_said_what_can_be_installed() {
+    let scene = Scene::new(&diligent());
+    let finished = scene.ralph(&["run", "a text"]).run();
+    assert_snapshot!(finished, @"
+    exit 1
+    --- stderr
+    Error: no agent is configured, and none is on the PATH; ralph knows Claude Code (npm install -g @anthropic-ai/claude-code)
+    Hint: any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input
+    ");
+    assert_eq!(scene.env.tree(), []);
+}
+
+#[test]
+fn an_agent_that_is_installed_is_used_and_named() {
+    let scene = Scene::new(&Script::new().speaking_claude().turn([write("a.txt", "x"), say(DONE)]));
+    let program = scene.env.beside("bin/claude");
+    scene.env.write(
+        "../bin/claude",
+        format!("#!/bin/sh\nexec {} \"$@\"\n", scene.agent.command()),
+    );
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", scene.env.beside("bin").display());
+    let finished = scene.ralph(&["run", "a text"]).env("PATH", path).run();
+    assert_snapshot!(normal(finished), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    1 iteration: 1 task done, $0.25
+    --- stderr
+    Task t-025cc1: a text
+    Agent: claude (found on the PATH), permissions: edit.
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: a text
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1]   Write a.txt
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    let arguments = scene.agent.call(1).arguments;
+    assert!(arguments.contains(&"stream-json".to_owned()), "{arguments:?}");
+    assert!(arguments.contains(&"acceptEdits".to_owned()), "{arguments:?}");
+}
+
+#[test]
+fn an_agent_that_cannot_be_started_leaves_nothing_behind() {
+    let scene = Scene::new(&diligent());
+    let finished = scene
+        .ralph(&["run", "--agent", "there-is-no-such-program", "a text"])
+        .run();
+    assert_snapshot!(normal(finished), @"
+    exit 1
+    --- stderr
+    Task t-025cc1: a text
+    Agent: there-is-no-such-program (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: a text
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    Error: there-is-no-such-program is not installed, or not on the PATH
+    ");
+    assert_eq!(scene.open_tasks(), [("a text".to_owned(), "pending".to_owned())]);
+    assert_eq!(scene.outcomes(), [""; 0]);
+    // The next run goes on with it.
+    assert_eq!(scene.run(&[]).code, Some(0));
+}
+
+#[test]
+fn a_command_that_is_none_is_refused() {
+    let scene = Scene::new(&diligent());
+    for command in ["", "'unclosed"] {
+        let finished = scene.ralph(&["run", "--agent", command, "a text"]).run();
+        assert_eq!((finished.code, finished.stdout.as_str()), (Some(1), ""), "{finished}");
+        assert!(finished.stderr.contains("names no program"), "{finished}");
+    }
+    scene.env.write(".ralph.toml", "[agent]\nkind = \"codex9\"\n");
+    assert_snapshot!(scene.run(&["a text"]), @r#"
+    exit 1
+    --- stderr
+    Error: there is no driver "codex9"; agent.kind is "claude" or "command"
+    Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
+    "#);
+}
+
+#[test]
+fn an_agent_is_told_of_its_run_and_of_no_other_session() {
+    let script = Script::new().turn([
+        run("command -v ralph > where.txt && ralph --version > version.txt"),
+        say(DONE),
+    ]);
+    let scene = Scene::new(&script);
+    scene.env.write(".ralph.toml", "[agent]\nmodels = [\"only\"]\n");
+    let invocation = scene.invocation(&["a text", "--limit", "7"]);
+    let markers = [
+        "CLAUDECODE",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "GEMINI_CLI",
+        "RALPH_MARKER",
+        "RALPH_LIMITS_ITERATIONS",
+    ];
+    let invocation = markers.iter().fold(invocation, |all, name| all.env(name, "9"));
+    let finished = invocation.env("KEPT", "yes").run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let environment = scene.agent.call(1).environment;
+    let value = |name: &str| environment.get(name).map(String::as_str);
+    assert_eq!(value("RALPH_ITERATION"), Some("1"));
+    assert_eq!(value("RALPH_TOTAL"), Some("7"));
+    assert_eq!(value("RALPH_MODEL"), Some("only"));
+    assert_eq!(value("KEPT"), Some("yes"));
+    let run = value("RALPH_RUN_ID").unwrap();
+    assert!(
+        finished.stderr.contains(&format!("{run} begins.")),
+        "{run} in {finished}"
+    );
+    for name in [
+        "CLAUDECODE",
+        "CLAUDE_CODE_ENTRYPOINT",
+        "GEMINI_CLI",
+        "RALPH_LIMITS_ITERATIONS",
+    ] {
+        assert_eq!(value(name), None, "{name}");
+    }
+    assert_ne!(value("RALPH_MARKER"), Some("9"));
+    let here = std::fs::canonicalize(scene.env.read("where.txt").trim()).unwrap();
+    assert_eq!(here, std::fs::canonicalize(env!("CARGO_BIN_EXE_ralph")).unwrap());
+}
+
+#[test]
+fn what_an_agent_remembers_stands_in_the_next_prompt() {
+    let script = Script::new()
+        .turn([remember("fix: the port is taken, use 8081"), say(DONE)])
+        .turn([say(DONE)]);
+    let scene = Scene::new(&script);
+    scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
+    let finished = scene.run(&["plan.md"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(!scene.agent.prompt(1).contains("use 8081"));
+    assert!(scene.agent.prompt(2).contains("use 8081"));
+}
+
+#[test]
+fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
+    let result = r#"{"type":"result","subtype":"success","is_error":false,"result":"","permission_denials":[{"tool_name":"Bash","tool_use_id":"1","tool_input":{"command":"cargo test --all"}}]}"#;
+    let scene = Scene::new(
+        &Script::new()
+            .speaking_claude()
+            .turn([say("I may not run the tests."), raw(result)]),
+    );
+    scene.env.write(
+        ".ralph.toml",
+        "[agent]\nkind = \"claude\"\n[execution]\nmax_retries = 0\n",
+    );
+    assert_snapshot!(scene.run(&["run the tests"]), @r#"
+    exit 4
+    --- stdout
+    The rest is for you: 1 task has failed.
+    1 iteration: no task done, 1 failed
+    --- stderr
+    Task t-025cc1: run the tests
+    Agent: claude (from --agent), permissions: edit.
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: run the tests
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] blocked: The agent was not allowed to use Bash (cargo test --all). This line permits it: "permissions": {"allow": ["Bash(cargo test:*)"]} in .claude/settings.json
+    11:20:00 [t-025cc1] It is left for you: all attempts are used up.
+    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    "#);
+}

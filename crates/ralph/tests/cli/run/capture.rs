@@ -1,0 +1,162 @@
+//! What an agent lets slip does not stay: no secret on disk, no control character at the terminal.
+
+use std::path::Path;
+
+use ralph_testkit::scripted::{Script, exit, raw, say, say_error, say_in_chunks, write};
+
+use super::{DONE, Scene};
+
+/// Letters and digits without any pattern.
+fn random(length: usize, seed: u64) -> String {
+    const SIGNS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let sign = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let place = usize::try_from(state % SIGNS.len() as u64).unwrap();
+        char::from(SIGNS[place])
+    };
+    (0..length).map(sign).collect()
+}
+
+/// Secrets of three forms, made anew so that none stands in this file; and the parts by which each is found again.
+fn secrets() -> ([String; 3], Vec<String>) {
+    let (anthropic, github) = (random(90, 1), random(36, 2));
+    let body: Vec<String> = (3..9).map(|seed| random(64, seed)).collect();
+    let dashes = "-".repeat(5);
+    let key = format!(
+        "{dashes}BEGIN RSA PRIVATE KEY{dashes}\n{}\n{dashes}END RSA PRIVATE KEY{dashes}",
+        body.join("\n")
+    );
+    let found_by = [vec![anthropic.clone(), github.clone()], body].concat();
+    (
+        [
+            format!("{}oat01-{anthropic}", "sk-ant-"),
+            format!("{}{github}", "ghp_"),
+            key,
+        ],
+        found_by,
+    )
+}
+
+/// The files below a folder that hold one of these texts.
+fn holding(folder: &Path, texts: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let path = entry.path();
+        if path.is_dir() && !path.is_symlink() {
+            found.extend(holding(&path, texts));
+        } else if let Ok(bytes) = std::fs::read(&path) {
+            let holds = |text: &String| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+            if !path.is_symlink() && texts.iter().any(holds) {
+                found.push(path.display().to_string());
+            }
+        }
+    }
+    found
+}
+
+/// Everything that an agent can say with a secret in it.
+fn indiscreet(secrets: &[String; 3]) -> String {
+    let [anthropic, github, key] = secrets;
+    format!(
+        "the key is {anthropic}\n{key}\n\
+         <journal>used {github}\n{key}</journal>\n\
+         <knowledge tags=\"keys\" title=\"The keys {anthropic}\">They are {github} and\n{key}</knowledge>\n\
+         <learning category=\"pitfall\" tags=\"{github}\">never print {anthropic}</learning>\n\
+         <failure-report>\nwhat_tried: {github}\nwhy_failed: {anthropic}\nrelevant_files: {github}\nstack_trace: {key}\n</failure-report>\n\
+         <retry-suggestion>with {github}</retry-suggestion><memory-used>{github}</memory-used>\n\
+         <next-model>{github}</next-model>\n"
+    )
+}
+
+#[test]
+fn a_secret_that_an_agent_prints_is_nowhere_on_disk() {
+    let (secrets, found_by) = secrets();
+    let said = indiscreet(&secrets);
+    let [anthropic, github, key] = &secrets;
+    let script = Script::new()
+        .turn([
+            say(&said),
+            write("config.env", &said),
+            say("<task-failed>{task} no key, only {turn}</task-failed>"),
+        ])
+        .turn([
+            say_in_chunks(&said, 97),
+            say(&format!("<task-failed>{{task}} {github} {key}</task-failed>")),
+        ])
+        .turn([say_error(&format!("panic with {anthropic}")), exit(3)])
+        .turn([say(&format!("<task-done>{github}</task-done>"))]);
+    let scene = Scene::new(&script);
+    scene.env.git(["init", "--quiet"]);
+    scene.env.write("../token", format!("export TOKEN={github}\n"));
+    scene.env.write(
+        ".ralph.toml",
+        "[verify]\ncommands = [\"cat ../token; test -e config.env\"]\n",
+    );
+    let finished = scene.run(&["one", "--trust"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert_eq!(scene.agent.turns(), 4);
+    assert!(scene.env.path(".ralph/knowledge").read_dir().unwrap().next().is_some());
+    assert_eq!(holding(&scene.env.path(".ralph"), &found_by), [""; 0]);
+    let printed = format!("{}{}", finished.stdout, finished.stderr);
+    for secret in &found_by {
+        assert!(!printed.contains(secret.as_str()), "{printed}");
+    }
+    assert!(scene.agent.prompt(2).contains("[secret: "), "{}", scene.agent.prompt(2));
+}
+
+#[test]
+fn a_secret_in_the_records_of_an_agent_is_nowhere_on_disk() {
+    let (secrets, found_by) = secrets();
+    let [anthropic, github, _] = &secrets;
+    let denials = serde_json::json!([
+        {"tool_name": "Bash", "tool_use_id": "1", "tool_input": {"command": format!("TOKEN={github} curl -H {anthropic}")}},
+        {"tool_name": github, "tool_use_id": "2", "tool_input": {"url": format!("https://x/?token={github}")}},
+    ]);
+    let result = serde_json::json!({
+        "type": "result", "subtype": "success", "is_error": false, "result": indiscreet(&secrets),
+        "permission_denials": denials,
+    });
+    let script = Script::new().speaking_claude().turn([
+        say(&indiscreet(&secrets)),
+        write("keys.txt", github),
+        raw(&result.to_string()),
+    ]);
+    let scene = Scene::new(&script);
+    scene.env.write(
+        ".ralph.toml",
+        "[agent]\nkind = \"claude\"\n[execution]\nmax_retries = 0\n",
+    );
+    let finished = scene.run(&["one"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert_eq!(holding(&scene.env.path(".ralph"), &found_by), [""; 0]);
+    for secret in &found_by {
+        assert!(!finished.stderr.contains(secret.as_str()), "{finished}");
+    }
+}
+
+#[test]
+fn control_characters_of_an_agent_do_not_reach_the_terminal() {
+    let hostile = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{9b}31m\rx\u{8}";
+    let result = serde_json::json!({
+        "type": "result", "subtype": "success", "is_error": false, "result": "",
+        "permission_denials": [{"tool_name": hostile, "tool_use_id": "1", "tool_input": {"command": hostile}}],
+    });
+    let script = Script::new()
+        .speaking_claude()
+        .turn([write(&format!("a{}b", "\u{1b}[31m"), hostile), say(&format!("{hostile}<next-model>{hostile}</next-model><knowledge tags=\"x\" title=\"a{hostile}\">b</knowledge><task-failed>{{task}} {hostile}</task-failed>")), raw(&result.to_string())])
+        .turn([say(&format!("<task-done>{hostile}</task-done>")), raw(&result.to_string())])
+        .turn([say_error(hostile), exit(1)])
+        .turn([write("c.txt", "x"), say(DONE)]);
+    let scene = Scene::new(&script);
+    scene
+        .env
+        .write(".ralph.toml", "[agent]\nkind = \"claude\"\nmodels = [\"a\", \"b\"]\n");
+    let finished = scene.run(&[&format!("one {hostile}")]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let all = format!("{}{}", finished.stdout, finished.stderr);
+    let obeyed: Vec<char> = all.chars().filter(|c| c.is_control() && *c != '\n').collect();
+    assert!(obeyed.is_empty(), "{all:?}");
+}

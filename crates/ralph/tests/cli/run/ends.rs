@@ -1,0 +1,215 @@
+//! How a run ends: its exit code, its last lines, and what a person is told to do.
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, exit, raw, say, say_error, write};
+
+use super::{DONE, Scene, diligent};
+
+#[test]
+fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on() {
+    let failing = [say(
+        "<failure-report>\nwhat_tried: everything\nwhy_failed: nothing helped\n</failure-report><task-failed>{task} the key is missing</task-failed>",
+    )];
+    let script = Script::new()
+        .turn(failing.clone())
+        .turn(failing)
+        .turn([write("b.txt", "x"), say(DONE)]);
+    let scene = Scene::new(&script);
+    scene.env.write(".ralph.toml", "[execution]\nmax_retries = 1\n");
+    scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
+    assert_snapshot!(scene.run(&["plan.md"]), @"
+    exit 4
+    --- stdout
+    The rest is for you: 1 task has failed.
+    3 iterations: 1 task done, 1 failed
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-ee42c90b begins.
+    11:20:00 [t-8eec67] iteration 1: one
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
+    11:20:00 [t-8eec67] iteration 2, attempt 2: one
+    11:20:00 [t-8eec67] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
+    11:20:00 [t-8eec67] It is left for you: all attempts are used up.
+    11:20:00 [t-32555e] iteration 3: two
+    11:20:00 [t-32555e] prompt: [n] tokens, with 2 entries of memory
+    11:20:00 [t-32555e] done (1 file changed)
+    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    ");
+    assert_snapshot!(scene.run(&["plan.md"]), @"
+    exit 4
+    --- stdout
+    The rest is for you: 1 task has failed.
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-1c9756ce begins.
+    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    ");
+    assert_eq!(scene.agent.turns(), 3);
+}
+
+#[test]
+fn fault_4_a_limit_is_kept_exactly_and_says_how_to_go_on() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("plan.md", "- [ ] one\n- [ ] two\n- [ ] three\n");
+    assert_snapshot!(scene.run(&["plan.md", "--limit", "2"]), @"
+    exit 4
+    --- stdout
+    The limit of 2 iterations is reached.
+    2 iterations: 2 tasks done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-d101b5b9 begins.
+    11:20:00 [t-8eec67] iteration 1: one
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] done (1 file changed)
+    11:20:00 [t-32555e] iteration 2: two
+    11:20:00 [t-32555e] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-32555e] done (1 file changed)
+    Hint: `ralph run plan.md` goes on.
+    ");
+    assert_eq!(scene.agent.turns(), 2);
+    // The last one that is allowed may be the last one that is needed.
+    assert_eq!(scene.run(&["plan.md", "--limit", "1"]).code, Some(0));
+}
+
+#[test]
+fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_apart() {
+    let script = Script::new()
+        .turn([say_error("panic: no disk"), exit(3)])
+        .turn([])
+        .turn([say("<task-done>t-000000</task-done>")])
+        .turn([say("I did something.")]);
+    let scene = Scene::new(&script);
+    assert_snapshot!(scene.run(&["one"]), @"
+    exit 4
+    --- stdout
+    The rest is for you: 1 task has failed.
+    4 iterations: no task done, 1 failed
+    --- stderr
+    Task t-025cc1: one
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] failed: The agent broke down: exit code 3: panic: no disk.
+    11:20:00 [t-025cc1] iteration 2, attempt 2: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-025cc1] blocked: The agent said nothing at all.
+    11:20:00 [t-025cc1] iteration 3, attempt 3: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 2 entries of memory
+    11:20:00 [t-025cc1] blocked: The agent spoke of t-000000, which was not its task.
+    11:20:00 [t-025cc1] iteration 4, attempt 4: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 3 entries of memory
+    11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
+    11:20:00 [t-025cc1] It is left for you: all attempts are used up.
+    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    ");
+    assert_eq!(scene.outcomes(), ["failed", "blocked", "blocked", "blocked"]);
+}
+
+#[test]
+fn an_agent_that_says_the_run_has_to_stop_is_obeyed() {
+    let scene = Scene::new(&Script::new().turn([say("<promise>FAILURE</promise>")]));
+    scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
+    assert_snapshot!(scene.run(&["plan.md"]), @"
+    exit 4
+    --- stdout
+    The agent said that the run has to stop.
+    1 iteration: no task done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-ee42c90b begins.
+    11:20:00 [t-8eec67] iteration 1: one
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] blocked: The agent said that the run has to stop.
+    Hint: `ralph run plan.md` goes on.
+    ");
+    assert_eq!(scene.agent.turns(), 1);
+}
+
+#[test]
+fn fault_30_an_agent_that_says_everything_is_complete_does_not_end_the_run() {
+    let script = Script::new()
+        .turn([say("<promise>COMPLETE</promise>")])
+        .turn([write("a.txt", "x"), say(DONE)]);
+    let scene = Scene::new(&script);
+    let finished = scene.run(&["one"]);
+    assert_eq!((finished.code, scene.agent.turns()), (Some(0), 2), "{finished}");
+    assert!(
+        finished
+            .stderr
+            .contains("The agent said that everything is complete, and it is not."),
+        "{finished}"
+    );
+}
+
+#[test]
+fn an_agent_that_is_not_logged_in_ends_the_run_with_an_error() {
+    let result = r#"{"type":"result","subtype":"success","is_error":true,"result":"Invalid API key","api_error_status":401,"terminal_reason":"api_error"}"#;
+    let scene = Scene::new(&Script::new().speaking_claude().turn([raw(result), exit(1)]));
+    scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
+    assert_snapshot!(scene.run(&["one"]), @"
+    exit 1
+    --- stdout
+    1 iteration: no task done
+    --- stderr
+    Task t-025cc1: one
+    Agent: claude (from --agent), permissions: edit.
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] interrupted: The agent is not logged in, or its key is wrong: Invalid API key.
+    Error: The agent is not logged in, or its key is wrong: Invalid API key.
+    ");
+    assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
+}
+
+#[test]
+fn done_without_a_change_is_said() {
+    let scene = Scene::new(&Script::new().turn([say(DONE)]));
+    assert_snapshot!(scene.run(&["one"]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    1 iteration: 1 task done
+    --- stderr
+    Task t-025cc1: one
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] done
+    11:20:00 [t-025cc1] The agent said that it is done, and nothing has changed on disk.
+    ");
+}
+
+#[test]
+fn what_a_turn_cost_and_noted_stands_in_the_summary() {
+    let script = Script::new().speaking_claude().turn([
+        write("a.txt", "x"),
+        say("<knowledge tags=\"ports\" title=\"Ports\">8080 is taken.</knowledge><learning category=\"pitfall\">Look first.</learning><task-done>{task}</task-done>"),
+    ]);
+    let scene = Scene::new(&script);
+    scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
+    scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
+    assert_snapshot!(scene.run(&["plan.md"]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    2 iterations: 2 tasks done, 3 notes, $0.50
+    --- stderr
+    Agent: claude (from --agent), permissions: edit.
+    11:20:00 run-ee42c90b begins.
+    11:20:00 [t-8eec67] iteration 1: one
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67]   Write a.txt
+    11:20:00 [t-8eec67] done (1 file changed)
+    11:20:00 [t-8eec67] noted: .ralph/knowledge/ports.md
+    11:20:00 [t-32555e] iteration 2: two
+    11:20:00 [t-32555e] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-32555e]   Write a.txt
+    11:20:00 [t-32555e] done (1 file changed)
+    ");
+}

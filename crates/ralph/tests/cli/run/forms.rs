@@ -1,0 +1,412 @@
+//! What can be run: everything, a task, a text, a checklist, a prompt; and what cannot.
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, if_prompt_holds, say, write};
+
+use super::{DONE, Scene, diligent, normal};
+use crate::{changes, env, foreign_database};
+
+#[test]
+fn without_tasks_there_is_nothing_to_do() {
+    let scene = Scene::new(&diligent());
+    assert_snapshot!(scene.run(&[]), @r#"
+    exit 3
+    --- stdout
+    There is nothing to do.
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-89025cc1 begins.
+    Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
+    "#);
+    assert_eq!(scene.agent.turns(), 0);
+}
+
+#[test]
+fn all_tasks_are_run_in_their_order() {
+    let scene = Scene::new(&diligent());
+    scene.env.ok(["init"]);
+    for (title, priority) in [("second", "5"), ("first", "1")] {
+        let added = scene.ralph(&["task", "add", title, "--priority", priority]).run();
+        assert_eq!(added.code, Some(0), "{added}");
+    }
+    assert_snapshot!(scene.run(&[]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    2 iterations: 2 tasks done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-db018fed begins.
+    11:20:00 [t-9756ce] iteration 1: first
+    11:20:00 [t-9756ce] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-9756ce] done (1 file changed)
+    11:20:00 [t-025cc1] iteration 2: second
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    assert_snapshot!(scene.run(&[]), @r#"
+    exit 3
+    --- stdout
+    There is nothing to do.
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-e2338aca begins.
+    Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
+    "#);
+    assert_eq!(scene.agent.turns(), 2);
+}
+
+#[test]
+fn a_task_is_named_by_the_beginning_of_its_id() {
+    let scene = Scene::new(&diligent());
+    let add = |title: &str| {
+        let added = scene.ralph(&["task", "add", title]).run();
+        added.stdout.trim().to_owned()
+    };
+    let (wanted, _other) = (add("this one"), add("not this one"));
+    let finished = scene.run(&[wanted.get(..6).unwrap()]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(scene.agent.prompt(1).contains("this one"));
+    assert_eq!(scene.open_tasks(), [("not this one".to_owned(), "pending".to_owned())]);
+}
+
+#[test]
+fn a_text_becomes_a_task_without_any_preparation() {
+    let scene = Scene::new(&diligent());
+    assert_snapshot!(scene.run(&["mend the login page\nIt says 500 when the password is empty."]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    1 iteration: 1 task done
+    --- stderr
+    Task t-025cc1: mend the login page
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: mend the login page
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    let prompt = scene.agent.prompt(1);
+    assert!(prompt.contains("It says 500 when the password is empty."), "{prompt}");
+    assert!(scene.env.path("work-1.txt").exists());
+}
+
+#[test]
+fn a_checklist_is_run_once_however_often_it_is_called() {
+    let scene = Scene::new(&diligent());
+    let plan = "# Plan\n\n- [ ] one\n- [x] two\n- [ ] three\n  - [ ] a part\n";
+    scene.env.write("plan.md", plan);
+    assert_snapshot!(scene.run(&["plan.md"]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    2 iterations: 2 tasks done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-90150280 begins.
+    11:20:00 [t-8eec67] iteration 1: one
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] done (1 file changed)
+    11:20:00 [t-01b5b9] iteration 2: a part
+    11:20:00 [t-01b5b9] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-01b5b9] done (1 file changed)
+    ");
+    assert_eq!(scene.env.read("plan.md"), plan, "the file is the person's");
+    assert_snapshot!(scene.run(&["plan.md"]), @r#"
+    exit 3
+    --- stdout
+    There is nothing to do.
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-1c9756ce begins.
+    Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
+    "#);
+    assert_eq!(scene.agent.turns(), 2, "`two` was ticked, and `three` is its part");
+
+    let first_line = || {
+        scene
+            .run(&["plan.md", "--dry-run"])
+            .stdout
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(first_line(), "Task    none is ready");
+    scene.env.write("plan.md", format!("{plan}- [ ] four\n- [x] five\n"));
+    assert_eq!(first_line(), "Task    a new one: four");
+    let finished = scene.run(&["plan.md"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(scene.agent.turns(), 3);
+    assert!(scene.agent.prompt(3).contains("four"));
+}
+
+#[test]
+fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
+    let script = Script::new()
+        .turn([write("a.txt", "1"), say("The first half.")])
+        .turn([write("b.txt", "2"), say("<promise>COMPLETE</promise>")]);
+    let scene = Scene::new(&script);
+    scene.env.write("PROMPT.md", "Port the parser.\n");
+    assert_snapshot!(scene.run(&["PROMPT.md"]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    2 iterations: 1 task done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: PROMPT.md
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] done (1 file changed)
+    11:20:00 [t-025cc1] iteration 2: PROMPT.md
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    assert!(scene.agent.prompt(2).contains("Port the parser."));
+    // It came to its end; whoever calls it again wants it again.
+    let finished = scene.run(&["PROMPT.md"]);
+    assert_eq!((finished.code, scene.agent.turns()), (Some(0), 3), "{finished}");
+}
+
+#[test]
+fn a_prompt_that_is_never_complete_ends_with_its_limit() {
+    let scene = Scene::new(&Script::new().turn([say("Still at it.")]));
+    scene.env.write("PROMPT.md", "Port the parser.\n");
+    assert_snapshot!(scene.run(&["PROMPT.md", "--limit", "2"]), @"
+    exit 4
+    --- stdout
+    The limit of 2 iterations is reached.
+    2 iterations: no task done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: PROMPT.md
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] done
+    11:20:00 [t-025cc1] iteration 2: PROMPT.md
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-025cc1] done
+    Hint: `ralph run PROMPT.md` goes on.
+    ");
+    assert_eq!(scene.agent.turns(), 2);
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_refused_in_one_line() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("empty.md", " \n\n");
+    scene.env.write("large.md", "x".repeat((1 << 20) + 1));
+    scene.env.write("latin.md", b"caf\xe9 au lait");
+    std::fs::create_dir(scene.env.path("folder.md")).unwrap();
+    let before = scene.env.tree();
+    let mut said = String::new();
+    for file in [
+        "missing.md",
+        "empty.md",
+        "large.md",
+        "latin.md",
+        "folder.md",
+        " ",
+        "t-ffffff",
+    ] {
+        for more in [&["--dry-run"][..], &[]] {
+            let finished = scene.run(&[&[file], more].concat());
+            assert_eq!(finished.stdout, "", "{finished}");
+            let line = format!("{} {}", finished.code.unwrap(), finished.stderr);
+            if !said.ends_with(&line) {
+                said.push_str(&line);
+            }
+        }
+    }
+    assert_snapshot!(said, @"
+    2 Error: there is no file missing.md
+    2 Error: [TMP]/project/empty.md is empty, so there is nothing to do
+    2 Error: [TMP]/project/large.md has 1048577 bytes; a prompt has at most 1048576
+    2 Error: [TMP]/project/latin.md is not UTF-8 text (byte 3)
+    2 Error: there is no file folder.md
+    2 Error: the text is blank, so there is nothing to do
+    1 Error: there is no task t-ffffff
+    Hint: `ralph task list --all` shows what there is
+    ");
+    let changed = changes(&before, &scene.env.tree());
+    assert!(changed.iter().all(|name| name.starts_with(".ralph/")), "{changed:?}");
+    assert_eq!(scene.agent.turns(), 0);
+}
+
+#[test]
+fn wrong_flags_are_refused() {
+    let scene = Scene::new(&diligent());
+    let first_line = |arguments: &[&str]| {
+        let finished = scene.run(arguments);
+        assert_eq!(finished.code, Some(2), "{finished}");
+        finished.stderr.lines().next().unwrap_or_default().to_owned()
+    };
+    assert_snapshot!(first_line(&["--limit", "0"]), @"error: invalid value '0' for '--limit <N>': 0 is not in 1..=4294967295");
+    assert_snapshot!(first_line(&["--limit", "many"]), @"error: invalid value 'many' for '--limit <N>': invalid digit found in string");
+    assert_snapshot!(first_line(&["--model-strategy", "escalate"]), @r#"error: invalid value 'escalate' for '--model-strategy <STRATEGY>': allowed is "fixed" or "plan-then-execute""#);
+    assert_snapshot!(first_line(&["--model-strategy", "best"]), @r#"error: invalid value 'best' for '--model-strategy <STRATEGY>': allowed is "fixed" or "plan-then-execute""#);
+    let without_quotes = scene.run(&["two", "words"]);
+    assert!(
+        without_quotes
+            .stderr
+            .ends_with("A text of several words goes in quotes.\n"),
+        "{without_quotes}"
+    );
+    assert_snapshot!(first_line(&["two", "words"]), @"error: unexpected argument 'words' found");
+}
+
+#[test]
+fn a_dry_run_starts_nothing_and_changes_nothing() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("plan.md", "- [x] one\n- [ ] two\n");
+    scene.env.write("done.md", "- [x] one\n");
+    scene.env.write("PROMPT.md", "Port the parser.\n");
+    let untouched = scene.env.tree();
+    for what in [&["a text"][..], &["plan.md"], &["done.md"], &["PROMPT.md"], &[]] {
+        let finished = scene.run(&[what, &["--dry-run"]].concat());
+        assert!(matches!(finished.code, Some(0 | 3)), "{finished}");
+    }
+    assert_eq!(scene.env.tree(), untouched);
+
+    let config = "\n[agent]\ncommand = \"false\"\nmodels = [\"small\", \"middle\", \"big\"]\n[verify]\ncommands = [\"make test\", \"make lint\"]\n";
+    scene.env.write(".ralph.toml", config);
+    scene.env.ok(["task", "add", "mend the parser"]);
+    let before = scene.env.tree();
+    assert_snapshot!(scene.run(&["--dry-run"]), @"
+    exit 0
+    --- stdout
+    Task    t-025cc1 mend the parser
+    Agent   scripted-agent (from --agent)
+    Model   middle (fixed: the middle of the configured models)
+    Gates   make test
+            make lint
+    Prompt  [n] tokens, [n] of them the same in every prompt
+    ");
+    assert_snapshot!(scene.run(&["--dry-run", "--model", "huge"]), @"
+    exit 0
+    --- stdout
+    Task    t-025cc1 mend the parser
+    Agent   scripted-agent (from --agent)
+    Model   huge (you asked for it)
+    Gates   make test
+            make lint
+    Prompt  [n] tokens, [n] of them the same in every prompt
+    ");
+    assert_snapshot!(scene.run(&["--dry-run", "--model-strategy", "plan-then-execute"]), @"
+    exit 0
+    --- stdout
+    Task    t-025cc1 mend the parser
+    Agent   scripted-agent (from --agent)
+    Model   big (plan-then-execute: the first iteration plans)
+    Gates   make test
+            make lint
+    Prompt  [n] tokens, [n] of them the same in every prompt
+    ");
+    assert_snapshot!(scene.run(&["--dry-run", "plan.md"]), @"
+    exit 0
+    --- stdout
+    Task    a new one: two
+    Agent   scripted-agent (from --agent)
+    Model   middle (fixed: the middle of the configured models)
+    Gates   make test
+            make lint
+    ");
+    assert_snapshot!(scene.run(&["--dry-run", "done.md"]), @"
+    exit 3
+    --- stdout
+    Task    none is ready
+    Agent   scripted-agent (from --agent)
+    Model   middle (fixed: the middle of the configured models)
+    Gates   make test
+            make lint
+    ");
+    let mut changed = changes(&before, &scene.env.tree());
+    // The search index follows the notes whoever reads them.
+    changed.retain(|name| !name.starts_with(".ralph/index.db"));
+    assert_eq!(changed, [""; 0]);
+    assert_eq!(scene.agent.turns(), 0);
+}
+
+#[test]
+fn models_go_to_the_agent_by_strategy_or_by_name() {
+    let scene = Scene::new(&diligent());
+    scene
+        .env
+        .write(".ralph.toml", "[agent]\nmodels = [\"small\", \"middle\", \"big\"]\n");
+    scene.env.write("plan.md", "- [ ] one\n- [ ] two\n- [ ] three\n");
+    assert_snapshot!(scene.run(&["plan.md", "--model-strategy", "plan-then-execute"]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    3 iterations: 3 tasks done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-d101b5b9 begins.
+    11:20:00 [t-8eec67] iteration 1: one
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] model: big (plan-then-execute: the first iteration plans)
+    11:20:00 [t-8eec67] done (1 file changed)
+    11:20:00 [t-32555e] iteration 2: two
+    11:20:00 [t-32555e] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-32555e] model: middle (plan-then-execute: the plan is made)
+    11:20:00 [t-32555e] done (1 file changed)
+    11:20:00 [t-42c90b] iteration 3: three
+    11:20:00 [t-42c90b] prompt: [n] tokens, with 2 entries of memory
+    11:20:00 [t-42c90b] done (1 file changed)
+    ");
+    let model = |turn: usize| scene.agent.call(turn).environment.get("RALPH_MODEL").cloned();
+    assert_eq!(
+        [1, 2, 3].map(model),
+        ["big", "middle", "middle"].map(|m| Some(m.to_owned()))
+    );
+    let finished = scene.run(&["one more", "--model", "huge"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(model(4).as_deref(), Some("huge"));
+}
+
+#[test]
+fn a_run_looks_the_same_whether_or_not_finished_work_is_looked_at_again() {
+    let scene = Scene::new(&Script::new().turn([if_prompt_holds("one", [say(DONE)], [say("what?")])]));
+    let finished = scene.run(&["one", "--no-verify"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+}
+
+#[test]
+fn the_database_of_another_tool_is_refused_and_left_alone() {
+    let scene = Scene::new(&diligent());
+    scene.env.write(".ralph/progress.db", foreign_database());
+    assert_snapshot!(scene.run(&["a text"]), @"
+    exit 1
+    --- stderr
+    Error: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone
+    Hint: `mv [TMP]/project/.ralph/progress.db [TMP]/project/.ralph/progress.db.other`, and ralph starts a history of its own
+    ");
+    let bytes = std::fs::read(scene.env.path(".ralph/progress.db")).unwrap();
+    assert_eq!(bytes, foreign_database());
+    assert_eq!(scene.agent.turns(), 0);
+}
+
+#[test]
+fn a_fault_of_the_configuration_stops_a_run_before_it_begins() {
+    let scene = Scene::new(&diligent());
+    scene.env.write(".ralph.toml", "[verify]\ncommands = 3\n");
+    assert_snapshot!(scene.run(&["a text"]), @"
+    exit 1
+    --- stderr
+    Error: .ralph.toml:2: verify.commands is 3; allowed is a list of strings, none of them blank
+    ");
+    assert_eq!(scene.agent.turns(), 0);
+}
+
+#[test]
+fn a_project_that_cannot_be_written_is_refused_in_one_line() {
+    let env = env();
+    env.write("seen.txt", "x");
+    let invocation = env.ralph_as_plain_user(["run", "--agent", "true", "a text"]);
+    assert_snapshot!(normal(invocation.run()), @"
+    exit 1
+    --- stderr
+    Error: cannot create [TMP]/project/.ralph: Permission denied (os error 13)
+    ");
+}

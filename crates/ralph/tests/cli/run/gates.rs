@@ -1,0 +1,110 @@
+//! Gates decide whether what an agent calls done is done.
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, say, write};
+
+use super::{DONE, Scene};
+
+fn with_gates(script: &Script, gates: &str) -> Scene {
+    let scene = Scene::new(script);
+    scene.env.write(".ralph.toml", gates);
+    scene
+}
+
+#[test]
+fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
+    let script = Script::new()
+        .turn([write("good.txt", "bad\n"), say(DONE)])
+        .turn([write("good.txt", "good\n"), say(DONE)]);
+    let gates = "[verify]\ncommands = [\"true\", \"test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }\"]\n";
+    let scene = with_gates(&script, gates);
+    assert_snapshot!(scene.run(&["one", "--trust"]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    2 iterations: 1 task done
+    --- stderr
+    Task t-025cc1: one
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: true
+    11:20:00 gate passed: test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
+    11:20:00 [t-025cc1] iteration 1: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] gate passed: true
+    11:20:00 [t-025cc1] gate failed (exit code 1): test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
+    11:20:00 [t-025cc1] retried: The gate `test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }` failed (exit code 1): it is bad (1 file changed)
+    11:20:00 [t-025cc1] iteration 2, attempt 2: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-025cc1] gate passed: true
+    11:20:00 [t-025cc1] gate passed: test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    assert_eq!(scene.outcomes(), ["retried", "done"]);
+    assert!(scene.agent.prompt(2).contains("it is bad"), "{}", scene.agent.prompt(2));
+}
+
+#[test]
+fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault() {
+    let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
+    let scene = with_gates(&script, "[verify]\ncommands = [\"echo old trouble; exit 1\"]\n");
+    assert_snapshot!(scene.run(&["one", "--trust"]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    1 iteration: 1 task done
+    --- stderr
+    Task t-025cc1: one
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 gate failed (exit code 1): echo old trouble; exit 1
+    11:20:00 red before anything was done: echo old trouble; exit 1
+    11:20:00 [t-025cc1] iteration 1: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] gate failed (exit code 1): echo old trouble; exit 1
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    assert!(
+        scene.agent.prompt(1).contains("echo old trouble"),
+        "{}",
+        scene.agent.prompt(1)
+    );
+}
+
+#[test]
+fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
+    let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
+    let gates = "[verify]\ncommands = [\"test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }\"]\ntimeout = \"1s\"\n[execution]\nmax_retries = 0\n";
+    let scene = with_gates(&script, gates);
+    assert_snapshot!(scene.run(&["one", "--trust"]), @"
+    exit 4
+    --- stdout
+    The rest is for you: 1 task has failed.
+    1 iteration: no task done, 1 failed
+    --- stderr
+    Task t-025cc1: one
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
+    11:20:00 [t-025cc1] iteration 1: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] gate took longer than it may: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
+    11:20:00 [t-025cc1] retried: The gate `test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }` took longer than it may. (1 file changed)
+    11:20:00 [t-025cc1] It is left for you: all attempts are used up.
+    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    ");
+    for sleep in ["sleep 31001", "sleep 31002"] {
+        let left = scene.env.sh(&format!("ps -eo args | grep -Fx '{sleep}'")).run();
+        assert_eq!(left.stdout, "", "{sleep}");
+    }
+}
+
+#[test]
+fn gates_are_asked_also_when_nobody_looks_at_the_work_again() {
+    let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
+    let gates = "[verify]\ncommands = [\"test ! -e a.txt\"]\n[execution]\nmax_retries = 0\n";
+    let scene = with_gates(&script, gates);
+    let finished = scene.run(&["one", "--trust", "--no-verify"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert_eq!(scene.outcomes(), ["retried"]);
+}

@@ -1,0 +1,117 @@
+//! `ralph run` as a person meets it, with an agent that follows a script.
+
+mod agents;
+mod capture;
+mod confirmation;
+mod ends;
+mod folder;
+mod forms;
+mod gates;
+mod signals;
+mod two_runs;
+
+use std::cell::Cell;
+
+use ralph_testkit::scripted::{Script, ScriptedAgent, say, write};
+use ralph_testkit::{Finished, Invocation, TestEnv};
+
+use crate::env;
+
+/// What an agent says that did its task.
+const DONE: &str = "<task-done>{task}</task-done>";
+
+/// A project and an agent.
+struct Scene {
+    env: TestEnv,
+    agent: ScriptedAgent,
+    /// How many commands ran: each gets randomness of its own, or its ids would be those of the last.
+    commands: Cell<u32>,
+}
+
+impl Scene {
+    fn new(script: &Script) -> Self {
+        let env = env();
+        let agent = script.install(&env.beside("agent"));
+        Self {
+            env,
+            agent,
+            commands: Cell::new(0),
+        }
+    }
+
+    /// A command that is not started yet.
+    fn ralph(&self, arguments: &[&str]) -> Invocation {
+        self.commands.set(self.commands.get() + 1);
+        self.env
+            .ralph(arguments.iter().copied())
+            .env("RALPH_SEED", self.commands.get().to_string())
+            .env("TZ", "UTC")
+    }
+
+    /// `ralph run` with the agent and these arguments.
+    fn invocation(&self, arguments: &[&str]) -> Invocation {
+        let command = self.agent.command();
+        self.ralph(&[&["run", "--agent", &command], arguments].concat())
+    }
+
+    fn run(&self, arguments: &[&str]) -> Finished {
+        normal(self.invocation(arguments).run())
+    }
+
+    /// The ids of the tasks that are open, and how they stand.
+    fn open_tasks(&self) -> Vec<(String, String)> {
+        let listed = crate::json(&self.env, &["task", "list", "--json"]);
+        let word = |task: &serde_json::Value, key: &str| task[key].as_str().unwrap_or_default().to_owned();
+        let tasks = listed.as_array().unwrap().iter();
+        tasks.map(|task| (word(task, "title"), word(task, "status"))).collect()
+    }
+
+    /// The outcomes in the journal, the oldest first.
+    fn outcomes(&self) -> Vec<String> {
+        let rows = crate::json(&self.env, &["journal", "list", "--json"]);
+        let mut rows: Vec<_> = rows.as_array().unwrap().clone();
+        rows.sort_by_key(|row| row["id"].as_u64());
+        rows.iter()
+            .map(|row| row["outcome"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    }
+}
+
+/// An agent that writes a file and is done, turn after turn.
+fn diligent() -> Script {
+    Script::new().turn([write("work-{turn}.txt", "work\n"), say(DONE)])
+}
+
+/// What was printed, without what differs from time to time: durations, which are told from a second on, and sizes of
+/// prompts, whose words change.
+fn normal(mut finished: Finished) -> Finished {
+    let normal = |text: &str| -> String {
+        let lines = text
+            .lines()
+            .map(|line| without_sizes(&without_duration(line.trim_end())) + "\n");
+        lines.collect()
+    };
+    finished.stdout = normal(&finished.stdout);
+    finished.stderr = normal(&finished.stderr);
+    finished
+}
+
+/// A line without the duration at its end, which may stand in brackets, alone or after other things.
+fn without_duration(line: &str) -> String {
+    let is_duration = |text: &str| text.ends_with(" s") && text.starts_with(|first: char| first.is_ascii_digit());
+    let inside = line.strip_suffix(')').unwrap_or(line);
+    match (inside.rsplit_once(", "), inside.rsplit_once(" (")) {
+        (Some((rest, time)), _) if is_duration(time) && inside.len() < line.len() => format!("{rest})"),
+        (Some((rest, time)), _) | (_, Some((rest, time))) if is_duration(time) => rest.to_owned(),
+        _ => line.to_owned(),
+    }
+}
+
+fn without_sizes(line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let named = |at: usize| words.get(at + 1).is_some_and(|next| matches!(*next, "tokens," | "of"));
+    let words = words.iter().enumerate();
+    let words = words.map(|(at, word)| if is_number(word) && named(at) { "[n]" } else { *word });
+    words.collect::<Vec<_>>().join(" ")
+}

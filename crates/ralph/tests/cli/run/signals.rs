@@ -1,0 +1,287 @@
+//! A run that is told to stop: by Ctrl+C, by the system, at a gate, in a wait; nothing of it goes on.
+
+use std::fs::File;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, hang, raw, run, say, write};
+use ralph_testkit::{Finished, Invocation};
+
+use super::{DONE, Scene, diligent, normal};
+
+/// How long to wait for what must come.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A run that goes on, with what it says in files.
+pub(super) struct Going {
+    child: Child,
+    said: PathBuf,
+    printed: PathBuf,
+}
+
+impl Going {
+    pub(super) fn start(scene: &Scene, name: &str, invocation: Invocation) -> Self {
+        let (said, printed) = (
+            scene.env.beside(&format!("{name}.err")),
+            scene.env.beside(&format!("{name}.out")),
+        );
+        let mut command = invocation.command();
+        command
+            .stdin(Stdio::null())
+            .stderr(File::create(&said).unwrap())
+            .stdout(File::create(&printed).unwrap());
+        Self {
+            child: command.spawn().unwrap(),
+            said,
+            printed,
+        }
+    }
+
+    /// Waits until it has said this.
+    #[track_caller]
+    pub(super) fn says(&self, text: &str) {
+        until(text, || std::fs::read_to_string(&self.said).unwrap().contains(text));
+    }
+
+    pub(super) fn signal(&self, signal: &str) {
+        let pid = self.child.id().to_string();
+        let sent = ralph_process::command("kill")
+            .args([&format!("-{signal}"), &pid])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits for its end.
+    pub(super) fn end(mut self) -> Finished {
+        let status = self.child.wait().unwrap();
+        normal(Finished {
+            code: status.code(),
+            stdout: std::fs::read_to_string(&self.printed).unwrap(),
+            stderr: std::fs::read_to_string(&self.said).unwrap(),
+        })
+    }
+}
+
+/// Waits for something that must come.
+#[track_caller]
+pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "{what} never came");
+        std::thread::yield_now();
+    }
+}
+
+/// Checks that no process with this command line is left.
+#[track_caller]
+fn assert_gone(scene: &Scene, line: &str) {
+    let left = scene.env.sh(&format!("ps -eo args | grep -Fx '{line}'")).run();
+    assert_eq!(left.stdout, "", "{line}");
+}
+
+#[test]
+fn a_signal_stops_the_agent_and_the_run_in_good_order() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let scene = Scene::new(&Script::new().turn([write("half.txt", "x"), hang()]).turn([say(DONE)]));
+        let going = Going::start(&scene, "run", scene.invocation(&["one"]));
+        until("half.txt", || scene.env.path("half.txt").exists());
+        going.signal(signal);
+        let finished = going.end();
+        insta::allow_duplicates!(assert_snapshot!(finished, @"
+        exit 130
+        --- stdout
+        It was stopped by Ctrl+C.
+        1 iteration: no task done
+        --- stderr
+        Task t-025cc1: one
+        Agent: scripted-agent (from --agent).
+        11:20:00 run-658eec67 begins.
+        11:20:00 [t-025cc1] iteration 1: one
+        11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+        11:20:00 [t-025cc1] interrupted: It was stopped by Ctrl+C. (1 file changed)
+        Hint: `ralph run t-025cc1` goes on.
+        "));
+        assert_eq!(scene.outcomes(), ["interrupted"]);
+        assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
+        let again = scene.run(&[]);
+        assert_eq!(again.code, Some(0), "{again}");
+        assert!(!again.stderr.contains("was killed"), "it was settled: {again}");
+    }
+}
+
+/// An agent that does not want to end, and has a child in a session of its own.
+fn stubborn(scene: &Scene, seconds: [u32; 2]) -> String {
+    let [own, apart] = seconds;
+    let text =
+        format!("#!/bin/sh\ntrap '' TERM INT HUP\nsetsid sleep {apart} &\nsleep {own} &\n: > started\nwait\nwait\n");
+    scene.env.write("../stubborn.sh", text);
+    let path = scene.env.beside("stubborn.sh");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn fault_29_an_agent_that_does_not_want_to_end_is_ended_with_all_its_children() {
+    let scene = Scene::new(&diligent());
+    let agent = stubborn(&scene, [32_001, 32_002]);
+    let going = Going::start(&scene, "run", scene.ralph(&["run", "--agent", &agent, "one"]));
+    until("started", || scene.env.path("started").exists());
+    going.signal("INT");
+    let finished = going.end();
+    assert_eq!(finished.code, Some(130), "{finished}");
+    assert_eq!(scene.outcomes(), ["interrupted"]);
+    assert_gone(&scene, "sleep 32001");
+    assert_gone(&scene, "sleep 32002");
+}
+
+#[test]
+fn a_second_signal_does_not_wait_for_an_agent_that_does_not_want_to_end() {
+    let scene = Scene::new(&diligent());
+    let agent = stubborn(&scene, [32_003, 32_004]);
+    let going = Going::start(&scene, "run", scene.ralph(&["run", "--agent", &agent, "one"]));
+    until("started", || scene.env.path("started").exists());
+    going.signal("INT");
+    going.signal("INT");
+    going.signal("TERM");
+    let finished = going.end();
+    assert_eq!(finished.code, Some(130), "{finished}");
+    assert_eq!(scene.outcomes(), ["interrupted"]);
+    assert_gone(&scene, "sleep 32003");
+    assert_gone(&scene, "sleep 32004");
+}
+
+#[test]
+fn a_gate_is_broken_off_and_the_work_is_not_judged() {
+    let scene = Scene::new(&Script::new().turn([write("work.txt", "x"), say(DONE)]));
+    let gate = "[verify]\ncommands = [\"test ! -e work.txt || { : > at-the-gate; sleep 32005; }\"]\n";
+    scene.env.write(".ralph.toml", gate);
+    let going = Going::start(&scene, "run", scene.invocation(&["one", "--trust"]));
+    until("at-the-gate", || scene.env.path("at-the-gate").exists());
+    going.signal("INT");
+    assert_snapshot!(going.end(), @"
+    exit 130
+    --- stdout
+    It was stopped by Ctrl+C.
+    1 iteration: no task done
+    --- stderr
+    Task t-025cc1: one
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 gate passed: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
+    11:20:00 [t-025cc1] iteration 1: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] gate was broken off: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
+    11:20:00 [t-025cc1] interrupted: It was stopped by Ctrl+C. (1 file changed)
+    Hint: `ralph run t-025cc1` goes on.
+    ");
+    assert_eq!(scene.outcomes(), ["interrupted"]);
+    assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
+    assert_gone(&scene, "sleep 32005");
+}
+
+#[test]
+fn a_gate_before_the_first_iteration_is_broken_off_and_leaves_no_iteration() {
+    let scene = Scene::new(&diligent());
+    let gate = "[verify]\ncommands = [\": > at-the-gate; sleep 32006\"]\n";
+    scene.env.write(".ralph.toml", gate);
+    let going = Going::start(&scene, "run", scene.invocation(&["one", "--trust"]));
+    until("at-the-gate", || scene.env.path("at-the-gate").exists());
+    going.signal("TERM");
+    let finished = going.end();
+    assert_eq!(finished.code, Some(130), "{finished}");
+    assert_eq!((scene.outcomes().len(), scene.agent.turns()), (0, 0));
+    assert_gone(&scene, "sleep 32006");
+}
+
+#[test]
+fn a_wait_for_the_usage_limit_can_be_ended() {
+    let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1737390000,"rateLimitType":"five_hour"}}"#;
+    let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit"}"#;
+    let scene = Scene::new(
+        &Script::new()
+            .speaking_claude()
+            .turn([run("true"), raw(limit), raw(result)]),
+    );
+    scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
+    let going = Going::start(&scene, "run", scene.invocation(&["one"]));
+    going.says("Waiting for");
+    going.signal("INT");
+    assert_snapshot!(going.end(), @"
+    exit 130
+    --- stdout
+    It was stopped by Ctrl+C.
+    1 iteration: no task done
+    --- stderr
+    Task t-025cc1: one
+    Agent: claude (from --agent), permissions: edit.
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1]   Bash true
+    11:20:00 [t-025cc1] interrupted: The usage limit is reached: You've hit your session limit.
+    11:20:00 [t-025cc1] Waiting for 5 h: the usage limit is reached.
+    Hint: `ralph run t-025cc1` goes on.
+    ");
+    assert_eq!(scene.outcomes(), ["interrupted"]);
+}
+
+#[test]
+fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
+    let scene = Scene::new(&diligent());
+    let agent = stubborn(&scene, [32_007, 32_008]);
+    let going = Going::start(&scene, "run", scene.ralph(&["run", "--agent", &agent, "one"]));
+    until("started", || scene.env.path("started").exists());
+    going.signal("KILL");
+    assert_eq!(going.end().code, None);
+    let again = scene.run(&[]);
+    assert_snapshot!(again, @"
+    exit 0
+    --- stdout
+    Everything is done.
+    2 iterations: 1 task done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-1c9756ce begins.
+    11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
+    11:20:00 3 processes of it ended.
+    11:20:00 [t-025cc1] interrupted: ralph was killed while the agent worked. (1 file changed)
+    11:20:00 [t-025cc1] iteration 1, attempt 2: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    assert_eq!(scene.outcomes(), ["interrupted", "done"]);
+    assert_gone(&scene, "sleep 32007");
+    assert_gone(&scene, "sleep 32008");
+}
+
+#[test]
+fn a_run_that_was_killed_at_a_gate_asks_the_gate_again_and_not_the_agent() {
+    let scene = Scene::new(&Script::new().turn([write("work.txt", "x"), say(DONE)]));
+    let gate = "[verify]\ncommands = [\"test ! -e work.txt || test -e go-on || { : > at-the-gate; sleep 32009; }\"]\n";
+    scene.env.write(".ralph.toml", gate);
+    let going = Going::start(&scene, "run", scene.invocation(&["one", "--trust"]));
+    until("at-the-gate", || scene.env.path("at-the-gate").exists());
+    going.signal("KILL");
+    assert_eq!(going.end().code, None);
+    scene.env.write("go-on", "");
+    let again = scene.run(&[]);
+    assert_snapshot!(again, @"
+    exit 0
+    --- stdout
+    Everything is done.
+    1 iteration: 1 task done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-1c9756ce begins.
+    11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
+    11:20:00 2 processes of it ended.
+    11:20:00 gate passed: test ! -e work.txt || test -e go-on || { : > at-the-gate; sleep 32009; }
+    11:20:00 [t-025cc1] done (3 files changed)
+    ");
+    assert_eq!(scene.outcomes(), ["done"]);
+    assert_eq!(scene.agent.turns(), 1);
+    assert_gone(&scene, "sleep 32009");
+}

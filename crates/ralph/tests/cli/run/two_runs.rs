@@ -1,0 +1,71 @@
+//! Two runs at once: refused in one folder, sharing the tasks in two worktrees.
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, say, write};
+
+use super::signals::{Going, until};
+use super::{DONE, Scene, normal};
+
+/// An agent that works until a file is there.
+fn patient() -> Script {
+    Script::new().turn([
+        write("begun.txt", "x"),
+        ralph_testkit::scripted::run("while [ ! -e go-on ]; do sleep 0.01; done"),
+        say(DONE),
+    ])
+}
+
+#[test]
+fn a_second_run_in_one_folder_is_refused_at_once_and_disturbs_nobody() {
+    let scene = Scene::new(&patient());
+    let going = Going::start(&scene, "first", scene.invocation(&["one"]));
+    until("begun.txt", || scene.env.path("begun.txt").exists());
+    let mut second = scene.run(&["two"]);
+    let digits: Vec<&str> = second
+        .stderr
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|word| word.len() > 1)
+        .collect();
+    second.stderr = digits
+        .iter()
+        .fold(second.stderr.clone(), |text, pid| text.replace(pid, "[PID]"));
+    assert_snapshot!(second, @"
+    exit 1
+    --- stderr
+    Error: another run works in this folder already (process [PID])
+    Hint: `git worktree add ../project-2` makes a second folder; `ralph run` there works on the same tasks
+    ");
+    assert_eq!(scene.open_tasks().len(), 1, "the second made no task");
+    scene.env.write("go-on", "");
+    let first = going.end();
+    assert_eq!(first.code, Some(0), "{first}");
+    assert_eq!(scene.agent.turns(), 1);
+}
+
+#[test]
+fn a_run_in_another_worktree_waits_for_what_the_first_works_on() {
+    let scene = Scene::new(&patient());
+    scene.env.git(["init", "--quiet"]);
+    scene.env.git(["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    let other = scene.env.beside("other");
+    scene
+        .env
+        .git(["worktree", "add", "--quiet", "--detach", other.to_str().unwrap()]);
+    let going = Going::start(&scene, "first", scene.invocation(&["one"]));
+    until("begun.txt", || scene.env.path("begun.txt").exists());
+    let second = Going::start(&scene, "second", scene.invocation(&[]).folder(&other));
+    second.says("other runs work on");
+    scene.env.write("go-on", "");
+    assert_eq!(going.end().code, Some(0));
+    assert_snapshot!(normal(second.end()), @r#"
+    exit 3
+    --- stdout
+    There is nothing to do.
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-1c9756ce begins.
+    11:20:00 No task is ready; other runs work on t-025cc1 (run-658eec67).
+    Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
+    "#);
+    assert_eq!(scene.agent.turns(), 1);
+}

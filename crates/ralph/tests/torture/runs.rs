@@ -1,0 +1,237 @@
+//! `ralph run` under kills at any moment, and in several worktrees at once: no task is done twice or left behind, no note
+//! is lost or written twice, no agent goes on.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use ralph_testkit::scripted::{Script, ScriptedAgent, run, say, sleep, write};
+use ralph_testkit::{Finished, Invocation, Seed, TestEnv, count};
+
+use super::{PROGRAM, under_fault};
+
+/// What every turn says: a note and a learning with the task's id, and that it is done.
+const SAID: &str = "<knowledge tags=\"{task}\" title=\"About {task}\">Known of {task}.</knowledge>\
+                    <learning category=\"pitfall\">Learned of {task}.</learning>\
+                    <journal>Did {task}.</journal><task-done>{task}</task-done>";
+
+/// A row of the journal: its run, iteration, task and outcome.
+type Row = (String, u32, String, String);
+
+/// A project with tasks, and an agent that does them.
+struct Work {
+    env: TestEnv,
+    agent: ScriptedAgent,
+}
+
+impl Work {
+    fn new() -> Self {
+        let env = TestEnv::new(PROGRAM);
+        let script = Script::new().turn([write("work/{task}.txt", "{turn}\n"), sleep(40), say(SAID)]);
+        let agent = script.install(&env.beside("agent"));
+        env.write(".ralph.toml", "[verify]\ncommands = [\"test -d .\"]\n");
+        Self { env, agent }
+    }
+
+    fn add_task(&self, title: &str) {
+        let added = self.env.ralph(["task", "add", title]).unfixed().run();
+        assert_eq!(added.code, Some(0), "{added}");
+    }
+
+    fn invocation(&self, limit: &str) -> Invocation {
+        let agent = self.agent.command();
+        self.env
+            .ralph(["run", "--trust", "--agent", &agent, "--limit", limit])
+            .unfixed()
+    }
+
+    fn query<T>(&self, sql: &str, read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {
+        let database = rusqlite::Connection::open(self.env.path(".ralph/progress.db")).unwrap();
+        let mut statement = database.prepare(sql).unwrap();
+        let rows = statement.query_map([], |row| read(row)).unwrap();
+        rows.map(Result::unwrap).collect()
+    }
+
+    fn journal(&self) -> Vec<Row> {
+        self.query(
+            "SELECT run_id, iteration, task_id, outcome FROM journal ORDER BY id",
+            |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
+        )
+    }
+
+    /// Runs all that is left, and checks that everything is as if nobody had ever been killed.
+    #[track_caller]
+    fn assert_all_done_once(&self) {
+        let last = self.invocation("1000000").run();
+        assert!(matches!(last.code, Some(0 | 3)), "{last}");
+        let tasks: BTreeMap<String, String> = self
+            .query("SELECT id, status FROM tasks", |row| Ok((row.get(0)?, row.get(1)?)))
+            .into_iter()
+            .collect();
+        let undone: Vec<_> = tasks.iter().filter(|(_, status)| *status != "done").collect();
+        assert!(undone.is_empty(), "stranded: {undone:?}");
+        self.assert_journal(&tasks.keys().cloned().collect());
+        self.assert_notes(&tasks.keys().cloned().collect());
+        let left = self.env.sh(&format!(
+            "ps -eo args | grep -F '{}' | grep -v grep",
+            self.env.beside("agent").display()
+        ));
+        assert_eq!(left.run().stdout, "", "an agent goes on");
+    }
+
+    /// Every turn has its row, and every task is done in one of them.
+    #[track_caller]
+    fn assert_journal(&self, tasks: &BTreeSet<String>) {
+        let journal = self.journal();
+        let done: Vec<String> = journal
+            .iter()
+            .filter(|(.., outcome)| outcome == "done")
+            .map(|(_, _, task, _)| task.clone())
+            .collect();
+        assert_eq!(done.len(), tasks.len(), "not each task was done once: {journal:#?}");
+        assert_eq!(&done.into_iter().collect::<BTreeSet<_>>(), tasks);
+        let strange: Vec<_> = journal
+            .iter()
+            .filter(|(.., outcome)| outcome != "done" && outcome != "interrupted")
+            .collect();
+        assert!(strange.is_empty(), "{strange:?}");
+        let rows: BTreeSet<(String, String)> = journal
+            .iter()
+            .map(|(run, iteration, ..)| (run.clone(), iteration.to_string()))
+            .collect();
+        assert_eq!(rows.len(), journal.len(), "an iteration has two rows");
+        let mut turns = BTreeSet::new();
+        for turn in 1..=self.agent.turns() {
+            let mut environment = self.agent.call(turn).environment;
+            let mut told = |name: &str| environment.remove(name).unwrap();
+            let turn = (told("RALPH_RUN_ID"), told("RALPH_ITERATION"));
+            assert!(rows.contains(&turn), "{turn:?} has no row");
+            assert!(turns.insert(turn), "an iteration had two turns");
+        }
+    }
+
+    /// Every task's note and learning is there once.
+    #[track_caller]
+    fn assert_notes(&self, tasks: &BTreeSet<String>) {
+        let folder = std::fs::read_dir(self.env.path(".ralph/knowledge")).unwrap();
+        let files: Vec<PathBuf> = folder.map(|entry| entry.unwrap().path()).collect();
+        let notes: Vec<&PathBuf> = files
+            .iter()
+            .filter(|path| path.extension().is_some_and(|e| e == "md"))
+            .collect();
+        assert_eq!(notes.len(), tasks.len(), "{files:?}");
+        for note in notes {
+            let text = std::fs::read_to_string(note).unwrap();
+            assert_eq!(text.matches("Known of").count(), 1, "{text}");
+        }
+        let learnings: Vec<String> = self.query("SELECT content FROM learnings", |row| row.get(0));
+        assert_eq!(learnings.len(), tasks.len(), "{learnings:?}");
+    }
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_call_is_finished_by_the_next() {
+    let kills = count("RALPH_SOAK_RUN_KILLS", 20);
+    let mut seed = Seed::announced("a run killed at a call");
+    let work = Work::new();
+    work.add_task("the first");
+    // How many calls a run has is not known, and differs: fewer after one that came to its end before the kill.
+    let mut most = 500;
+    let mut came = 0;
+    while came < kills {
+        work.add_task(&format!("task {came}"));
+        let call = 1 + seed.below(most);
+        let (finished, killed) = under_fault(&work.env, work.invocation("2"), &format!("kill:{call}"));
+        if killed {
+            assert_eq!(finished.code, None, "{finished}");
+            came += 1;
+            most += 1 + most / 20;
+        } else {
+            assert!(matches!(finished.code, Some(0 | 3 | 4)), "call {call}: {finished}");
+            most = call.max(100);
+        }
+    }
+    work.assert_all_done_once();
+    let rows = work.journal().len();
+    eprintln!(
+        "{kills} kills at calls below about {most}: {rows} iterations, {} turns",
+        work.agent.turns()
+    );
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_is_finished_by_the_next() {
+    let kills = count("RALPH_SOAK_RUN_KILLS", 20);
+    let mut seed = Seed::announced("a run killed at a moment");
+    let work = Work::new();
+    work.env.git(["init", "--quiet"]);
+    work.env.git(["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    work.add_task("the first");
+    // Twice as long as the last one that came to its end.
+    let mut longest = Duration::from_millis(200);
+    for number in 0..kills {
+        work.add_task(&format!("task {number}"));
+        let mut victim = work.invocation("2").start();
+        let begin = Instant::now();
+        let moment = Duration::from_micros(seed.below(usize::try_from(longest.as_micros()).unwrap()) as u64);
+        while begin.elapsed() < moment && victim.try_wait().unwrap().is_none() {
+            std::hint::spin_loop();
+        }
+        victim.kill().unwrap();
+        victim.wait().unwrap();
+        if begin.elapsed() < moment {
+            longest = begin.elapsed() * 2;
+        }
+    }
+    work.assert_all_done_once();
+    let rows = work.journal().len();
+    eprintln!("{kills} kills: {rows} iterations, {} turns", work.agent.turns());
+}
+
+#[test]
+fn runs_in_four_worktrees_do_every_task_once() {
+    let tasks = count("RALPH_SOAK_RUN_TASKS", 40);
+    let mut work = Work::new();
+    work.agent = Script::new()
+        .turn([
+            run("echo {task} >> \"$HOME/done.log\""),
+            write("work/{task}.txt", "x"),
+            say(SAID),
+        ])
+        .install(&work.env.beside("agent"));
+    work.env.git(["init", "--quiet"]);
+    work.env.git(["add", "--all"]);
+    work.env.git(["commit", "--quiet", "-m", "first"]);
+    let list: String = (0..tasks).map(|number| format!("- [ ] task {number}\n")).collect();
+    work.env.write("../list.md", list);
+    let imported = work.env.ralph(["task", "import", "../list.md"]).unfixed().run();
+    assert_eq!(imported.code, Some(0), "{imported}");
+    let mut folders = vec![work.env.project()];
+    for number in 2..=4 {
+        let folder = work.env.beside(&format!("worktree-{number}"));
+        work.env
+            .git(["worktree", "add", "--quiet", "--detach", folder.to_str().unwrap()]);
+        folders.push(folder);
+    }
+    let ended: Vec<Finished> = std::thread::scope(|scope| {
+        let runs: Vec<_> = folders
+            .iter()
+            .map(|folder| scope.spawn(|| work.invocation("1000000").folder(folder).run()))
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    for finished in &ended {
+        assert!(matches!(finished.code, Some(0 | 3)), "{finished}");
+    }
+    let log = std::fs::read_to_string(work.env.beside("home/done.log")).unwrap();
+    let done: Vec<&str> = log.lines().collect();
+    assert_eq!(done.len(), tasks, "{log}");
+    let ids = done.iter().map(|id| (*id).to_owned()).collect::<BTreeSet<_>>();
+    assert_eq!(ids.len(), tasks, "one was done twice: {log}");
+    work.assert_journal(&ids);
+    let by_run = work.journal().into_iter().fold(BTreeMap::new(), |mut all, (run, ..)| {
+        *all.entry(run).or_insert(0) += 1;
+        all
+    });
+    eprintln!("{tasks} tasks in four worktrees: {by_run:?}");
+}
