@@ -28,9 +28,13 @@ impl Runner<'_> {
     /// Runs the gates before the first iteration.
     pub(super) fn run_baseline(&mut self, current: &Current) -> Result<(), RunError> {
         let runner = self.gate_runner(current)?;
+        let left = self.store.baseline_of_unfinished(&self.site.worktree, &self.run)?;
+        // What another version wrote cannot be held against anybody.
+        let left = left.and_then(|json| serde_json::from_str(&json).ok());
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        self.examiner = Some(in_thread("gates", sender, move |sender| {
-            Incoming::Baseline(run_and_tell(&runner, sender, &stop))
+        self.examiner = Some(in_thread("gates", sender, move |sender| Incoming::Baseline {
+            results: run_and_tell(&runner, sender, &stop),
+            left,
         })?);
         Ok(())
     }

@@ -582,6 +582,46 @@ fn a_run_that_ends_in_the_middle_of_a_turn_leaves_it_to_the_next() {
 }
 
 #[test]
+fn runs_that_were_killed_are_ended_by_the_next_of_their_worktree() {
+    let mut bench = Bench::new();
+    bench.start(&run_id(), 1);
+    bench.store.heartbeat(&run_id(), LEASE, at(100)).unwrap();
+    let (next, elsewhere) = (RunId::new(2), RunId::new(3));
+    bench.begin(&next, "");
+    bench.begin(&elsewhere, "beside");
+    bench.store.end_dead_runs("", &next).unwrap();
+    let ended = |run: &RunId| bench.store.run(run).unwrap().unwrap().ended;
+    assert_eq!(ended(&run_id()), Some((at(100), "It was killed.".to_owned())));
+    assert_eq!((ended(&next), ended(&elsewhere)), (None, None));
+    assert_eq!(
+        bench.store.unfinished("", &next).unwrap().len(),
+        1,
+        "what it left is still to be settled"
+    );
+}
+
+#[test]
+fn what_the_gates_could_say_is_known_of_work_that_goes_on() {
+    let mut bench = Bench::new();
+    let (next, elsewhere) = (RunId::new(2), "beside");
+    bench.store.put_baseline(&run_id(), "{}").unwrap();
+    let known = |bench: &Bench, worktree: &str, run: &RunId| bench.store.baseline_of_unfinished(worktree, run).unwrap();
+    assert_eq!(known(&bench, "", &next), None, "nothing was tried");
+    for (iteration, expected) in [(1, Some("{}".to_owned())), (2, None)] {
+        let fence = bench.start(&run_id(), iteration);
+        let mut settled = settlement(Outcome::Retried, fence);
+        (settled.row.iteration, settled.row.attempt) = (iteration, iteration);
+        bench.store.settle(&settled).unwrap();
+        // With its second attempt it has failed, and waits for a person.
+        assert_eq!(known(&bench, "", &next), expected);
+        assert_eq!(
+            (known(&bench, "", &run_id()), known(&bench, elsewhere, &next)),
+            (None, None)
+        );
+    }
+}
+
+#[test]
 fn the_outbox_forgets_what_is_written() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);

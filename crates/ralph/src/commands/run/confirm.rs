@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use ralph_model::config::{Agent, CommandLine, Config};
+use ralph_model::config::{Agent, CommandLine, Config, Permissions};
 use ralph_notes::{Patches, create_folder, read_file};
 use sha2::{Digest, Sha256};
 
@@ -42,25 +42,17 @@ pub(super) fn confirm_commands(context: &Context<'_>, uses_agent: bool, trust: b
 
 fn ask(context: &Context<'_>, commands: &[String]) -> Result<(), CommandError> {
     let ui = context.ui;
-    let is_command = |term: &String| ["agent: ", "gate: "].iter().any(|kind| term.starts_with(kind));
-    let (says, question) = if commands.iter().all(is_command) {
-        ("has commands that will be run here", "Run them?")
-    } else {
-        ("says what will be run here, and how", "Go on?")
-    };
-    ui.status(&format!("{} {says}:", paths::CONFIG));
+    ui.status(&format!("{} says what will be run here:", paths::CONFIG));
     for command in commands {
         ui.status(&format!("  {}", shown(command)));
     }
-    match ui.confirm(question)? {
+    match ui.confirm("Run them?")? {
         Some(true) => Ok(()),
-        Some(false) => Err(CommandError::new(
-            "the commands were not confirmed, so nothing was started",
-        )),
+        Some(false) => Err(CommandError::new("it was not confirmed, so nothing was started")),
         None => Err(CommandError::new(
-            "these commands were never confirmed, and there is no terminal to ask at; nothing was started",
+            "this was never confirmed, and there is no terminal to ask at; nothing was started",
         )
-        .hint("`ralph run --trust` runs them, and does not ask again until they change")),
+        .hint("`ralph run --trust` confirms it, until it changes")),
     }
 }
 
@@ -81,8 +73,9 @@ fn terms(config: &Config, uses_agent: bool) -> Vec<String> {
         .map(|command| format!("agent: {}", spelled(command)))
         .into_iter()
         .collect();
-    if agent.permissions != usual.permissions {
-        terms.push(format!("permissions of the agent: {}", agent.permissions));
+    // An agent that asks nobody runs whatever it likes, which is as much as any command.
+    if agent.permissions == Permissions::Full {
+        terms.push("agent: may do everything without asking (permissions = \"full\")".to_owned());
     }
     terms.extend(config.verify.commands.iter().map(|gate| format!("gate: {gate}")));
     // By themselves these start nothing and permit nothing.
@@ -198,14 +191,14 @@ mod tests {
         );
         assert_eq!(
             terms_of("[agent]\npermissions = \"full\"\n"),
-            ["permissions of the agent: full"]
+            [r#"agent: may do everything without asking (permissions = "full")"#]
         );
         let file = "[agent]\ncommand = [\"a\", \"b c\"]\nkind = \"command\"\npermissions = \"full\"\nenv = \"clean\"\n[verify]\ncommands = [\"make\"]\n";
         assert_eq!(
             terms_of(file),
             [
                 r#"agent: a "b c""#,
-                "permissions of the agent: full",
+                r#"agent: may do everything without asking (permissions = "full")"#,
                 "gate: make",
                 "kind of agent: command",
                 "environment of the agent: clean",

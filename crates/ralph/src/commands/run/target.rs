@@ -51,6 +51,10 @@ pub(super) fn meaning(
     if path.is_file() {
         return Ok(Meaning::File(path));
     }
+    if path.is_dir() {
+        let message = format!("{what} is a folder, and only a file can be run");
+        return Err(CommandError::usage(message).hint("if it is a text, say in more words what is to be done"));
+    }
     if looks_like_file(what) {
         return Err(CommandError::usage(format!("there is no file {what}")));
     }
@@ -82,7 +86,11 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
             scope: Scope::Task(id),
         }),
         Meaning::Text(text) => {
-            let task = of_text(&accept(&text, SecretPolicy::Refuse)?);
+            let text = accept(&text, SecretPolicy::Refuse).map_err(|refusal| {
+                let hint = "take it out; the agent can read it from a file or from its environment";
+                CommandError::from(refusal).hint(hint)
+            })?;
+            let task = of_text(&text);
             let goal = task.title.clone();
             let id = add(context, store, &task)?;
             context.ui.status(&format!("Task {id}: {goal}"));
