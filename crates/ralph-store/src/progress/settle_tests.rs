@@ -229,6 +229,19 @@ fn full(fence: u64) -> Settlement {
     }
 }
 
+/// A commit is on disk before it is done again, whatever became of one that need not be.
+#[test]
+fn what_need_not_be_on_disk_leaves_nothing_else_so() {
+    const FULL: i64 = 2;
+    let mut bench = Bench::new();
+    let safety = |bench: &Bench| bench.number("PRAGMA synchronous");
+    assert_eq!(safety(&bench), FULL);
+    assert!(bench.store.record_agent(&run_id(), 99, 1).is_err());
+    assert_eq!(safety(&bench), FULL);
+    bench.start(&run_id(), 1);
+    assert_eq!(safety(&bench), FULL);
+}
+
 #[test]
 fn everything_that_an_iteration_leaves_is_kept_at_once() {
     let mut bench = Bench::new();
