@@ -302,6 +302,32 @@ fn fault_6_notes_of_one_second_on_two_shelves_keep_their_order() {
     }
 }
 
+#[test]
+fn a_small_shelf_is_found_among_many_notes_of_another() {
+    let many: Vec<Note> = (0..60)
+        .map(|number| note(number, &format!("docker daemon {number}"), ""))
+        .collect();
+    let files = files(&many);
+    let guardrail =
+        "## Fixes\n\n### fix-1700000000-000a\n> restart the docker daemon\n<!-- tags:  | created: 2024-01-01 -->\n";
+    files.write(Shelf::Guardrails, guardrail.as_bytes());
+    let on = |shelf: Shelf, text: &str| {
+        let question = Question {
+            text,
+            shelves: &[shelf],
+            wanted: &Wanted::default(),
+            reach: Reach::Best(100),
+        };
+        recall(&files.catalogue(), &question).unwrap()
+    };
+    assert_eq!(texts(&on(Shelf::Guardrails, "docker")), ["restart the docker daemon"]);
+    assert_eq!(on(Shelf::Memories, "docker").hits.len(), 60);
+    // Nothing is taken for a word where there is nothing to find.
+    files.write(Shelf::Guardrails, b"## Fixes\n");
+    let empty = on(Shelf::Guardrails, "dokcer");
+    assert!(empty.hits.is_empty() && empty.forgiven.is_empty(), "{empty:?}");
+}
+
 /// Signs of query languages, quotes, control characters, what turns text round, and the merely long.
 fn naughty() -> Vec<String> {
     let short = [

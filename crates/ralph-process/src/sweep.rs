@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -17,6 +18,9 @@ pub const MARKER_VARIABLE: &str = "RALPH_MARKER";
 const MAX_ROUNDS: usize = 64;
 /// How long to wait for a killed process to die.
 const DEATH_WAIT: Duration = Duration::from_secs(1);
+
+/// More than what the system says of a process on one line: some fifty numbers and a name of 64 characters at most.
+const MAX_STAT_BYTES: usize = 2_048;
 
 /// The children under supervision in this process. Whoever starts one holds the lock until it is entered, so that no sweep
 /// takes it for an orphan.
@@ -83,7 +87,10 @@ impl Left<'_> {
         for _ in 0..MAX_ROUNDS {
             // Nobody is started while this looks; see SUPERVISED.
             let children = supervised();
-            let found: Vec<(u32, u64, Hold)> = processes()
+            let seen: Vec<(u32, Stat)> = processes().collect();
+            let found: Vec<(u32, u64, Hold)> = seen
+                .iter()
+                .copied()
                 .filter(|(pid, _)| !refused.contains(pid))
                 .filter(|(pid, _)| !self.spares_children || !children.contains(pid))
                 .filter(|(pid, stat)| self.is_left(*pid, stat, &children))
@@ -100,11 +107,12 @@ impl Left<'_> {
                     refused.insert(pid);
                 }
             }
+            reap_orphans(&seen, &children);
             drop(children);
             for hold in &dying {
                 hold.wait(DEATH_WAIT);
             }
-            reap_orphans();
+            // Those that have died meanwhile are seen, and their remains taken, in the next round.
             if dying.is_empty() {
                 break;
             }
@@ -125,12 +133,11 @@ impl Left<'_> {
     }
 }
 
-/// Takes the remains of the orphans that were given to this process and have died.
-fn reap_orphans() {
-    let children = supervised();
-    for (pid, stat) in processes() {
-        if stat.is_dead && stat.is_adopted() && !children.contains(&pid) {
-            sys::reap(pid);
+/// Takes the remains of the orphans that were given to this process and had died when they were seen.
+fn reap_orphans(seen: &[(u32, Stat)], children: &BTreeSet<u32>) {
+    for (pid, stat) in seen {
+        if stat.is_dead && stat.is_adopted() && !children.contains(pid) {
+            sys::reap(*pid);
         }
     }
 }
@@ -168,8 +175,11 @@ struct Stat {
 }
 
 impl Stat {
+    /// The system writes the whole line at one reading, and a sweep reads that of every process.
     fn of(pid: u32) -> Option<Self> {
-        Self::read(&fs::read(place(pid, "stat")).ok()?)
+        let mut line = [0; MAX_STAT_BYTES];
+        let length = fs::File::open(place(pid, "stat")).ok()?.read(&mut line).ok()?;
+        Self::read(line.get(..length)?)
     }
 
     /// The program's name stands in brackets and may hold anything, brackets too: what counts is after the last one.

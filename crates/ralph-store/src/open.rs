@@ -386,3 +386,27 @@ impl MigrateError {
 pub(crate) fn connect_for_test(path: &Path) -> Connection {
     connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE).unwrap()
 }
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+
+    #[test]
+    fn a_statement_is_not_prepared_anew_for_every_number() {
+        let connection = index_in_memory().unwrap();
+        connection
+            .execute_batch(
+                "CREATE TABLE entries (number INTEGER PRIMARY KEY, id TEXT);
+                 CREATE TABLE texts (entry INTEGER PRIMARY KEY, content TEXT);",
+            )
+            .unwrap();
+        let sql = "SELECT id, content FROM entries CROSS JOIN texts ON entry = number WHERE number = ?1";
+        let mut statement = connection.prepare(sql).unwrap();
+        for number in 0..5 {
+            assert!(!statement.exists([number]).unwrap());
+        }
+        assert_eq!(statement.get_status(StatementStatus::RePrepare), 0);
+    }
+}
