@@ -38,6 +38,7 @@ CREATE TABLE tasks (
 ) STRICT;
 CREATE INDEX tasks_by_parent ON tasks (parent);
 CREATE INDEX tasks_by_status ON tasks (status, priority, seq);
+CREATE INDEX tasks_claimed ON tasks (claimed_by) WHERE claimed_by IS NOT NULL;
 
 CREATE TABLE dependencies (
     task  TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,

@@ -223,7 +223,7 @@ impl Ui {
     /// Says why a command failed, and gives its exit code.
     pub(crate) fn error(&self, error: &CommandError) -> ExitCode {
         if let Some((message, hint)) = error.lines() {
-            self.say(Some((Style::Error, "Error:")), &message);
+            self.say(Some((Style::Error, "Error:")), message);
             if let Some(hint) = hint {
                 self.hint(hint);
             }

@@ -53,7 +53,7 @@ fn first_attempt() {
 
     ## Using Memories
 
-    - Reading: the notes above are those that fit in; `ralph memory list` has all of them.
+    - Reading: a prompt holds the notes that fit in; `ralph memory list` has all of them.
     - Storing: `ralph memory add "TEXT" --type pattern --tags a,b`; other types: decision, fix, context.
     - When: you saw how things are done here, chose for a reason, solved what may come back, or learned what no file says.
     - Searching: `ralph recall "WORDS"` or `ralph memory search "WORDS"`, before you solve a problem anew.

@@ -408,7 +408,7 @@ fn work_of_another_worktree_counts_once_its_commit_is_here() {
         let done = env.ralph(["task", "done", &first]).folder(&side).run();
         assert_eq!(done.code, Some(0), "{done}");
     };
-    std::fs::write(side.join("work"), "w").unwrap();
+    std::fs::File::create(side.join("work")).unwrap();
     // Work that is in no commit is not here, though the commit is that it was done upon.
     finish();
     assert_eq!(env.ok(["task", "list", "--ready", "--format", "quiet"]), "");

@@ -71,7 +71,8 @@ impl Materials {
             task,
             parent: None,
             prerequisites: Vec::new(),
-            past: Vec::new(),
+            last: None,
+            overflowed_before: false,
             recent: Vec::new(),
             related: Vec::new(),
         }
