@@ -8,7 +8,14 @@ use xxhash_rust::xxh3::Xxh3Default;
 pub fn stands_in(prompt: &str, injection: &Injection) -> bool {
     let lines: Vec<&str> = prompt.split_inclusive('\n').collect();
     let sizes: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
-    (0..lines.len()).any(|first| {
+    // An entry begins with a heading, maybe after a blank line, and the scratchpad stands in a fence. To try all lines of a
+    // long entry would take for ever.
+    let line_at = |at: usize| lines.get(at).copied().unwrap_or_default();
+    let may_begin = |first: &usize| {
+        let (line, above) = (line_at(*first), first.checked_sub(1).map_or("", line_at));
+        line.starts_with('#') || line.trim().is_empty() || above.starts_with("```")
+    };
+    (0..lines.len()).filter(may_begin).any(|first| {
         let mut digest = Xxh3Default::new();
         let mut characters = 0;
         for (line, size) in lines.iter().zip(&sizes).skip(first) {
@@ -33,9 +40,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn whole_lines_are_found_and_changed_ones_are_not() {
-        let injection = |text: &str| Injection {
+    fn injection(text: &str) -> Injection {
+        Injection {
             kind: EntryKind::Memory,
             id: "mem-1".to_owned(),
             digest: xxh3_64(text.as_bytes()),
@@ -44,7 +50,20 @@ mod tests {
             tokens: Tokens::of_characters(text.chars().count()),
             score: None,
             reason: InjectionReason::Shown,
-        };
+        }
+    }
+
+    /// Were it compared from every line on, this would run for hours.
+    #[test]
+    fn a_long_entry_is_no_trouble() {
+        let entry = format!("### mem-1\n{}", "> a\n".repeat(1 << 19));
+        let prompt = format!("# Memories\n\n{entry}\n## Memory\n");
+        assert!(stands_in(&prompt, &injection(&entry)));
+        assert!(!stands_in(&prompt, &injection(&entry.replace("mem-1", "mem-2"))));
+    }
+
+    #[test]
+    fn whole_lines_are_found_and_changed_ones_are_not() {
         let prompt = "# Memories\n\n### mem-1\n> größer\n\n## Memory\n";
         for (text, is_there) in [
             ("### mem-1\n> größer\n", true),
