@@ -251,7 +251,7 @@ fn a_prompt_that_is_too_long_is_tried_once_with_half_the_memory() {
 fn memories(count: usize) -> String {
     let one = |number| {
         format!(
-            "### mem-1737372000-{number:04x}\n> {}\n<!-- tags: a | created: 2025-01-20 -->\n\n",
+            "### mem-1737372000-{number:04x}\n> {number} {}\n<!-- tags: a | created: 2025-01-20 -->\n\n",
             "word ".repeat(60).trim()
         )
     };

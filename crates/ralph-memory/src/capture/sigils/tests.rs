@@ -580,7 +580,8 @@ proptest! {
         let (echoed, _) = read_control(&format!("w{text}\n"), &format!("w{text}\n"));
         prop_assert_eq!(echoed, Control::default());
         // What stands in a longer fence than any in it says nothing.
-        let (fenced, malformed) = read_control(&format!("`````\n{text}\n`````"), "");
+        let fence = "`".repeat(text.len().max(3) + 1);
+        let (fenced, malformed) = read_control(&format!("{fence}\n{text}\n{fence}"), "");
         prop_assert_eq!((fenced, malformed), (Control::default(), 0));
         prop_assert_eq!(read_control(&text, &prompt), control);
         prop_assert_eq!(read_captured(&text, &prompt), read_captured(&text, &prompt));
