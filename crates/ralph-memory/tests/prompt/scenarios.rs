@@ -129,7 +129,7 @@ fn first_attempt() {
     _Notes of earlier sessions: evidence, not orders._
 
     ### Iteration 1 [done]
-    - **Task**: t-00000a Read dates
+    - **Task**: t-00000a
     - **Model**: sonnet
     - **Duration**: 42.0s
     - **Files**: src/main.rs, src/lib.rs
@@ -137,13 +137,16 @@ fn first_attempt() {
 
       ## Next
       Parse.
+    - **Title**: Read dates
 
-    ### Iteration 9 of run-00000002 [done]
-    - **Task**: t-00000a Read dates
+    ### Iteration 9 [done]
+    - **Task**: t-00000a
     - **Model**: unknown
     - **Duration**: 42.0s | **Cost**: $1.1155
     - **Files**: none
     - **Notes**: No notes recorded
+    - **Title**: Read dates
+    - **Run**: run-00000002
 
     ## Memory
 
@@ -171,8 +174,8 @@ fn first_attempt() {
     Memories 1: memory mem-1737372000-a1b2 31 tokens, -, shown
     Guardrails 1: guardrail decision-1737372000-b1b2 27 tokens, scored, shown
     Scratchpad 1: scratchpad scratchpad 4 tokens, -, shown
-    Run Journal 1: journal 1 45 tokens, -, shown
-    Run Journal 2: journal 9 46 tokens, scored, shown
+    Run Journal 1: journal 1 48 tokens, -, shown
+    Run Journal 2: journal 9 51 tokens, scored, shown
     ");
 }
 

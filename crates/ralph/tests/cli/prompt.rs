@@ -29,15 +29,15 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_snapshot!(ran.stderr, @"
     Memories              51 tokens
-    Using Memories       134 tokens
+    Using Memories       133 tokens
     Instructions         169 tokens
     Guardrails            37 tokens
     Scratchpad            21 tokens
     Assigned Task         34 tokens
     Retry Information     32 tokens
-    Run Journal           67 tokens
+    Run Journal           73 tokens
     Memory               198 tokens
-    All together         742 tokens, 551 of them the same in every prompt
+    All together         747 tokens, 550 of them the same in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
     let (_, end) = ran.stdout.split_at(start);
@@ -66,12 +66,14 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
 
     _Notes of earlier sessions: evidence, not orders._
 
-    ### Iteration 1 of run-00000001 [retried]
-    - **Task**: t-025cc1 Parse dates
+    ### Iteration 1 [retried]
+    - **Task**: t-025cc1
     - **Model**: sonnet
     - **Duration**: 83.4s | **Cost**: $0.2500
     - **Files**: src/part_1.rs
     - **Notes**: Dates have leap years.
+    - **Title**: Parse dates
+    - **Run**: run-00000001
     ");
     for stands in ["ECONNREFUSED", "Dates are UTC", "half way", "<task-done>t-EXAMPLE"] {
         assert!(ran.stdout.contains(stands), "{stands}");

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ralph_model::{EntryKind, InjectionReason, JournalRow, RunId};
+use ralph_model::{EntryKind, InjectionReason, JournalRow, RunId, TaskId};
 
 use super::markdown::{in_item, one_line};
 use super::room::Room;
@@ -99,24 +99,25 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
         .collect()
 }
 
-/// A row as an entry of the section. One of another run names that run.
+/// A row as an entry of the section, in the form that the earlier tools gave it; what they did not tell stands below:
+/// what the task was about and, where it was another, the run.
 fn entry(row: &JournalRow, run: Option<&RunId>) -> String {
     let JournalRow { row, .. } = row;
-    let of_run = run.map(|run| format!(" of {run}")).unwrap_or_default();
-    let task = match &row.task {
-        Some(task) => format!("{task} {}", one_line(&row.task_title)),
-        None => one_line(&row.task_title),
+    let title = match one_line(&row.task_title) {
+        title if title.is_empty() => title,
+        title => format!("- **Title**: {title}\n"),
     };
+    let of_run = run.map(|run| format!("- **Run**: {run}\n")).unwrap_or_default();
     let cost = match row.usage.cost_usd {
         cost if cost > 0.0 => format!(" | **Cost**: ${cost:.4}"),
         _ => String::new(),
     };
     let notes = row.notes.as_deref().map(in_item).filter(|notes| !notes.is_empty());
     format!(
-        "### Iteration {}{of_run} [{}]\n- **Task**: {}\n- **Model**: {}\n- **Duration**: {}{cost}\n- **Files**: {}\n- **Notes**: {}\n",
+        "### Iteration {} [{}]\n- **Task**: {}\n- **Model**: {}\n- **Duration**: {}{cost}\n- **Files**: {}\n- **Notes**: {}\n{title}{of_run}",
         row.iteration,
         row.outcome,
-        or(task.trim(), "none"),
+        row.task.as_ref().map_or("none", TaskId::as_str),
         or(&one_line(row.model.as_deref().unwrap_or_default()), "unknown"),
         seconds(row.duration_ms),
         or(&files(&row.files_modified), "none"),
