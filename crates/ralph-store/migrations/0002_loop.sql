@@ -133,7 +133,7 @@ CREATE TABLE journal (
     error_category   TEXT,
     malformed_sigils INTEGER NOT NULL,
     created_at       TEXT NOT NULL,
-    -- The notes as the search index cuts them: words by their stems, each a plain word that no query can misread.
+    -- The title and the notes as the search index cuts them: words by their stems, each a plain word that no query can misread.
     terms            TEXT NOT NULL,
     UNIQUE (run_id, iteration)
 ) STRICT;

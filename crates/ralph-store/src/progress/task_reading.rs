@@ -97,6 +97,18 @@ impl Store {
         )
     }
 
+    /// Whether there is any task.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn has_tasks(&self) -> Result<bool, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT 1 FROM tasks")
+            .and_then(|mut statement| statement.exists([]));
+        self.sql(found)
+    }
+
     /// Tasks, the most urgent first, then the oldest.
     ///
     /// # Errors

@@ -2,12 +2,13 @@
 
 use insta::assert_snapshot;
 use ralph_model::Outcome;
+use ralph_testkit::TestEnv;
 
 use crate::past::{Worked, task, work};
 use crate::{GUARDRAILS, env, sample};
 
-#[test]
-fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
+/// A project with notes, gates and a task that was tried once.
+fn tried() -> (TestEnv, String) {
     let env = sample();
     env.write(
         ".ralph.toml",
@@ -24,6 +25,12 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
         ..Worked::default()
     };
     work(&env, 1, &[refused]);
+    (env, dates)
+}
+
+#[test]
+fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
+    let (env, dates) = tried();
     let before = env.tree();
     let ran = env.ralph(["prompt", &dates]).run();
     assert_eq!(ran.code, Some(0), "{ran}");

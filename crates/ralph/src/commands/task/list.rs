@@ -63,14 +63,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
         parent: parent.as_ref(),
     };
     let tasks = store.tasks(&filter)?;
-    let nothing = if tasks.is_empty()
-        && store
-            .tasks(&TaskFilter {
-                which: Which::All,
-                parent: None,
-            })?
-            .is_empty()
-    {
+    let nothing = if tasks.is_empty() && !store.has_tasks()? {
         NONE_YET
     } else {
         "No matching tasks."
