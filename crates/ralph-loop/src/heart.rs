@@ -11,7 +11,7 @@ use ralph_model::RunId;
 use ralph_store::{Store, Wait};
 
 /// How often a run says that it goes on: often enough that one lost sign does not cost its claims.
-const INTERVAL: Duration = Duration::from_secs(30);
+pub(crate) const INTERVAL: Duration = Duration::from_secs(30);
 /// For how long a claim holds unless the run says more.
 pub(crate) const LEASE: Duration = Duration::from_secs(120);
 

@@ -5,6 +5,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use ralph_memory::capture::TranscriptCleaner;
 use ralph_model::RunId;
@@ -40,6 +41,14 @@ impl IterationFolder {
 
     pub(crate) fn create(&self) -> io::Result<()> {
         private_folder(&self.0)
+    }
+
+    /// When a file in it was written last.
+    pub(crate) fn last_written(&self) -> Option<SystemTime> {
+        let entries = fs::read_dir(&self.0).ok()?;
+        entries
+            .filter_map(|entry| entry.ok()?.metadata().ok()?.modified().ok())
+            .max()
     }
 
     /// Writes a file of the folder.

@@ -101,7 +101,10 @@ impl World {
                     ..Standing::default()
                 })
             }
-            Effect::RunBaseline(_) => Happening::BaselineRan(Vec::new()),
+            Effect::RunBaseline(_) => Happening::BaselineRan {
+                results: Vec::new(),
+                left: None,
+            },
             Effect::Prepare { .. } => Happening::Prepared {
                 before: "{}".to_owned(),
                 overflowed_before: false,
@@ -315,7 +318,10 @@ fn happening(number: u8) -> Happening {
         3 => Happening::Counted(Standing::default()),
         4 => Happening::Answered(claim(u64::from(number))),
         5 => Happening::Answered(ClaimAnswer::Nothing(Standing::default())),
-        6 => Happening::BaselineRan(Vec::new()),
+        6 => Happening::BaselineRan {
+            results: Vec::new(),
+            left: None,
+        },
         7 => Happening::Prepared {
             before: String::new(),
             overflowed_before: number > 100,

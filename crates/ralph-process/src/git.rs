@@ -6,13 +6,13 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::command;
+use crate::{command, sweep, sys};
 
 /// How long a question may take.
 pub const QUESTION_TIME: Duration = Duration::from_secs(60);
@@ -25,6 +25,9 @@ const MOST_ANSWER: usize = 64 << 20;
 
 /// How long what git leaves behind may keep its output open after its end.
 const AFTER_THE_END: Duration = Duration::from_millis(250);
+
+/// How long git and its hooks have to end by themselves when they are asked to, which is when git takes its locks away.
+const TERM_GRACE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
 
 /// The longest pause between two looks whether git has ended. What it prints last ends a pause at once.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
@@ -191,7 +194,7 @@ impl Git {
     /// Runs git with these arguments. That it failed is an answer, too.
     ///
     /// # Errors
-    /// When it cannot be started, or does not end in time; then it is killed.
+    /// When it cannot be started, or does not end in time; then it is ended, with its hooks.
     pub fn run<A: AsRef<OsStr>>(self, arguments: impl IntoIterator<Item = A>) -> Result<GitAnswer, GitError> {
         let mut call = command("git");
         for setting in &self.settings {
@@ -205,7 +208,10 @@ impl Git {
         }
         call.envs(self.environment);
         call.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut git = call.spawn().map_err(|error| GitError::NotStarted { error })?;
+        // What a person types at the terminal to stop ralph must not reach git in the middle of a change.
+        sys::in_own_session(&mut call);
+        let mut git = Running::start(call)?;
+        let git = &mut git.0;
         if let Some(mut stdin) = git.stdin.take() {
             let input = self.input;
             // One that ends before it has read everything says why.
@@ -214,7 +220,7 @@ impl Git {
         let (closed, closings) = channel();
         let output = Collector::start(git.stdout.take(), self.most_output, closed.clone());
         let errors = Collector::start(git.stderr.take(), MOST_ANSWER, closed);
-        let ended = wait(&mut git, &closings, self.limit).map_err(|error| GitError::NotStarted { error })?;
+        let ended = wait(git, &closings, self.limit).map_err(|error| GitError::NotStarted { error })?;
         let Some(status) = ended else {
             return Err(GitError::TimedOut {
                 what,
@@ -244,8 +250,45 @@ pub fn ask_git(folder: &Path, arguments: &[&str], input: &str) -> Result<Option<
     answer.text().map(Some)
 }
 
-/// Waits until git has ended; `None` when it did not in time and was killed.
+/// A git that was started. Nobody who looks for orphans takes it for one.
+struct Running(Child);
+
+impl Running {
+    fn start(mut call: Command) -> Result<Self, GitError> {
+        let mut children = sweep::supervised();
+        let git = call.spawn().map_err(|error| GitError::NotStarted { error })?;
+        children.insert(git.id());
+        Ok(Self(git))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        sweep::supervised().remove(&self.0.id());
+    }
+}
+
+/// Waits until git has ended; `None` when it did not in time and was ended with all that it started.
 fn wait(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    if let Some(status) = wait_for(git, closings, limit)? {
+        return Ok(Some(status));
+    }
+    let asked = Instant::now();
+    sys::terminate_group(git.id());
+    let ended = wait_for(git, closings, TERM_GRACE)?;
+    // Git may be gone and a hook of its not.
+    while asked.elapsed() < TERM_GRACE && sys::group_is_there(git.id()) {
+        thread::sleep(LONGEST_PAUSE);
+    }
+    sys::kill_group(git.id());
+    if ended.is_none() {
+        git.wait()?;
+    }
+    Ok(None)
+}
+
+/// Waits until git has ended, for so long.
+fn wait_for(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
@@ -259,8 +302,6 @@ fn wait(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Result
             return Ok(Some(status));
         }
         if left.is_zero() {
-            git.kill()?;
-            git.wait()?;
             return Ok(None);
         }
     }
@@ -361,6 +402,40 @@ mod tests {
             error.to_string(),
             "git wait was stopped because it took longer than 0 seconds"
         );
+    }
+
+    #[test]
+    fn one_that_is_stopped_may_tidy_up_and_leaves_no_hook_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
+        ask_git(folder.path(), &["init", "-q"], "").unwrap();
+        // The script is a leader's: it tidies up when it is asked to end. What it started does not listen.
+        let script = "alias.wait=!(trap '' TERM; echo x > began; exec sleep 600) & echo $! > hook; \
+                      trap 'echo x > tidy; exit 1' TERM; while :; do sleep 0.01; done";
+        let error = Git::question(folder.path())
+            .setting(script)
+            .limit(Duration::from_millis(300))
+            .run(["wait"])
+            .unwrap_err();
+        assert!(matches!(error, GitError::TimedOut { .. }), "{error}");
+        assert_eq!((read("began").as_str(), read("tidy").as_str()), ("x\n", "x\n"));
+        let hook: u32 = read("hook").trim().parse().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while sweep::start_time(hook).is_some_and(|started| sweep::is_alive(hook, started)) {
+            assert!(Instant::now() < deadline, "the hook goes on");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn git_is_in_a_session_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let answer = Git::question(folder.path())
+            .setting("alias.session=!ps -o sid= -p $$")
+            .run(["session"])
+            .unwrap();
+        let session: u32 = answer.text().unwrap().trim().parse().unwrap();
+        assert_ne!(Some(session), sys::own_session());
     }
 
     #[test]

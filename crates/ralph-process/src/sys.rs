@@ -69,6 +69,11 @@ pub(crate) fn kill_group(leader: u32) {
     signal_group(leader, Signal::KILL);
 }
 
+/// Whether a process group has members.
+pub(crate) fn group_is_there(leader: u32) -> bool {
+    to_pid(leader).is_ok_and(|pid| rustix::process::test_kill_process_group(pid).is_ok())
+}
+
 fn signal_group(leader: u32, signal: Signal) {
     if let Ok(pid) = to_pid(leader) {
         // A group without members is no failure: that is what was wanted.

@@ -184,6 +184,20 @@ impl Project {
         self.root.join(RALPH).join(RUNS)
     }
 
+    /// Files and folders of ours that are nobody's work: databases with what lies beside them, runs, locks.
+    pub(crate) fn machinery(&self) -> Vec<PathBuf> {
+        let ralph = self.root.join(RALPH);
+        let beside = |name: &str| ["", "-wal", "-shm", "-journal"].map(|end| ralph.join(format!("{name}{end}")));
+        let trouble = self.root.join(HOOK_TROUBLE);
+        let others = [RUNS, RUN_LOCK, ".gitignore"].map(|name| ralph.join(name));
+        [DATABASE, INDEX]
+            .into_iter()
+            .flat_map(beside)
+            .chain(others)
+            .chain([lock_path(&trouble), trouble, self.root.join(KNOWLEDGE_LOCK)])
+            .collect()
+    }
+
     /// The name of the linked worktree that this is; empty for the main one.
     pub(crate) fn worktree_name(&self) -> &str {
         self.worktree.as_ref().map_or("", |tree| tree.name.as_str())

@@ -5,21 +5,43 @@ use std::path::Path;
 use super::tests::{self, Count, Tests};
 use crate::cargo::Cargo;
 
-const ALL: [Tests; 1] = [Tests {
-    call: Cargo::new("test --release --locked -p ralph --test torture runs:: -- --nocapture"),
-    counts: &[
-        Count {
-            flag: "--kills",
-            variable: "RALPH_SOAK_RUN_KILLS",
-            full: 500,
-        },
-        Count {
-            flag: "--tasks",
-            variable: "RALPH_SOAK_RUN_TASKS",
-            full: 200,
-        },
-    ],
-}];
+const ALL: [Tests; 2] = [
+    Tests {
+        call: Cargo::new("test --release --locked -p ralph --test torture runs:: -- --nocapture"),
+        counts: &[
+            Count {
+                flag: "--kills",
+                variable: "RALPH_SOAK_RUN_KILLS",
+                full: 500,
+            },
+            Count {
+                flag: "--tasks",
+                variable: "RALPH_SOAK_RUN_TASKS",
+                full: 200,
+            },
+        ],
+    },
+    Tests {
+        call: Cargo::new("test --release --locked -p ralph-loop --test run -- --nocapture"),
+        counts: &[
+            Count {
+                flag: "--deaths",
+                variable: "RALPH_SOAK_LOOP_DEATHS",
+                full: 200,
+            },
+            Count {
+                flag: "--runs",
+                variable: "RALPH_SOAK_LOOP_RUNS",
+                full: 4,
+            },
+            Count {
+                flag: "--shared-tasks",
+                variable: "RALPH_SOAK_LOOP_TASKS",
+                full: 200,
+            },
+        ],
+    },
+];
 
 /// Runs them.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {

@@ -39,12 +39,34 @@ where
     Ok(serde_json::from_value(value).ok())
 }
 
-/// A message of the agent.
+/// The same where there is something to take instead.
+fn lenient_or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::de::DeserializeOwned + Default,
+{
+    Ok(lenient(deserializer)?.unwrap_or_default())
+}
+
+/// The elements of a list that are in a known form.
+fn lenient_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: serde::de::DeserializeOwned,
+{
+    let values: Vec<Value> = lenient_or_default(deserializer)?;
+    Ok(values
+        .into_iter()
+        .filter_map(|value| serde_json::from_value(value).ok())
+        .collect())
+}
+
+/// A message of the agent, or what its tools answered.
 #[derive(Debug, Deserialize)]
 pub(super) struct Message {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) id: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_or_default")]
     pub(super) content: Content,
 }
 
@@ -83,11 +105,17 @@ pub(super) enum Block {
         text: String,
     },
     ToolUse {
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient_or_default")]
         id: String,
         name: String,
-        #[serde(default)]
+        #[serde(default, deserialize_with = "lenient_or_default")]
         input: ToolInput,
+    },
+    ToolResult {
+        #[serde(default, deserialize_with = "lenient_or_default")]
+        tool_use_id: String,
+        #[serde(default, deserialize_with = "lenient_or_default")]
+        is_error: bool,
     },
     #[serde(other)]
     Other,
@@ -128,7 +156,9 @@ pub(super) struct RateLimit {
     #[serde(default, deserialize_with = "lenient")]
     status: Option<String>,
     /// Seconds since 1970.
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) resets_at: Option<f64>,
+    #[serde(default, deserialize_with = "lenient")]
     pub(super) rate_limit_type: Option<String>,
 }
 
@@ -144,7 +174,7 @@ impl RateLimit {
 pub(super) struct ResultRecord {
     #[serde(default, deserialize_with = "lenient")]
     pub(super) subtype: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_or_default")]
     pub(super) is_error: bool,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) api_error_status: Option<u16>,
@@ -156,7 +186,7 @@ pub(super) struct ResultRecord {
     pub(super) error: Option<String>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) result: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_list")]
     errors: Vec<Value>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) session_id: Option<String>,
@@ -166,7 +196,7 @@ pub(super) struct ResultRecord {
     usage: Option<PlainUsage>,
     #[serde(default, rename = "modelUsage", deserialize_with = "lenient")]
     model_usage: Option<std::collections::BTreeMap<String, ModelUsage>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_list")]
     pub(super) permission_denials: Vec<DeniedTool>,
 }
 
@@ -237,9 +267,9 @@ struct PlainUsage {
 /// A tool that was not permitted.
 #[derive(Debug, Deserialize)]
 pub(super) struct DeniedTool {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_or_default")]
     pub(super) tool_use_id: String,
     pub(super) tool_name: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "lenient_or_default")]
     pub(super) tool_input: ToolInput,
 }

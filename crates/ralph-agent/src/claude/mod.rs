@@ -5,7 +5,7 @@ mod events;
 mod limits;
 mod outcome;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl ClaudeAgent {
             };
             words.extend(["--permission-mode", mode].map(String::from));
         }
-        if let Some(model) = turn.model {
+        if let Some(model) = turn.model.filter(|_| !self.has("--model")) {
             words.extend(["--model", model].map(String::from));
         }
         words
@@ -99,7 +99,10 @@ struct Records {
     before_last_tool: usize,
     /// The id of the message that the last text belongs to: one message may come in several records.
     last_message: Option<String>,
-    writes: Vec<PathBuf>,
+    /// The files that write calls name, each with the call's id.
+    writes: Vec<(String, PathBuf)>,
+    /// The calls that failed, by their ids.
+    failed: BTreeSet<String>,
     /// What every tool call would be as a denial, by the call's id: a record that denies one tells no more than that id.
     calls: BTreeMap<String, Denial>,
     /// The denied calls, by their ids.
@@ -122,6 +125,7 @@ impl Records {
             before_last_tool: 0,
             last_message: None,
             writes: Vec::new(),
+            failed: BTreeSet::new(),
             calls: BTreeMap::new(),
             denied: BTreeMap::new(),
             rejected: None,
@@ -154,8 +158,9 @@ impl Records {
                         self.before_last_tool = self.messages.len();
                         self.last_message = None;
                     }
+                    self.writes
+                        .extend(written_file(&name, &input).map(|file| (id.clone(), file)));
                     self.calls.insert(id, outcome::denial(&name, &input));
-                    self.writes.extend(written_file(&name, &input));
                     let about = input.about();
                     told.push(TurnEvent::Tool { name, about });
                 }
@@ -166,6 +171,20 @@ impl Records {
             told.push(TurnEvent::Alive);
         }
         told
+    }
+
+    /// What the tools answered: a call that failed has written nothing.
+    fn hear_answers(&mut self, envelope: Envelope) {
+        let blocks = envelope.message.map(|message| message.content.into_blocks());
+        for block in blocks.unwrap_or_default() {
+            if let Block::ToolResult {
+                tool_use_id,
+                is_error: true,
+            } = block
+            {
+                self.failed.insert(tool_use_id);
+            }
+        }
     }
 
     fn add_text(&mut self, text: &str, message: Option<&str>) {
@@ -217,11 +236,13 @@ impl Records {
     /// The last record lists what was denied; without one, what was told on the way counts. The same wish is told once.
     fn denials(&mut self) -> Vec<Denial> {
         let mut denied = std::mem::take(&mut self.denied);
+        self.failed.extend(denied.keys().cloned());
         let listed = self
             .result
             .as_mut()
             .map(|result| std::mem::take(&mut result.permission_denials));
         for call in listed.unwrap_or_default() {
+            self.failed.insert(call.tool_use_id.clone());
             denied.insert(call.tool_use_id, outcome::denial(&call.tool_name, &call.tool_input));
         }
         let mut denials: Vec<Denial> = Vec::new();
@@ -252,6 +273,7 @@ impl Listener for Records {
                 }
             }
             ("assistant", _) => return self.hear_message(envelope),
+            ("user", _) => self.hear_answers(envelope),
             ("rate_limit_event", _) => {
                 // A limit that was rejected and is allowed again was waited for.
                 self.rejected = envelope.rate_limit_info.filter(RateLimit::is_rejected);
@@ -276,7 +298,11 @@ impl Listener for Records {
             usage: result.as_ref().map_or_else(Usage::default, ResultRecord::usage),
             session: self.session.take(),
             model: self.model.take(),
-            writes: std::mem::take(&mut self.writes),
+            writes: std::mem::take(&mut self.writes)
+                .into_iter()
+                .filter(|(call, _)| call.is_empty() || !self.failed.contains(call))
+                .map(|(_, file)| file)
+                .collect(),
             stderr_tail: ended.stderr_tail,
         }
     }

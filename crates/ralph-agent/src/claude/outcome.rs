@@ -1,7 +1,8 @@
 //! What the last record of a turn means. The program says `success` also when the service refused, so that is asked last.
 
 use jiff::Timestamp;
-use ralph_model::preview;
+use ralph_model::config::CommandLine;
+use ralph_model::{first_line, preview};
 
 use super::events::{RateLimit, ResultRecord, ToolInput};
 use super::limits;
@@ -99,8 +100,8 @@ fn described(result: &ResultRecord, message: String) -> String {
 
 /// A tool that was not permitted, and the line of `.claude/settings.json` that permits it.
 pub(super) fn denial(tool: &str, input: &ToolInput) -> Denial {
-    let rule = match (tool, input.command()) {
-        ("Bash", Some(command)) => format!("Bash({}:*)", command_beginning(command)),
+    let rule = match (tool, input.command().and_then(command_beginning)) {
+        ("Bash", Some(beginning)) => format!("Bash({beginning}:*)"),
         _ => tool.to_owned(),
     };
     let rule = serde_json::Value::from(rule);
@@ -113,14 +114,26 @@ pub(super) fn denial(tool: &str, input: &ToolInput) -> Denial {
     }
 }
 
-/// What a rule for a command names: the program, and its first word when that is a subcommand.
-fn command_beginning(command: &str) -> String {
-    let mut words = command.split_whitespace();
-    let program = words.next().unwrap_or_default();
+/// What a rule for a command names: the program, and its first word when that is a subcommand. Variables that are set for
+/// it are none of it; many hold a secret.
+fn command_beginning(command: &str) -> Option<String> {
+    let line = CommandLine::Line(first_line(command).to_owned());
+    // Quotes that are not closed are closed in another line.
+    let words = line
+        .words()
+        .unwrap_or_else(|| command.split_whitespace().map(str::to_owned).collect());
+    let mut words = words.into_iter().skip_while(|word| sets_variable(word));
+    let program = words.next()?;
     let is_subcommand =
-        |word: &&str| word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '-') && !word.starts_with('-');
-    match words.next().filter(is_subcommand) {
+        |word: &String| word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '-') && !word.starts_with('-');
+    Some(match words.next().filter(is_subcommand) {
         Some(subcommand) => format!("{program} {subcommand}"),
-        None => program.to_owned(),
-    }
+        None => program,
+    })
+}
+
+fn sets_variable(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
+    })
 }

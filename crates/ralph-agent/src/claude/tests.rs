@@ -321,3 +321,53 @@ fn the_words_of_the_command_are_completed() {
         "claude --permission-mode=plan -p --output-format stream-json --verbose",
     );
 }
+
+#[test]
+fn a_permit_names_no_variable_of_the_command() {
+    let check = |command: &str, rule: &str| {
+        let input = serde_json::json!({ "command": command }).to_string();
+        let denied = r#"{"type":"system","subtype":"permission_denied","tool_use_id":"toolu_1"}"#;
+        let end = end_of(0, &[&tool("Bash", &input), denied, SUCCESS]);
+        let expected = format!("\"permissions\": {{\"allow\": [\"{rule}\"]}} in .claude/settings.json");
+        assert_eq!(end.denials[0].permit.as_deref(), Some(expected.as_str()), "{command}");
+    };
+    check("GH_TOKEN=abc gh pr list", "Bash(gh pr:*)");
+    check("A='x y' B=2 make -j4", "Bash(make:*)");
+    check("TOKEN=abc", "Bash");
+    check("git push origin", "Bash(git push:*)");
+}
+
+#[test]
+fn a_write_that_failed_or_was_denied_is_none() {
+    let write = tool("Write", r#"{"file_path":"/p/a.rs"}"#);
+    let answer = |is_error: &str| {
+        format!(
+            r#"{{"type":"user","message":{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"toolu_1","is_error":{is_error}}}]}}}}"#
+        )
+    };
+    let writes = |second: &str, last: &str| end_of(0, &[&write, second, last]).writes.len();
+    assert_eq!(writes(&answer("false"), SUCCESS), 1);
+    assert_eq!(writes(&answer("null"), SUCCESS), 1);
+    assert_eq!(writes(&answer("true"), SUCCESS), 0);
+    let denied = r#"{"type":"system","subtype":"permission_denied","tool_use_id":"toolu_1"}"#;
+    assert_eq!(writes(denied, SUCCESS), 0);
+    let listed = SUCCESS.replace(
+        r#""permission_denials":[]"#,
+        r#""permission_denials":[{"tool_use_id":"toolu_1","tool_name":"Write","tool_input":null}]"#,
+    );
+    assert_eq!(writes(&answer("false"), &listed), 0);
+}
+
+#[test]
+fn a_field_in_an_unknown_form_does_not_cost_the_last_record() {
+    for (field, other) in [
+        (r#""is_error":false"#, r#""is_error":null"#),
+        (r#""errors":[]"#, r#""errors":null"#),
+        (r#""permission_denials":[]"#, r#""permission_denials":null"#),
+        (r#""permission_denials":[]"#, r#""permission_denials":[null, 3]"#),
+    ] {
+        let record = SUCCESS.replace(field, other);
+        assert_ne!(record, SUCCESS);
+        check(0, &[&record], &TurnEnd::Finished);
+    }
+}

@@ -1,12 +1,13 @@
 //! Snapshots without git: what the file system says about each file that `.gitignore` leaves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::hash::Hasher;
 use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::Path;
 
+use ignore::gitignore::Gitignore;
 use ignore::{DirEntry, WalkBuilder};
 use ralph_model::FileStamp;
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,14 @@ pub(super) fn changed(root: &Path, scratch: &Path, old: &str, new: &str) -> Resu
     };
     let other = new.iter().filter(|(path, after)| differs(path, after));
     Ok(gone.chain(other.map(|(path, _)| path)).cloned().collect())
+}
+
+/// Those of these files that the project's `.gitignore` leaves out.
+pub(super) fn ignored(root: &Path, files: &[&String]) -> BTreeSet<String> {
+    // A line in it that cannot be read is passed over, as it is when the files are listed.
+    let (ignore, _) = Gitignore::new(root.join(".gitignore"));
+    let is_ignored = |file: &&&String| ignore.matched_path_or_any_parents(file.as_str(), false).is_ignore();
+    files.iter().filter(is_ignored).map(|file| (*file).clone()).collect()
 }
 
 /// What the file system takes for the present.

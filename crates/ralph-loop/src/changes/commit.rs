@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use ralph_memory::capture::clean;
 use ralph_process::git::{Git, GitAnswer, GitError};
 
 use super::head_commit;
@@ -160,7 +161,7 @@ fn refused(answer: &GitAnswer) -> Result<(), CommitError> {
     let said = if said.is_empty() {
         format!("it ended with {}", answer.status)
     } else {
-        said.chars().take(MOST_SAID).collect()
+        clean(&said, MOST_SAID)
     };
     Err(CommitError::Refused { said })
 }

@@ -178,6 +178,25 @@ impl InGit<'_> {
         Ok(paths.map(|path| self.repository.relative_to_root(path)).collect())
     }
 
+    /// Those of these files that git does not have and would not take.
+    pub(super) fn ignored(&self, files: &[&String]) -> Result<BTreeSet<String>, String> {
+        let paths: Vec<String> = files
+            .iter()
+            .filter_map(|file| self.repository.relative_to_top(file))
+            .collect();
+        let answer =
+            Git::question(&self.repository.top)
+                .input(paths.join("\0"))
+                .run(["check-ignore", "--stdin", "-z"])?;
+        // It ends with 1 when there is none.
+        if answer.status.code() == Some(1) {
+            return Ok(BTreeSet::new());
+        }
+        let answer = answer.text()?;
+        let paths = answer.split_terminator('\0');
+        Ok(paths.map(|path| self.repository.relative_to_root(path)).collect())
+    }
+
     /// A call of git that sees the real objects and writes only to the scratch folder.
     fn call(&self) -> Git {
         Git::question(&self.repository.top)

@@ -13,6 +13,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use ralph_process::git::{Git, GitError};
 use serde::{Deserialize, Serialize};
@@ -25,7 +26,7 @@ use in_git::{InGit, Repository};
 pub struct OwnFiles {
     /// Files and folders that are no work of an agent's: databases, records of runs, the scratchpad, locks.
     pub hidden: Vec<String>,
-    /// Files that are kept, but are no progress: whoever only wrote notes has changed nothing.
+    /// Files and folders that are kept, but are no progress: whoever only wrote notes has changed nothing.
     pub notes: Vec<String>,
 }
 
@@ -172,11 +173,36 @@ impl ProjectFiles {
     /// Whether a changed file is more than a note.
     #[must_use]
     pub fn is_work(&self, file: &str) -> bool {
-        let is_hidden = |own: &String| {
+        let is_own = |own: &String| {
             file.strip_prefix(own.trim_end_matches('/'))
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
-        !self.own.notes.iter().any(|note| note == file) && !self.own.hidden.iter().any(is_hidden)
+        !self.own.notes.iter().chain(&self.own.hidden).any(is_own)
+    }
+
+    /// Whether a file is there and was written after a moment.
+    #[must_use]
+    pub fn is_written_after(&self, file: &str, moment: SystemTime) -> bool {
+        let written = std::fs::symlink_metadata(self.root.join(file)).and_then(|metadata| metadata.modified());
+        written.is_ok_and(|written| written > moment)
+    }
+
+    /// Those of these files that no snapshot shows and that were written since then: work in what `.gitignore` leaves out.
+    #[must_use]
+    pub fn unseen(&self, files: &[String], since: SystemTime) -> BTreeSet<String> {
+        let is_new = |file: &&String| {
+            let written = std::fs::metadata(self.root.join(file)).and_then(|metadata| metadata.modified());
+            self.is_work(file) && written.is_ok_and(|written| written >= since)
+        };
+        let new: Vec<&String> = files.iter().filter(is_new).collect();
+        if new.is_empty() {
+            return BTreeSet::new();
+        }
+        match self.in_git() {
+            // Where git does not answer, the changes say that they are not all there is.
+            Ok(Some(git)) => git.ignored(&new).unwrap_or_default(),
+            Ok(None) | Err(_) => by_stat::ignored(&self.root, &new),
+        }
     }
 
     fn git(&self) -> Result<InGit<'_>, String> {
@@ -207,15 +233,6 @@ pub fn head_commit(folder: &Path) -> Result<Option<String>, GitError> {
         Some(1) => Ok(None),
         _ => Ok(Some(answer.text()?.trim().to_owned())),
     }
-}
-
-/// Whether a commit is part of what is checked out.
-///
-/// # Errors
-/// When git does not answer.
-pub fn is_ancestor(folder: &Path, commit: &str) -> Result<bool, GitError> {
-    let wanted = BTreeSet::from([commit.to_owned()]);
-    Ok(!commits_in_head(folder, &wanted)?.is_empty())
 }
 
 /// Those of these commits that are part of what is checked out. One that this repository does not have is none.

@@ -4,18 +4,23 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
+use std::time::SystemTime;
 use std::{io, thread};
 
 use ralph_memory::capture::clean;
+use ralph_model::preview;
 use ralph_process::StopHandle;
 
 use super::prepare::{environment, folder_of, project_files};
 use super::{Incoming, RunError, Runner};
 use crate::changes::{Changes, ProjectFiles, Snapshot};
 use crate::gates::GateRunner;
+use crate::heart::INTERVAL;
 use crate::run_folder::IterationFolder;
 use crate::state::{Current, Examined, Gates};
 
+/// How many columns of the names of files stand in a warning.
+const NAMES_COLUMNS: usize = 300;
 /// The most that is kept of a diff.
 const PATCH_BYTES: usize = 4 << 20;
 
@@ -23,9 +28,13 @@ impl Runner<'_> {
     /// Runs the gates before the first iteration.
     pub(super) fn run_baseline(&mut self, current: &Current) -> Result<(), RunError> {
         let runner = self.gate_runner(current)?;
+        let left = self.store.baseline_of_unfinished(&self.site.worktree, &self.run)?;
+        // What another version wrote cannot be held against anybody.
+        let left = left.and_then(|json| serde_json::from_str(&json).ok());
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        self.examiner = Some(in_thread("gates", sender, move |sender| {
-            Incoming::Baseline(run_and_tell(&runner, sender, &stop))
+        self.examiner = Some(in_thread("gates", sender, move |sender| Incoming::Baseline {
+            results: run_and_tell(&runner, sender, &stop),
+            left,
         })?);
         Ok(())
     }
@@ -40,6 +49,7 @@ impl Runner<'_> {
                 .as_deref()
                 .and_then(|json| serde_json::from_str(json).ok()),
             writes: writes.to_vec(),
+            dead_since: self.dead_since(current)?,
             gates: match gates {
                 Gates::Run => Some(self.gate_runner(current)?),
                 Gates::Skip => None,
@@ -50,6 +60,17 @@ impl Runner<'_> {
             Incoming::Examined(examination.run(sender, &stop))
         })?);
         Ok(())
+    }
+
+    /// When the run of an iteration was dead for sure: it would have given another sign by then, in the database or in the
+    /// folder of the iteration. None for this run.
+    fn dead_since(&self, current: &Current) -> Result<Option<SystemTime>, RunError> {
+        if current.run == self.run {
+            return Ok(None);
+        }
+        let heartbeat = self.store.run(&current.run)?.map(|run| SystemTime::from(run.heartbeat));
+        let last_sign = heartbeat.max(folder_of(self.site, current).last_written());
+        Ok(last_sign.and_then(|sign| sign.checked_add(INTERVAL)))
     }
 
     /// The gates, with the environment that the agent has.
@@ -86,6 +107,8 @@ struct Examination {
     folder: IterationFolder,
     before: Option<Snapshot>,
     writes: Vec<String>,
+    /// When the run was dead for sure, where it is a dead one's.
+    dead_since: Option<SystemTime>,
     gates: Option<GateRunner>,
 }
 
@@ -99,15 +122,41 @@ impl Examination {
                 ..Changes::default()
             },
         };
-        let changed_something = !changes.changed_nothing() || self.writes.iter().any(|file| self.files.is_work(file));
+        let unseen = self.unseen_writes();
+        let changed_something = !changes.changed_nothing() || !unseen.is_empty();
         let mut files: BTreeSet<String> = changes.files.into_iter().collect();
-        // A file that git ignores shows only in the agent's own calls.
-        files.extend(self.writes);
+        files.extend(unseen);
+        if changes.degraded.is_some() {
+            // What the agent says that it wrote is better than nothing.
+            files.extend(self.writes.iter().filter(|file| self.files.is_work(file)).cloned());
+        }
+        self.leave_out_strangers(&mut files, sender);
         let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
         Examined {
             files: files.into_iter().collect(),
             changed_something,
             gates: gates.unwrap_or_default(),
+        }
+    }
+
+    /// The files that the agent wrote and no snapshot shows. Its prompt was written just before its turn began.
+    fn unseen_writes(&self) -> BTreeSet<String> {
+        match std::fs::metadata(self.folder.prompt()).and_then(|metadata| metadata.modified()) {
+            Ok(begun) => self.files.unseen(&self.writes, begun),
+            Err(_) => BTreeSet::new(),
+        }
+    }
+
+    /// What was written after the run had died is somebody else's, and must not be committed with the task.
+    fn leave_out_strangers(&self, files: &mut BTreeSet<String>, sender: &SyncSender<Incoming>) {
+        let Some(dead_since) = self.dead_since else { return };
+        let strangers: Vec<String> = files
+            .extract_if(.., |file| self.files.is_written_after(file, dead_since))
+            .collect();
+        if !strangers.is_empty() {
+            let names = preview(&strangers.join(", "), NAMES_COLUMNS);
+            let warning = format!("Changed after the run was killed, so not counted as the attempt's work: {names}");
+            drop(sender.send(Incoming::Warning(warning)));
         }
     }
 

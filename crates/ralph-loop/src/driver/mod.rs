@@ -20,7 +20,7 @@ use ralph_model::{Entropy, RunId};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Store, StoreError};
 
-use crate::gates::GateResult;
+use crate::gates::{Baseline, GateResult};
 use crate::heart::Heart;
 use crate::run_folder::{Transcript, program_folder, remove_scratch_folder};
 use crate::site::{Order, Site};
@@ -58,7 +58,10 @@ pub enum RunError {
 /// What comes in by itself.
 enum Incoming {
     Turn(TurnEvent),
-    Baseline(Vec<GateResult>),
+    Baseline {
+        results: Vec<GateResult>,
+        left: Option<Baseline>,
+    },
     Gate(GateResult),
     Examined(Examined),
     Warning(String),
@@ -300,7 +303,7 @@ impl<'a> Runner<'a> {
     /// Waits for the next thing that happens by itself; none when there is something else to look at.
     fn wait(&mut self, deadline: Option<Duration>) -> Option<Happening> {
         let incoming = match deadline {
-            None => self.incoming.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            None => self.incoming.recv().map_err(RecvTimeoutError::from),
             Some(deadline) => {
                 let due = deadline.saturating_sub(self.begun.elapsed());
                 self.incoming.recv_timeout(due)
@@ -316,7 +319,7 @@ impl<'a> Runner<'a> {
     fn came_in(&mut self, incoming: Incoming) -> Option<Happening> {
         match incoming {
             Incoming::Turn(event) => self.turn_event(event),
-            Incoming::Baseline(results) => Some(Happening::BaselineRan(results)),
+            Incoming::Baseline { results, left } => Some(Happening::BaselineRan { results, left }),
             Incoming::Gate(result) => {
                 self.watch.tell(&News::GateRan(&result));
                 None

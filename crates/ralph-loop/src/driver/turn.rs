@@ -11,6 +11,8 @@ use crate::state::Happening;
 use crate::summary::TurnSummary;
 use crate::watch::News;
 
+/// The most that is kept of a tool's name, in characters.
+const TOOL_CHARACTERS: usize = 100;
 /// The most that is kept of what an agent says was denied, in characters.
 const DENIAL_CHARACTERS: usize = 300;
 /// The most that is kept of what it says about its end, in characters.
@@ -94,6 +96,13 @@ impl Runner<'_> {
 
     /// The agent did something.
     pub(super) fn turn_event(&mut self, event: TurnEvent) -> Option<Happening> {
+        let event = match event {
+            TurnEvent::Tool { name, about } => TurnEvent::Tool {
+                name: clean(&name, TOOL_CHARACTERS),
+                about: clean(&about, DENIAL_CHARACTERS),
+            },
+            other => other,
+        };
         self.watch.tell(&News::Agent(&event));
         match event {
             TurnEvent::Line(line) => {
@@ -128,9 +137,9 @@ impl Runner<'_> {
         captured.malformed = captured.malformed.saturating_add(malformed);
         let mut denials = end.denials;
         for denial in &mut denials {
-            denial.tool = clean(&denial.tool, DENIAL_CHARACTERS);
+            denial.tool = clean(&denial.tool, TOOL_CHARACTERS);
             denial.about = clean(&denial.about, DENIAL_CHARACTERS);
-            denial.permit = denial.permit.take().map(|line| clean(&line, DENIAL_CHARACTERS));
+            denial.permit = denial.permit.as_ref().map(|line| clean(line, DENIAL_CHARACTERS));
         }
         if let Some(turn) = turn {
             turn.running = None;

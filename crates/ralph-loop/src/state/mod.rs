@@ -40,7 +40,6 @@ impl State {
             usage_waits: 0,
             hint: None,
             baseline: None,
-            inherited: None,
             interrupts: 0,
         };
         (state, vec![Effect::Recover])
@@ -67,7 +66,7 @@ impl State {
         let phase = std::mem::replace(&mut self.phase, Phase::Recovering);
         let effects = match event.what {
             Happening::Interrupt => self.interrupted(phase),
-            Happening::Failed(reason) => self.failed(phase, reason),
+            Happening::Failed(reason) => self.failed(&phase, reason),
             what => self.moved(phase, what, event.at),
         };
         (self, effects)
@@ -81,9 +80,12 @@ impl State {
             }
             (Phase::Abandoning, Happening::Abandoned) => self.next_left(),
             (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(at),
+            (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
             (Phase::Counting(limit), Happening::Counted(standing)) => self.counted(limit, standing),
             (Phase::Claiming, Happening::Answered(answer)) => self.answered(answer, at),
-            (Phase::Baselining(current), Happening::BaselineRan(results)) => self.baseline_ran(current, &results),
+            (Phase::Baselining(current), Happening::BaselineRan { results, left }) => {
+                self.baseline_ran(current, &results, left)
+            }
             (
                 Phase::Preparing(mut current),
                 Happening::Prepared {
@@ -201,14 +203,11 @@ impl State {
         }
     }
 
-    fn baseline_ran(&mut self, current: Box<Current>, results: &[GateResult]) -> Vec<Effect> {
+    fn baseline_ran(&mut self, current: Box<Current>, results: &[GateResult], left: Option<Baseline>) -> Vec<Effect> {
         if self.interrupts > 0 || results.iter().any(|result| result.end == GateEnd::Stopped) {
             return self.abandon(current);
         }
-        let baseline = match self.inherited.take() {
-            Some(known) => known.shrunk(results),
-            None => Baseline::of(results),
-        };
+        let baseline = left.map_or_else(|| Baseline::of(results), |left| left.shrunk(results));
         self.baseline = Some(baseline.clone());
         let mut effects = vec![Effect::KeepBaseline(baseline)];
         effects.extend(self.prepare(current));

@@ -105,12 +105,7 @@ impl State {
             }
         };
         let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));
-        if current.run != self.plan.run {
-            self.inherited = shrunk
-                .clone()
-                .filter(|_| current.baseline.is_some())
-                .or(current.baseline.clone());
-        } else if shrunk.is_some() {
+        if current.run == self.plan.run && shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
         let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
@@ -144,11 +139,7 @@ impl State {
             return self.tidy();
         }
         let (ruling, control) = (&draft.ruling, &draft.turn.control);
-        self.settled += 1;
-        // What a dead run has used and failed is nothing against the limits of this one.
-        if draft.current.run == self.plan.run {
-            self.count_in(draft);
-        }
+        self.count_in(draft);
         let mut effects = Vec::new();
         if let Some(wish) = &control.next_model {
             match on_the_ladder(&self.plan.models, wish) {
@@ -172,6 +163,12 @@ impl State {
         effects
     }
 
+    /// Ends the run when the files of its last settlement are written.
+    fn close(&mut self, end: End) -> Vec<Effect> {
+        self.phase = Phase::Closing(end);
+        vec![Effect::FinishOutbox]
+    }
+
     /// Counts what limits look at.
     fn count_in(&mut self, draft: &Draft) {
         let usage = draft.turn.usage;
@@ -188,16 +185,16 @@ impl State {
     /// What the run does after a settlement.
     fn after(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
         match &draft.ruling.then {
-            _ if self.interrupts > 0 => self.finish(End::Interrupted),
+            _ if self.interrupts > 0 => self.close(End::Interrupted),
             Then::GoOn => self.tidy(),
-            Then::Stop(StopRun::Interrupt) => self.finish(End::Interrupted),
-            Then::Stop(StopRun::FailurePromise) => self.finish(End::FailurePromise),
-            Then::Stop(StopRun::AgentUnusable) => self.finish(End::Error(draft.ruling.reason.clone())),
+            Then::Stop(StopRun::Interrupt) => self.close(End::Interrupted),
+            Then::Stop(StopRun::FailurePromise) => self.close(End::FailurePromise),
+            Then::Stop(StopRun::AgentUnusable) => self.close(End::Error(draft.ruling.reason.clone())),
             Then::Stop(StopRun::Limit) => {
                 let limit = self.limit_reached(at).unwrap_or_else(|| draft.ruling.reason.clone());
-                self.finish(End::Limit(limit))
+                self.close(End::Limit(limit))
             }
-            Then::BackOff if self.transients >= MAX_TRANSIENTS => self.finish(End::Error(format!(
+            Then::BackOff if self.transients >= MAX_TRANSIENTS => self.close(End::Error(format!(
                 "The service failed {MAX_TRANSIENTS} times in a row. {}",
                 draft.ruling.reason
             ))),
@@ -237,7 +234,7 @@ impl State {
     }
 
     /// An effect could not be done: the run is over. What it had begun stays on record for the next.
-    pub(super) fn failed(&mut self, phase: Phase, reason: String) -> Vec<Effect> {
+    pub(super) fn failed(&mut self, phase: &Phase, reason: String) -> Vec<Effect> {
         match phase {
             Phase::Over(_) | Phase::Ending(_) => self.rest(Phase::Over(End::Error(reason))),
             _ if self.interrupts > 0 => self.finish(End::Interrupted),

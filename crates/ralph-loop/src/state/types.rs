@@ -89,8 +89,6 @@ pub struct State {
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.
     pub(super) baseline: Option<Baseline>,
-    /// What they could still say when a run died in the middle of its work. What else is red now may be its doing.
-    pub(super) inherited: Option<Baseline>,
     pub(super) interrupts: u32,
 }
 
@@ -111,6 +109,7 @@ pub(super) enum Phase {
     Committing(Box<Draft>),
     Settling(Box<Draft>),
     Waiting { until: Duration, reason: WaitReason },
+    Closing(End),
     Ending(End),
     Over(End),
 }
@@ -293,7 +292,12 @@ pub enum Happening {
     /// What the claim was answered.
     Answered(ClaimAnswer),
     /// What the gates say before the first iteration.
-    BaselineRan(Vec<GateResult>),
+    BaselineRan {
+        /// What they say.
+        results: Vec<GateResult>,
+        /// What they could say in the run that left work unfinished. What else is red now may be of that work.
+        left: Option<Baseline>,
+    },
     /// The prompt is written and on record.
     Prepared {
         /// What the files were before, as the driver keeps it.

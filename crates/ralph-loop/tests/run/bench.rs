@@ -211,12 +211,12 @@ impl Project {
 
     /// Makes a task of this title.
     pub(crate) fn task(&self, title: &str) -> TaskId {
-        self.add(NewTask::titled(title))
+        self.add(&NewTask::titled(title))
     }
 
     /// Makes a task.
-    pub(crate) fn add(&self, task: NewTask) -> TaskId {
-        self.store().add_task(&task, &mut new_ids(), self.now()).unwrap().id
+    pub(crate) fn add(&self, task: &NewTask) -> TaskId {
+        self.store().add_task(task, &mut new_ids(), self.now()).unwrap().id
     }
 
     /// A moment, later than all before.
@@ -420,7 +420,7 @@ impl Ran {
 }
 
 /// What a run does to a test that watches it.
-type OnEffect = Box<dyn FnMut(&Effect) -> Option<Deed>>;
+type OnEffect = Box<dyn FnMut(&Effect) -> Option<Deed> + Send>;
 
 /// What a test does to a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -446,7 +446,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     /// With something to do after an effect.
-    pub(crate) fn doing(on_effect: impl FnMut(&Effect) -> Option<Deed> + 'static) -> Self {
+    pub(crate) fn doing(on_effect: impl FnMut(&Effect) -> Option<Deed> + Send + 'static) -> Self {
         Self {
             on_effect: Some(Box::new(on_effect)),
             ..Self::default()
@@ -463,7 +463,7 @@ impl Seen {
     }
 
     /// The run dies after the first effect that is so.
-    pub(crate) fn dying_at(matches: impl Fn(&Effect) -> bool + 'static) -> Self {
+    pub(crate) fn dying_at(matches: impl Fn(&Effect) -> bool + Send + 'static) -> Self {
         Self::doing(move |effect| matches(effect).then_some(Deed::Die))
     }
 }

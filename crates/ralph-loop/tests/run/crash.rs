@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ralph_loop::state::Effect;
 use ralph_model::config::Commit;
 use ralph_model::{JournalRow, Outcome, RunId, TaskStatus};
 use ralph_testkit::scripted::{if_prompt_holds, run, say, write};
@@ -134,4 +135,31 @@ fn several_deaths_in_a_row() {
         };
         check(&project, &format!("dead after {deaths:?} effects"), &last);
     }
+}
+
+#[test]
+fn what_a_person_wrote_after_the_death_is_not_committed_with_the_task() {
+    let mut project = Project::plain([vec![write("work.txt", "x"), say("<task-done>{task}</task-done>")]]).in_git();
+    project.config.git.commit = Commit::Task;
+    let task = project.task("Work");
+    let died = project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_))));
+    assert_eq!(died.end, None);
+    project.write("mine.txt", "x");
+    // Long after the last sign of the run, by whatever clock.
+    let later = std::time::SystemTime::from(project.now()) + std::time::Duration::from_secs(3600 * 24 * 365);
+    let mine = std::fs::File::options()
+        .write(true)
+        .open(project.root().join("mine.txt"))
+        .unwrap();
+    mine.set_modified(later).unwrap();
+    let ran = project.run();
+    assert_eq!(project.status(&task), TaskStatus::Done, "{ran:?}");
+    assert_eq!(
+        project.git(&["show", "--format=%s", "--name-only"]),
+        "Work\n\nwork.txt\n"
+    );
+    assert_eq!(project.git(&["status", "--porcelain"]), "?? mine.txt\n");
+    assert_eq!(project.journal()[0].row.files_modified, ["work.txt"]);
+    let warning = "Changed after the run was killed, so not counted as the attempt's work: mine.txt";
+    assert!(ran.seen.warnings.iter().any(|other| other == warning), "{ran:?}");
 }

@@ -182,3 +182,25 @@ fn an_agent_that_commits_by_itself_has_committed() {
     let commit = ran.seen.settled[0].commit.clone();
     assert_eq!(commit, Some(Ok(project.git(&["rev-parse", "HEAD"]).trim().to_owned())));
 }
+
+#[test]
+fn what_an_earlier_run_broke_and_left_is_held_against_the_work_that_goes_on() {
+    let turns = [done([write("bad.txt", "x")]), done([append("more.txt", "x")])];
+    let mut project = Project::plain(turns).gated(&["! ls bad.txt"]);
+    project.config.limits.iterations = Some(1);
+    project.config.execution.max_retries = 1;
+    let (first, second) = (project.task("A"), project.task("B"));
+    project.run();
+    project.run();
+    assert_eq!(project.story(), ["A retried: task_done"; 2]);
+    assert_eq!(project.status(&first), TaskStatus::Failed);
+    // Now it waits for a person. Whoever starts a run then takes things as they are.
+    project.run();
+    assert_eq!(project.status(&second), TaskStatus::Done);
+    assert!(
+        project
+            .agent
+            .prompt(3)
+            .contains("These gates were red before the run began")
+    );
+}

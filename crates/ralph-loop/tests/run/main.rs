@@ -9,3 +9,4 @@ mod settlement;
 mod several;
 mod sigils;
 mod story;
+mod worktrees;

@@ -86,7 +86,7 @@ fn an_agent_that_was_started_and_is_not_on_record_is_found_by_its_marker() {
         model: None,
         rationale: "",
         before: "",
-        dirty: None,
+        dirty: Some(&[]),
         injections: &[],
         at: project.now(),
     };

@@ -28,7 +28,7 @@ fn tasks_come_by_priority_then_age_and_after_what_they_wait_for() {
     let project = Project::plain([worker()]);
     let old = project.task("Old");
     let with = |title: &str, priority, after: &[&ralph_model::TaskId]| {
-        project.add(NewTask {
+        project.add(&NewTask {
             priority: Priority(priority),
             after: after.iter().map(|id| (*id).clone()).collect(),
             ..NewTask::titled(title)
@@ -52,7 +52,7 @@ fn siblings_of_a_task_that_failed_go_on_and_a_person_is_needed_at_the_end() {
     project.config.execution.max_retries = 1;
     let parent = project.task("Parent");
     let below = |title: &str, after| {
-        project.add(NewTask {
+        project.add(&NewTask {
             parent: Some(parent.clone()),
             after,
             ..NewTask::titled(title)
@@ -154,7 +154,7 @@ fn what_was_used_ends_the_run_where_that_is_wanted() {
 
 /// A file that is run again and again, as one task.
 fn prompt_loop(project: &Project) -> ralph_model::TaskId {
-    project.add(NewTask {
+    project.add(&NewTask {
         kind: TaskKind::PromptLoop,
         description: "Write until there are three lines.".to_owned(),
         ..NewTask::titled("PROMPT.md")

@@ -83,6 +83,26 @@ impl Store {
         self.write(|transaction| set_baseline(transaction, run, baseline))
     }
 
+    /// What the gates could still say in the run of a worktree that last tried a task which is open again since, and did
+    /// not do it: what else is red now may be of that work. None when all that was tried is done, or waits for a person.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn baseline_of_unfinished(&self, worktree: &str, but: &RunId) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT runs.baseline FROM tasks
+                   CROSS JOIN journal ON journal.id = (SELECT max(id) FROM journal WHERE task_id = tasks.id)
+                   CROSS JOIN runs ON runs.id = journal.run_id
+                   WHERE tasks.status IN ('pending', 'in_progress', 'blocked') AND journal.outcome <> 'done'
+                     AND runs.worktree = ?1 AND runs.id <> ?2 AND runs.baseline IS NOT NULL
+                   ORDER BY journal.id DESC LIMIT 1";
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            statement
+                .query_row([worktree, but.as_str()], |row| row.get(0))
+                .optional()
+        });
+        self.sql(found)
+    }
+
     /// A sign that a run goes on; its claims hold for another lease.
     ///
     /// # Errors

@@ -97,15 +97,6 @@ impl Store {
             Ok(Settled { journal, task })
         })
     }
-
-    /// The run of an iteration has a row in the journal.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn is_settled(&self, run: &RunId, iteration: u32) -> Result<bool, StoreError> {
-        self.sql(journal_row(&self.connection, run, iteration))
-            .map(|row| row.is_some())
-    }
 }
 
 fn journal_row(connection: &rusqlite::Connection, run: &RunId, iteration: u32) -> rusqlite::Result<Option<i64>> {

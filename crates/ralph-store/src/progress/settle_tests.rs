@@ -280,8 +280,6 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
     assert_eq!(file.knowledge, full(fence).knowledge[0]);
     assert_eq!((file.staged, file.created_at), (false, at(10)));
     assert_eq!(bench.store.outbox("another").unwrap(), []);
-    assert!(bench.store.is_settled(&run_id(), 1).unwrap());
-    assert!(!bench.store.is_settled(&run_id(), 2).unwrap());
 }
 
 #[test]
@@ -594,6 +592,46 @@ fn a_run_that_ends_in_the_middle_of_a_turn_leaves_it_to_the_next() {
         .unwrap();
     assert_eq!(bench.task(), (TaskStatus::InProgress, 0, true));
     assert_eq!(bench.store.unfinished("", &RunId::new(2)).unwrap().len(), 1);
+}
+
+#[test]
+fn runs_that_were_killed_are_ended_by_the_next_of_their_worktree() {
+    let mut bench = Bench::new();
+    bench.start(&run_id(), 1);
+    bench.store.heartbeat(&run_id(), LEASE, at(100)).unwrap();
+    let (next, elsewhere) = (RunId::new(2), RunId::new(3));
+    bench.begin(&next, "");
+    bench.begin(&elsewhere, "beside");
+    bench.store.end_dead_runs("", &next).unwrap();
+    let ended = |run: &RunId| bench.store.run(run).unwrap().unwrap().ended;
+    assert_eq!(ended(&run_id()), Some((at(100), "It was killed.".to_owned())));
+    assert_eq!((ended(&next), ended(&elsewhere)), (None, None));
+    assert_eq!(
+        bench.store.unfinished("", &next).unwrap().len(),
+        1,
+        "what it left is still to be settled"
+    );
+}
+
+#[test]
+fn what_the_gates_could_say_is_known_of_work_that_goes_on() {
+    let mut bench = Bench::new();
+    let (next, elsewhere) = (RunId::new(2), "beside");
+    bench.store.put_baseline(&run_id(), "{}").unwrap();
+    let known = |bench: &Bench, worktree: &str, run: &RunId| bench.store.baseline_of_unfinished(worktree, run).unwrap();
+    assert_eq!(known(&bench, "", &next), None, "nothing was tried");
+    for (iteration, expected) in [(1, Some("{}".to_owned())), (2, None)] {
+        let fence = bench.start(&run_id(), iteration);
+        let mut settled = settlement(Outcome::Retried, fence);
+        (settled.row.iteration, settled.row.attempt) = (iteration, iteration);
+        bench.store.settle(&settled).unwrap();
+        // With its second attempt it has failed, and waits for a person.
+        assert_eq!(known(&bench, "", &next), expected);
+        assert_eq!(
+            (known(&bench, "", &run_id()), known(&bench, elsewhere, &next)),
+            (None, None)
+        );
+    }
 }
 
 #[test]

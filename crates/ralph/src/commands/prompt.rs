@@ -33,7 +33,7 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
         return Err(unknown().into());
     };
     let task = store.task(&store.find_task(&args.task)?)?.ok_or_else(unknown)?;
-    let prompt = prompt_for(context, &store, task, &context.config)?;
+    let prompt = prompt_for(context, Some(&store), task, &context.config)?;
     for part in &prompt.parts {
         context
             .ui
@@ -50,11 +50,14 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
 /// The prompt that an agent would get for a task now.
 pub(crate) fn prompt_for(
     context: &Context<'_>,
-    store: &Store,
+    store: Option<&Store>,
     task: Task,
     config: &Config,
 ) -> Result<Prompt, CommandError> {
-    let materials = Materials::gather(store, task, None)?;
+    let materials = match store {
+        Some(store) => Materials::gather(store, task, None)?,
+        None => Materials::of_new(task),
+    };
     let scratchpad = context.scratchpad().read()?;
     let request = materials.request(&Circumstances {
         red_gates: &[],

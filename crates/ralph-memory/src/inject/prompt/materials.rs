@@ -61,6 +61,19 @@ impl Materials {
         })
     }
 
+    /// What there is around the first task of a project, which no database knows.
+    #[must_use]
+    pub fn of_new(task: Task) -> Self {
+        Self {
+            task,
+            parent: None,
+            prerequisites: Vec::new(),
+            past: Vec::new(),
+            recent: Vec::new(),
+            related: Vec::new(),
+        }
+    }
+
     /// Whether an earlier prompt of the task was too long for the model.
     #[must_use]
     pub fn overflowed_before(&self) -> bool {

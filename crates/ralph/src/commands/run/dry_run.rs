@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use ralph_loop::strategy::{Choice, choose};
 use ralph_model::config::Config;
-use ralph_model::{NewTask, Task, TaskKind, Tokens, preview};
+use ralph_model::{NewTask, Task, TaskId, TaskKind, TaskStatus, Tokens, preview};
 use ralph_store::{Scope, Store, TaskFilter, Which};
 
 use super::RunArgs;
@@ -64,8 +64,13 @@ pub(super) fn show(
         })),
     }
     let nothing = matches!(first, First::None);
-    if let (First::Task(task), Some(store)) = (first, &store) {
-        let prompt = prompt_for(context, store, *task, config)?;
+    let task = match first {
+        First::Task(task) => Some(*task),
+        First::New(new) => Some(imagined(context, new)),
+        First::None => None,
+    };
+    if let Some(task) = task {
+        let prompt = prompt_for(context, store.as_ref(), task, config)?;
         let all = Tokens::of_characters(prompt.text.chars().count());
         let fixed = prompt.fixed;
         lines.push((
@@ -76,7 +81,8 @@ pub(super) fn show(
     for (title, text) in lines {
         let gap = " ".repeat("Prompt  ".len() - title.len());
         let title = context.ui.paint(Style::Strong, title);
-        context.ui.text(&format!("{title}{gap}{text}\n"))?;
+        context.ui.data(&format!("{title}{gap}"))?;
+        context.ui.text(&format!("{text}\n"))?;
     }
     Ok(if nothing { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
@@ -118,12 +124,39 @@ fn of_file(context: &Context<'_>, store: Option<&Store>, path: &Path) -> Result<
     let Some(items) = items else {
         return Ok(First::New(NewTask {
             kind,
+            description: text,
             ..NewTask::titled(title)
         }));
     };
     let is_known = |title: &str| known.iter().any(|task| task.parent.is_some() && task.title == title);
     let open = items.into_iter().find(|item| !item.done && !is_known(&item.title));
-    Ok(open.map_or(First::None, |item| First::New(NewTask::titled(item.title))))
+    Ok(open.map_or(First::None, |item| {
+        First::New(NewTask {
+            description: item.description,
+            ..NewTask::titled(item.title)
+        })
+    }))
+}
+
+/// A task as it would be made.
+fn imagined(context: &Context<'_>, new: NewTask) -> Task {
+    let now = context.clock().now();
+    Task {
+        id: TaskId::new(0),
+        title: new.title,
+        description: new.description,
+        status: TaskStatus::Pending,
+        kind: new.kind,
+        priority: new.priority,
+        parent: new.parent,
+        feature: new.feature,
+        after: new.after,
+        retries_used: 0,
+        attempts: 0,
+        claimed_by: None,
+        created_at: now,
+        updated_at: now,
+    }
 }
 
 fn next(context: &Context<'_>, store: &Store, scope: &Scope) -> Result<Option<Task>, CommandError> {

@@ -195,11 +195,13 @@ pub(super) fn site<'a>(
 fn own_files(context: &Context<'_>) -> OwnFiles {
     let from_root = |path: &Path| context.project.shown(path).to_string();
     let notes = [Shelf::Memories, Shelf::Guardrails].map(|shelf| context.notebook(shelf, Spelling::Own).path);
-    let locks = notes.iter().map(|path| from_root(&lock_path(path)));
-    let scratchpad = from_root(&context.scratchpad().path);
+    let locks = notes.iter().map(|path| lock_path(path));
+    let hidden = context.project.machinery().into_iter();
+    let hidden = hidden.chain(locks).chain([context.scratchpad().path]);
+    let kept = notes.iter().map(|path| from_root(path));
     OwnFiles {
-        hidden: locks.chain([paths::RALPH.to_owned(), scratchpad]).collect(),
-        notes: notes.iter().map(|path| from_root(path)).collect(),
+        hidden: hidden.map(|path| from_root(&path)).collect(),
+        notes: kept.chain([paths::KNOWLEDGE.to_owned()]).collect(),
     }
 }
 

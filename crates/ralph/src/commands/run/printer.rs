@@ -30,6 +30,8 @@ pub(super) struct Printer<'a> {
     task: Option<TaskId>,
     /// What was said of the model last: it is said again when it changes.
     model: Option<String>,
+    /// What was said last of the tasks that others hold: a wait looks every few seconds.
+    busy: String,
     iterations: u32,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
@@ -47,6 +49,7 @@ impl<'a> Printer<'a> {
             columns: room.clamp(LEAST_COLUMNS, MOST_COLUMNS),
             task: None,
             model: None,
+            busy: String::new(),
             iterations: 0,
             done: BTreeSet::new(),
             failed: BTreeSet::new(),
@@ -180,11 +183,15 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn notice(&self, notice: &Notice) {
+    fn notice(&mut self, notice: &Notice) {
         match notice {
             Notice::Busy(held) => {
                 let held: Vec<String> = held.iter().map(|(task, run)| format!("{task} ({run})")).collect();
-                self.line(&format!("No task is ready; other runs work on {}.", held.join(", ")));
+                let line = format!("No task is ready; other runs work on {}.", held.join(", "));
+                if line != self.busy {
+                    self.line(&line);
+                    self.busy = line;
+                }
             }
             Notice::Waits { time, reason } => {
                 let why = match reason {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{SecretPolicy, accept};
-use ralph_model::{NewTask, TaskId, TaskKind, TaskStatus, first_line, preview};
+use ralph_model::{FeatureId, NewTask, TaskId, TaskKind, TaskStatus, first_line, preview};
 use ralph_store::{Scope, Store, TaskError, TaskFilter, TaskUpdate, Which};
 
 use crate::checklist::parse_checklist;
@@ -48,13 +48,21 @@ pub(super) fn meaning(
     let path = crate::env::working_folder()
         .unwrap_or_else(|_| context.project.root.clone())
         .join(what);
-    if looks_like_file(what) || (path.is_file() && !what.contains(char::is_whitespace)) {
-        if path.is_file() {
-            return Ok(Meaning::File(path));
-        }
+    if path.is_file() {
+        return Ok(Meaning::File(path));
+    }
+    if path.is_dir() {
+        let message = format!("{what} is a folder, and only a file can be run");
+        return Err(CommandError::usage(message).hint("if it is a text, say in more words what is to be done"));
+    }
+    if looks_like_file(what) {
         return Err(CommandError::usage(format!("there is no file {what}")));
     }
-    if !looks_like_id(what) {
+    if looks_like_id(what, FeatureId::PREFIX) {
+        let message = format!("{what} looks like a feature, and only tasks can be run");
+        return Err(CommandError::usage(message).hint("`ralph task list` shows the tasks; a text has a blank in it"));
+    }
+    if !looks_like_id(what, TaskId::PREFIX) {
         return Ok(Meaning::Text(what.to_owned()));
     }
     match store.map(|store| store.find_task(what)) {
@@ -78,7 +86,11 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
             scope: Scope::Task(id),
         }),
         Meaning::Text(text) => {
-            let task = of_text(&accept(&text, SecretPolicy::Refuse)?);
+            let text = accept(&text, SecretPolicy::Refuse).map_err(|refusal| {
+                let hint = "take it out; the agent can read it from a file or from its environment";
+                CommandError::from(refusal).hint(hint)
+            })?;
+            let task = of_text(&text);
             let goal = task.title.clone();
             let id = add(context, store, &task)?;
             context.ui.status(&format!("Task {id}: {goal}"));
@@ -188,7 +200,7 @@ fn looks_like_file(what: &str) -> bool {
     !what.contains(char::is_whitespace) && extension.is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
 }
 
-fn looks_like_id(what: &str) -> bool {
-    what.strip_prefix(TaskId::PREFIX)
-        .is_some_and(|rest| !rest.is_empty() && rest.len() <= 6 && rest.bytes().all(|byte| byte.is_ascii_hexdigit()))
+/// A word that begins as an id does is no text: whoever mistypes an id does not want a task of that title.
+fn looks_like_id(what: &str, prefix: &str) -> bool {
+    !what.contains(char::is_whitespace) && what.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty())
 }

@@ -51,11 +51,11 @@ fn commands_of_a_project_are_not_run_before_somebody_has_seen_them() {
     assert_snapshot!(short(&refused), @"
     exit 1
     --- stderr
-    .ralph.toml has commands that will be run here:
+    .ralph.toml says what will be run here:
       agent: [AGENT] [TMP]/agent
       gate: true
-    Error: these commands were never confirmed, and there is no terminal to ask at; nothing was started
-    Hint: `ralph run --trust` runs them, and does not ask again until they change
+    Error: this was never confirmed, and there is no terminal to ask at; nothing was started
+    Hint: `ralph run --trust` confirms it, until it changes
     ");
     assert_eq!(scene.env.tree(), before);
     assert_eq!(scene.agent.turns(), 0);
@@ -100,6 +100,23 @@ fn an_agent_of_a_flag_is_the_persons_own_and_gates_are_still_asked_for() {
 }
 
 #[test]
+fn a_project_does_not_decide_alone_that_an_agent_asks_for_nothing() {
+    let scene = Scene::new(&diligent());
+    scene.env.write(".ralph.toml", "[agent]\npermissions = \"full\"\n");
+    assert_snapshot!(scene.run(&["a text"]), @r#"
+    exit 1
+    --- stderr
+    .ralph.toml says what will be run here:
+      agent: may do everything without asking (permissions = "full")
+    Error: this was never confirmed, and there is no terminal to ask at; nothing was started
+    Hint: `ralph run --trust` confirms it, until it changes
+    "#);
+    assert_eq!(scene.agent.turns(), 0);
+    assert_eq!(scene.run(&["a text", "--trust"]).code, Some(0));
+    assert_eq!(scene.run(&["a text"]).code, Some(0));
+}
+
+#[test]
 fn the_place_for_what_was_confirmed_follows_the_persons_settings() {
     let scene = cloned();
     let state = scene.env.beside("state");
@@ -138,8 +155,7 @@ fn at_a_terminal_a_person_is_asked() {
     assert_eq!(no.code, Some(1), "{no}");
     assert!(no.stdout.contains("Run them? [y/N] "), "{no}");
     assert!(
-        no.stdout
-            .contains("the commands were not confirmed, so nothing was started"),
+        no.stdout.contains("it was not confirmed, so nothing was started"),
         "{no}"
     );
     assert_eq!(scene.agent.turns(), 0);

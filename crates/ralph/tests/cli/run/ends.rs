@@ -210,6 +210,7 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     11:20:00 [t-32555e] iteration 2: two
     11:20:00 [t-32555e] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-32555e]   Write a.txt
-    11:20:00 [t-32555e] done (1 file changed)
+    11:20:00 [t-32555e] done
+    11:20:00 [t-32555e] The agent said that it is done, and nothing has changed on disk.
     ");
 }

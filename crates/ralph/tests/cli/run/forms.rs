@@ -148,6 +148,7 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
         .turn([write("b.txt", "2"), say("<promise>COMPLETE</promise>")]);
     let scene = Scene::new(&script);
     scene.env.write("PROMPT.md", "Port the parser.\n");
+    scene.env.write("what to do", "Port the lexer.\n");
     assert_snapshot!(scene.run(&["PROMPT.md"]), @"
     exit 0
     --- stdout
@@ -167,6 +168,12 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
     // It came to its end; whoever calls it again wants it again.
     let finished = scene.run(&["PROMPT.md"]);
     assert_eq!((finished.code, scene.agent.turns()), (Some(0), 3), "{finished}");
+    let finished = scene.run(&["what to do"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(
+        scene.agent.prompt(4).contains("Port the lexer."),
+        "a name may hold spaces"
+    );
 }
 
 #[test]
@@ -198,7 +205,9 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
     scene.env.write("empty.md", " \n\n");
     scene.env.write("large.md", "x".repeat((1 << 20) + 1));
     scene.env.write("latin.md", b"caf\xe9 au lait");
-    std::fs::create_dir(scene.env.path("folder.md")).unwrap();
+    for folder in ["folder.md", "folder"] {
+        std::fs::create_dir(scene.env.path(folder)).unwrap();
+    }
     let before = scene.env.tree();
     let mut said = String::new();
     for file in [
@@ -207,8 +216,12 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
         "large.md",
         "latin.md",
         "folder.md",
+        "folder",
         " ",
         "t-ffffff",
+        "t-1a2b3cd",
+        "t-mistyped",
+        "f-1a2b3c",
     ] {
         for more in [&["--dry-run"][..], &[]] {
             let finished = scene.run(&[&[file], more].concat());
@@ -224,13 +237,35 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
     2 Error: [TMP]/project/empty.md is empty, so there is nothing to do
     2 Error: [TMP]/project/large.md has 1048577 bytes; a prompt has at most 1048576
     2 Error: [TMP]/project/latin.md is not UTF-8 text (byte 3)
-    2 Error: there is no file folder.md
+    2 Error: folder.md is a folder, and only a file can be run
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: folder is a folder, and only a file can be run
+    Hint: if it is a text, say in more words what is to be done
     2 Error: the text is blank, so there is nothing to do
     1 Error: there is no task t-ffffff
     Hint: `ralph task list --all` shows what there is
+    1 Error: there is no task t-1a2b3cd
+    Hint: `ralph task list --all` shows what there is
+    1 Error: there is no task t-mistyped
+    Hint: `ralph task list --all` shows what there is
+    2 Error: f-1a2b3c looks like a feature, and only tasks can be run
+    Hint: `ralph task list` shows the tasks; a text has a blank in it
     ");
     let changed = changes(&before, &scene.env.tree());
     assert!(changed.iter().all(|name| name.starts_with(".ralph/")), "{changed:?}");
+    assert_eq!(scene.agent.turns(), 0);
+}
+
+#[test]
+fn a_text_with_a_secret_in_it_is_refused() {
+    let scene = Scene::new(&diligent());
+    let secret = format!("{}{}", "ghp_", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    assert_snapshot!(scene.run(&[&format!("push with {secret}")]), @"
+    exit 2
+    --- stderr
+    Error: line [n] of the text looks like it holds a secret (GitHub token), so it was not stored
+    Hint: take it out; the agent can read it from a file or from its environment
+    ");
     assert_eq!(scene.agent.turns(), 0);
 }
 
@@ -311,6 +346,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Model   middle (fixed: the middle of the configured models)
     Gates   make test
             make lint
+    Prompt  [n] tokens, [n] of them the same in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "done.md"]), @"
     exit 3
@@ -409,4 +445,15 @@ fn a_project_that_cannot_be_written_is_refused_in_one_line() {
     --- stderr
     Error: cannot create [TMP]/project/.ralph: Permission denied (os error 13)
     ");
+}
+
+#[test]
+fn a_file_with_a_blank_in_its_name_is_a_file_and_a_text_is_sized_before_it_runs() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("my plan.md", "- [ ] one\n");
+    let shown = |what: &str| scene.run(&[what, "--dry-run"]).stdout;
+    assert!(shown("my plan.md").starts_with("Task    a new one: one\n"));
+    let text = shown("mend my plan.md");
+    assert!(text.starts_with("Task    a new one: mend my plan.md\n"), "{text}");
+    assert!(text.contains("\nPrompt  "), "{text}");
 }
