@@ -7,7 +7,10 @@ use ralph_process::command;
 
 use crate::cargo::Cargo;
 
-const BUILD: Cargo<'_> = Cargo::new("build --release --locked -p ralph --bins --examples");
+const BUILD: Cargo<'_> = Cargo::new("build --release --locked -p ralph --bins");
+/// Examples may use what only tests depend on. Built together with them, the command would get those dependencies' features
+/// too, and be another and slower one than people have.
+const BUILD_EXAMPLES: Cargo<'_> = Cargo::new("build --release --locked -p ralph --examples");
 const BUILD_FOR_TESTS: Cargo<'_> = Cargo::new("build --locked -p ralph --bins");
 
 /// Where the built programs are.
@@ -19,8 +22,10 @@ pub(crate) struct Programs {
 impl Programs {
     /// Builds them.
     pub(crate) fn build(root: &Path) -> Result<Self, String> {
-        println!("{BUILD}");
-        BUILD.run(root)?;
+        for build in [BUILD_EXAMPLES, BUILD] {
+            println!("{build}");
+            build.run(root)?;
+        }
         Ok(Self {
             folder: target_folder()?.join("release"),
         })
