@@ -106,7 +106,6 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         last_reason: None,
         red_gates: &[],
         gates: &[],
-        guidance: &[],
         scratchpad: "",
         recent: &[],
         related: &[],
