@@ -114,7 +114,7 @@ fn a_long_night_fits_on_a_screen() {
                t-8eec67  Parse every colour that people write, in all the forms th…
                and 7 more
     Learned  18 lessons, 18 long notes
-    Spent    25 min 2 s, $4.50, 18360 tokens
+    Spent    25 min 02 s, $4.50, 18360 tokens
     Waiting  9 tasks wait for you
                t-616796  Parse every colour that people write, in all the forms th…
                  The gate `cargo test` refused it:

@@ -1,7 +1,9 @@
 //! What runs have done since a person last looked, in words and for programs.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
-use ralph_model::{TaskStatus, count, first_line, preview};
+use ralph_model::{TaskStatus, count, duration, first_line, preview};
 use ralph_store::{Look, Overview, Run, TaskNews};
 use serde_json::{Value, json};
 
@@ -131,7 +133,7 @@ fn spent(overview: &Overview) -> Option<String> {
     if overview.outcomes.is_empty() {
         return None;
     }
-    let mut parts = vec![length(overview.duration_ms / 1000)];
+    let mut parts = vec![duration(Duration::from_millis(overview.duration_ms))];
     if overview.spent.cost_usd > 0.0 {
         parts.push(format!("${:.2}", overview.spent.cost_usd));
     }
@@ -186,16 +188,6 @@ fn largest_unit(seconds: u64) -> String {
         _ => (seconds / 86_400, "day", "days"),
     };
     count(usize::try_from(n).unwrap_or(usize::MAX), one, many)
-}
-
-/// How long something took.
-fn length(seconds: u64) -> String {
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds} s"),
-        (0, _) => format!("{minutes} min {} s", seconds % 60),
-        _ => format!("{hours} h {minutes} min"),
-    }
 }
 
 /// The same for programs, all of it.
@@ -264,6 +256,5 @@ mod tests {
                 "2 days ago"
             ]
         );
-        assert_eq!([0, 61, 7260].map(length), ["0 s", "1 min 1 s", "2 h 1 min"]);
     }
 }
