@@ -8,8 +8,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Store;
 use super::claims::RunProcess;
-use super::columns::{number_at, time_at, time_in, unreadable, word_at};
-use super::rows::moment;
+use super::columns::{moment, number_at, time_at, time_in, unreadable, word_at};
 use super::settle::release;
 use crate::StoreError;
 

@@ -582,7 +582,7 @@ fn a_claim_without_an_agent_is_taken_back_and_a_run_that_ends_holds_nothing() {
     bench.store.heartbeat(&run, LEASE, at(100)).unwrap();
     assert_eq!(
         bench.texts("SELECT lease_until FROM tasks"),
-        [rows::moment(at(220))],
+        [columns::moment(at(220))],
         "the claim holds for another lease"
     );
     bench.store.end_run(&run, "The limit was reached.", 4, at(200)).unwrap();

@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 use ralph_model::{Entropy, NewTask, Priority, Task, TaskId, TaskStatus};
-use rusqlite::{OptionalExtension, Transaction, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
+use super::columns::moment;
 use super::rings::ring;
-use super::rows::{TASK_COLUMNS, ids, log, moment, read_task};
 use super::task_error::{TaskError, Trouble};
+use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
 use super::transitions::{Said, changed, say};
 
 /// Where a task was done.
@@ -202,22 +203,11 @@ impl Store {
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, Trouble>,
     ) -> Result<T, TaskError> {
-        let worked = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(Trouble::from)
-            .and_then(|transaction| {
-                let answer = work(&transaction)?;
-                transaction.commit()?;
-                Ok(answer)
-            });
-        let answer = match worked {
-            Ok(answer) => answer,
-            Err(Trouble::Task(error)) => return Err(error),
-            Err(Trouble::Sql(error)) => return Ok(self.sql(Err(error))?),
-        };
-        self.fold_log_in();
-        Ok(answer)
+        match self.transact(work) {
+            Ok(answer) => Ok(answer),
+            Err(Trouble::Task(error)) => Err(error),
+            Err(Trouble::Sql(error)) => Ok(self.sql(Err(error))?),
+        }
     }
 }
 
