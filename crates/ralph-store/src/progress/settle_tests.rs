@@ -10,6 +10,7 @@ use ralph_model::{
     CapturedKnowledge, CapturedLearning, Entropy, EntryKind, ErrorCategory, FailureReport, Injection, InjectionReason,
     LearningId, NewJournalRow, NewTask, Outcome, RunId, StopReason, TaskId, TaskStatus, Tokens, Usage,
 };
+use ralph_testkit::journal_row;
 
 const RUN: u64 = 0xabc;
 const LEASE: Duration = Duration::from_secs(120);
@@ -156,42 +157,27 @@ fn start(injections: &[Injection]) -> Start<'_> {
 }
 
 fn settlement(outcome: Outcome, fence: u64) -> Settlement {
-    Settlement {
-        row: NewJournalRow {
-            run: run_id(),
-            iteration: 1,
-            task: Some(task()),
-            task_title: "Parse the colours".to_owned(),
-            feature: None,
-            attempt: 1,
-            outcome,
-            stop: StopReason::NoSigil,
-            reason: "the agent said nothing about the task.".to_owned(),
-            model: Some("small".to_owned()),
-            model_rationale: "the middle of the ladder".to_owned(),
-            duration_ms: 1500,
-            usage: Usage {
-                cost_usd: 0.25,
-                input_tokens: 100,
-                output_tokens: 20,
-            },
-            files_modified: vec!["src/a \"b\".rs".to_owned()],
-            changed_nothing: false,
-            notes: None,
-            difficulty: None,
-            error_category: None,
-            malformed_sigils: 0,
-            created_at: at(10),
+    let row = NewJournalRow {
+        task: Some(task()),
+        task_title: "Parse the colours".to_owned(),
+        outcome,
+        stop: StopReason::NoSigil,
+        reason: "the agent said nothing about the task.".to_owned(),
+        model: Some("small".to_owned()),
+        model_rationale: "the middle of the ladder".to_owned(),
+        duration_ms: 1500,
+        usage: Usage {
+            cost_usd: 0.25,
+            input_tokens: 100,
+            output_tokens: 20,
         },
-        fence,
-        worktree: String::new(),
+        files_modified: vec!["src/a \"b\".rs".to_owned()],
+        created_at: at(10),
+        ..journal_row(run_id(), 1)
+    };
+    Settlement {
         task: TaskChange::Attempt { max_retries: 1 },
-        report: None,
-        suggestion: None,
-        learnings: Vec::new(),
-        knowledge: Vec::new(),
-        memory_used: Vec::new(),
-        baseline: None,
+        ..Settlement::new(row, fence)
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{Captured, Injection, LearningId, NewJournalRow, Outcome, RunId, StopReason, Usage};
+use ralph_model::{Captured, Injection, LearningId, NewJournalRow, Outcome, RunId, Usage};
 use ralph_store::{Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange};
-use ralph_testkit::TestEnv;
+use ralph_testkit::{TestEnv, journal_row};
 
 use crate::DATABASE;
 
@@ -116,14 +116,10 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
     };
     store.record_start(run, &start).unwrap();
     let row = NewJournalRow {
-        run: run.clone(),
-        iteration,
         task: Some(claim.task.id),
         task_title: claim.task.title,
-        feature: None,
         attempt: claim.attempt,
         outcome: worked.outcome,
-        stop: StopReason::TaskDone,
         reason: worked.reason.to_owned(),
         model: Some("sonnet".to_owned()),
         model_rationale: "the middle of the ladder".to_owned(),
@@ -134,17 +130,11 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
             output_tokens: 20,
         },
         files_modified: vec![format!("src/part_{iteration}.rs")],
-        changed_nothing: false,
         notes: worked.notes.map(str::to_owned),
-        difficulty: None,
-        error_category: None,
-        malformed_sigils: 0,
         created_at: at(i64::from(iteration) * 86_400),
+        ..journal_row(run.clone(), iteration)
     };
     let settlement = Settlement {
-        row,
-        fence: claim.fence,
-        worktree: String::new(),
         task: match worked.outcome {
             Outcome::Done => TaskChange::Done { commit: None },
             _ => TaskChange::Attempt {
@@ -159,7 +149,7 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
             .collect(),
         knowledge: worked.captured.knowledge.clone(),
         memory_used: worked.used.iter().map(|id| (*id).to_owned()).collect(),
-        baseline: None,
+        ..Settlement::new(row, claim.fence)
     };
     store.settle(&settlement).unwrap();
 }
