@@ -10,7 +10,8 @@ use super::Store;
 use super::columns::{moment, word_at, word_in};
 use super::task_error::{TaskError, Trouble};
 use super::task_rows::{ids, log};
-use super::tasks::{DoneIn, existing, finish, insert};
+use super::task_steps::{existing, finish, insert};
+use super::tasks::DoneIn;
 use super::transitions::changed;
 
 /// An item of a list of tasks.

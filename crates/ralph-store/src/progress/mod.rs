@@ -19,6 +19,7 @@ mod standing;
 mod task_error;
 mod task_reading;
 mod task_rows;
+mod task_steps;
 mod tasks;
 mod transitions;
 
@@ -168,4 +169,4 @@ impl Store {
 }
 
 #[cfg(test)]
-mod settle_tests;
+mod loop_tests;
