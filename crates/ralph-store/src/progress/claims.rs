@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{FeatureId, RunId, Task, TaskId};
-use rusqlite::{Connection, OptionalExtension, Transaction, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, params};
 
 use super::Store;
 use super::columns::{moment, number_at, word_at, word_in};
@@ -96,6 +96,17 @@ pub struct RunProcess {
     pub pid: u32,
     /// When it began, as the system counts.
     pub started: u64,
+}
+
+impl RunProcess {
+    /// The process that a row of a run names.
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            host: row.get("host")?,
+            pid: row.get("pid")?,
+            started: number_at(row, "pid_started")?,
+        })
+    }
 }
 
 /// What makes a task `t` ready: nobody works on it, it has no children, and everything that it or a task above it comes
@@ -333,11 +344,7 @@ impl Held {
                     run: word_at(row, "run", RunId::parse)?,
                     fence: row.get("fence")?,
                     lease: row.get("lease_until")?,
-                    process: RunProcess {
-                        host: row.get("host")?,
-                        pid: row.get("pid")?,
-                        started: number_at(row, "pid_started")?,
-                    },
+                    process: RunProcess::read(row)?,
                     has_ended: row.get("has_ended")?,
                 })
             })?

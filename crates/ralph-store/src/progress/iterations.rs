@@ -221,11 +221,7 @@ fn read_record(row: &Row<'_>) -> rusqlite::Result<IterationRecord> {
         model: row.get("model")?,
         rationale: row.get("rationale")?,
         marker: row.get("marker")?,
-        process: RunProcess {
-            host: row.get("host")?,
-            pid: row.get("pid")?,
-            started: number_at(row, "pid_started")?,
-        },
+        process: RunProcess::read(row)?,
         agent,
         before: row.get("before")?,
         baseline: row.get("baseline")?,
