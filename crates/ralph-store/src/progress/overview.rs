@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use ralph_model::{Outcome, TaskId, TaskStatus, Usage};
+use ralph_model::{Outcome, RunId, TaskId, TaskStatus, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::Store;
@@ -34,6 +34,19 @@ pub struct TaskNews {
     pub attempts: u32,
 }
 
+/// A task that a run is at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AtWork {
+    /// The run.
+    pub run: RunId,
+    /// The task.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// When the run took it.
+    pub since: Timestamp,
+}
+
 /// What there is since a row of the journal, and how things stand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overview {
@@ -55,6 +68,8 @@ pub struct Overview {
     pub duration_ms: u64,
     /// The runs that have not ended, of all worktrees, the latest first. One that was killed is among them.
     pub open_runs: Vec<Run>,
+    /// What those runs are at, or were when they were killed.
+    pub at_work: Vec<AtWork>,
     /// The run of this worktree that ended last.
     pub last_run: Option<Run>,
     /// The tasks that wait for a person: those that have failed, the most urgent first.
@@ -102,6 +117,7 @@ impl Store {
                     .prepare_cached("SELECT * FROM runs WHERE ended_at IS NULL ORDER BY seq DESC")?
                     .query_map([], read_run)?
                     .collect::<rusqlite::Result<_>>()?,
+                at_work: at_work(&moment)?,
                 last_run: moment
                     .prepare_cached(
                         "SELECT * FROM runs WHERE ended_at IS NOT NULL AND worktree = ?1 ORDER BY ended_at DESC, seq DESC",
@@ -204,6 +220,21 @@ fn news_since(connection: &Connection, since: i64, and: &str) -> rusqlite::Resul
              WHERE journal.id > :since AND task_id IS NOT NULL AND {LAST_ROW} AND {and} ORDER BY journal.id"
         ))?
         .query_map(named_params! { ":since": since }, read_news)?
+        .collect()
+}
+
+fn at_work(connection: &Connection) -> rusqlite::Result<Vec<AtWork>> {
+    let read = |row: &Row<'_>| {
+        Ok(AtWork {
+            run: word_at(row, "run", RunId::parse)?,
+            task: word_at(row, "task", TaskId::parse)?,
+            title: row.get("task_title")?,
+            since: time_at(row, "claimed_at")?,
+        })
+    };
+    connection
+        .prepare_cached("SELECT run, task, task_title, claimed_at FROM iterations ORDER BY claimed_at DESC, run")?
+        .query_map([], read)?
         .collect()
 }
 

@@ -742,6 +742,7 @@ fn an_overview_tells_what_is_new_since_a_look() {
             spent: settlement(Outcome::Done, 0).row.usage,
             duration_ms: 1500,
             open_runs: vec![bench.store.run(&RunId::new(2)).unwrap().unwrap()],
+            at_work: vec![],
             last_run: bench.store.run(&run_id()).unwrap(),
             waiting: vec![failed, news(2, "Given up", "Failed: Nobody wants it.", 0)],
             tasks: [(TaskStatus::Failed, 2)].into(),
@@ -750,6 +751,21 @@ fn an_overview_tells_what_is_new_since_a_look() {
     let all = bench.store.overview(0, "w").unwrap();
     assert_eq!((all.learnings, all.knowledge, all.spent.tokens()), (4, 1, 240));
     assert_eq!(all.last_run, None, "of another worktree");
+}
+
+#[test]
+fn an_overview_tells_what_a_run_is_at_until_that_is_settled() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let at_work = AtWork {
+        run: run_id(),
+        task: task(),
+        title: "Parse the colours".to_owned(),
+        since: at(1),
+    };
+    assert_eq!(bench.store.overview(0, "").unwrap().at_work, [at_work]);
+    bench.store.settle(&settlement(Outcome::Done, fence)).unwrap();
+    assert_eq!(bench.store.overview(0, "").unwrap().at_work, []);
 }
 
 #[test]

@@ -256,7 +256,7 @@ fn a_run_that_goes_on_or_was_cut_off_is_told() {
         "{shown}"
     );
     assert!(
-        shown.ends_with("Next     ralph run    # go on with the open tasks\n"),
+        shown.ends_with("Next     ralph journal list    # what the run has done so far\n"),
         "{shown}"
     );
 }

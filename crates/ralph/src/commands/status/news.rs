@@ -5,6 +5,7 @@ use ralph_model::{TaskStatus, count, first_line, preview};
 use ralph_store::{Look, Overview, Run, TaskNews};
 use serde_json::{Value, json};
 
+use super::open_runs::{RunState, at_work, sentence};
 use super::titled;
 
 /// How many tasks are named under one heading.
@@ -12,11 +13,14 @@ const NAMED: usize = 5;
 /// How many columns of a title and of a reason are shown.
 const TITLE_COLUMNS: usize = 60;
 const REASON_COLUMNS: usize = 100;
-/// After how long without a sign a run counts as cut off.
-const SILENCE_SECONDS: i64 = 300;
 
 /// What there is to say, line by line with its heading; nothing where no task and no run ever was.
-pub(super) fn lines(overview: &Overview, look: Option<&Look>, now: Timestamp) -> Vec<(&'static str, String)> {
+pub(super) fn lines(
+    overview: &Overview,
+    look: Option<&Look>,
+    worktree: &str,
+    now: Timestamp,
+) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     if overview.last_journal > 0 {
         lines.push(("Since", since(overview, look, now)));
@@ -26,7 +30,7 @@ pub(super) fn lines(overview: &Overview, look: Option<&Look>, now: Timestamp) ->
             .open_runs
             .iter()
             .take(NAMED)
-            .map(|run| ("Run", open_run(run, now))),
+            .map(|run| ("Run", sentence(overview, run, worktree, now))),
     );
     if let Some(run) = &overview.last_run {
         lines.push(("Run", ended_run(run, now)));
@@ -50,23 +54,6 @@ fn since(overview: &Overview, look: Option<&Look>, now: Timestamp) -> String {
         Some(look) => format!("you last looked, {}: {what}", ago(look.at, now)),
         None => format!("the beginning: {what}"),
     }
-}
-
-fn open_run(run: &Run, now: Timestamp) -> String {
-    let silent = now.duration_since(run.heartbeat).as_secs();
-    let goal = preview(first_line(&run.begun.goal), TITLE_COLUMNS);
-    if silent > SILENCE_SECONDS {
-        let id = &run.begun.id;
-        return format!(
-            "{id} ({goal}) was cut off; its last sign was {}",
-            ago(run.heartbeat, now)
-        );
-    }
-    format!(
-        "{} ({goal}) goes on; it began {}",
-        run.begun.id,
-        ago(run.begun.started_at, now)
-    )
 }
 
 fn ended_run(run: &Run, now: Timestamp) -> String {
@@ -156,7 +143,7 @@ fn standing(overview: &Overview) -> Option<String> {
 }
 
 /// How long ago something was, as people say it.
-fn ago(then: Timestamp, now: Timestamp) -> String {
+pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(then).as_secs();
     match u64::try_from(seconds).unwrap_or_default() {
         0..=59 => "just now".to_owned(),
@@ -184,7 +171,7 @@ fn length(seconds: u64) -> String {
 }
 
 /// The same for programs, all of it.
-pub(super) fn as_json(overview: &Overview) -> Value {
+pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
     let news = |all: &[TaskNews]| -> Value {
         all.iter()
             .map(|task| {
@@ -209,11 +196,23 @@ pub(super) fn as_json(overview: &Overview) -> Value {
         "input_tokens": overview.spent.input_tokens,
         "output_tokens": overview.spent.output_tokens,
         "duration_ms": overview.duration_ms,
-        "open": overview.open_runs.iter().map(run_as_json).collect::<Value>(),
+        "open": overview.open_runs.iter().map(|run| open_run_as_json(overview, run, now)).collect::<Value>(),
         "last": overview.last_run.as_ref().map(run_as_json),
         "waiting": news(&overview.waiting),
         "tasks": counts(overview.tasks.iter().map(|(status, n)| (status.word(), *n)).collect()),
     })
+}
+
+fn open_run_as_json(overview: &Overview, run: &Run, now: Timestamp) -> Value {
+    let mut value = run_as_json(run);
+    if let Some(object) = value.as_object_mut() {
+        object.insert("live".to_owned(), json!(RunState::of(run, now) == RunState::Live));
+        object.insert(
+            "task".to_owned(),
+            json!(at_work(overview, run).map(|at_work| &at_work.task)),
+        );
+    }
+    value
 }
 
 fn run_as_json(run: &Run) -> Value {

@@ -8,6 +8,7 @@ mod folder;
 mod forms;
 mod gates;
 mod signals;
+mod status;
 mod two_runs;
 
 use std::cell::Cell;
