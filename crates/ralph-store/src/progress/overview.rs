@@ -58,9 +58,9 @@ pub struct Overview {
     pub done: Vec<TaskNews>,
     /// The tasks that were tried since and have failed, in the order in which they did.
     pub failed: Vec<TaskNews>,
-    /// How many lessons were learned since.
+    /// How many different lessons were learned since.
     pub learnings: u32,
-    /// How many long notes were captured since.
+    /// How many long notes with different titles were captured since.
     pub knowledge: u32,
     /// What was used since.
     pub spent: Usage,
@@ -109,8 +109,8 @@ impl Store {
                 )?,
                 done: news_since(&moment, since_journal, "journal.outcome = 'done' AND coalesce(tasks.status, 'done') = 'done'")?,
                 failed: news_since(&moment, since_journal, "tasks.status = 'failed'")?,
-                learnings: count_since(&moment, "learnings", since_journal)?,
-                knowledge: count_since(&moment, "outbox", since_journal)?,
+                learnings: count_since(&moment, "learnings", "content", since_journal)?,
+                knowledge: count_since(&moment, "outbox", "lower(trim(json_extract(payload, '$.title')))", since_journal)?,
                 spent: sums.0,
                 duration_ms: sums.1,
                 open_runs: moment
@@ -204,9 +204,12 @@ fn counts<T: Ord>(
         .collect()
 }
 
-fn count_since(connection: &Connection, table: &str, since: i64) -> rusqlite::Result<u32> {
+/// How many different ones there are: what is said again is not new.
+fn count_since(connection: &Connection, table: &str, what: &str, since: i64) -> rusqlite::Result<u32> {
     connection
-        .prepare_cached(&format!("SELECT count(*) FROM {table} WHERE journal > ?1"))?
+        .prepare_cached(&format!(
+            "SELECT count(DISTINCT {what}) FROM {table} WHERE journal > ?1"
+        ))?
         .query_row([since], |row| row.get(0))
 }
 

@@ -754,6 +754,26 @@ fn an_overview_tells_what_is_new_since_a_look() {
 }
 
 #[test]
+fn an_overview_counts_what_is_said_again_once() {
+    let mut bench = Bench::new();
+    for (iteration, title) in [(1, "Colours"), (2, "colours "), (3, "Forms")] {
+        let fence = bench.start(&run_id(), iteration);
+        let mut settlement = settlement(Outcome::Done, fence);
+        settlement.row.iteration = iteration;
+        settlement.task = TaskChange::Again;
+        settlement.learnings = vec![(LearningId::new(u64::from(iteration)), learning("pitfall"))];
+        settlement.knowledge = vec![CapturedKnowledge {
+            title: title.to_owned(),
+            tags: vec!["css".to_owned()],
+            body: format!("as of {iteration}"),
+        }];
+        bench.store.settle(&settlement).unwrap();
+    }
+    let overview = bench.store.overview(0, "").unwrap();
+    assert_eq!((overview.learnings, overview.knowledge), (1, 2));
+}
+
+#[test]
 fn an_overview_tells_what_a_run_is_at_until_that_is_settled() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);

@@ -160,7 +160,7 @@ fn the_morning_after_a_night() {
                t-025cc1  Parse the colours
     Failed   1 task has failed
                t-8eec67  Draw the colours
-    Learned  2 lessons, 2 long notes
+    Learned  1 lesson, 1 long note
     Spent    3 min 1 s, $0.25, 2020 tokens
     Waiting  1 task waits for you
                t-8eec67  Draw the colours
@@ -216,7 +216,10 @@ fn json_has_all_of_it() {
     let status = json(&env, &["status", "--json"]);
     assert_eq!(status["last_look"], serde_json::Value::Null);
     assert_eq!(status["next"], "ralph task show t-8eec67");
-    assert_eq!(status["notes"], serde_json::json!({ "memories": 1, "guardrails": 0 }));
+    assert_eq!(
+        status["notes"],
+        serde_json::json!({ "memories": 1, "guardrails": 0, "knowledge": 0 })
+    );
     let runs = &status["runs"];
     assert_eq!(runs["done"][0]["id"], "t-025cc1");
     assert_eq!(
@@ -259,6 +262,18 @@ fn a_run_that_goes_on_or_was_cut_off_is_told() {
         shown.ends_with("Next     ralph journal list    # what the run has done so far\n"),
         "{shown}"
     );
+}
+
+#[test]
+fn long_notes_are_counted_where_they_lie() {
+    let env = env();
+    env.write(".ralph/knowledge/colours.md", "x");
+    env.write(".ralph/knowledge/forms.md", "x");
+    env.write(".ralph/knowledge/.forms.md.ralph-old", "x");
+    env.write(".ralph/knowledge/picture.png", "x");
+    let shown = env.ok(["status"]);
+    assert!(shown.contains("Notes    2 long notes in .ralph/knowledge\n"), "{shown}");
+    assert_eq!(json(&env, &["status", "--json"])["notes"]["knowledge"], 2);
 }
 
 #[test]

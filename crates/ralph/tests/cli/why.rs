@@ -133,7 +133,13 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
 #[test]
 fn a_prompt_that_was_changed_or_is_gone_proves_nothing() {
     let env = past();
-    let closing = |env: &TestEnv| env.ok(["why", "1"]).lines().find(|line| line.contains("stood")).unwrap().to_owned();
+    let closing = |env: &TestEnv| {
+        env.ok(["why", "1"])
+            .lines()
+            .find(|line| line.contains("stood"))
+            .unwrap()
+            .to_owned()
+    };
     assert_snapshot!(closing(&env), @"2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md is gone, or of another worktree.");
     assert_eq!(json(&env, &["why", "--json"])["prompt"], serde_json::Value::Null);
     env.write(
