@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use ralph_agent::TurnEvent;
+use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{RunId, TaskStatus, Tokens};
 
 use crate::gates::{Baseline, GateResult};
@@ -34,6 +35,8 @@ pub enum News<'a> {
     IterationBegan {
         /// The iteration.
         current: &'a Current,
+        /// Which attempt at its task, of those that count.
+        attempt: AttemptNumber,
         /// How large its prompt is.
         prompt: Tokens,
         /// How many notes and rows stand in it.

@@ -133,7 +133,8 @@ CREATE TABLE journal (
     error_category   TEXT,
     malformed_sigils INTEGER NOT NULL,
     created_at       TEXT NOT NULL,
-    -- The title and the notes as the search index cuts them: words by their stems, each a plain word that no query can misread.
+    -- The title, the notes, the reason and the report as the search index cuts them: words by their stems, each a plain
+    -- word that no query can misread.
     terms            TEXT NOT NULL,
     UNIQUE (run_id, iteration)
 ) STRICT;

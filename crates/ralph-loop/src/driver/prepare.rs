@@ -118,6 +118,7 @@ impl Runner<'_> {
         let shown = |injection: &&ralph_model::Injection| injection.reason == InjectionReason::Shown;
         self.watch.tell(&News::IterationBegan {
             current,
+            attempt: materials.attempt(self.site.config),
             prompt: Tokens::of_characters(prompt.text.chars().count()),
             shown: prompt.injections.iter().filter(shown).count(),
         });

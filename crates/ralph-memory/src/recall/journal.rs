@@ -160,7 +160,7 @@ impl Corpus for Journal<'_> {
     fn text(&self, number: i64) -> Result<String, StoreError> {
         let row = self.store.journal_row(number)?;
         Ok(row.map_or_else(String::new, |JournalRow { row, .. }| {
-            format!("{}\n{}", row.task_title, row.notes.unwrap_or_default())
+            format!("{}\n{}\n{}", row.task_title, row.notes.unwrap_or_default(), row.reason)
         }))
     }
 }

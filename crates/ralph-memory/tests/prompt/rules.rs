@@ -164,12 +164,14 @@ fn texts_of_others_do_not_break_the_structure() {
     let guardrail = "### Sign: Old\n- **Trigger**: t\n- **Instruction**: ```\n";
     let note = hostile.replace('\n', "\n> ");
     let memory = format!("## Fixes\n\n### mem-1737372000-a1b2\n> {note}\n");
+    let mut row = row(1, 1, Some(hostile));
+    row.row.reason = hostile.to_owned();
     let prompt = composed(
         &project(&memory, guardrail),
         &PromptRequest {
             last_reason: Some(hostile),
             scratchpad: hostile,
-            recent: &[row(1, 1, Some(hostile))],
+            recent: &[row],
             gates: &[hostile.to_owned()],
             ..request(&task, &config)
         },

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use ralph_memory::inject::prompt::{AttemptNumber, PromptRequest};
 use ralph_model::config::{Config, Inject};
-use ralph_model::{NoteKind, TaskKind, Tokens};
+use ralph_model::{NoteKind, Outcome, TaskKind, Tokens};
 
 use crate::support::Files;
 use crate::{GUARDRAILS, MEMORIES, between, composed, decisions, many_notes, project, request, row, task};
@@ -365,5 +365,51 @@ fn notes_over_the_budget() {
     Memories 10: memory mem-1737308019-0008 31 tokens, -, over_budget
     Memories 11: memory mem-1737307059-0007 31 tokens, -, shown
     Memories 12: memory mem-1737307039-0007 31 tokens, -, over_budget
+    ");
+}
+
+#[test]
+fn a_row_of_the_journal_says_why_it_failed() {
+    let (task, config) = (task(0xabc, "Parse dates", ""), Config::default());
+    let mut short = row(1, 1, None);
+    short.row.outcome = Outcome::Retried;
+    short.row.reason = "The gate `make` is red:\n\n## linker not found\n".to_owned();
+    let mut long = row(2, 1, Some("Tried it."));
+    long.row.outcome = Outcome::Failed;
+    long.row.reason = format!(
+        "The gate `make` is red:\n{}error: no space",
+        format!("{}\n", "waiting ".repeat(15)).repeat(9)
+    );
+    let prompt = composed(
+        &project("", ""),
+        &PromptRequest {
+            recent: &[short, long],
+            ..request(&task, &config)
+        },
+    );
+    assert_snapshot!(between(&prompt, "orders._\n", "## Memory"), @"
+    ### Iteration 1 [retried]
+    - **Task**: t-00000a
+    - **Model**: sonnet
+    - **Duration**: 42.0s
+    - **Files**: src/main.rs, src/lib.rs
+    - **Notes**: No notes recorded
+    - **Reason**: The gate `make` is red:
+
+      ## linker not found
+    - **Title**: Read dates
+
+    ### Iteration 2 [failed]
+    - **Task**: t-00000a
+    - **Model**: sonnet
+    - **Duration**: 42.0s
+    - **Files**: src/main.rs, src/lib.rs
+    - **Notes**: Tried it.
+    - **Reason**: The gate `make` is red:
+      <!-- earlier content truncated (871 characters) -->
+      waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting
+      waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting waiting
+      error: no space
+    - **Title**: Read dates
     ");
 }

@@ -39,7 +39,7 @@ pub use journal_search::JournalOutline;
 pub use journal_terms::{encode_term, journal_terms};
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
-pub use overview::{Look, Overview, TaskNews};
+pub use overview::{AtWork, Look, Overview, TaskNews};
 pub use runs::{NewRun, Run};
 pub use settle::{Settled, Settlement, TaskChange};
 pub use task_error::TaskError;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use ralph_model::{Outcome, TaskId, TaskStatus, Usage};
+use ralph_model::{Outcome, RunId, TaskId, TaskStatus, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::Store;
@@ -33,6 +33,19 @@ pub struct TaskNews {
     pub attempts: u32,
 }
 
+/// A task that a run is at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AtWork {
+    /// The run.
+    pub run: RunId,
+    /// The task.
+    pub task: TaskId,
+    /// Its title.
+    pub title: String,
+    /// When the run took it.
+    pub since: Timestamp,
+}
+
 /// What there is since a row of the journal, and how things stand.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Overview {
@@ -44,9 +57,9 @@ pub struct Overview {
     pub done: Vec<TaskNews>,
     /// The tasks that were tried since and have failed, in the order in which they did.
     pub failed: Vec<TaskNews>,
-    /// How many lessons were learned since.
+    /// How many different lessons were learned since.
     pub learnings: u32,
-    /// How many long notes were captured since.
+    /// How many long notes with different titles were captured since.
     pub knowledge: u32,
     /// What was used since.
     pub spent: Usage,
@@ -54,6 +67,8 @@ pub struct Overview {
     pub duration_ms: u64,
     /// The runs that have not ended, of all worktrees, the latest first. One that was killed is among them.
     pub open_runs: Vec<Run>,
+    /// What those runs are at, or were when they were killed.
+    pub at_work: Vec<AtWork>,
     /// The run of this worktree that ended last.
     pub last_run: Option<Run>,
     /// The tasks that wait for a person: those that have failed, the most urgent first.
@@ -93,14 +108,15 @@ impl Store {
                 )?,
                 done: news_since(&moment, since_journal, "journal.outcome = 'done' AND coalesce(tasks.status, 'done') = 'done'")?,
                 failed: news_since(&moment, since_journal, "tasks.status = 'failed'")?,
-                learnings: count_since(&moment, "learnings", since_journal)?,
-                knowledge: count_since(&moment, "outbox", since_journal)?,
+                learnings: count_since(&moment, "learnings", "content", since_journal)?,
+                knowledge: count_since(&moment, "outbox", "lower(trim(json_extract(payload, '$.title')))", since_journal)?,
                 spent: sums.0,
                 duration_ms: sums.1,
                 open_runs: moment
                     .prepare_cached("SELECT * FROM runs WHERE ended_at IS NULL ORDER BY seq DESC")?
                     .query_map([], read_run)?
                     .collect::<rusqlite::Result<_>>()?,
+                at_work: at_work(&moment)?,
                 last_run: moment
                     .prepare_cached(
                         "SELECT * FROM runs WHERE ended_at IS NOT NULL AND worktree = ?1 ORDER BY ended_at DESC, seq DESC",
@@ -187,9 +203,12 @@ fn counts<T: Ord>(
         .collect()
 }
 
-fn count_since(connection: &Connection, table: &str, since: i64) -> rusqlite::Result<u32> {
+/// How many different ones there are: what is said again is not new.
+fn count_since(connection: &Connection, table: &str, what: &str, since: i64) -> rusqlite::Result<u32> {
     connection
-        .prepare_cached(&format!("SELECT count(*) FROM {table} WHERE journal > ?1"))?
+        .prepare_cached(&format!(
+            "SELECT count(DISTINCT {what}) FROM {table} WHERE journal > ?1"
+        ))?
         .query_row([since], |row| row.get(0))
 }
 
@@ -203,6 +222,21 @@ fn news_since(connection: &Connection, since: i64, and: &str) -> rusqlite::Resul
              WHERE journal.id > :since AND task_id IS NOT NULL AND {LAST_ROW} AND {and} ORDER BY journal.id"
         ))?
         .query_map(named_params! { ":since": since }, read_news)?
+        .collect()
+}
+
+fn at_work(connection: &Connection) -> rusqlite::Result<Vec<AtWork>> {
+    let read = |row: &Row<'_>| {
+        Ok(AtWork {
+            run: word_at(row, "run", RunId::parse)?,
+            task: word_at(row, "task", TaskId::parse)?,
+            title: row.get("task_title")?,
+            since: time_at(row, "claimed_at")?,
+        })
+    };
+    connection
+        .prepare_cached("SELECT run, task, task_title, claimed_at FROM iterations ORDER BY claimed_at DESC, run")?
+        .query_map([], read)?
         .collect()
 }
 

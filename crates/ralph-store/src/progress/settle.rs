@@ -99,7 +99,7 @@ impl Store {
             if let Some(journal) = journal_row(transaction, &row.run, row.iteration)? {
                 return Ok(Settled { journal, task: None });
             }
-            let journal = journal::put(transaction, row)?;
+            let journal = journal::put(transaction, settlement)?;
             captures::put_report(transaction, settlement, journal)?;
             captures::put_learnings(transaction, settlement, journal)?;
             captures::move_injections(transaction, settlement, journal)?;

@@ -3,7 +3,7 @@
 use clap::Args;
 use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, compose};
 use ralph_model::config::Config;
-use ralph_model::{Shelf, Task, Tokens};
+use ralph_model::{Shelf, Task, TaskStatus, Tokens};
 use ralph_store::{Store, TaskError};
 
 use crate::context::Context;
@@ -33,6 +33,9 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
         return Err(unknown().into());
     };
     let task = store.task(&store.find_task(&args.task)?)?.ok_or_else(unknown)?;
+    if let Some(ended) = ended(&task) {
+        context.ui.warning(&ended);
+    }
     let prompt = prompt_for(context, Some(&store), task, &context.config)?;
     for part in &prompt.parts {
         context
@@ -45,6 +48,19 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
         "All together", prompt.fixed
     ));
     context.ui.text(&prompt.text)
+}
+
+/// Why no agent gets the task, in a sentence.
+fn ended(task: &Task) -> Option<String> {
+    let state = match task.status {
+        TaskStatus::Done => "is done",
+        TaskStatus::Failed => "has failed",
+        TaskStatus::Pending | TaskStatus::InProgress | TaskStatus::Blocked => return None,
+    };
+    let id = &task.id;
+    Some(format!(
+        "{id} {state}; no agent gets this before `ralph task reset {id}`."
+    ))
 }
 
 /// The prompt that an agent would get for a task now.

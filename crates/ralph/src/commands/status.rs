@@ -2,6 +2,7 @@
 //! command, on one screen.
 
 mod news;
+mod open_runs;
 mod shelves;
 
 use clap::Args;
@@ -13,6 +14,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
 use crate::ui::Style;
+use open_runs::RunState;
 use shelves::Shelves;
 
 /// Show what happened since you last looked, what waits for you, and what to do next
@@ -98,11 +100,17 @@ fn open(context: &Context<'_>) -> Option<Store> {
 
 fn next(context: &Context<'_>, shelves: &Shelves, overview: Option<&Overview>) -> String {
     let open_tasks = overview.is_some_and(|overview| overview.tasks.contains_key(&TaskStatus::Pending));
+    let worktree = context.project.worktree_name();
+    let is_there = |state: RunState| state.is_there(overview, worktree, context.clock().now());
     if let Some(task) = overview.and_then(|overview| overview.waiting.first()) {
         format!(
             "ralph task show {}    # why it failed; `ralph task reset` opens it again",
             task.id
         )
+    } else if is_there(RunState::Live) {
+        "ralph journal list    # what the run has done so far".to_owned()
+    } else if is_there(RunState::Killed) {
+        "ralph run    # pick up what was killed".to_owned()
     } else if open_tasks {
         "ralph run    # go on with the open tasks".to_owned()
     } else if !context.project.root.join(paths::CONFIG).exists() {
@@ -149,7 +157,8 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
     let mut lines = vec![("Project", context.project.root.display().to_string())];
     if let Some(overview) = &status.overview {
         let now = context.clock().now();
-        lines.extend(news::lines((overview, status.look.as_ref()), named, now));
+        let worktree = context.project.worktree_name();
+        lines.extend(news::lines((overview, status.look.as_ref()), worktree, named, now));
     }
     let shelves = &status.shelves;
     let none_yet = shelves.counted.is_empty().then(|| "none yet".to_owned());
@@ -176,10 +185,11 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
         .iter()
         .map(|(shelf, notes)| ((*shelf).to_owned(), json!(notes)))
         .collect();
+    let now = context.clock().now();
     json!({
         "project": context.project.root.display().to_string(),
         "last_look": status.look.as_ref().map(|look| look.at.to_string()),
-        "runs": status.overview.as_ref().map(news::as_json),
+        "runs": status.overview.as_ref().map(|overview| news::as_json(overview, now)),
         "notes": notes,
         "next": status.next.split_once("    #").map_or(status.next.as_str(), |(command, _)| command),
     })

@@ -1,8 +1,12 @@
 //! `ralph why`: what stood in the prompt of an iteration and why, what did not and why, and the proof.
 
+mod room;
+mod what;
+
 use clap::Args;
-use ralph_memory::inject::prompt::stands_in;
-use ralph_model::{InjectionReason, JournalRow, count};
+use ralph_memory::inject::prompt::{MOST_LEFT_OUT, stands_in};
+use ralph_model::config::Config;
+use ralph_model::{EntryKind, Injection, InjectionReason, JournalRow, count};
 use ralph_notes::read_file;
 use ralph_store::RecordedInjection;
 use serde_json::{Value, json};
@@ -11,19 +15,26 @@ use super::journal::WhichIteration;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
+use room::no_room;
+use what::Texts;
 
 /// Tell what stood in the prompt of an iteration and why, and what was left out and why
 ///
 /// What is said to have stood there is looked for in the prompt that was kept: `yes` means that the very text is in it.
+/// What was left out is summed up.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph why                       # the last iteration
   ralph why 12                    # by its number in the journal
+  ralph why --all                 # with each entry that was left out
   ralph why run-1a2b3c4d/3 --json")]
 pub(crate) struct WhyArgs {
     #[command(flatten)]
     which: WhichIteration,
-    /// Write it as JSON
+    /// Show each entry that was left out
+    #[arg(long)]
+    all: bool,
+    /// Write it as JSON, with all that was left out
     #[arg(long)]
     json: bool,
 }
@@ -40,10 +51,17 @@ pub(crate) fn cmd_why(context: &Context<'_>, args: &WhyArgs) -> Result<(), Comma
         .iteration_folder(&row.row.run, row.row.iteration)
         .prompt();
     let prompt = read_file(&path)?.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
-    let entries: Vec<Entry> = recorded
-        .into_iter()
-        .map(|recorded| Entry::of(recorded, prompt.as_deref()))
-        .collect();
+    let texts = Texts::read(context, store.as_ref(), prompt.as_deref())?;
+    let reasons = reasons(&context.config, &recorded);
+    let mut entries = Vec::new();
+    for (recorded, why) in recorded.into_iter().zip(reasons) {
+        entries.push(Entry {
+            what: texts.beginning(&recorded.injection)?,
+            why,
+            proof: Proof::of(&recorded, prompt.as_deref()),
+            recorded,
+        });
+    }
     let shown_path = context.project.shown(&path).to_string();
     if args.json {
         let entries: Vec<Value> = entries.iter().map(Entry::json).collect();
@@ -53,12 +71,25 @@ pub(crate) fn cmd_why(context: &Context<'_>, args: &WhyArgs) -> Result<(), Comma
             "entries": entries,
         }));
     }
-    print(context, &row, &entries, &shown_path)
+    let left_out = if args.all { LeftOut::Listed } else { LeftOut::Summed };
+    print(context, &row, (&entries, left_out), &shown_path)
+}
+
+/// What is shown of the entries that were left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LeftOut {
+    Listed,
+    Summed,
 }
 
 /// An entry that was considered for a prompt.
 struct Entry {
     recorded: RecordedInjection,
+    /// The beginning of what it says.
+    what: String,
+    /// Why it stood there, or did not.
+    why: String,
+    /// None where it did not stand there.
     proof: Option<Proof>,
 }
 
@@ -70,17 +101,48 @@ enum Proof {
     PromptGone,
 }
 
-impl Entry {
-    fn of(recorded: RecordedInjection, prompt: Option<&str>) -> Self {
+impl Proof {
+    fn of(recorded: &RecordedInjection, prompt: Option<&str>) -> Option<Self> {
         let is_shown = recorded.injection.reason == InjectionReason::Shown;
-        let proof = is_shown.then(|| match prompt {
-            None => Proof::PromptGone,
-            Some(prompt) if stands_in(prompt, &recorded.injection) => Proof::Found,
-            Some(_) => Proof::NotFound,
-        });
-        Self { recorded, proof }
+        is_shown.then(|| match prompt {
+            None => Self::PromptGone,
+            Some(prompt) if stands_in(prompt, &recorded.injection) => Self::Found,
+            Some(_) => Self::NotFound,
+        })
     }
+}
 
+/// Why each entry stood in the prompt, or did not, in words.
+fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
+    let all: Vec<&Injection> = recorded.iter().map(|recorded| &recorded.injection).collect();
+    let is_over = |section: &str| {
+        let mut here = all.iter().filter(|injection| injection.section == section);
+        here.any(|injection| injection.reason == InjectionReason::OverBudget)
+    };
+    let reason = |recorded: &RecordedInjection| {
+        let injection = &recorded.injection;
+        let reason = match injection.reason {
+            InjectionReason::Shown => match (injection.kind, injection.score) {
+                (EntryKind::Scratchpad, _) => "the working notes",
+                (EntryKind::Journal, None) => "recent in this run",
+                (EntryKind::Journal, Some(_)) => "fits the task",
+                (_, _) if !is_over(&injection.section) => "all fit",
+                (_, Some(_)) => "fits the task",
+                (_, None) => "there was room",
+            },
+            InjectionReason::OverBudget => return no_room(config, &all, &injection.section),
+            InjectionReason::Duplicate => "another entry says the same",
+            InjectionReason::Superseded => "another one has taken its place",
+            InjectionReason::Irrelevant => "it has nothing to do with the task",
+            InjectionReason::HeldOut => "left out on purpose, to compare",
+        };
+        let relied = if recorded.used { "; relied on" } else { "" };
+        format!("{reason}{relied}")
+    };
+    recorded.iter().map(reason).collect()
+}
+
+impl Entry {
     fn json(&self) -> Value {
         let injection = &self.recorded.injection;
         json!({
@@ -91,6 +153,8 @@ impl Entry {
             "tokens": injection.tokens,
             "score": injection.score,
             "reason": injection.reason,
+            "why": self.why,
+            "what": self.what,
             "used": self.recorded.used,
             "in_prompt": match self.proof {
                 Some(Proof::Found) => json!(true),
@@ -105,42 +169,37 @@ impl Entry {
         vec![
             section.to_owned(),
             injection.id.clone(),
-            injection.rank.to_string(),
-            injection.tokens.to_string(),
-            injection.score.map(|score| format!("{score:.2}")).unwrap_or_default(),
             match self.proof {
                 Some(Proof::Found) => "yes",
                 Some(Proof::NotFound) => "no",
                 Some(Proof::PromptGone) => "file gone",
-                None => "",
+                None => "left out",
             }
             .to_owned(),
-            self.why().to_owned(),
+            self.why.clone(),
+            injection.rank.to_string(),
+            injection.tokens.to_string(),
+            injection.score.map(|score| format!("{score:.2}")).unwrap_or_default(),
+            self.what.clone(),
         ]
-    }
-
-    fn why(&self) -> &'static str {
-        let injection = &self.recorded.injection;
-        match (injection.reason, injection.score) {
-            (InjectionReason::Shown, _) if self.recorded.used => "shown; the agent relied on it",
-            (InjectionReason::Shown, Some(_)) => "shown: it fits the task",
-            (InjectionReason::Shown, None) => "shown",
-            (InjectionReason::OverBudget, _) => "left out: no room was left",
-            (InjectionReason::Duplicate, _) => "left out: another entry says the same",
-            (InjectionReason::Superseded, _) => "left out: another one has taken its place",
-            (InjectionReason::Irrelevant, _) => "left out: it has nothing to do with the task",
-            (InjectionReason::HeldOut, _) => "left out on purpose, to compare",
-        }
     }
 }
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
     Column {
         title: "SECTION",
-        fit: Fit::Whole,
+        fit: Fit::Optional,
     },
     Column {
         title: "ENTRY",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "IN PROMPT",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "WHY",
         fit: Fit::Whole,
     },
     Column {
@@ -156,16 +215,17 @@ const COLUMNS: [Column; 7] = [
         fit: Fit::Optional,
     },
     Column {
-        title: "IN PROMPT",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "WHY",
+        title: "WHAT",
         fit: Fit::Cut,
     },
 ];
 
-fn print(context: &Context<'_>, row: &JournalRow, entries: &[Entry], path: &str) -> Result<(), CommandError> {
+fn print(
+    context: &Context<'_>,
+    row: &JournalRow,
+    (entries, left_out): (&[Entry], LeftOut),
+    path: &str,
+) -> Result<(), CommandError> {
     let JournalRow { row, .. } = row;
     let task = row.task.as_ref().map(|task| format!("{task} ")).unwrap_or_default();
     context.ui.status(&format!(
@@ -177,28 +237,56 @@ fn print(context: &Context<'_>, row: &JournalRow, entries: &[Entry], path: &str)
             .ui
             .data("Nothing of the memory was considered for its prompt.\n");
     }
+    let is_listed = |entry: &&Entry| entry.proof.is_some() || left_out == LeftOut::Listed;
     let mut last = "";
     let mut cells = Vec::new();
-    for entry in entries {
+    for entry in entries.iter().filter(is_listed) {
         let section = entry.recorded.injection.section.as_str();
         cells.push(entry.cells(if section == last { "" } else { section }));
         last = section;
     }
-    context.ui.table(&COLUMNS, &cells, &closing(entries, path))
+    let closing = closing(entries, left_out, path);
+    if cells.is_empty() {
+        return context.ui.data(&format!("{closing}\n"));
+    }
+    context.ui.table(&COLUMNS, &cells, &closing)
 }
 
-fn closing(entries: &[Entry], path: &str) -> String {
+/// How many entries stood in the prompt and whether it holds them, and how many did not.
+fn closing(entries: &[Entry], left_out: LeftOut, path: &str) -> String {
     let with = |proof| entries.iter().filter(|entry| entry.proof == Some(proof)).count();
     let shown = entries.iter().filter(|entry| entry.proof.is_some()).count();
     let stood = count(shown, "entry stood", "entries stood");
-    let left_out = count(entries.len() - shown, "was", "were");
-    if shown == 0 {
-        return format!("{stood} in the prompt, {left_out} left out.");
-    }
-    let proof = match (with(Proof::PromptGone), with(Proof::NotFound)) {
-        (0, 0) => format!("{path} holds what stood there"),
-        (0, missing) => format!("{path} does not hold {missing} of them"),
-        (_, _) => format!("{path} is gone, or of another worktree"),
+    let proof = match (shown, with(Proof::PromptGone), with(Proof::NotFound)) {
+        (0, _, _) => String::new(),
+        (_, 0, 0) => format!("; {path} holds what stood there"),
+        (_, 0, missing) => format!("; {path} does not hold {missing} of them"),
+        (_, _, _) => format!("; {path} is gone, or of another worktree"),
     };
-    format!("{stood} in the prompt, {left_out} left out; {proof}.")
+    let left = count(entries.len() - shown, "was", "were");
+    let sums = sums(entries);
+    match left_out {
+        LeftOut::Summed if !sums.is_empty() => {
+            format!("{stood} in the prompt{proof}.\n{left} left out (`--all` lists them):\n{sums}")
+        }
+        LeftOut::Summed | LeftOut::Listed => format!("{stood} in the prompt, {left} left out{proof}."),
+    }
+}
+
+/// How many entries of which section were left out, by the reasons.
+fn sums(entries: &[Entry]) -> String {
+    let mut sums: Vec<(&str, &str, usize)> = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.proof.is_none()) {
+        let section = entry.recorded.injection.section.as_str();
+        match sums.iter_mut().find(|(of, why, _)| *of == section && *why == entry.why) {
+            Some((_, _, n)) => *n += 1,
+            None => sums.push((section, &entry.why, 1)),
+        }
+    }
+    let line = |(section, why, n): &(&str, &str, usize)| {
+        // No more are on record.
+        let or_more = if *n < MOST_LEFT_OUT { "" } else { " or more" };
+        format!("  {n}{or_more} of {section}: {why}")
+    };
+    sums.iter().map(line).collect::<Vec<_>>().join("\n")
 }

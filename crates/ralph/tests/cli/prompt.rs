@@ -42,9 +42,9 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     Scratchpad            21 tokens
     Assigned Task         34 tokens
     Retry Information     32 tokens
-    Run Journal           73 tokens
+    Run Journal           84 tokens
     Memory               198 tokens
-    All together         747 tokens, 550 of them the same in every prompt
+    All together         758 tokens, 550 of them the same in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
     let (_, end) = ran.stdout.split_at(start);
@@ -79,6 +79,7 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     - **Duration**: 83.4s | **Cost**: $0.2500
     - **Files**: src/part_1.rs
     - **Notes**: Dates have leap years.
+    - **Reason**: The gate `cargo test` failed.
     - **Title**: Parse dates
     - **Run**: run-00000001
     ");
@@ -96,6 +97,24 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
             .count(),
         0
     );
+}
+
+#[test]
+fn a_task_that_has_ended_gets_no_further_attempt() {
+    let (env, dates) = tried();
+    env.write(".ralph.toml", "[execution]\nmax_retries = 0\n");
+    let prompt = |warning: &str| {
+        let ran = env.ralph(["prompt", &dates]).run();
+        assert_eq!(ran.code, Some(0), "{ran}");
+        assert_eq!(ran.stderr.lines().next(), Some(warning));
+        ran.stdout
+    };
+    let ended =
+        |state: &str| format!("Warning: {dates} {state}; no agent gets this before `ralph task reset {dates}`.");
+    env.ok(["task", "fail", &dates]);
+    assert!(prompt(&ended("has failed")).contains("\nThis is attempt 1 of 1.\n"));
+    env.ok(["task", "done", &dates]);
+    prompt(&ended("is done"));
 }
 
 #[test]

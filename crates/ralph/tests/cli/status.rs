@@ -172,7 +172,10 @@ fn json_has_all_of_it() {
     let status = json(&env, &["status", "--json"]);
     assert_eq!(status["last_look"], serde_json::Value::Null);
     assert_eq!(status["next"], "ralph task show t-8eec67");
-    assert_eq!(status["notes"], serde_json::json!({ "memories": 1, "guardrails": 0 }));
+    assert_eq!(
+        status["notes"],
+        serde_json::json!({ "memories": 1, "guardrails": 0, "knowledge": 0 })
+    );
     let runs = &status["runs"];
     assert_eq!(runs["done"][0]["id"], "t-025cc1");
     assert_eq!(
@@ -212,9 +215,21 @@ fn a_run_that_goes_on_or_was_cut_off_is_told() {
         "{shown}"
     );
     assert!(
-        shown.ends_with("Next     ralph run    # go on with the open tasks\n"),
+        shown.ends_with("Next     ralph journal list    # what the run has done so far\n"),
         "{shown}"
     );
+}
+
+#[test]
+fn long_notes_are_counted_where_they_lie() {
+    let env = env();
+    env.write(".ralph/knowledge/colours.md", "x");
+    env.write(".ralph/knowledge/forms.md", "x");
+    env.write(".ralph/knowledge/.forms.md.ralph-old", "x");
+    env.write(".ralph/knowledge/picture.png", "x");
+    let shown = env.ok(["status"]);
+    assert!(shown.contains("Notes    2 long notes in .ralph/knowledge\n"), "{shown}");
+    assert_eq!(json(&env, &["status", "--json"])["notes"]["knowledge"], 2);
 }
 
 #[test]

@@ -27,6 +27,10 @@ fn entry(kind: EntryKind, section: &str, id: &str, text: &str) -> Injection {
 
 fn past() -> TestEnv {
     let env = env();
+    env.write(
+        ".agent/memories.md",
+        "## Fixes\n\n### mem-1737372000-a1b2\n> Start podman first.\n\n### mem-1737372001-a1b2\n> Ports are taken.\n> Wait.\n",
+    );
     let dates = task(&env, "Parse dates");
     let left_out = |id: &str, rank, reason| Injection {
         rank,
@@ -63,14 +67,44 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
     assert_snapshot!(env.ralph(["why"]).run(), @"
     exit 0
     --- stdout
-    SECTION     ENTRY                RANK  TOKENS  SCORE  IN PROMPT  WHY
-    Memories    mem-1737372000-a1b2  1     12      3.46   yes        shown: it fits the task
-                mem-1737372001-a1b2  2     5                         left out: no room was left
-                mem-1737372002-a1b2  3     5                         left out: another entry says the same
-                mem-1737372003-a1b2  4     5                         left out: another one has taken its place
-    Guardrails  fix-1737372000-a1b2  1     11             yes        shown; the agent relied on it
+    SECTION     ENTRY                IN PROMPT  WHY                 RANK  TOKENS  SCORE  WHAT
+    Memories    mem-1737372000-a1b2  yes        fits the task       1     12      3.46   Start docker first.
+    Guardrails  fix-1737372000-a1b2  yes        all fit; relied on  1     11             Größe is bytes.
+
+    2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    3 were left out (`--all` lists them):
+      1 of Memories: no room: [memories] budget = 2000
+      1 of Memories: another entry says the same
+      1 of Memories: another one has taken its place
+    --- stderr
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    ");
+    assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
+    exit 0
+    --- stdout
+    SECTION     ENTRY                IN PROMPT  WHY                                RANK  TOKENS  SCORE  WHAT
+    Memories    mem-1737372000-a1b2  yes        fits the task                      1     12      3.46   Start docker first.
+                mem-1737372001-a1b2  left out   no room: [memories] budget = 2000  2     5              Ports are taken.
+                mem-1737372002-a1b2  left out   another entry says the same        3     5
+                mem-1737372003-a1b2  left out   another one has taken its place    4     5
+    Guardrails  fix-1737372000-a1b2  yes        all fit; relied on                 1     11             Größe is bytes.
 
     2 entries stood in the prompt, 3 were left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    --- stderr
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    ");
+    assert_snapshot!(env.ralph(["why"]).env("COLUMNS", "80").run(), @"
+    exit 0
+    --- stdout
+    ENTRY                IN PROMPT  WHY                 WHAT
+    mem-1737372000-a1b2  yes        fits the task       Start docker first.
+    fix-1737372000-a1b2  yes        all fit; relied on  Größe is bytes.
+
+    2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    3 were left out (`--all` lists them):
+      1 of Memories: no room: [memories] budget = 2000
+      1 of Memories: another entry says the same
+      1 of Memories: another one has taken its place
     --- stderr
     Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
     ");
@@ -87,6 +121,8 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
             "tokens": 11,
             "score": null,
             "reason": "shown",
+            "why": "all fit; relied on",
+            "what": "Größe is bytes.",
             "used": true,
             "in_prompt": true,
         })
@@ -97,22 +133,29 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
 #[test]
 fn a_prompt_that_was_changed_or_is_gone_proves_nothing() {
     let env = past();
-    let closing = |env: &TestEnv| env.ok(["why", "1"]).lines().last().unwrap().to_owned();
-    assert_snapshot!(closing(&env), @"2 entries stood in the prompt, 3 were left out; .ralph/runs/run-00000001/001/prompt.md is gone, or of another worktree.");
+    let closing = |env: &TestEnv| {
+        env.ok(["why", "1"])
+            .lines()
+            .find(|line| line.contains("stood"))
+            .unwrap()
+            .to_owned()
+    };
+    assert_snapshot!(closing(&env), @"2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md is gone, or of another worktree.");
     assert_eq!(json(&env, &["why", "--json"])["prompt"], serde_json::Value::Null);
     env.write(
         PROMPT,
         format!("# Memories\n\n{}\n{GUARDRAIL}", NOTE.replace("first", "last")),
     );
     assert_snapshot!(env.ok(["why", "1"]), @"
-    SECTION     ENTRY                RANK  TOKENS  SCORE  IN PROMPT  WHY
-    Memories    mem-1737372000-a1b2  1     12      3.46   no         shown: it fits the task
-                mem-1737372001-a1b2  2     5                         left out: no room was left
-                mem-1737372002-a1b2  3     5                         left out: another entry says the same
-                mem-1737372003-a1b2  4     5                         left out: another one has taken its place
-    Guardrails  fix-1737372000-a1b2  1     11             yes        shown; the agent relied on it
+    SECTION     ENTRY                IN PROMPT  WHY                 RANK  TOKENS  SCORE  WHAT
+    Memories    mem-1737372000-a1b2  no         fits the task       1     12      3.46   Start podman first.
+    Guardrails  fix-1737372000-a1b2  yes        all fit; relied on  1     11             Größe is bytes.
 
-    2 entries stood in the prompt, 3 were left out; .ralph/runs/run-00000001/001/prompt.md does not hold 1 of them.
+    2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md does not hold 1 of them.
+    3 were left out (`--all` lists them):
+      1 of Memories: no room: [memories] budget = 2000
+      1 of Memories: another entry says the same
+      1 of Memories: another one has taken its place
     ");
 }
 
@@ -130,9 +173,14 @@ fn where_nothing_stood_nothing_is_proved() {
         ..Worked::default()
     };
     work(&env, 1, &[worked]);
-    let shown = env.ok(["why"]);
+    assert_snapshot!(env.ok(["why"]), @"
+    0 entries stood in the prompt.
+    1 was left out (`--all` lists them):
+      1 of Memories: no room: [memories] budget = 2000
+    ");
+    let all = env.ok(["why", "--all"]);
     assert_eq!(
-        shown.lines().last(),
+        all.lines().last(),
         Some("0 entries stood in the prompt, 1 was left out.")
     );
 }

@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use ralph_model::{EntryKind, InjectionReason, JournalRow, RunId, TaskId};
+use ralph_model::{EntryKind, InjectionReason, JournalRow, RunId, TaskId, Tokens};
 
 use super::markdown::{in_item, one_line};
 use super::room::Room;
 use super::section::{Considered, Section};
+use super::task::shortened;
 use super::{OPENING, PromptRequest};
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
@@ -14,6 +15,8 @@ use crate::inject::prime::{PrimeFormat, left_out_note};
 const HEADING: &str = "Run Journal";
 /// So many files of an iteration are named.
 const MOST_FILES: usize = 12;
+/// The most of a row's reason that is shown.
+const REASON: Tokens = Tokens(100);
 
 /// A row that may stand in the section.
 struct Choice<'a> {
@@ -100,9 +103,13 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
 }
 
 /// A row as an entry of the section, in the form that the earlier tools gave it; what they did not tell stands below:
-/// what the task was about and, where it was another, the run.
+/// why it went as it did, what the task was about and, where it was another, the run.
 fn entry(row: &JournalRow, run: Option<&RunId>) -> String {
     let JournalRow { row, .. } = row;
+    let reason = match in_item(&shortened(&row.reason, REASON)) {
+        reason if reason.is_empty() => reason,
+        reason => format!("- **Reason**: {reason}\n"),
+    };
     let title = match one_line(&row.task_title) {
         title if title.is_empty() => title,
         title => format!("- **Title**: {title}\n"),
@@ -114,7 +121,7 @@ fn entry(row: &JournalRow, run: Option<&RunId>) -> String {
     };
     let notes = row.notes.as_deref().map(in_item).filter(|notes| !notes.is_empty());
     format!(
-        "### Iteration {} [{}]\n- **Task**: {}\n- **Model**: {}\n- **Duration**: {}{cost}\n- **Files**: {}\n- **Notes**: {}\n{title}{of_run}",
+        "### Iteration {} [{}]\n- **Task**: {}\n- **Model**: {}\n- **Duration**: {}{cost}\n- **Files**: {}\n- **Notes**: {}\n{reason}{title}{of_run}",
         row.iteration,
         row.outcome,
         row.task.as_ref().map_or("none", TaskId::as_str),

@@ -84,6 +84,16 @@ impl Materials {
         self.overflowed_before
     }
 
+    /// Which attempt at the task is the next one, of those that count. Where all are used up, it is the last.
+    #[must_use]
+    pub fn attempt(&self, config: &Config) -> AttemptNumber {
+        let of = config.execution.max_retries.saturating_add(1);
+        AttemptNumber {
+            number: self.task.retries_used.saturating_add(1).min(of),
+            of,
+        }
+    }
+
     /// The request for a prompt.
     #[must_use]
     pub fn request<'a>(&'a self, circumstances: &Circumstances<'a>) -> PromptRequest<'a> {
@@ -92,10 +102,7 @@ impl Materials {
             task: &self.task,
             parent: self.parent.as_ref(),
             prerequisites: &self.prerequisites,
-            attempt: AttemptNumber {
-                number: self.task.retries_used.saturating_add(1),
-                of: config.execution.max_retries.saturating_add(1),
-            },
+            attempt: self.attempt(config),
             last_reason: self.last_reason(),
             red_gates: circumstances.red_gates,
             gates: &config.verify.commands,

@@ -20,7 +20,8 @@ use ralph_model::{Injection, JournalRow, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
 pub use materials::{Circumstances, Materials};
-pub use proof::stands_in;
+pub use proof::{entry_in, stands_in};
+pub use section::MOST_LEFT_OUT;
 
 use super::said::Said;
 use crate::catalogue::Catalogue;

@@ -6,31 +6,39 @@ use xxhash_rust::xxh3::Xxh3Default;
 /// Whether lines of a prompt are the text of an entry, by its size and digest.
 #[must_use]
 pub fn stands_in(prompt: &str, injection: &Injection) -> bool {
+    entry_in(prompt, injection).is_some()
+}
+
+/// The lines of a prompt that are the text of an entry, by its size and digest.
+#[must_use]
+pub fn entry_in<'p>(prompt: &'p str, injection: &Injection) -> Option<&'p str> {
     let lines: Vec<&str> = prompt.split_inclusive('\n').collect();
     let sizes: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
     // An entry begins with a heading, maybe after a blank line, and the scratchpad stands in a fence. To try all lines of a
     // long entry would take for ever.
-    let line_at = |at: usize| lines.get(at).copied().unwrap_or_default();
-    let may_begin = |first: &usize| {
-        let (line, above) = (line_at(*first), first.checked_sub(1).map_or("", line_at));
-        line.starts_with('#') || line.trim().is_empty() || above.starts_with("```")
-    };
-    (0..lines.len()).filter(may_begin).any(|first| {
-        let mut digest = Xxh3Default::new();
-        let mut characters = 0;
-        for (line, size) in lines.iter().zip(&sizes).skip(first) {
-            digest.update(line.as_bytes());
-            characters += size;
-            let tokens = Tokens::of_characters(characters);
-            if tokens > injection.tokens {
-                return false;
-            }
-            if tokens == injection.tokens && digest.digest() == injection.digest {
-                return true;
+    let mut above = "";
+    let mut start = 0;
+    for (first, line) in lines.iter().enumerate() {
+        if line.starts_with('#') || line.trim().is_empty() || above.starts_with("```") {
+            let mut digest = Xxh3Default::new();
+            let (mut characters, mut end) = (0, start);
+            for (line, size) in lines.iter().zip(&sizes).skip(first) {
+                digest.update(line.as_bytes());
+                characters += size;
+                end += line.len();
+                let tokens = Tokens::of_characters(characters);
+                if tokens > injection.tokens {
+                    break;
+                }
+                if tokens == injection.tokens && digest.digest() == injection.digest {
+                    return prompt.get(start..end);
+                }
             }
         }
-        false
-    })
+        above = line;
+        start += line.len();
+    }
+    None
 }
 
 #[cfg(test)]
@@ -73,6 +81,7 @@ mod tests {
             ("mem-1\n", false),
         ] {
             assert_eq!(stands_in(prompt, &injection(text)), is_there, "{text:?}");
+            assert_eq!(entry_in(prompt, &injection(text)), is_there.then_some(text));
         }
     }
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use ralph_model::{EntryKind, Injection, InjectionReason, Tokens};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// How many entries that do not stand in a section are told of.
-pub(super) const MOST_LEFT_OUT: usize = 50;
+/// How many entries that do not stand in a section are told of, for each reason.
+pub const MOST_LEFT_OUT: usize = 50;
 
 /// A section of a prompt; nothing stands of one without text.
 #[derive(Debug, Default)]

@@ -56,7 +56,7 @@ pub(super) fn retry(request: &PromptRequest<'_>) -> Section {
     }
     if let Some(reason) = request.last_reason {
         text.push_str("\nWhy the last one did not count as done:\n\n");
-        text.push_str(&fenced(&shortened(&normalise_line_breaks(reason))));
+        text.push_str(&fenced(&shortened(reason, REASON)));
     }
     section.text = text;
     section
@@ -88,11 +88,12 @@ fn push_gates(text: &mut String, request: &PromptRequest<'_>) {
 }
 
 /// The reason or, of a long one, its first line and its end.
-fn shortened(reason: &str) -> String {
+pub(super) fn shortened(reason: &str, most: Tokens) -> String {
+    let reason = normalise_line_breaks(reason);
     let reason = reason.trim_end();
-    if Budget::of(REASON).take(reason.chars().count()) {
+    if Budget::of(most).take(reason.chars().count()) {
         return reason.to_owned();
     }
     let first = preview(first_line(reason), FIRST_LINE);
-    format!("{first}\n{}", tail(reason, Budget::of(REASON)).text)
+    format!("{first}\n{}", tail(reason, Budget::of(most)).text)
 }

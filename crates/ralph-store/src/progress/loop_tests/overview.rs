@@ -53,6 +53,7 @@ fn an_overview_tells_what_is_new_since_a_look() {
             spent: settlement(Outcome::Done, 0).row.usage,
             duration_ms: 1500,
             open_runs: vec![bench.store.run(&RunId::new(2)).unwrap().unwrap()],
+            at_work: vec![],
             last_run: bench.store.run(&run_id()).unwrap(),
             waiting: vec![failed, news(2, "Given up", "Failed: Nobody wants it.", 0)],
             tasks: [(TaskStatus::Failed, 2)].into(),
@@ -80,4 +81,39 @@ fn a_task_that_was_done_and_deleted_is_still_told_of() {
     assert_eq!(titles(&bench, 0), [""; 0], "it is open again");
     bench.sql("DELETE FROM tasks");
     assert_eq!(titles(&bench, 0), ["Parse the colours"]);
+}
+
+#[test]
+fn an_overview_counts_what_is_said_again_once() {
+    let mut bench = Bench::new();
+    for (iteration, title) in [(1, "Colours"), (2, "colours "), (3, "Forms")] {
+        let fence = bench.start(&run_id(), iteration);
+        let mut settlement = settlement(Outcome::Done, fence);
+        settlement.row.iteration = iteration;
+        settlement.task = TaskChange::Again;
+        settlement.learnings = vec![(LearningId::new(u64::from(iteration)), learning("pitfall"))];
+        settlement.knowledge = vec![CapturedKnowledge {
+            title: title.to_owned(),
+            tags: vec!["css".to_owned()],
+            body: format!("as of {iteration}"),
+        }];
+        bench.store.settle(&settlement).unwrap();
+    }
+    let overview = bench.store.overview(0, "").unwrap();
+    assert_eq!((overview.learnings, overview.knowledge), (1, 2));
+}
+
+#[test]
+fn an_overview_tells_what_a_run_is_at_until_that_is_settled() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let at_work = AtWork {
+        run: run_id(),
+        task: task(),
+        title: "Parse the colours".to_owned(),
+        since: at(1),
+    };
+    assert_eq!(bench.store.overview(0, "").unwrap().at_work, [at_work]);
+    bench.store.settle(&settlement(Outcome::Done, fence)).unwrap();
+    assert_eq!(bench.store.overview(0, "").unwrap().at_work, []);
 }

@@ -304,3 +304,34 @@ proptest! {
         bench.store.overview(0, "").unwrap();
     }
 }
+
+#[test]
+fn a_row_is_found_by_why_it_failed() {
+    for (outcome, suggestion_is_found) in [(Outcome::Failed, 1), (Outcome::Done, 0)] {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        let mut settlement = settlement(outcome, fence);
+        settlement.row.reason = "The gate `make` was red.\nlinker not found".to_owned();
+        settlement.suggestion = Some("Vendor the archive.".to_owned());
+        bench.store.settle(&settlement).unwrap();
+        let holding = |word: &str| bench.store.journal_rows_holding(&journal_terms(word)).unwrap();
+        assert_eq!(["linker", "gates", "spoon"].map(holding), [1, 1, 0]);
+        assert_eq!(holding("vendoring"), suggestion_is_found, "{outcome}");
+    }
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let mut settlement = settlement(Outcome::Done, fence);
+    settlement.suggestion = Some("Vendor the archive.".to_owned());
+    settlement.report = Some(FailureReport {
+        what_tried: "Upgraded openssl".to_owned(),
+        why_failed: "Certificates expired".to_owned(),
+        category: ErrorCategory::Unknown,
+        relevant_files: Vec::new(),
+        error_output: Some("handshake refused".to_owned()),
+    });
+    bench.store.settle(&settlement).unwrap();
+    for word in ["openssl", "certificate", "handshake", "vendor"] {
+        let holding = bench.store.journal_rows_holding(&journal_terms(word)).unwrap();
+        assert_eq!(holding, 1, "{word}");
+    }
+}

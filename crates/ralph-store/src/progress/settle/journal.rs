@@ -1,8 +1,9 @@
 //! Writes a row of the journal.
 
-use ralph_model::NewJournalRow;
+use ralph_model::Outcome;
 use rusqlite::{Transaction, named_params};
 
+use super::Settlement;
 use crate::progress::columns::moment;
 use crate::progress::columns::to_json;
 use crate::progress::journal_terms;
@@ -16,8 +17,8 @@ const INSERT: &str = "
     RETURNING id";
 
 /// Writes the row; its number is the answer.
-pub(super) fn put(transaction: &Transaction<'_>, row: &NewJournalRow) -> rusqlite::Result<i64> {
-    let searched = format!("{}\n{}", row.task_title, row.notes.as_deref().unwrap_or_default());
+pub(super) fn put(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<i64> {
+    let row = &settlement.row;
     transaction.prepare_cached(INSERT)?.query_row(
         named_params! {
             ":run": row.run.as_str(),
@@ -42,10 +43,27 @@ pub(super) fn put(transaction: &Transaction<'_>, row: &NewJournalRow) -> rusqlit
             ":category": row.error_category.map(ralph_model::ErrorCategory::word),
             ":malformed": row.malformed_sigils,
             ":at": moment(row.created_at),
-            ":terms": journal_terms(&searched),
+            ":terms": journal_terms(&searched(settlement)),
         },
         |row| row.get(0),
     )
+}
+
+/// What a row is found by: what it was about, what was noted, and all that is kept of why it went wrong.
+fn searched(settlement: &Settlement) -> String {
+    let (row, report) = (&settlement.row, settlement.report.as_ref());
+    let is_kept = report.is_some() || row.outcome != Outcome::Done;
+    let suggestion = settlement.suggestion.as_deref().filter(|_| is_kept);
+    let texts = [
+        Some(row.task_title.as_str()),
+        row.notes.as_deref(),
+        Some(row.reason.as_str()),
+        report.map(|report| report.what_tried.as_str()),
+        report.map(|report| report.why_failed.as_str()),
+        report.and_then(|report| report.error_output.as_deref()),
+        suggestion,
+    ];
+    texts.into_iter().flatten().collect::<Vec<_>>().join("\n")
 }
 
 /// A count as the database can hold it. An agent that counts further has miscounted, and its row matters more.

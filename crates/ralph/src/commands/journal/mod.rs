@@ -8,6 +8,7 @@ mod which;
 
 use clap::Subcommand;
 
+pub(crate) use view::what;
 pub(crate) use which::WhichIteration;
 
 use crate::context::Context;

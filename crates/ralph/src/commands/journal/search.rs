@@ -10,7 +10,7 @@ use crate::commands::notes::found::MoreWords;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Find iterations by what they were about and what was noted, the best first
+/// Find iterations by what they were about, what was noted and why they failed, the best first
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph journal search \"connection refused\"

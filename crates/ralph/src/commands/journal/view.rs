@@ -1,6 +1,6 @@
 //! How rows of the journal are shown.
 
-use ralph_model::{JournalRow, first_line};
+use ralph_model::{JournalRow, NewJournalRow, first_line};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -43,17 +43,20 @@ pub(super) fn table(context: &Context<'_>, rows: &[JournalRow]) -> Result<(), Co
 
 fn cells(row: &JournalRow) -> Vec<String> {
     let JournalRow { id, row } = row;
-    let said = row.notes.as_deref().map(first_line).filter(|notes| !notes.is_empty());
-    let said = said.or(Some(row.reason.as_str())
-        .filter(|reason| !reason.is_empty())
-        .map(first_line));
-    let title = first_line(&row.task_title);
     vec![
         id.to_string(),
         format!("{}/{}", row.run, row.iteration),
         row.outcome.word().to_owned(),
         row.task.as_ref().map(ToString::to_string).unwrap_or_default(),
         format!("{:.0}", row.created_at),
-        said.map_or_else(|| title.to_owned(), |said| format!("{title}: {said}")),
+        what(row),
     ]
+}
+
+/// What a row says, on a line: the task's title, and what was noted or else what was the matter.
+pub(crate) fn what(row: &NewJournalRow) -> String {
+    let title = first_line(&row.task_title);
+    let texts = [row.notes.as_deref().unwrap_or_default(), row.reason.as_str()];
+    let said = texts.into_iter().map(first_line).find(|said| !said.is_empty());
+    said.map_or_else(|| title.to_owned(), |said| format!("{title}: {said}"))
 }

@@ -232,11 +232,16 @@ impl Watch for Printer<'_> {
                 }
             }
             News::GateRan(gate) => self.gate(gate),
-            News::IterationBegan { current, prompt, shown } => {
+            News::IterationBegan {
+                current,
+                attempt,
+                prompt,
+                shown,
+            } => {
                 self.task = Some(current.task.clone());
                 let title = self.short(&current.task_title);
-                let attempt = match (current.kind, current.attempt) {
-                    (TaskKind::Once, again @ 2..) => format!(", attempt {again}"),
+                let attempt = match (current.kind, attempt.number) {
+                    (TaskKind::Once, again @ 2..) => format!(", attempt {again} of {}", attempt.of),
                     _ => String::new(),
                 };
                 self.line(&format!("iteration {}{attempt}: {title}", current.iteration));

@@ -7,6 +7,7 @@ use ralph_model::{TaskStatus, count, duration, first_line, preview};
 use ralph_store::{Look, Overview, Run, TaskNews};
 use serde_json::{Value, json};
 
+use super::open_runs::{RunState, at_work, sentence};
 use super::titled;
 
 /// How many runs that have not ended are shown.
@@ -15,12 +16,15 @@ const OPEN_RUNS: usize = 2;
 const GOAL_COLUMNS: usize = 24;
 const TITLE_COLUMNS: usize = 58;
 const REASON_COLUMNS: usize = 66;
-/// After how long without a sign a run counts as cut off.
-const SILENCE_SECONDS: i64 = 300;
 
 /// What there is to say, line by line with its heading and with so many tasks named under one; nothing where no task and
 /// no run ever was.
-pub(super) fn lines(status: (&Overview, Option<&Look>), named: usize, now: Timestamp) -> Vec<(&'static str, String)> {
+pub(super) fn lines(
+    status: (&Overview, Option<&Look>),
+    worktree: &str,
+    named: usize,
+    now: Timestamp,
+) -> Vec<(&'static str, String)> {
     let (overview, look) = status;
     let mut lines = Vec::new();
     if overview.last_journal > 0 {
@@ -31,7 +35,7 @@ pub(super) fn lines(status: (&Overview, Option<&Look>), named: usize, now: Times
             .open_runs
             .iter()
             .take(OPEN_RUNS)
-            .map(|run| ("Run", open_run(run, now))),
+            .map(|run| ("Run", sentence(overview, run, worktree, now))),
     );
     if let Some(run) = &overview.last_run {
         lines.push(("Run", ended_run(run, now)));
@@ -64,23 +68,6 @@ fn since(overview: &Overview, look: Option<&Look>, now: Timestamp) -> String {
         Some(look) => format!("you last looked, {}: {what}", ago(look.at, now)),
         None => format!("the beginning: {what}"),
     }
-}
-
-fn open_run(run: &Run, now: Timestamp) -> String {
-    let silent = now.duration_since(run.heartbeat).as_secs();
-    let goal = preview(first_line(&run.begun.goal), GOAL_COLUMNS);
-    if silent > SILENCE_SECONDS {
-        let id = &run.begun.id;
-        return format!(
-            "{id} ({goal}) was cut off; its last sign was {}",
-            ago(run.heartbeat, now)
-        );
-    }
-    format!(
-        "{} ({goal}) goes on; it began {}",
-        run.begun.id,
-        ago(run.begun.started_at, now)
-    )
 }
 
 fn ended_run(run: &Run, now: Timestamp) -> String {
@@ -173,7 +160,7 @@ fn standing(overview: &Overview) -> Option<String> {
 }
 
 /// How long ago something was, as people say it.
-fn ago(then: Timestamp, now: Timestamp) -> String {
+pub(super) fn ago(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.duration_since(then).as_secs();
     match u64::try_from(seconds).unwrap_or_default() {
         0..=59 => "just now".to_owned(),
@@ -191,7 +178,7 @@ fn largest_unit(seconds: u64) -> String {
 }
 
 /// The same for programs, all of it.
-pub(super) fn as_json(overview: &Overview) -> Value {
+pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
     let news = |all: &[TaskNews]| -> Value {
         all.iter()
             .map(|task| {
@@ -216,11 +203,23 @@ pub(super) fn as_json(overview: &Overview) -> Value {
         "input_tokens": overview.spent.input_tokens,
         "output_tokens": overview.spent.output_tokens,
         "duration_ms": overview.duration_ms,
-        "open": overview.open_runs.iter().map(run_as_json).collect::<Value>(),
+        "open": overview.open_runs.iter().map(|run| open_run_as_json(overview, run, now)).collect::<Value>(),
         "last": overview.last_run.as_ref().map(run_as_json),
         "waiting": news(&overview.waiting),
         "tasks": counts(overview.tasks.iter().map(|(status, n)| (status.word(), *n)).collect()),
     })
+}
+
+fn open_run_as_json(overview: &Overview, run: &Run, now: Timestamp) -> Value {
+    let mut value = run_as_json(run);
+    if let Some(object) = value.as_object_mut() {
+        object.insert("live".to_owned(), json!(RunState::of(run, now) == RunState::Live));
+        object.insert(
+            "task".to_owned(),
+            json!(at_work(overview, run).map(|at_work| &at_work.task)),
+        );
+    }
+    value
 }
 
 fn run_as_json(run: &Run) -> Value {

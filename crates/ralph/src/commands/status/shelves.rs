@@ -1,5 +1,8 @@
 //! How many notes stand on the shelves, and what is gone from them.
 
+use std::fs;
+use std::io::ErrorKind;
+
 use ralph_memory::capture::Notebook;
 use ralph_memory::catalogue::Problems;
 use ralph_model::{Shelf, count};
@@ -8,7 +11,7 @@ use ralph_store::{KnownNote, NoteAction};
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::paths::Spelling;
+use crate::paths::{self, Spelling};
 
 /// What stands on the shelves.
 pub(super) struct Shelves {
@@ -16,7 +19,7 @@ pub(super) struct Shelves {
     pub(super) counted: Vec<String>,
     /// A line for each shelf from which notes vanished.
     pub(super) gone: Vec<String>,
-    /// The name of each shelf with the number of its notes.
+    /// The name of each shelf with the number of its notes; the long ones count as one more.
     pub(super) numbers: Vec<(&'static str, usize)>,
 }
 
@@ -39,6 +42,12 @@ impl Shelves {
             let notes = document.entries().len() + document.signs().len();
             shelves.numbers.push((shelf.words().many, notes));
         }
+        let long_notes = long_notes(context);
+        if long_notes > 0 {
+            let notes = count(long_notes, "long note", "long notes");
+            shelves.counted.push(format!("{notes} in {}", paths::KNOWLEDGE));
+        }
+        shelves.numbers.push(("knowledge", long_notes));
         Ok(shelves)
     }
 }
@@ -62,6 +71,24 @@ fn counted(context: &Context<'_>, notebook: &Notebook<'_>, document: &Document<'
     let notes = count(entries.len() + signs, words.one, words.many);
     let shown = context.project.shown(&notebook.path);
     Some(format!("{notes} in {shown} ({})", kinds.join(", ")))
+}
+
+/// How many long notes there are, each in a file of its own. That their folder cannot be read is said.
+fn long_notes(context: &Context<'_>) -> usize {
+    let entries = match fs::read_dir(context.project.root.join(paths::KNOWLEDGE)) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return 0,
+        Err(error) => {
+            let folder = paths::KNOWLEDGE;
+            context.ui.warning(&format!("{folder} cannot be read: {error}."));
+            return 0;
+        }
+    };
+    let names = entries.filter_map(|entry| entry.ok().filter(|entry| entry.path().is_file()));
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names
+        .filter(|name| name.ends_with(".md") && !name.starts_with('.'))
+        .count()
 }
 
 /// What is gone from a shelf without having been deleted.

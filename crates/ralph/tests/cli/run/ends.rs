@@ -28,7 +28,7 @@ fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on()
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
-    11:20:00 [t-8eec67] iteration 2, attempt 2: one
+    11:20:00 [t-8eec67] iteration 2, attempt 2 of 2: one
     11:20:00 [t-8eec67] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
     11:20:00 [t-8eec67] It is left for you: all attempts are used up.
@@ -94,13 +94,13 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] failed: The agent broke down: exit code 3: panic: no disk.
-    11:20:00 [t-025cc1] iteration 2, attempt 2: one
+    11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
     11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-025cc1] blocked: The agent said nothing at all.
-    11:20:00 [t-025cc1] iteration 3, attempt 3: one
+    11:20:00 [t-025cc1] iteration 3, attempt 3 of 4: one
     11:20:00 [t-025cc1] prompt: [n] tokens, with 2 entries of memory
     11:20:00 [t-025cc1] blocked: The agent spoke of t-000000, which was not its task.
-    11:20:00 [t-025cc1] iteration 4, attempt 4: one
+    11:20:00 [t-025cc1] iteration 4, attempt 4 of 4: one
     11:20:00 [t-025cc1] prompt: [n] tokens, with 3 entries of memory
     11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.

@@ -8,6 +8,7 @@ mod folder;
 mod forms;
 mod gates;
 mod signals;
+mod status;
 mod two_runs;
 
 use std::cell::Cell;
@@ -110,7 +111,10 @@ fn without_duration(line: &str) -> String {
 fn without_sizes(line: &str) -> String {
     let words: Vec<&str> = line.split(' ').collect();
     let is_number = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-    let named = |at: usize| words.get(at + 1).is_some_and(|next| matches!(*next, "tokens," | "of"));
+    let named = |at: usize| {
+        let is_attempt = at > 0 && words.get(at - 1) == Some(&"attempt");
+        !is_attempt && words.get(at + 1).is_some_and(|next| matches!(*next, "tokens," | "of"))
+    };
     let words = words.iter().enumerate();
     let words = words.map(|(at, word)| if is_number(word) && named(at) { "[n]" } else { *word });
     words.collect::<Vec<_>>().join(" ")

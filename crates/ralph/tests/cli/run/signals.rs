@@ -248,7 +248,7 @@ fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
     11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
     11:20:00 3 processes of it ended.
     11:20:00 [t-025cc1] interrupted: ralph was killed while the agent worked. (1 file changed)
-    11:20:00 [t-025cc1] iteration 1, attempt 2: one
+    11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-025cc1] done (1 file changed)
     ");

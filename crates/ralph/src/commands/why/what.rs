@@ -1,0 +1,59 @@
+//! The beginning of what entries say: as it stood in the prompt or, where it did not stand there, as it is now.
+
+use std::collections::HashMap;
+
+use ralph_memory::inject::prompt::entry_in;
+use ralph_model::{EntryKind, Injection, Shelf, first_line};
+use ralph_store::Store;
+
+use crate::commands::journal;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::paths::Spelling;
+
+/// Where texts of entries are looked up.
+pub(super) struct Texts<'a> {
+    prompt: Option<&'a str>,
+    store: Option<&'a Store>,
+    /// What the notes say now, by kind and id.
+    notes: HashMap<(EntryKind, String), String>,
+}
+
+impl<'a> Texts<'a> {
+    pub(super) fn read(
+        context: &Context<'_>,
+        store: Option<&'a Store>,
+        prompt: Option<&'a str>,
+    ) -> Result<Self, CommandError> {
+        let mut notes = HashMap::new();
+        for (shelf, kind) in [
+            (Shelf::Memories, EntryKind::Memory),
+            (Shelf::Guardrails, EntryKind::Guardrail),
+        ] {
+            let reading = context.notebook(shelf, Spelling::Own).read()?;
+            for item in reading.document().items() {
+                notes.insert((kind, item.id().to_owned()), first_line(item.content()).to_owned());
+            }
+        }
+        Ok(Self { prompt, store, notes })
+    }
+
+    /// The first line of what an entry says; nothing where that is not known any more.
+    pub(super) fn beginning(&self, injection: &Injection) -> Result<String, CommandError> {
+        if injection.kind == EntryKind::Journal {
+            let row = match (self.store, injection.id.parse()) {
+                (Some(store), Ok(id)) => store.journal_row(id)?,
+                _ => None,
+            };
+            return Ok(row.map(|row| journal::what(&row.row)).unwrap_or_default());
+        }
+        let stood = self.prompt.and_then(|prompt| entry_in(prompt, injection));
+        let stood = stood.map(|text| match text.split_once('\n') {
+            Some((heading, text)) if heading.starts_with("### ") => text,
+            _ => text,
+        });
+        let now = self.notes.get(&(injection.kind, injection.id.clone()));
+        let text = stood.or(now.map(String::as_str)).unwrap_or_default();
+        Ok(first_line(text).trim_start_matches("> ").to_owned())
+    }
+}
