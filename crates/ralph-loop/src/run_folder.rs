@@ -5,7 +5,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use ralph_memory::capture::TranscriptCleaner;
 use ralph_model::RunId;
@@ -49,6 +49,18 @@ impl IterationFolder {
         entries
             .filter_map(|entry| entry.ok()?.metadata().ok()?.modified().ok())
             .max()
+    }
+
+    /// How long its transcript was written, counted from its prompt; none when one of them is not there.
+    pub(crate) fn time_written(&self) -> Option<Duration> {
+        let written = |name: &str| fs::metadata(self.0.join(name)).ok()?.modified().ok();
+        written("transcript.jsonl")?.duration_since(written("prompt.md")?).ok()
+    }
+
+    /// A file of the folder, as far as it is text; none when it is not there.
+    pub(crate) fn read(&self, name: &str) -> Option<String> {
+        let bytes = fs::read(self.0.join(name)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Writes a file of the folder.
@@ -128,6 +140,11 @@ impl Transcript {
         self.room -= size;
         self.file.write_all(json.as_bytes())?;
         self.file.write_all(b"\n")
+    }
+
+    /// Hands what was added over to the system, which keeps it should this process be killed.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 
     /// Closes it, with a last line that says what was too much.

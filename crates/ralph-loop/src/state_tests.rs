@@ -9,7 +9,7 @@ use ralph_store::Claim;
 
 use super::*;
 use crate::settle::Fate;
-use crate::summary::StopCause;
+use crate::summary::{StopCause, TurnSummary};
 
 fn plan() -> Plan {
     Plan {
@@ -137,17 +137,15 @@ impl World {
         let mut open: VecDeque<Effect> = effects.into();
         while let Some(effect) = open.pop_front() {
             if let Some(what) = self.answer(&effect) {
-                let (next, more) = state.step(Event { at, what });
-                state = next;
-                open.extend(more);
+                open.extend(state.step(Event { at, what }));
             }
         }
         state
     }
 
-    fn happens(&mut self, state: State, what: Happening, seconds: u64) -> State {
+    fn happens(&mut self, mut state: State, what: Happening, seconds: u64) -> State {
         let at = Duration::from_secs(seconds);
-        let (state, effects) = state.step(Event { at, what });
+        let effects = state.step(Event { at, what });
         self.run(state, effects, at)
     }
 
@@ -295,7 +293,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
     let current = Box::new(current);
     let left = vec![
         Left::Claimed(current.clone()),
-        Left::Started(current.clone()),
+        Left::Ended(current.clone(), Box::new(TurnSummary::lost())),
         Left::Ended(current, Box::new(turn_done(7))),
     ];
     let mut world = World::with_tasks(0);
@@ -377,8 +375,7 @@ proptest! {
                 }
                 None => happening(number / 2),
             };
-            let (next, effects) = state.step(Event { at, what });
-            state = next;
+            let effects = state.step(Event { at, what });
             prop_assert!(!over || effects.is_empty());
             for effect in &effects {
                 step = match (step, effect) {

@@ -29,6 +29,8 @@ use crate::watch::{News, Survival, Watch};
 
 /// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory.
 const WAITING_EVENTS: usize = 16;
+/// How many of them are looked at before anything else is.
+const MOST_AT_ONCE: usize = 1000;
 /// How long an agent that was killed may take to be gone.
 const LAST_WAIT: Duration = Duration::from_secs(10);
 
@@ -256,9 +258,7 @@ impl<'a> Runner<'a> {
 
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
         let at = self.begun.elapsed();
-        let (next, effects) = state.clone().step(Event { at, what });
-        *state = next;
-        effects
+        state.step(Event { at, what })
     }
 
     fn begin(&mut self) -> Result<(), RunError> {
@@ -300,8 +300,26 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Waits for the next thing that happens by itself; none when there is something else to look at.
+    /// Waits for the next thing that happens by itself; none when there is something else to look at. Of many signs of
+    /// life that are there already, one is told.
     fn wait(&mut self, deadline: Option<Duration>) -> Option<Happening> {
+        let mut sign = None;
+        for _ in 0..MOST_AT_ONCE {
+            let Ok(incoming) = self.incoming.try_recv() else {
+                // Nothing more for now: what the agent has said so far must outlive this process.
+                self.flush_transcript();
+                return sign.or_else(|| self.wait_for_one(deadline));
+            };
+            match self.came_in(incoming) {
+                Some(Happening::Sign) => sign = Some(Happening::Sign),
+                Some(other) => return Some(other),
+                None => break,
+            }
+        }
+        sign
+    }
+
+    fn wait_for_one(&mut self, deadline: Option<Duration>) -> Option<Happening> {
         let incoming = match deadline {
             None => self.incoming.recv().map_err(RecvTimeoutError::from),
             Some(deadline) => {

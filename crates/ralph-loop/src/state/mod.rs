@@ -1,4 +1,4 @@
-//! Where a run stands, and what follows from what happens: a pure function, so that every order of events can be tried.
+//! Where a run stands, and what follows from what happens: nothing else decides it, so that every order of events can be tried.
 //!
 //! The driver does what an effect says and tells the result as an event. Effects are done one after the other; only an
 //! agent's turn, the gates and a wait go on by themselves.
@@ -21,7 +21,6 @@ pub use types::{
 
 use crate::gates::{Baseline, GateEnd, GateResult};
 use crate::strategy::{Choice, choose};
-use crate::summary::TurnSummary;
 use types::Phase;
 
 impl State {
@@ -62,14 +61,13 @@ impl State {
 
     /// What happens next. An event that does not fit where the run stands changes nothing.
     #[must_use]
-    pub fn step(mut self, event: Event) -> (Self, Vec<Effect>) {
+    pub fn step(&mut self, event: Event) -> Vec<Effect> {
         let phase = std::mem::replace(&mut self.phase, Phase::Recovering);
-        let effects = match event.what {
+        match event.what {
             Happening::Interrupt => self.interrupted(phase),
             Happening::Failed(reason) => self.failed(&phase, reason),
             what => self.moved(phase, what, event.at),
-        };
-        (self, effects)
+        }
     }
 
     fn moved(&mut self, phase: Phase, what: Happening, at: Duration) -> Vec<Effect> {
@@ -131,7 +129,6 @@ impl State {
         match self.left.pop_front() {
             None => self.tidy(),
             Some(Left::Claimed(current)) => self.abandon(current),
-            Some(Left::Started(current)) => self.judged(current, Box::new(TurnSummary::lost())),
             Some(Left::Ended(current, summary)) => self.judged(current, summary),
         }
     }

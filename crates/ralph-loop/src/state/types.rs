@@ -193,9 +193,7 @@ impl Current {
 pub enum Left {
     /// A claim; no agent was started.
     Claimed(Box<Current>),
-    /// An agent whose end nobody saw.
-    Started(Box<Current>),
-    /// A turn that is over.
+    /// A turn that is over, or whose end nobody saw.
     Ended(Box<Current>, Box<TurnSummary>),
 }
 

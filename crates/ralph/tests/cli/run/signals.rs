@@ -258,6 +258,41 @@ fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
 }
 
 #[test]
+fn what_an_agent_had_said_outlives_a_run_that_is_killed() {
+    let said = "<journal>tried the cache</journal><learning category=\"pitfall\">Look first.</learning>\
+        <knowledge tags=\"ports\" title=\"Ports\">8080 is taken.</knowledge><task-done>{task}</task-done>";
+    for claude in [false, true] {
+        let script = if claude {
+            Script::new().speaking_claude()
+        } else {
+            Script::new()
+        };
+        let scene = Scene::new(&script.turn([say(said), write("b.txt", "x"), hang()]).turn([say(DONE)]));
+        let kind = if claude { "[agent]\nkind = \"claude\"\n" } else { "" };
+        scene.env.write(".ralph.toml", kind);
+        let going = Going::start(&scene, "run", scene.invocation(&["one", "--trust"]));
+        let transcript = scene.env.path(".ralph/runs/run-658eec67/001/transcript.jsonl");
+        until("the transcript", || {
+            std::fs::read_to_string(&transcript).is_ok_and(|text| text.contains("8080"))
+        });
+        going.signal("KILL");
+        assert_eq!(going.end().code, None);
+        // Another agent finds what that one left.
+        let again = scene.ralph(&["run", "--agent", "true", "--limit", "1"]).run();
+        assert_eq!(again.code, Some(4), "{again}");
+        let rows = crate::json(&scene.env, &["journal", "list", "--json"]);
+        let row = rows
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["outcome"] == "interrupted");
+        assert_eq!(row.unwrap()["notes"], "tried the cache", "claude: {claude}, {again}");
+        assert!(scene.env.read(".ralph/knowledge/ports.md").contains("8080 is taken."));
+        assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
+    }
+}
+
+#[test]
 fn a_run_that_was_killed_at_a_gate_asks_the_gate_again_and_not_the_agent() {
     let scene = Scene::new(&Script::new().turn([write("work.txt", "x"), say(DONE)]));
     let gate = "[verify]\ncommands = [\"test ! -e work.txt || test -e go-on || { : > at-the-gate; sleep 32009; }\"]\n";
