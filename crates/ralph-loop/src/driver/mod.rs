@@ -27,8 +27,10 @@ use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::watch::{News, Survival, Watch};
 
-/// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory.
-const WAITING_EVENTS: usize = 16;
+/// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory; it
+/// also waits until an event is looked at whose text is longer than this.
+const WAITING_EVENTS: usize = 256;
+const WAITING_BYTES: usize = 64 << 10;
 /// How many of them are looked at before anything else is.
 const MOST_AT_ONCE: usize = 1000;
 /// How long an agent that was killed may take to be gone.
@@ -60,6 +62,8 @@ pub enum RunError {
 /// What comes in by itself.
 enum Incoming {
     Turn(TurnEvent),
+    /// The same where somebody waits until it is looked at: until the sender is dropped.
+    LongTurn(TurnEvent, SyncSender<()>),
     Baseline {
         results: Vec<GateResult>,
         left: Option<Baseline>,
@@ -337,6 +341,7 @@ impl<'a> Runner<'a> {
     fn came_in(&mut self, incoming: Incoming) -> Option<Happening> {
         match incoming {
             Incoming::Turn(event) => self.turn_event(event),
+            Incoming::LongTurn(event, _waits) => self.turn_event(event),
             Incoming::Baseline { results, left } => Some(Happening::BaselineRan { results, left }),
             Incoming::Gate(result) => {
                 self.watch.tell(&News::GateRan(&result));

@@ -1,6 +1,7 @@
 //! The agent's turn: its start, what it says on the way, its end.
 
 use std::path::Path;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -9,7 +10,7 @@ use ralph_memory::capture::{clean, read_captured, read_control};
 use ralph_model::Control;
 
 use super::prepare::folder_of;
-use super::{Incoming, LAST_WAIT, RunError, Runner};
+use super::{Incoming, LAST_WAIT, RunError, Runner, WAITING_BYTES};
 use crate::run_folder::Transcript;
 use crate::state::{Current, Happening};
 use crate::summary::{StopCause, TurnSummary};
@@ -46,8 +47,7 @@ impl Runner<'_> {
                 marker: &turn.current.marker,
                 output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
             },
-            // Nobody listens any more when the run is over.
-            Box::new(move |event| drop(sender.send(Incoming::Turn(event)))),
+            Box::new(move |event| pass_on(&sender, event)),
         );
         let running = match started {
             Ok(running) => running,
@@ -180,6 +180,21 @@ impl Runner<'_> {
             control: Control::default(),
             ..summary(&self.site.root, replay(agent, transcript.lines()), &prompt, time)
         })
+    }
+}
+
+/// Passes an event on to the run. Nobody listens any more when that is over.
+fn pass_on(sender: &SyncSender<Incoming>, event: TurnEvent) {
+    let is_long = match &event {
+        TurnEvent::Line(text) | TurnEvent::Text(text) => text.len() > WAITING_BYTES,
+        _ => false,
+    };
+    if is_long {
+        let (waits, looked_at) = sync_channel(0);
+        drop(sender.send(Incoming::LongTurn(event, waits)));
+        while looked_at.recv().is_ok() {}
+    } else {
+        drop(sender.send(Incoming::Turn(event)));
     }
 }
 
