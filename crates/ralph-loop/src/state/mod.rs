@@ -19,7 +19,7 @@ pub use types::{
     Current, Draft, Effect, Event, Examined, Gates, Happening, Left, Notice, Pace, Plan, State, WaitReason,
 };
 
-use crate::gates::{Baseline, GateEnd, GateResult};
+use crate::gates::{Baseline, GateEnd, GateResult, unusable};
 use crate::strategy::{Choice, choose};
 use types::Phase;
 
@@ -203,6 +203,10 @@ impl State {
     fn baseline_ran(&mut self, current: Box<Current>, results: &[GateResult], left: Option<Baseline>) -> Vec<Effect> {
         if self.interrupts > 0 || results.iter().any(|result| result.end == GateEnd::Stopped) {
             return self.abandon(current);
+        }
+        // In what an earlier run has left, a gate may be broken through the work that goes on now.
+        if let Some(reason) = unusable(results).filter(|_| left.is_none()) {
+            return self.finish(End::Error(reason));
         }
         let baseline = left.map_or_else(|| Baseline::of(results), |left| left.shrunk(results));
         self.baseline = Some(baseline.clone());
