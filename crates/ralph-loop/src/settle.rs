@@ -38,6 +38,31 @@ pub enum Claimed {
     Part,
 }
 
+/// What the gates say of the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// They let it pass.
+    Passes {
+        /// The gates that are red all the same, as they were before the run.
+        still_red: Vec<String>,
+    },
+    /// They do not, for this reason.
+    Refused(String),
+}
+
+impl Verdict {
+    fn reason(&self) -> String {
+        match self {
+            Self::Refused(why) => why.clone(),
+            Self::Passes { still_red } => {
+                let sentence = |gate: &String| format!("The gate `{gate}` is still red, as before the run.");
+                let sentences: Vec<String> = still_red.iter().map(sentence).collect();
+                sentences.join("\n")
+            }
+        }
+    }
+}
+
 /// What becomes of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
@@ -49,7 +74,7 @@ pub struct Ruling {
     pub task: Fate,
     /// What the run does next.
     pub then: Then,
-    /// What was the matter, in a sentence; empty when all went well.
+    /// What was the matter, in a sentence; empty when all went well. Where it is done, what is still not as it should be.
     pub reason: String,
 }
 
@@ -107,9 +132,9 @@ pub fn judge(facts: &Facts<'_>) -> Judgement {
     }
 }
 
-/// Decides what the gates mean for what the agent claims. `refusal` is why they do not let it pass.
+/// Decides what the gates mean for what the agent claims.
 #[must_use]
-pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, refusal: Option<String>) -> Ruling {
+pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, verdict: &Verdict) -> Ruling {
     let stop = match claimed {
         Claimed::Done => StopReason::TaskDone,
         Claimed::Part => StopReason::NoSigil,
@@ -118,18 +143,18 @@ pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, refusal: Option<String>)
         Some(Promise::Failure) => Then::Stop(StopRun::FailurePromise),
         Some(Promise::Complete) | None => Then::GoOn,
     };
-    let (outcome, task) = match (claimed, &refusal) {
-        (Claimed::Done, None) => (Outcome::Done, Fate::Done),
-        (Claimed::Part, None) => (Outcome::Done, Fate::Progress),
-        (Claimed::Done, Some(_)) if facts.kind == TaskKind::Once => (Outcome::Retried, Fate::Attempt),
-        (Claimed::Done | Claimed::Part, Some(_)) => (Outcome::Retried, Fate::Again),
+    let (outcome, task) = match (claimed, verdict) {
+        (Claimed::Done, Verdict::Passes { .. }) => (Outcome::Done, Fate::Done),
+        (Claimed::Part, Verdict::Passes { .. }) => (Outcome::Done, Fate::Progress),
+        (Claimed::Done, Verdict::Refused(_)) if facts.kind == TaskKind::Once => (Outcome::Retried, Fate::Attempt),
+        (Claimed::Done | Claimed::Part, Verdict::Refused(_)) => (Outcome::Retried, Fate::Again),
     };
     Ruling {
         outcome,
         stop,
         task,
         then,
-        reason: refusal.unwrap_or_default(),
+        reason: verdict.reason(),
     }
 }
 

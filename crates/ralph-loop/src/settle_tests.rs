@@ -88,7 +88,11 @@ fn gates(turn: &TurnSummary, kind: TaskKind, refusal: Option<&str>) -> (Outcome,
         turn,
         overflowed_before: false,
     };
-    let ruling = judge_gates(&facts, claimed, refusal.map(str::to_owned));
+    let verdict = match refusal {
+        Some(why) => Verdict::Refused(why.to_owned()),
+        None => Verdict::Passes { still_red: Vec::new() },
+    };
+    let ruling = judge_gates(&facts, claimed, &verdict);
     assert_eq!(ruling.reason, refusal.unwrap_or_default());
     (ruling.outcome, ruling.stop, ruling.task, ruling.then)
 }

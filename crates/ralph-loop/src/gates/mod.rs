@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use ralph_model::first_line;
 use serde::{Deserialize, Serialize};
 
+use crate::settle::Verdict;
+
 pub use lines::failure_lines;
 use lines::telling_lines;
 pub(crate) use run::GateRunner;
@@ -160,6 +162,18 @@ impl Baseline {
     #[must_use]
     pub fn red_gates(&self) -> Vec<String> {
         self.red.keys().cloned().collect()
+    }
+
+    /// What these results say of the work.
+    #[must_use]
+    pub fn verdict(&self, results: &[GateResult], changed: Changed) -> Verdict {
+        let red = results.iter().filter(|result| !result.is_green());
+        match self.refusal(results, changed) {
+            Some(why) => Verdict::Refused(why),
+            None => Verdict::Passes {
+                still_red: red.map(|result| result.command.clone()).collect(),
+            },
+        }
     }
 
     /// Why these results do not let the work pass; none when they do.

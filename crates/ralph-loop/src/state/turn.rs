@@ -100,8 +100,8 @@ impl State {
             Judgement::Settled(ruling) => ruling,
             Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
             Judgement::AskGates(claimed) => {
-                let refusal = baseline.refusal(&examined.gates, changed);
-                judge_gates(&facts(&current, &turn), claimed, refusal)
+                let verdict = baseline.verdict(&examined.gates, changed);
+                judge_gates(&facts(&current, &turn), claimed, &verdict)
             }
         };
         let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));

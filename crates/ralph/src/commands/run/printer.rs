@@ -1,6 +1,6 @@
 //! What a person sees of a run: a line for each thing that happens, and a summary at the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -35,6 +35,10 @@ pub(super) struct Printer<'a> {
     iterations: u32,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
+    /// What the red gates said last, each with its command.
+    red: BTreeMap<String, String>,
+    /// The gates that were red when work was accepted last.
+    still_red: Vec<String>,
     notes: usize,
     spent: Usage,
     time: Duration,
@@ -53,6 +57,8 @@ impl<'a> Printer<'a> {
             iterations: 0,
             done: BTreeSet::new(),
             failed: BTreeSet::new(),
+            red: BTreeMap::new(),
+            still_red: Vec::new(),
             notes: 0,
             spent: Usage::default(),
             time: Duration::ZERO,
@@ -67,6 +73,12 @@ impl<'a> Printer<'a> {
         }
         if self.iterations > 0 {
             ui.data(&format!("{}\n", self.summary()))?;
+        }
+        for gate in &self.still_red {
+            ui.data(&format!(
+                "Still red, as before the run: {gate}{}\n",
+                self.words_of(gate)
+            ))?;
         }
         match end {
             End::NothingToDo => {
@@ -124,7 +136,18 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn gate(&self, gate: &GateResult) {
+    /// What a red gate said, ready to follow its command.
+    fn words_of(&self, gate: &str) -> String {
+        let words = self.red.get(gate).filter(|words| !words.is_empty());
+        words
+            .map(|words| format!(": {}", self.short(words)))
+            .unwrap_or_default()
+    }
+
+    fn gate(&mut self, gate: &GateResult) {
+        if !gate.is_green() {
+            self.red.insert(gate.command.clone(), gate.first_words());
+        }
         let time = worth_telling(Duration::from_millis(gate.duration_ms));
         let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
         let how = match &gate.end {
@@ -144,6 +167,10 @@ impl<'a> Printer<'a> {
         self.time += time;
         self.spent.cost_usd += turn.usage.cost_usd;
         self.notes += turn.captured.learnings.len();
+        if ruling.outcome == Outcome::Done {
+            let red = draft.gates.iter().filter(|gate| !gate.is_green());
+            self.still_red = red.map(|gate| gate.command.clone()).collect();
+        }
         match task {
             Some(TaskStatus::Done) => drop(self.done.insert(draft.current.task.clone())),
             Some(TaskStatus::Failed) => drop(self.failed.insert(draft.current.task.clone())),
@@ -228,7 +255,8 @@ impl Watch for Printer<'_> {
             }
             News::RedFromTheStart(baseline) => {
                 for gate in baseline.red_gates() {
-                    self.line(&format!("red before anything was done: {gate}"));
+                    let words = self.words_of(&gate);
+                    self.line(&format!("red before anything was done: {}{words}", self.short(&gate)));
                 }
             }
             News::GateRan(gate) => self.gate(gate),

@@ -53,17 +53,23 @@ fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault
     --- stdout
     Everything is done.
     1 iteration: 1 task done
+    Still red, as before the run: echo old trouble; exit 1: old trouble
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
     11:20:00 run-658eec67 begins.
     11:20:00 gate failed (exit code 1): echo old trouble; exit 1
-    11:20:00 red before anything was done: echo old trouble; exit 1
+    11:20:00 red before anything was done: echo old trouble; exit 1: old trouble
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] gate failed (exit code 1): echo old trouble; exit 1
-    11:20:00 [t-025cc1] done (1 file changed)
+    11:20:00 [t-025cc1] done: The gate `echo old trouble; exit 1` is still red, as before the run. (1 file changed)
     ");
+    let shown = scene.ralph(&["journal", "show", "1"]).run().stdout;
+    assert!(
+        shown.contains("The gate `echo old trouble; exit 1` is still red, as before the run."),
+        "{shown}"
+    );
     assert!(
         scene.agent.prompt(1).contains("echo old trouble"),
         "{}",
