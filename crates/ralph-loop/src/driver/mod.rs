@@ -15,10 +15,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ralph_agent::{RunningTurn, StartError, TurnEvent};
+use ralph_memory::capture::Moved;
 use ralph_memory::catalogue::CatalogueError;
-use ralph_model::{Entropy, RunId};
+use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
-use ralph_store::{NewRun, Store, StoreError};
+use ralph_store::{NewRun, Scope, Store, StoreError};
 
 use crate::gates::{Baseline, GateResult};
 use crate::heart::Heart;
@@ -35,6 +36,9 @@ const WAITING_BYTES: usize = 64 << 10;
 const MOST_AT_ONCE: usize = 1000;
 /// How long an agent that was killed may take to be gone.
 const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// How many columns of what was asked for stand in the last sentence.
+const GOAL_COLUMNS: usize = 60;
 
 /// Why an effect could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -126,6 +130,8 @@ pub struct Runner<'a> {
     interrupts_told: u32,
     /// Who looks at what a turn has left, and asks the gates.
     examiner: Option<JoinHandle<()>>,
+    /// How it ended, once it has.
+    sentence: String,
 }
 
 /// An agent's turn, as the driver sees it.
@@ -166,6 +172,7 @@ impl<'a> Runner<'a> {
             interrupts: Arc::default(),
             interrupts_told: 0,
             examiner: None,
+            sentence: String::new(),
         })
     }
 
@@ -213,7 +220,12 @@ impl<'a> Runner<'a> {
             }
             if let Some(end) = state.end() {
                 let iterations = state.iterations();
-                self.watch.tell(&News::Ended { end, iterations });
+                let sentence = &self.sentence;
+                self.watch.tell(&News::Ended {
+                    end,
+                    sentence,
+                    iterations,
+                });
                 return Ok(Finish::Ended {
                     run: self.run.clone(),
                     end: end.clone(),
@@ -236,7 +248,7 @@ impl<'a> Runner<'a> {
         Finish::Died
     }
 
-    /// Puts the end of the run on record. Where all is done, the working notes have served their time.
+    /// Puts the end of the run on record. Where nothing at all is left to do, the working notes have served their time.
     fn end_run(&mut self, end: &End) -> Result<(), RunError> {
         let site = self.site;
         self.see_the_agent_off();
@@ -244,20 +256,52 @@ impl<'a> Runner<'a> {
         if let Err(error) = self.finish_outbox() {
             self.watch.tell(&News::Warning(&error.to_string()));
         }
+        let left = match end {
+            End::Complete => self.left_elsewhere(),
+            _ => None,
+        };
+        self.sentence = match left {
+            Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
+            _ => end.sentence(),
+        };
         self.store
-            .end_run(&self.run, &end.sentence(), end.code(), site.clock.now())?;
+            .end_run(&self.run, &self.sentence, end.code(), site.clock.now())?;
         // After an error an iteration may be on record whose settlement needs it.
         if self.turn.is_none() {
             remove_scratch_folder(&site.runs, &self.run);
         }
-        if *end == End::Complete {
-            let kept = site.runs.join(self.run.as_str()).join("scratchpad.md");
-            if let Err(error) = site.scratchpad.move_to(&kept) {
+        if left == Some(0) {
+            self.keep_scratchpad();
+        }
+        Ok(())
+    }
+
+    /// The working notes of what is done go to the folder of the run.
+    fn keep_scratchpad(&mut self) {
+        let kept = self.site.runs.join(self.run.as_str()).join("scratchpad.md");
+        match self.site.scratchpad.move_to(&kept) {
+            Ok(Moved::Everything) => self.watch.tell(&News::KeptScratchpad(&kept)),
+            Ok(Moved::Nothing) => {}
+            Err(error) => {
                 let warning = format!("The scratchpad stays where it is: {error}");
                 self.watch.tell(&News::Warning(&warning));
             }
         }
-        Ok(())
+    }
+
+    /// How many tasks of the project are not done, where all that the run was asked for are; none when nobody can tell.
+    fn left_elsewhere(&self) -> Option<u32> {
+        let standing = self.standing(&Scope::All).ok()?;
+        Some(standing.failed + standing.waiting + standing.open)
+    }
+
+    /// What the run was asked for, in a few words.
+    fn what(&self) -> String {
+        let goal = preview(first_line(&self.order.goal), GOAL_COLUMNS);
+        match &self.order.scope {
+            Scope::Task(id) if id.as_str() != goal => format!("{id} ({goal})"),
+            _ => goal,
+        }
     }
 
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {

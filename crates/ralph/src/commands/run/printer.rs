@@ -39,6 +39,8 @@ pub(super) struct Printer<'a> {
     red: BTreeMap<String, String>,
     /// The gates that were red when work was accepted last.
     still_red: Vec<String>,
+    /// How it ended.
+    sentence: String,
     notes: usize,
     spent: Usage,
     time: Duration,
@@ -59,6 +61,7 @@ impl<'a> Printer<'a> {
             failed: BTreeSet::new(),
             red: BTreeMap::new(),
             still_red: Vec::new(),
+            sentence: String::new(),
             notes: 0,
             spent: Usage::default(),
             time: Duration::ZERO,
@@ -69,7 +72,7 @@ impl<'a> Printer<'a> {
     pub(super) fn close(&self, end: &End) -> Result<(), CommandError> {
         let ui = self.context.ui;
         if !matches!(end, End::Error(_)) {
-            ui.data(&format!("{}\n", end.sentence()))?;
+            ui.data(&format!("{}\n", self.sentence))?;
         }
         if self.iterations > 0 {
             ui.data(&format!("{}\n", self.summary()))?;
@@ -289,7 +292,14 @@ impl Watch for Printer<'_> {
             }
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),
-            News::Ended { .. } => self.task = None,
+            News::KeptScratchpad(file) => {
+                self.task = None;
+                self.line(&format!("The scratchpad is now {}.", self.context.project.shown(file)));
+            }
+            News::Ended { sentence, .. } => {
+                self.task = None;
+                (*sentence).clone_into(&mut self.sentence);
+            }
         }
     }
 }

@@ -214,3 +214,25 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     11:20:00 [t-32555e] The agent said that it is done, and nothing has changed on disk.
     ");
 }
+
+#[test]
+fn the_scratchpad_stays_until_nothing_at_all_is_open() {
+    let scene = Scene::new(&diligent());
+    scene.env.write(".agent/scratchpad.md", "half of two is there\n");
+    assert_eq!(scene.ralph(&["task", "add", "two"]).run().code, Some(0));
+    let first = scene.run(&["one"]);
+    assert_eq!(
+        first.stdout.lines().next(),
+        Some("t-9756ce (one) is done. 1 other task is not done.")
+    );
+    assert_eq!(scene.env.read(".agent/scratchpad.md"), "half of two is there\n");
+    let second = scene.run(&[]);
+    assert_eq!(second.stdout.lines().next(), Some("Everything is done."));
+    assert_eq!(scene.env.read(".agent/scratchpad.md"), "");
+    let kept = second
+        .stderr
+        .lines()
+        .find_map(|line| line.split_once("The scratchpad is now "));
+    let kept = kept.unwrap().1.trim_end_matches('.');
+    assert_eq!(scene.env.read(kept), "half of two is there\n");
+}
