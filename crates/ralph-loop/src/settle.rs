@@ -78,6 +78,16 @@ pub struct Ruling {
     pub reason: String,
 }
 
+impl Ruling {
+    /// Adds a sentence to the reason.
+    pub(crate) fn also(&mut self, sentence: &str) {
+        if !self.reason.is_empty() {
+            self.reason.push('\n');
+        }
+        self.reason.push_str(sentence);
+    }
+}
+
 /// What becomes of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {

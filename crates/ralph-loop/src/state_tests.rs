@@ -120,7 +120,7 @@ impl World {
                 changed_something: true,
                 ..Examined::default()
             })),
-            Effect::Commit(_) => Happening::Committed(Ok("c".to_owned())),
+            Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
                 Happening::Settled {
@@ -329,7 +329,7 @@ fn happening(number: u8) -> Happening {
         10 => Happening::TurnEnded(Box::new(turn_done(u64::from(number)))),
         11 => Happening::EndRecorded,
         12 => Happening::Examined(Box::default()),
-        13 => Happening::Committed(Err("no".to_owned())),
+        13 => Happening::Committed(Some(Err("no".to_owned()))),
         14 => Happening::Settled {
             now: Timestamp::UNIX_EPOCH,
         },

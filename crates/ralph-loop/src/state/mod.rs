@@ -105,7 +105,10 @@ impl State {
             (Phase::Recording(current, summary), Happening::EndRecorded) => self.judged(current, summary),
             (Phase::Examining(examining), Happening::Examined(examined)) => self.examined(*examining, *examined),
             (Phase::Committing(mut draft), Happening::Committed(result)) => {
-                draft.commit = Some(result);
+                if let Some(Err(why)) = &result {
+                    draft.ruling.also(&format!("It is not committed: {why}"));
+                }
+                draft.commit = result;
                 self.settle(draft)
             }
             (Phase::Settling(draft), Happening::Settled { now }) => self.settled(&draft, now, at),

@@ -21,6 +21,9 @@ const BEGINNING: usize = 34;
 /// How many columns of a reason are shown: it may take several lines.
 const REASON_COLUMNS: usize = 300;
 
+/// How many characters of a commit's id are shown, as git does.
+const SHORT_COMMIT: usize = 7;
+
 /// Prints a run.
 pub(super) struct Printer<'a> {
     context: &'a Context<'a>,
@@ -190,7 +193,11 @@ impl<'a> Printer<'a> {
         };
         let reason = preview(&ruling.reason, REASON_COLUMNS);
         let colon = if reason.is_empty() { "" } else { ": " };
-        self.line(&format!("{}{colon}{reason}{details}", ruling.outcome));
+        let committed = match &draft.commit {
+            Some(Ok(commit)) => format!(", committed {}", commit.chars().take(SHORT_COMMIT).collect::<String>()),
+            _ => String::new(),
+        };
+        self.line(&format!("{}{committed}{colon}{reason}{details}", ruling.outcome));
         if draft.changed_nothing && ruling.outcome == Outcome::Done {
             self.line("The agent said that it is done, and nothing has changed on disk.");
         }

@@ -114,3 +114,27 @@ fn gates_are_asked_also_when_nobody_looks_at_the_work_again() {
     assert_eq!(finished.code, Some(4), "{finished}");
     assert_eq!(scene.outcomes(), ["retried"]);
 }
+
+#[test]
+fn a_task_that_is_done_says_its_commit_and_one_that_changed_nothing_does_not() {
+    let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
+    let scene = with_gates(&script, "[git]\ncommit = \"task\"\n");
+    let refused = scene.run(&["one", "--trust"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("is in no git repository"), "{refused}");
+    assert_eq!(scene.open_tasks(), [], "nothing was made of it");
+    let begin = "git init --quiet . && git config user.name T && git config user.email t@example.com";
+    assert_eq!(scene.env.sh(begin).run().code, Some(0));
+    let first = scene.run(&["one", "--trust"]);
+    let commit = scene.env.sh("git rev-parse HEAD").run().stdout;
+    let short: String = commit.chars().take(7).collect();
+    assert!(
+        first
+            .stderr
+            .contains(&format!("done, committed {short} (1 file changed)")),
+        "{first}"
+    );
+    let second = scene.run(&["two", "--trust"]);
+    assert_eq!(second.code, Some(0), "{second}");
+    assert!(!second.stderr.contains("commit"), "{second}");
+}
