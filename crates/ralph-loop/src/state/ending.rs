@@ -73,7 +73,7 @@ impl End {
             }
             Self::Limit(limit) => limit.clone(),
             Self::FailurePromise => "The agent said that the run has to stop.".to_owned(),
-            Self::Interrupted => "It was stopped by Ctrl+C.".to_owned(),
+            Self::Interrupted => "It was stopped.".to_owned(),
             Self::Error(reason) => reason.clone(),
         }
     }

@@ -159,7 +159,7 @@ impl<'a> Printer<'a> {
         let how = match &gate.end {
             GateEnd::Passed => "passed".to_owned(),
             GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
-            GateEnd::TimedOut => "took longer than it may".to_owned(),
+            GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };
         self.line(&format!("gate {how}: {}{time}", self.short(&gate.command)));

@@ -94,7 +94,7 @@ fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
     11:20:00 gate passed: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-    11:20:00 [t-025cc1] gate took longer than it may: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
+    11:20:00 [t-025cc1] gate took longer than `[verify] timeout` allows: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
     11:20:00 [t-025cc1] retried: The gate `test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }` took longer than `[verify] timeout` allows. (1 file changed)
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
     Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.

@@ -93,7 +93,7 @@ fn a_signal_stops_the_agent_and_the_run_in_good_order() {
         insta::allow_duplicates!(assert_snapshot!(finished, @"
         exit 130
         --- stdout
-        It was stopped by Ctrl+C.
+        It was stopped.
         1 iteration: no task done
         --- stderr
         Task t-025cc1: one
@@ -101,7 +101,7 @@ fn a_signal_stops_the_agent_and_the_run_in_good_order() {
         11:20:00 run-658eec67 begins.
         11:20:00 [t-025cc1] iteration 1: one
         11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-        11:20:00 [t-025cc1] interrupted: It was stopped by Ctrl+C. (1 file changed)
+        11:20:00 [t-025cc1] interrupted: It was stopped. (1 file changed)
         Hint: `ralph run t-025cc1` goes on.
         "));
         assert_eq!(scene.outcomes(), ["interrupted"]);
@@ -164,7 +164,7 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     assert_snapshot!(going.end(), @"
     exit 130
     --- stdout
-    It was stopped by Ctrl+C.
+    It was stopped.
     1 iteration: no task done
     --- stderr
     Task t-025cc1: one
@@ -174,7 +174,7 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] gate was broken off: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
-    11:20:00 [t-025cc1] interrupted: It was stopped by Ctrl+C. (1 file changed)
+    11:20:00 [t-025cc1] interrupted: It was stopped. (1 file changed)
     Hint: `ralph run t-025cc1` goes on.
     ");
     assert_eq!(scene.outcomes(), ["interrupted"]);
@@ -212,7 +212,7 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     assert_snapshot!(going.end(), @"
     exit 130
     --- stdout
-    It was stopped by Ctrl+C.
+    It was stopped.
     1 iteration: no task done
     --- stderr
     Task t-025cc1: one
