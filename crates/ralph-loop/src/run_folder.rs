@@ -78,6 +78,13 @@ impl IterationFolder {
     }
 }
 
+/// The folder of a run. It is made when there is something to put into it.
+pub(crate) fn run_folder(runs: &Path, run: &RunId) -> io::Result<PathBuf> {
+    let folder = runs.join(run.as_str());
+    private_folder(&folder)?;
+    Ok(folder)
+}
+
 /// The folder for what a run needs only while it goes on.
 pub(crate) fn scratch_folder(runs: &Path, run: &RunId) -> io::Result<PathBuf> {
     let folder = runs.join(run.as_str()).join(SCRATCH);

@@ -23,7 +23,7 @@ use ralph_store::{NewRun, Scope, Store, StoreError};
 
 use crate::gates::{Baseline, GateResult};
 use crate::heart::Heart;
-use crate::run_folder::{Transcript, program_folder, remove_scratch_folder};
+use crate::run_folder::{Transcript, remove_scratch_folder, run_folder};
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::watch::{News, Survival, Watch};
@@ -278,7 +278,11 @@ impl<'a> Runner<'a> {
 
     /// The working notes of what is done go to the folder of the run.
     fn keep_scratchpad(&mut self) {
-        let kept = self.site.runs.join(self.run.as_str()).join("scratchpad.md");
+        let kept = run_folder(&self.site.runs, &self.run).map(|folder| folder.join("scratchpad.md"));
+        let kept = match kept {
+            Ok(kept) => kept,
+            Err(error) => return self.watch.tell(&News::Warning(&RunError::from(error).to_string())),
+        };
         match self.site.scratchpad.move_to(&kept) {
             Ok(Moved::Everything) => self.watch.tell(&News::KeptScratchpad(&kept)),
             Ok(Moved::Nothing) => {}
@@ -321,7 +325,6 @@ impl<'a> Runner<'a> {
             process: site.process.clone(),
             started_at: site.clock.now(),
         })?;
-        program_folder(&site.runs, &self.run, &site.program)?;
         self.watch.tell(&News::Began { run: &self.run });
         Ok(())
     }

@@ -8,7 +8,7 @@ use ralph_agent::TurnEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Draft, End, Notice, WaitReason};
 use ralph_loop::{News, Watch};
-use ralph_model::{Outcome, StopReason, TaskId, TaskKind, TaskStatus, Usage, count, first_line, preview};
+use ralph_model::{Outcome, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, first_line, preview};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -33,9 +33,13 @@ pub(super) struct Printer<'a> {
     task: Option<TaskId>,
     /// What was said of the model last: it is said again when it changes.
     model: Option<String>,
+    /// The size of a prompt that was told last.
+    prompt: Option<Tokens>,
     /// What was said last of the tasks that others hold: a wait looks every few seconds.
     busy: String,
     iterations: u32,
+    /// How many of them were rounds of a prompt loop.
+    rounds: u32,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
     /// What the red gates said last, each with its command.
@@ -59,7 +63,9 @@ impl<'a> Printer<'a> {
             task: None,
             model: None,
             busy: String::new(),
+            prompt: None,
             iterations: 0,
+            rounds: 0,
             done: BTreeSet::new(),
             failed: BTreeSet::new(),
             red: BTreeMap::new(),
@@ -100,10 +106,13 @@ impl<'a> Printer<'a> {
     }
 
     fn summary(&self) -> String {
-        let mut parts = vec![match self.done.len() {
-            0 => "no task done".to_owned(),
-            done => format!("{} done", count(done, "task", "tasks")),
-        }];
+        let only_rounds = self.rounds == self.iterations;
+        let mut parts = Vec::new();
+        match self.done.len() {
+            0 if only_rounds => {}
+            0 => parts.push("no task done".to_owned()),
+            done => parts.push(format!("{} done", count(done, "task", "tasks"))),
+        }
         if !self.failed.is_empty() {
             parts.push(format!("{} failed", self.failed.len()));
         }
@@ -114,8 +123,14 @@ impl<'a> Printer<'a> {
             parts.push(format!("${:.2}", self.spent.cost_usd));
         }
         parts.extend(worth_telling(self.time));
-        let iterations = count(self.iterations as usize, "iteration", "iterations");
-        format!("{iterations}: {}", parts.join(", "))
+        let iterations = match self.iterations as usize {
+            rounds if only_rounds => count(rounds, "round", "rounds"),
+            iterations => count(iterations, "iteration", "iterations"),
+        };
+        match parts.as_slice() {
+            [] => iterations,
+            parts => format!("{iterations}: {}", parts.join(", ")),
+        }
     }
 
     /// Says a line. What agents say stands in many of them, and a terminal must not obey it.
@@ -170,6 +185,7 @@ impl<'a> Printer<'a> {
         // It may be that of a run that was killed.
         self.task = Some(draft.current.task.clone());
         self.iterations += 1;
+        self.rounds += u32::from(draft.current.kind == TaskKind::PromptLoop);
         self.time += time;
         self.spent.cost_usd += turn.usage.cost_usd;
         self.notes += turn.captured.learnings.len();
@@ -191,7 +207,10 @@ impl<'a> Printer<'a> {
             [] => String::new(),
             some => format!(" ({})", some.join(", ")),
         };
-        let reason = preview(&ruling.reason, REASON_COLUMNS);
+        let reason = match ruling.outcome {
+            Outcome::Done => preview(&ruling.reason, REASON_COLUMNS),
+            _ => preview(&headline(&ruling.reason), REASON_COLUMNS),
+        };
         let colon = if reason.is_empty() { "" } else { ": " };
         let committed = match &draft.commit {
             Some(Ok(commit)) => format!(", committed {}", commit.chars().take(SHORT_COMMIT).collect::<String>()),
@@ -223,6 +242,7 @@ impl<'a> Printer<'a> {
     fn notice(&mut self, notice: &Notice) {
         match notice {
             Notice::Busy(held) => {
+                self.task = None;
                 let held: Vec<String> = held.iter().map(|(task, run)| format!("{task} ({run})")).collect();
                 let line = format!("No task is ready; other runs work on {}.", held.join(", "));
                 if line != self.busy {
@@ -282,7 +302,10 @@ impl Watch for Printer<'_> {
                     0 => "nothing of it from memory".to_owned(),
                     some => format!("with {} of memory", count(*some, "entry", "entries")),
                 };
-                self.line(&format!("prompt: {prompt} tokens, {memory}"));
+                if is_news(self.prompt, *prompt) {
+                    self.line(&format!("prompt: {prompt} tokens, {memory}"));
+                    self.prompt = Some(*prompt);
+                }
                 if let Some(model) = &current.model {
                     let line = format!("model: {} ({})", self.short(model), current.rationale);
                     if self.model.as_ref() != Some(&line) {
@@ -309,6 +332,28 @@ impl Watch for Printer<'_> {
             }
         }
     }
+}
+
+/// A reason on one line: its first. Where that only leads up to what a gate said, which was named just before, the gate's
+/// first words stand in its place.
+fn headline(reason: &str) -> String {
+    let mut lines = reason.lines();
+    let first = lines.next().unwrap_or_default();
+    match (first.strip_suffix(':'), lines.next()) {
+        (Some(leads), Some(words)) => {
+            let before = leads.split("The gate `").next().unwrap_or_default();
+            format!("{before}{}", words.trim())
+        }
+        _ => first.to_owned(),
+    }
+}
+
+/// Whether the size of a prompt is worth telling: the first, and one that is half as large again or smaller by as much.
+fn is_news(told: Option<Tokens>, size: Tokens) -> bool {
+    told.is_none_or(|told| {
+        let (small, large) = (told.0.min(size.0), told.0.max(size.0));
+        large > small.saturating_add(small / 2)
+    })
 }
 
 /// A duration; none when nobody would notice it.

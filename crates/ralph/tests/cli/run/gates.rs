@@ -33,9 +33,8 @@ fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] gate failed (exit code 1): test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
-    11:20:00 [t-025cc1] retried: The gate `test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }` failed (exit code 1): it is bad (1 file changed)
+    11:20:00 [t-025cc1] retried: it is bad (1 file changed)
     11:20:00 [t-025cc1] iteration 2, attempt 2: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] gate passed: test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
     11:20:00 [t-025cc1] done (1 file changed)
