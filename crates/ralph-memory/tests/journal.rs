@@ -2,8 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 use ralph_memory::recall::{related_rows, search_rows};
-use ralph_model::{NewJournalRow, Outcome, RunId, StopReason, Usage};
-use ralph_store::{Settlement, Store, TaskChange};
+use ralph_model::{NewJournalRow, Outcome, RunId};
+use ralph_store::{Settlement, Store};
+use ralph_testkit::journal_row;
 
 struct Journal {
     _folder: tempfile::TempDir,
@@ -33,40 +34,12 @@ impl Journal {
     fn with_row(mut self, run: u64, (title, outcome): (&str, Outcome), notes: Option<&str>) -> Self {
         self.rows += 1;
         let row = NewJournalRow {
-            run: RunId::new(run),
-            iteration: self.rows,
-            task: None,
             task_title: title.to_owned(),
-            feature: None,
-            attempt: 1,
             outcome,
-            stop: StopReason::TaskDone,
-            reason: String::new(),
-            model: None,
-            model_rationale: String::new(),
-            duration_ms: 0,
-            usage: Usage::default(),
-            files_modified: Vec::new(),
-            changed_nothing: false,
             notes: notes.map(str::to_owned),
-            difficulty: None,
-            error_category: None,
-            malformed_sigils: 0,
-            created_at: "2025-01-20T10:00:00Z".parse().unwrap(),
+            ..journal_row(RunId::new(run), self.rows)
         };
-        let settlement = Settlement {
-            row,
-            fence: 0,
-            worktree: String::new(),
-            task: TaskChange::Again,
-            report: None,
-            suggestion: None,
-            learnings: Vec::new(),
-            knowledge: Vec::new(),
-            memory_used: Vec::new(),
-            baseline: None,
-        };
-        self.store.settle(&settlement).unwrap();
+        self.store.settle(&Settlement::new(row, 0)).unwrap();
         self
     }
 

@@ -1,4 +1,6 @@
-//! The one place that shortens text for the eye: by display width, never inside a character.
+//! Text for the eye: shortened by display width, never inside a character; counts and durations as people say them.
+
+use std::time::Duration;
 
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -101,10 +103,39 @@ pub fn count(n: usize, one: &str, many: &str) -> String {
     }
 }
 
+/// A duration as people say it: `0.5 s`, `42 s`, `1 min 05 s`, `2 h`.
+#[must_use]
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match seconds {
+        0..10 => format!("{:.1} s", time.as_secs_f64()),
+        10..60 => format!("{seconds} s"),
+        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
+        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+        _ if seconds % 3600 < 60 => format!("{} h", seconds / 3600),
+        _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn durations_are_said_as_people_say_them() {
+        for (milliseconds, expected) in [
+            (0, "0.0 s"),
+            (9_940, "9.9 s"),
+            (59_999, "59 s"),
+            (60_000, "1 min"),
+            (65_000, "1 min 05 s"),
+            (3_659_000, "1 h"),
+            (7_260_000, "2 h 01 min"),
+        ] {
+            assert_eq!(duration(Duration::from_millis(milliseconds)), expected);
+        }
+    }
 
     #[test]
     fn previews_are_cut_by_display_width() {

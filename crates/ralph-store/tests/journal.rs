@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use ralph_model::{
     Difficulty, ErrorCategory, FeatureId, JournalRow, NewJournalRow, Outcome, RunId, StopReason, TaskId, Usage,
 };
-use ralph_store::{JournalFilter, Settlement, Store, TaskChange, encode_term};
+use ralph_store::{JournalFilter, Settlement, Store, encode_term};
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -24,19 +24,7 @@ impl Bench {
     }
 
     fn add(&mut self, row: NewJournalRow) -> i64 {
-        let settlement = Settlement {
-            row,
-            fence: 0,
-            worktree: String::new(),
-            task: TaskChange::Again,
-            report: None,
-            suggestion: None,
-            learnings: Vec::new(),
-            knowledge: Vec::new(),
-            memory_used: Vec::new(),
-            baseline: None,
-        };
-        self.store.settle(&settlement).unwrap().journal
+        self.store.settle(&Settlement::new(row, 0)).unwrap().journal
     }
 
     fn listed(&self, filter: &JournalFilter) -> Vec<i64> {

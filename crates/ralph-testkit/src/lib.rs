@@ -9,8 +9,10 @@
 )]
 
 mod counts;
+mod journal;
 pub mod scripted;
 mod test_env;
 
 pub use counts::{Seed, count};
+pub use journal::journal_row;
 pub use test_env::{Finished, Invocation, TestEnv};

@@ -15,7 +15,7 @@ use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::config::{CommandLine, Config};
 use ralph_model::{Clock, JournalRow, NewTask, RunId, Shelf, SplitMix64, Task, TaskId, TaskStatus};
-use ralph_notes::{FileError, Patience, create_folder};
+use ralph_notes::{Patience, create_folder};
 use ralph_process::git::Git;
 use ralph_store::{JournalFilter, RunProcess, Scope, Store, TaskFilter, Which};
 use ralph_testkit::scripted::{Action, Script, ScriptedAgent};
@@ -382,19 +382,7 @@ impl CatalogueHome for Project {
     }
 }
 
-impl Surroundings for Project {
-    fn head(&self) -> Option<String> {
-        None
-    }
-
-    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
-        file.parent().map_or(Ok(()), create_folder)
-    }
-
-    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
-        create_folder(folder)
-    }
-}
+impl Surroundings for Project {}
 
 thread_local! {
     /// The runs that go on in this thread, for whoever watches them and wants to interrupt.

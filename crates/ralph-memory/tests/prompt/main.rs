@@ -13,10 +13,8 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, compose};
 use ralph_model::config::Config;
-use ralph_model::{
-    JournalRow, NewJournalRow, NoteKind, Outcome, Priority, RunId, Shelf, StopReason, Task, TaskId, TaskKind,
-    TaskStatus, Usage,
-};
+use ralph_model::{JournalRow, NewJournalRow, NoteKind, Priority, RunId, Shelf, Task, TaskId, TaskKind, TaskStatus};
+use ralph_testkit::journal_row;
 use support::Files;
 
 pub(crate) const MEMORIES: &str = "# Memories
@@ -72,26 +70,13 @@ pub(crate) fn row(id: i64, run: u64, notes: Option<&str>) -> JournalRow {
     JournalRow {
         id,
         row: NewJournalRow {
-            run: RunId::new(run),
-            iteration: u32::try_from(id).unwrap(),
             task: Some(TaskId::new(0x000a)),
             task_title: "Read dates".to_owned(),
-            feature: None,
-            attempt: 1,
-            outcome: Outcome::Done,
-            stop: StopReason::TaskDone,
-            reason: String::new(),
             model: Some("sonnet".to_owned()),
-            model_rationale: String::new(),
             duration_ms: 42_049,
-            usage: Usage::default(),
             files_modified: vec!["src/main.rs".to_owned(), "src/lib.rs".to_owned()],
-            changed_nothing: false,
             notes: notes.map(str::to_owned),
-            difficulty: None,
-            error_category: None,
-            malformed_sigils: 0,
-            created_at: moment(),
+            ..journal_row(RunId::new(run), u32::try_from(id).unwrap())
         },
     }
 }
@@ -106,7 +91,6 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         last_reason: None,
         red_gates: &[],
         gates: &[],
-        guidance: &[],
         scratchpad: "",
         recent: &[],
         related: &[],

@@ -168,7 +168,6 @@ fn texts_of_others_do_not_break_the_structure() {
         &project(&memory, guardrail),
         &PromptRequest {
             last_reason: Some(hostile),
-            guidance: &[hostile.to_owned()],
             scratchpad: hostile,
             recent: &[row(1, 1, Some(hostile))],
             gates: &[hostile.to_owned()],

@@ -189,17 +189,11 @@ fn retry_after_a_refused_gate() {
         &PromptRequest {
             attempt: AttemptNumber { number: 2, of: 4 },
             last_reason: Some("The gate `cargo test` failed:\n```\ntest dates ... FAILED\n"),
-            guidance: &["Leap years matter.\nAll of them.".to_owned()],
             ..request(&task, &config)
         },
     );
     assert_snapshot!(between(&prompt, "## Assigned Task", "## Memory"), @"
     **Parse dates** (t-000abc)
-
-    The person who gave the task adds:
-
-    > Leap years matter.
-    > All of them.
 
     ## Retry Information
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use ralph_memory::capture::{LogPlace, Notebook, Surroundings};
 use ralph_memory::catalogue::{Catalogue, CatalogueHome, CataloguePlace};
 use ralph_model::{Clock, Shelf};
-use ralph_notes::{FileError, Patience, create_folder};
+use ralph_notes::Patience;
 use ralph_store::NoteFile;
 
 /// A clock that stands still.
@@ -129,19 +129,7 @@ impl CatalogueHome for Files {
     }
 }
 
-impl Surroundings for Files {
-    fn head(&self) -> Option<String> {
-        None
-    }
-
-    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
-        file.parent().map_or(Ok(()), create_folder)
-    }
-
-    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
-        create_folder(folder)
-    }
-}
+impl Surroundings for Files {}
 
 /// A project in which no index may be.
 struct Nowhere;

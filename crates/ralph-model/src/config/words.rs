@@ -1,49 +1,34 @@
 //! The settings that are one word out of a few.
 
-use std::fmt;
 use std::str::FromStr;
 
 use toml_edit::Value;
 
 use super::Kind;
 use super::setting::Setting;
+use crate::word_enum::word_enum;
 
-/// Makes an enum of a setting whose values are words, so that the list of words exists once.
+/// Makes an enum of a setting whose values are words.
 macro_rules! words {
-    ($(#[$about:meta])* $name:ident { $($(#[$variant_about:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$about])*
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-        pub enum $name {
-            $($(#[$variant_about])* $variant,)+
+    ($(#[$about:meta])* $name:ident { $($(#[$value_about:meta])* $value:ident = $word:literal,)+ }) => {
+        word_enum! {
+            $(#[$about])*
+            #[derive(Default)]
+            pub enum $name {
+                $($(#[$value_about])* $value = $word,)+
+            }
         }
 
         impl $name {
             /// Every word, the default first.
             pub const WORDS: &'static [&'static str] = &[$($word),+];
-
-            /// The word for it.
-            #[must_use]
-            pub fn word(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.word())
-            }
         }
 
         impl FromStr for $name {
             type Err = String;
 
             fn from_str(word: &str) -> Result<Self, Self::Err> {
-                match word {
-                    $($word => Ok(Self::$variant),)+
-                    _ => Err(format!("{word:?} is not {}", Kind::OneOf(Self::WORDS))),
-                }
+                Self::parse(word).ok_or_else(|| format!("{word:?} is not {}", Self::KIND))
             }
         }
 
@@ -51,7 +36,7 @@ macro_rules! words {
             const KIND: Kind = Kind::OneOf(Self::WORDS);
 
             fn read(value: &Value) -> Option<Self> {
-                value.as_str()?.parse().ok()
+                Self::parse(value.as_str()?)
             }
         }
     };

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{FeatureId, RunId, Task, TaskId};
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, params};
 
 use super::Store;
-use super::rows::{TASK_COLUMNS, log, maybe_noun, moment, noun, parse_moment, read_task};
+use super::columns::{moment, number_at, word_at, word_in};
 use super::standing::Graph;
 use super::task_reading::json_list;
+use super::task_rows::{TASK_COLUMNS, log, read_task};
 use super::transitions::{Said, say};
 use crate::StoreError;
 
@@ -95,6 +96,17 @@ pub struct RunProcess {
     pub pid: u32,
     /// When it began, as the system counts.
     pub started: u64,
+}
+
+impl RunProcess {
+    /// The process that a row of a run names.
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            host: row.get("host")?,
+            pid: row.get("pid")?,
+            started: number_at(row, "pid_started")?,
+        })
+    }
 }
 
 /// What makes a task `t` ready: nobody works on it, it has no children, and everything that it or a task above it comes
@@ -189,24 +201,17 @@ impl Store {
         if dead.is_empty() {
             return Ok(Vec::new());
         }
-        let freed = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|transaction| {
-                let mut freed = Vec::new();
-                for held in dead {
-                    if held.is_unchanged(&transaction)? {
-                        let sentence = format!("Free again: {} is gone.", held.run);
-                        say(&transaction, &held.task, (Said::Open, &sentence), now)?;
-                        freed.push(held.task);
-                    }
+        self.write(|transaction| {
+            let mut freed = Vec::new();
+            for held in dead {
+                if held.is_unchanged(transaction)? {
+                    let sentence = format!("Free again: {} is gone.", held.run);
+                    say(transaction, &held.task, (Said::Open, &sentence), now)?;
+                    freed.push(held.task);
                 }
-                transaction.commit()?;
-                Ok(freed)
-            });
-        let freed = self.sql(freed)?;
-        self.fold_log_in();
-        Ok(freed)
+            }
+            Ok(freed)
+        })
     }
 
     /// How the tasks of a scope stand.
@@ -255,10 +260,7 @@ fn next_ready(
                 ":worktree": worktree,
                 ":commits": json_list(commits_here),
             },
-            |row| {
-                let fence: i64 = row.get(14)?;
-                Ok((read_task(row)?, fence.cast_unsigned()))
-            },
+            |row| Ok((read_task(row)?, number_at(row, "fence")?)),
         )
         .optional()
 }
@@ -330,25 +332,20 @@ struct Held {
 impl Held {
     fn read_all(connection: &rusqlite::Connection) -> rusqlite::Result<Vec<Self>> {
         // The index of statuses leads to the few that are claimed.
-        let sql = "SELECT t.id, run.id, t.fence, t.lease_until, run.host, run.pid, run.pid_started,
-                       run.ended_at IS NOT NULL
+        let sql = "SELECT t.id AS task, run.id AS run, t.fence, t.lease_until, run.host, run.pid, run.pid_started,
+                       run.ended_at IS NOT NULL AS has_ended
                    FROM tasks t JOIN runs run ON run.id = t.claimed_by
                    WHERE t.status = 'in_progress' ORDER BY t.seq";
         connection
             .prepare_cached(sql)?
             .query_map([], |row| {
-                let started: i64 = row.get(6)?;
                 Ok(Self {
-                    task: noun(row, 0, TaskId::parse)?,
-                    run: noun(row, 1, RunId::parse)?,
-                    fence: row.get(2)?,
-                    lease: row.get(3)?,
-                    process: RunProcess {
-                        host: row.get(4)?,
-                        pid: row.get(5)?,
-                        started: started.cast_unsigned(),
-                    },
-                    has_ended: row.get(7)?,
+                    task: word_at(row, "task", TaskId::parse)?,
+                    run: word_at(row, "run", RunId::parse)?,
+                    fence: row.get("fence")?,
+                    lease: row.get("lease_until")?,
+                    process: RunProcess::read(row)?,
+                    has_ended: row.get("has_ended")?,
                 })
             })?
             .collect()
@@ -359,7 +356,7 @@ impl Held {
             return true;
         }
         let lease_is_over = || {
-            let until = self.lease.as_deref().and_then(parse_moment);
+            let until = self.lease.as_deref().and_then(|lease| lease.parse::<Timestamp>().ok());
             until.is_none_or(|until| until < now)
         };
         alive(&self.process).map_or_else(lease_is_over, |is_alive| !is_alive)
@@ -371,7 +368,8 @@ impl Held {
         let now: Option<(Option<RunId>, i64, Option<String>)> = transaction
             .prepare_cached(sql)?
             .query_row([self.task.as_str()], |row| {
-                Ok((maybe_noun(row, 0, RunId::parse)?, row.get(1)?, row.get(2)?))
+                let run = word_in(row, "claimed_by", RunId::parse)?;
+                Ok((run, row.get("fence")?, row.get("lease_until")?))
             })
             .optional()?;
         Ok(now.is_some_and(|(run, fence, lease)| {

@@ -1,9 +1,14 @@
-//! Columns by their names: times, words of our nouns, counts, lists as JSON. What no version of ralph writes is an error
-//! that names it.
+//! How our nouns stand in columns, and how they are read from there by the columns' names: times, words, counts, lists as
+//! JSON. What no version of ralph writes is an error that names it.
 
 use jiff::Timestamp;
 use rusqlite::Row;
 use rusqlite::types::Type;
+
+/// A moment, in a width that is always the same, so that texts are in the order of the moments.
+pub(super) fn moment(at: Timestamp) -> String {
+    format!("{at:.3}")
+}
 
 /// The moment in a column.
 pub(super) fn time_at(row: &Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {
@@ -23,7 +28,7 @@ pub(super) fn time_in(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Ti
 /// What a column holds that is written as a word: an id, a status.
 pub(super) fn word_at<T>(row: &Row<'_>, column: &str, parse: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
-    parse(&text).ok_or_else(|| unreadable(format!("{text:?} as the {column}")))
+    parsed(&text, column, parse)
 }
 
 /// The same of a column that may be empty.
@@ -32,10 +37,13 @@ pub(super) fn word_in<T>(
     column: &str,
     parse: impl Fn(&str) -> Option<T>,
 ) -> rusqlite::Result<Option<T>> {
-    match row.get::<_, Option<String>>(column)? {
-        Some(_) => word_at(row, column, parse).map(Some),
-        None => Ok(None),
-    }
+    let text: Option<String> = row.get(column)?;
+    text.map(|text| parsed(&text, column, parse)).transpose()
+}
+
+/// What a text of a column says.
+pub(super) fn parsed<T>(text: &str, column: &str, parse: impl Fn(&str) -> Option<T>) -> rusqlite::Result<T> {
+    parse(text).ok_or_else(|| unreadable(format!("{text:?} as the {column}")))
 }
 
 /// A number that is never negative.

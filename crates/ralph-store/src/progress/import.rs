@@ -7,9 +7,11 @@ use ralph_model::{Entropy, NewTask, Priority, TaskId, TaskStatus};
 use rusqlite::{Transaction, params};
 
 use super::Store;
-use super::rows::{ids, log, maybe_noun, moment, noun};
+use super::columns::{moment, word_at, word_in};
 use super::task_error::{TaskError, Trouble};
-use super::tasks::{DoneIn, existing, finish, insert};
+use super::task_rows::{ids, log};
+use super::task_steps::{existing, finish, insert};
+use super::tasks::DoneIn;
 use super::transitions::changed;
 
 /// An item of a list of tasks.
@@ -104,8 +106,9 @@ fn known_tasks(transaction: &Transaction<'_>) -> rusqlite::Result<Known> {
     let mut statement = transaction.prepare_cached("SELECT id, parent, title FROM tasks ORDER BY seq")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let key = (maybe_noun(row, 1, TaskId::parse)?, row.get(2)?);
-        known.entry(key).or_default().push_back(noun(row, 0, TaskId::parse)?);
+        let key = (word_in(row, "parent", TaskId::parse)?, row.get("title")?);
+        let id = word_at(row, "id", TaskId::parse)?;
+        known.entry(key).or_default().push_back(id);
     }
     Ok(known)
 }

@@ -6,8 +6,7 @@ use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
 use super::claims::RunProcess;
-use super::columns::{count_at, from_json, number_at, time_at, to_json, unreadable, word_at, word_in};
-use super::rows::moment;
+use super::columns::{count_at, from_json, moment, number_at, time_at, to_json, unreadable, word_at, word_in};
 use super::runs::one_row;
 use super::settle::release;
 use crate::StoreError;
@@ -222,11 +221,7 @@ fn read_record(row: &Row<'_>) -> rusqlite::Result<IterationRecord> {
         model: row.get("model")?,
         rationale: row.get("rationale")?,
         marker: row.get("marker")?,
-        process: RunProcess {
-            host: row.get("host")?,
-            pid: row.get("pid")?,
-            started: number_at(row, "pid_started")?,
-        },
+        process: RunProcess::read(row)?,
         agent,
         before: row.get("before")?,
         baseline: row.get("baseline")?,

@@ -8,8 +8,7 @@ use ralph_model::{
 use rusqlite::{OptionalExtension, Params, Row, named_params, params};
 
 use super::Store;
-use super::columns::{count_at, from_json, number_at, time_at, word_at, word_in};
-use super::rows::moment;
+use super::columns::{count_at, from_json, moment, number_at, time_at, word_at, word_in};
 use crate::StoreError;
 
 /// Which rows of the journal. What is not set lets everything through.

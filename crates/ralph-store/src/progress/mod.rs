@@ -13,12 +13,13 @@ mod note_log;
 mod outbox;
 mod overview;
 mod rings;
-mod rows;
 mod runs;
 mod settle;
 mod standing;
 mod task_error;
 mod task_reading;
+mod task_rows;
+mod task_steps;
 mod tasks;
 mod transitions;
 
@@ -118,21 +119,26 @@ impl Store {
     }
 
     /// Does a piece of work in one transaction: all of it, or nothing.
-    fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        let done = self
+    fn transact<T, E: From<rusqlite::Error>>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let transaction = self
             .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|transaction| {
-                let value = work(&transaction)?;
-                transaction.commit()?;
-                Ok(value)
-            });
-        let value = self.sql(done)?;
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let value = work(&transaction)?;
+        transaction.commit()?;
         self.fold_log_in();
         Ok(value)
     }
 
-    /// The same for what matters only while this machine runs: who works on what, and as which process. Nothing waits for
+    /// The same for work that only the database can refuse.
+    fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let done = self.transact(work);
+        self.sql(done)
+    }
+
+    /// And for what matters only while this machine runs: who works on what, and as which process. Nothing waits for
     /// the disk; the next piece of work that does takes it along.
     fn write_for_now<T>(
         &mut self,
@@ -163,4 +169,4 @@ impl Store {
 }
 
 #[cfg(test)]
-mod settle_tests;
+mod loop_tests;

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use jiff::Timestamp;
 use ralph_model::{Extra, FileStamp, Note, NoteId, NoteKind, Tags};
-use rusqlite::{OptionalExtension, Row, Transaction, TransactionBehavior, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Store;
 use crate::StoreError;
@@ -167,19 +167,12 @@ impl Store {
         changes: &[NoteChange],
         at: Timestamp,
     ) -> Result<(), StoreError> {
-        let recorded = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .and_then(|transaction| {
-                let id = put_file(&transaction, file, record)?;
-                for change in changes {
-                    put_change(&transaction, id, change, at)?;
-                }
-                transaction.commit()
-            });
-        self.sql(recorded)?;
-        self.fold_log_in();
-        Ok(())
+        self.write(|transaction| {
+            let id = put_file(transaction, file, record)?;
+            changes
+                .iter()
+                .try_for_each(|change| put_change(transaction, id, change, at))
+        })
     }
 
     /// The last that is known of every note that ever stood in a file, in the order of the ids.

@@ -5,8 +5,7 @@ use ralph_model::CapturedKnowledge;
 use rusqlite::{Row, Transaction, params};
 
 use super::Store;
-use super::columns::{from_json, time_at, to_json};
-use super::rows::moment;
+use super::columns::{from_json, moment, time_at, to_json};
 use crate::StoreError;
 
 /// A file that a settlement wants written.

@@ -7,8 +7,7 @@ use ralph_model::{Outcome, TaskId, TaskStatus, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::Store;
-use super::columns::{count_at, number_at, time_at, word_at};
-use super::rows::moment;
+use super::columns::{count_at, moment, number_at, time_at, word_at};
 use super::runs::{Run, read_run};
 use crate::StoreError;
 

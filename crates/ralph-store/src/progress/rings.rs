@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use ralph_model::TaskId;
 use rusqlite::Transaction;
 
-use super::rows::ids;
+use super::task_rows::ids;
 
 /// A point in the life of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

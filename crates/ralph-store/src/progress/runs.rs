@@ -8,8 +8,7 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Store;
 use super::claims::RunProcess;
-use super::columns::{number_at, time_at, time_in, unreadable, word_at};
-use super::rows::moment;
+use super::columns::{moment, time_at, time_in, unreadable, word_at};
 use super::settle::release;
 use crate::StoreError;
 
@@ -216,11 +215,7 @@ pub(super) fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
             worktree: row.get("worktree")?,
             branch: row.get("branch")?,
             commit: row.get("commit")?,
-            process: RunProcess {
-                host: row.get("host")?,
-                pid: row.get("pid")?,
-                started: number_at(row, "pid_started")?,
-            },
+            process: RunProcess::read(row)?,
             started_at: time_at(row, "started_at")?,
         },
         heartbeat: time_at(row, "heartbeat")?,

@@ -58,6 +58,25 @@ pub struct Settlement {
     pub baseline: Option<String>,
 }
 
+impl Settlement {
+    /// An iteration that leaves its row, and nothing else: its task is pending again, as if nothing had been tried.
+    #[must_use]
+    pub fn new(row: NewJournalRow, fence: u64) -> Self {
+        Self {
+            row,
+            fence,
+            worktree: String::new(),
+            task: TaskChange::Again,
+            report: None,
+            suggestion: None,
+            learnings: Vec::new(),
+            knowledge: Vec::new(),
+            memory_used: Vec::new(),
+            baseline: None,
+        }
+    }
+}
+
 /// What a settlement did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settled {

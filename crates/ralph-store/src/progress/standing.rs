@@ -8,7 +8,7 @@ use ralph_model::{FeatureId, RunId, TaskId, TaskStatus};
 use rusqlite::Transaction;
 
 use super::claims::{ClaimAnswer, ClaimRequest, Scope, Standing};
-use super::rows::{maybe_noun, noun};
+use super::columns::{word_at, word_in};
 
 /// All tasks with their relations; a task is named by its place in the list.
 #[derive(Default)]
@@ -44,18 +44,18 @@ impl Graph {
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let place = graph.tasks.len();
-            let id = noun(row, 0, TaskId::parse)?;
-            let worktree: Option<String> = row.get(4)?;
-            let commit: Option<String> = row.get(5)?;
-            if let Some(parent) = maybe_noun(row, 6, TaskId::parse)? {
+            let id = word_at(row, "id", TaskId::parse)?;
+            let worktree: Option<String> = row.get("done_worktree")?;
+            let commit: Option<String> = row.get("done_commit")?;
+            if let Some(parent) = word_in(row, "parent", TaskId::parse)? {
                 parents.push((place, parent));
             }
             places.insert(id.clone(), place);
             graph.tasks.push(Node {
                 id,
-                status: noun(row, 1, TaskStatus::parse)?,
-                feature: maybe_noun(row, 2, FeatureId::parse)?,
-                claimed_by: maybe_noun(row, 3, RunId::parse)?,
+                status: word_at(row, "status", TaskStatus::parse)?,
+                feature: word_in(row, "feature", FeatureId::parse)?,
+                claimed_by: word_in(row, "claimed_by", RunId::parse)?,
                 done: worktree.map(|worktree| (worktree, commit)),
                 parent: None,
                 children: Vec::new(),
@@ -73,8 +73,8 @@ impl Graph {
         let mut statement = transaction.prepare_cached("SELECT task, after FROM dependencies ORDER BY task, after")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let task = places.get(&noun(row, 0, TaskId::parse)?);
-            let after = places.get(&noun(row, 1, TaskId::parse)?);
+            let task = places.get(&word_at(row, "task", TaskId::parse)?);
+            let after = places.get(&word_at(row, "after", TaskId::parse)?);
             if let (Some(task), Some(after)) = (task, after) {
                 graph.with(*task, |node| node.after.push(*after));
                 graph.with(*after, |node| node.waiting.push(*task));

@@ -7,8 +7,9 @@ use rusqlite::{OptionalExtension, ToSql, named_params};
 
 use super::Store;
 use super::claims::READY;
-use super::rows::{TASK_COLUMNS, noun, parse_moment, read_task};
+use super::columns::{time_at, word_at};
 use super::task_error::TaskError;
+use super::task_rows::{TASK_COLUMNS, ids, read_task};
 use super::transitions::in_its_way;
 use crate::StoreError;
 
@@ -69,7 +70,9 @@ impl Store {
         let mut found: Vec<(TaskId, String)> =
             self.sql(self.connection.prepare_cached(sql).and_then(|mut statement| {
                 statement
-                    .query_map([&beginning], |row| Ok((noun(row, 0, TaskId::parse)?, row.get(1)?)))?
+                    .query_map([&beginning], |row| {
+                        Ok((word_at(row, "id", TaskId::parse)?, row.get("title")?))
+                    })?
                     .collect()
             }))?;
         if found.len() > 1 {
@@ -160,8 +163,8 @@ impl Store {
             statement
                 .query_map([id.as_str()], |row| {
                     Ok(TaskLogLine {
-                        at: noun(row, 0, parse_moment)?,
-                        text: row.get(1)?,
+                        at: time_at(row, "at")?,
+                        text: row.get("text")?,
                     })
                 })?
                 .collect()
@@ -186,7 +189,7 @@ impl Store {
     /// When the database cannot be read.
     pub fn waiting_for(&self, id: &TaskId) -> Result<Vec<TaskId>, StoreError> {
         let sql = "SELECT task FROM dependencies WHERE after = ?1 ORDER BY task";
-        self.sql(super::rows::ids(&self.connection, sql, [id.as_str()]))
+        self.sql(ids(&self.connection, sql, [id.as_str()]))
     }
 }
 

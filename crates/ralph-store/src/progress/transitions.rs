@@ -10,7 +10,8 @@ use jiff::Timestamp;
 use ralph_model::{TaskId, TaskStatus};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::rows::{ids, log, moment, noun};
+use super::columns::{count_at, moment, word_at};
+use super::task_rows::{ids, log};
 
 /// What is said about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,7 @@ pub(super) fn say(
     changed(transaction, std::slice::from_ref(task), now)?;
     transaction
         .prepare_cached("SELECT status FROM tasks WHERE id = ?1")?
-        .query_row([task.as_str()], |row| noun(row, 0, TaskStatus::parse))
+        .query_row([task.as_str()], |row| word_at(row, "status", TaskStatus::parse))
         .optional()
 }
 
@@ -117,7 +118,7 @@ const AFFECTED: &str = "WITH RECURSIVE waiting(id) AS (
 const IN_ITS_WAY: &str = "WITH RECURSIVE up(id) AS (
         SELECT ?1
         UNION ALL SELECT task.parent FROM up CROSS JOIN tasks task ON task.id = up.id WHERE task.parent IS NOT NULL)
-    SELECT blocker.id, blocker.status = 'failed' OR blocker.behind_failed
+    SELECT blocker.id, blocker.status = 'failed' OR blocker.behind_failed AS needs_person
     FROM up CROSS JOIN dependencies ON dependencies.task = up.id CROSS JOIN tasks blocker ON blocker.id = dependencies.after
     WHERE blocker.status <> 'done' GROUP BY blocker.id ORDER BY blocker.id";
 
@@ -125,7 +126,9 @@ const IN_ITS_WAY: &str = "WITH RECURSIVE up(id) AS (
 pub(super) fn in_its_way(connection: &rusqlite::Connection, task: &TaskId) -> rusqlite::Result<Vec<(TaskId, bool)>> {
     connection
         .prepare_cached(IN_ITS_WAY)?
-        .query_map([task.as_str()], |row| Ok((noun(row, 0, TaskId::parse)?, row.get(1)?)))?
+        .query_map([task.as_str()], |row| {
+            Ok((word_at(row, "id", TaskId::parse)?, row.get("needs_person")?))
+        })?
         .collect()
 }
 
@@ -179,23 +182,24 @@ struct Children {
 
 impl Place {
     fn read(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<Option<Self>> {
-        let sql = "SELECT task.status, task.behind_failed, task.claimed_by IS NOT NULL,
-                       COUNT(child.seq), COUNT(iif(child.status = 'done', 1, NULL)),
-                       COUNT(iif(child.status = 'failed', 1, NULL)), COUNT(iif(child.behind_failed, 1, NULL))
+        let sql = "SELECT task.status, task.behind_failed, task.claimed_by IS NOT NULL AS is_claimed,
+                       COUNT(child.seq) AS children, COUNT(iif(child.status = 'done', 1, NULL)) AS children_done,
+                       COUNT(iif(child.status = 'failed', 1, NULL)) AS children_failed,
+                       COUNT(iif(child.behind_failed, 1, NULL)) AS children_behind_failed
                    FROM tasks task LEFT JOIN tasks child ON child.parent = task.id
                    WHERE task.id = ?1 GROUP BY task.id";
         transaction
             .prepare_cached(sql)?
             .query_row([task.as_str()], |row| {
                 Ok(Self {
-                    status: noun(row, 0, TaskStatus::parse)?,
-                    behind_failed: row.get(1)?,
-                    is_claimed: row.get(2)?,
+                    status: word_at(row, "status", TaskStatus::parse)?,
+                    behind_failed: row.get("behind_failed")?,
+                    is_claimed: row.get("is_claimed")?,
                     children: Children {
-                        all: row.get(3)?,
-                        done: row.get(4)?,
-                        failed: row.get(5)?,
-                        behind_failed: row.get(6)?,
+                        all: count_at(row, "children")?,
+                        done: count_at(row, "children_done")?,
+                        failed: count_at(row, "children_failed")?,
+                        behind_failed: count_at(row, "children_behind_failed")?,
                     },
                 })
             })

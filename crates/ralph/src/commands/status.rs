@@ -5,7 +5,7 @@ mod news;
 mod shelves;
 
 use clap::Args;
-use ralph_model::TaskStatus;
+use ralph_model::{TaskStatus, display_width};
 use ralph_store::{Look, Overview, Store, Wait};
 use serde_json::json;
 
@@ -114,10 +114,42 @@ fn next(context: &Context<'_>, shelves: &Shelves, overview: Option<&Overview>) -
     }
 }
 
+/// How many tasks are named under a heading, at most.
+const MOST_NAMED: usize = 3;
+/// The rows of a screen.
+const ROWS: usize = 24;
+
+/// The status on one screen: where it would be longer, fewer tasks are named.
 fn as_text(context: &Context<'_>, status: &Status) -> String {
+    let width = context.ui.width().max(1);
+    let rows = |lines: &[(&str, String)]| -> usize {
+        let row_count = |(_, line): &(&str, String)| (GAP.len() + display_width(line)).div_ceil(width);
+        lines.iter().map(row_count).sum()
+    };
+    let mut lines = lines(context, status, MOST_NAMED);
+    for named in (0..MOST_NAMED).rev() {
+        if rows(&lines) <= ROWS {
+            break;
+        }
+        lines = self::lines(context, status, named);
+    }
+    let mut text = String::new();
+    for (title, line) in lines {
+        let gap = GAP.get(title.len()..).unwrap_or_default();
+        text.push_str(&format!("{}{gap}{line}\n", context.ui.paint(Style::Strong, title)));
+    }
+    text
+}
+
+/// The columns of the headings.
+const GAP: &str = "         ";
+
+/// What is shown, line by line with its heading, with so many tasks named under one.
+fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static str, String)> {
     let mut lines = vec![("Project", context.project.root.display().to_string())];
     if let Some(overview) = &status.overview {
-        lines.extend(news::lines(overview, status.look.as_ref(), context.clock().now()));
+        let now = context.clock().now();
+        lines.extend(news::lines((overview, status.look.as_ref()), named, now));
     }
     let shelves = &status.shelves;
     let none_yet = shelves.counted.is_empty().then(|| "none yet".to_owned());
@@ -125,12 +157,7 @@ fn as_text(context: &Context<'_>, status: &Status) -> String {
     lines.extend(titled("Notes", notes));
     lines.extend(shelves.gone.iter().map(|gone| ("Gone", gone.clone())));
     lines.push(("Next", status.next.clone()));
-    let mut text = String::new();
-    for (title, line) in lines {
-        let gap = " ".repeat("Project  ".len().saturating_sub(title.len()));
-        text.push_str(&format!("{}{gap}{line}\n", context.ui.paint(Style::Strong, title)));
-    }
-    text
+    lines
 }
 
 /// Lines of which the first has a title.

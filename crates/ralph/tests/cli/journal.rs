@@ -76,7 +76,7 @@ fn an_iteration_is_shown_whole() {
     reason      The gate `cargo test` failed:
                 test leap ... FAILED
     model       sonnet (the middle of the ladder)
-    duration    1m 23.4s
+    duration    1 min 23 s
     used        1020 tokens (1000 read, 20 written), $0.2500
     files       src/part_1.rs
     folder      .ralph/runs/run-00000001/001 (gone, or of another worktree)
@@ -88,7 +88,7 @@ fn an_iteration_is_shown_whole() {
     task        t-025cc1 Parse dates (attempt 2)
     ended       2025-01-22T10:00:00Z, task done
     model       sonnet (the middle of the ladder)
-    duration    1m 23.4s
+    duration    1 min 23 s
     used        1020 tokens (1000 read, 20 written), $0.2500
     files       src/part_2.rs
     notes       Leap years: `is_leap` was wrong.

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{Captured, Injection, LearningId, NewJournalRow, Outcome, RunId, StopReason, Usage};
+use ralph_model::{Captured, Injection, LearningId, NewJournalRow, Outcome, RunId, Usage};
 use ralph_store::{Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange};
-use ralph_testkit::TestEnv;
+use ralph_testkit::{TestEnv, journal_row};
 
 use crate::DATABASE;
 
@@ -26,6 +26,8 @@ pub(crate) struct Worked<'a> {
     pub(crate) used: &'a [&'a str],
     /// What else it said.
     pub(crate) captured: Captured,
+    /// How often a task that was not done may be tried again.
+    pub(crate) max_retries: u32,
 }
 
 impl Default for Worked<'_> {
@@ -38,6 +40,7 @@ impl Default for Worked<'_> {
             injections: &[],
             used: &[],
             captured: Captured::default(),
+            max_retries: 3,
         }
     }
 }
@@ -46,12 +49,13 @@ fn at(second: i64) -> Timestamp {
     Timestamp::from_second(1_737_367_200 + second).unwrap()
 }
 
-/// Works on tasks, one iteration each, in one run.
-pub(crate) fn work(env: &TestEnv, run: u64, iterations: &[Worked<'_>]) {
+/// Works on tasks, one iteration each, in one run; the database in which that stands.
+pub(crate) fn work(env: &TestEnv, run: u64, iterations: &[Worked<'_>]) -> Store {
     let (mut store, run) = begin(env, run, "here");
     for (iteration, worked) in (1..).zip(iterations) {
         iterate(&mut store, &run, iteration, worked);
     }
+    store
 }
 
 /// Claims a task for a run of a process that is no more, on this host.
@@ -60,7 +64,8 @@ pub(crate) fn claim(env: &TestEnv, run: u64, task: &str, host: &str) {
     claimed(&mut store, &run, 1, task);
 }
 
-fn begin(env: &TestEnv, run: u64, host: &str) -> (Store, RunId) {
+/// Begins a run that does nothing yet.
+pub(crate) fn begin(env: &TestEnv, run: u64, host: &str) -> (Store, RunId) {
     let mut store = Store::open_or_create(&env.path(DATABASE)).unwrap();
     let run = RunId::new(run);
     let begun = NewRun {
@@ -111,14 +116,10 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
     };
     store.record_start(run, &start).unwrap();
     let row = NewJournalRow {
-        run: run.clone(),
-        iteration,
         task: Some(claim.task.id),
         task_title: claim.task.title,
-        feature: None,
         attempt: claim.attempt,
         outcome: worked.outcome,
-        stop: StopReason::TaskDone,
         reason: worked.reason.to_owned(),
         model: Some("sonnet".to_owned()),
         model_rationale: "the middle of the ladder".to_owned(),
@@ -129,20 +130,16 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
             output_tokens: 20,
         },
         files_modified: vec![format!("src/part_{iteration}.rs")],
-        changed_nothing: false,
         notes: worked.notes.map(str::to_owned),
-        difficulty: None,
-        error_category: None,
-        malformed_sigils: 0,
         created_at: at(i64::from(iteration) * 86_400),
+        ..journal_row(run.clone(), iteration)
     };
     let settlement = Settlement {
-        row,
-        fence: claim.fence,
-        worktree: String::new(),
         task: match worked.outcome {
             Outcome::Done => TaskChange::Done { commit: None },
-            _ => TaskChange::Attempt { max_retries: 3 },
+            _ => TaskChange::Attempt {
+                max_retries: worked.max_retries,
+            },
         },
         report: worked.captured.failure.clone(),
         suggestion: worked.captured.retry_suggestion.clone(),
@@ -152,7 +149,7 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
             .collect(),
         knowledge: worked.captured.knowledge.clone(),
         memory_used: worked.used.iter().map(|id| (*id).to_owned()).collect(),
-        baseline: None,
+        ..Settlement::new(row, claim.fence)
     };
     store.settle(&settlement).unwrap();
 }

@@ -2,153 +2,72 @@
 
 use insta::assert_snapshot;
 use jiff::Timestamp;
-use ralph_model::{
-    CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, Outcome, RunId, StopReason, TaskId, Usage,
-};
-use ralph_store::{ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange, Wait};
+use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Outcome, RunId};
 use ralph_testkit::TestEnv;
 
+use crate::past::{Worked, begin, task, work};
 use crate::{DATABASE, env, json, names};
 
-/// The moment of every test, and moments before it.
+const RUN: u64 = 0xabc;
+
+/// A moment before that of every test.
 fn before(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_737_372_000 - seconds).unwrap()
 }
 
-fn store(env: &TestEnv) -> Store {
-    Store::open_existing(&env.path(DATABASE), Wait::Long).unwrap().unwrap()
-}
-
-fn run_id() -> RunId {
-    RunId::new(0xabc)
-}
-
-fn begin(store: &mut Store) {
-    let run = NewRun {
-        id: run_id(),
-        agent: "claude".to_owned(),
-        goal: "all tasks".to_owned(),
-        worktree: String::new(),
-        branch: None,
-        commit: None,
-        process: RunProcess {
-            host: "here".to_owned(),
-            pid: 1,
-            started: 1,
-        },
-        started_at: before(9000),
-    };
-    store.begin_run(&run).unwrap();
-}
-
-/// Works on the next task as a run does; what became of it.
-fn iterate(store: &mut Store, iteration: u32, outcome: Outcome, task: TaskChange) -> TaskId {
-    let request = ClaimRequest {
-        run: &run_id(),
-        iteration,
-        scope: &Scope::All,
-        worktree: "",
-        commits_here: &std::collections::BTreeSet::new(),
-        marker: "word",
-        lease: std::time::Duration::from_secs(120),
-        now: before(8000),
-    };
-    let ClaimAnswer::Claimed(claim) = store.claim_next(&request).unwrap() else {
-        panic!("no task is ready");
-    };
-    let start = Start {
-        model: None,
-        rationale: "",
-        before: "{}",
-        dirty: None,
-        injections: &[],
-        at: before(8000),
-    };
-    store.record_start(&run_id(), &start).unwrap();
-    let is_done = outcome == Outcome::Done;
-    let mut settlement = Settlement {
-        row: NewJournalRow {
-            run: run_id(),
-            iteration,
-            task: Some(claim.task.id.clone()),
-            task_title: claim.task.title.clone(),
-            feature: None,
-            attempt: claim.attempt,
-            outcome,
-            stop: StopReason::TaskDone,
-            reason: if is_done {
-                ""
-            } else {
-                "The gate `cargo test` refused it:\n1 test failed"
-            }
-            .to_owned(),
-            model: None,
-            model_rationale: String::new(),
-            duration_ms: 90_500,
-            usage: Usage {
-                cost_usd: 0.125,
-                input_tokens: 1000,
-                output_tokens: 10,
-            },
-            files_modified: Vec::new(),
-            changed_nothing: false,
-            notes: None,
-            difficulty: None,
-            error_category: None,
-            malformed_sigils: 0,
-            created_at: before(7200),
-        },
-        fence: claim.fence,
-        worktree: String::new(),
-        task,
-        report: None,
-        suggestion: None,
-        learnings: Vec::new(),
-        knowledge: Vec::new(),
-        memory_used: Vec::new(),
-        baseline: None,
-    };
-    learn(&mut settlement);
-    store.settle(&settlement).unwrap();
-    claim.task.id
-}
-
 /// What every iteration here teaches.
-fn learn(settlement: &mut Settlement) {
+fn lessons() -> Captured {
     let lesson = CapturedLearning {
         category: "pitfall".to_owned(),
         tags: Vec::new(),
         content: "x".to_owned(),
     };
-    settlement.learnings.push((LearningId::new(1), lesson));
-    settlement.knowledge.push(CapturedKnowledge {
+    let note = CapturedKnowledge {
         title: "Colours".to_owned(),
         tags: vec!["css".to_owned()],
         body: "Hex.".to_owned(),
-    });
+    };
+    Captured {
+        learnings: vec![lesson],
+        knowledge: vec![note],
+        ..Captured::default()
+    }
 }
 
-/// A night: one task is done, one has failed, one is left.
-fn night() -> TestEnv {
+/// A night: these tasks are done, these have failed, one is left.
+fn night(done: &[&str], failed: &[&str]) -> TestEnv {
     let env = env();
     env.ok(["init"]);
     env.ok(["remember", "the build takes an hour", "--type", "context"]);
-    env.ok(["task", "add", "Parse the colours"]);
-    env.ok(["task", "add", "Draw the colours"]);
+    let done: Vec<String> = done.iter().map(|title| task(&env, title)).collect();
+    let failed: Vec<String> = failed.iter().map(|title| task(&env, title)).collect();
     env.ok(["task", "add", "Print the colours", "--priority", "9"]);
-    let mut store = store(&env);
-    begin(&mut store);
-    iterate(&mut store, 1, Outcome::Done, TaskChange::Done { commit: None });
-    iterate(&mut store, 2, Outcome::Retried, TaskChange::Attempt { max_retries: 0 });
-    store
-        .end_run(&run_id(), "The limit of 2 iterations was reached.", 4, before(7000))
-        .unwrap();
+    let done = done.iter().map(|task| Worked {
+        task,
+        captured: lessons(),
+        ..Worked::default()
+    });
+    let failed = failed.iter().map(|task| Worked {
+        task,
+        outcome: Outcome::Retried,
+        reason: "The gate `cargo test` refused it:\n1 test failed",
+        captured: lessons(),
+        max_retries: 0,
+        ..Worked::default()
+    });
+    let mut store = work(&env, RUN, &done.chain(failed).collect::<Vec<_>>());
+    let why = "The limit of 2 iterations was reached.";
+    store.end_run(&RunId::new(RUN), why, 4, before(7000)).unwrap();
     env
+}
+
+fn short_night() -> TestEnv {
+    night(&["Parse the colours"], &["Draw the colours"])
 }
 
 #[test]
 fn the_morning_after_a_night() {
-    let env = night();
+    let env = short_night();
     let status = env.ralph(["status"]).run();
     assert_snapshot!(status, @r#"
     exit 0
@@ -158,10 +77,8 @@ fn the_morning_after_a_night() {
     Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations was reached.
     Done     1 task was done
                t-025cc1  Parse the colours
-    Failed   1 task has failed
-               t-8eec67  Draw the colours
     Learned  2 lessons, 2 long notes
-    Spent    3 min 1 s, $0.25, 2020 tokens
+    Spent    2 min 46 s, $0.50, 2040 tokens
     Waiting  1 task waits for you
                t-8eec67  Draw the colours
                  The gate `cargo test` refused it:
@@ -174,12 +91,51 @@ fn the_morning_after_a_night() {
         status.stdout,
         "`ralph` alone says the same, again and again"
     );
-    assert!(status.stdout.lines().count() < 24, "one screen");
+}
+
+#[test]
+fn a_long_night_fits_on_a_screen() {
+    let long = "Parse every colour that people write, in all the forms that there are, and then some";
+    let env = night(&[long; 9], &[long; 9]);
+    for run in 1..5 {
+        begin(&env, run, "here");
+    }
+    let status = env.ralph(["status"]).env("COLUMNS", "80").run();
+    assert_snapshot!(status, @r#"
+    exit 0
+    --- stdout
+    Project  [TMP]/project
+    Since    the beginning: 18 iterations
+    Run      run-00000004 (all tasks) was cut off; its last sign was 1 hour ago
+    Run      run-00000003 (all tasks) was cut off; its last sign was 1 hour ago
+    Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations was reached.
+    Done     9 tasks were done
+               t-025cc1  Parse every colour that people write, in all the forms th…
+               t-8eec67  Parse every colour that people write, in all the forms th…
+               and 7 more
+    Learned  18 lessons, 18 long notes
+    Spent    25 min 02 s, $4.50, 18360 tokens
+    Waiting  9 tasks wait for you
+               t-616796  Parse every colour that people write, in all the forms th…
+                 The gate `cargo test` refused it:
+               t-564f61  Parse every colour that people write, in all the forms th…
+                 The gate `cargo test` refused it:
+               and 7 more: ralph task list --status failed
+    Tasks    1 open, 9 failed, 9 done
+    Notes    1 memory in .agent/memories.md (1 context)
+    Next     ralph task show t-616796    # why it failed; `ralph task reset` opens it again
+    "#);
+    let rows: usize = status
+        .stdout
+        .lines()
+        .map(|line| line.chars().count().div_ceil(80))
+        .sum();
+    assert!(rows <= 24, "{rows} rows");
 }
 
 #[test]
 fn a_look_moves_the_mark_and_a_program_does_not() {
-    let env = night();
+    let env = short_night();
     let first = env.ok(["status"]);
     env.ok(["status", "--json"]);
     assert_eq!(env.ok(["status"]), first, "neither a pipe nor a program has seen it");
@@ -197,7 +153,7 @@ fn a_look_moves_the_mark_and_a_program_does_not() {
     Notes    1 memory in .agent/memories.md (1 context)
     Next     ralph task show t-8eec67    # why it failed; `ralph task reset` opens it again
     "#);
-    let at_terminal = night();
+    let at_terminal = short_night();
     let shown = at_terminal
         .sh("script -qec '\"$RALPH\"' /dev/null")
         .env("TERM", "xterm")
@@ -212,7 +168,7 @@ fn a_look_moves_the_mark_and_a_program_does_not() {
 
 #[test]
 fn json_has_all_of_it() {
-    let env = night();
+    let env = short_night();
     let status = json(&env, &["status", "--json"]);
     assert_eq!(status["last_look"], serde_json::Value::Null);
     assert_eq!(status["next"], "ralph task show t-8eec67");
@@ -231,7 +187,7 @@ fn json_has_all_of_it() {
     );
     assert_eq!(
         (&runs["cost_usd"], &runs["input_tokens"]),
-        (&serde_json::json!(0.25), &serde_json::json!(2000))
+        (&serde_json::json!(0.5), &serde_json::json!(2000))
     );
     assert_eq!(runs["last"]["end_reason"], "The limit of 2 iterations was reached.");
     assert_eq!(runs["open"], serde_json::json!([]));
@@ -241,18 +197,18 @@ fn json_has_all_of_it() {
 fn a_run_that_goes_on_or_was_cut_off_is_told() {
     let env = env();
     env.ok(["task", "add", "Parse the colours"]);
-    begin(&mut store(&env));
+    let (mut store, run) = begin(&env, RUN, "here");
     let shown = env.ok(["status"]);
     assert!(
-        shown.contains("Run      run-00000abc (all tasks) was cut off; its last sign was 2 hours ago\n"),
+        shown.contains("Run      run-00000abc (all tasks) was cut off; its last sign was 1 hour ago\n"),
         "{shown}"
     );
-    store(&env)
-        .heartbeat(&run_id(), std::time::Duration::from_secs(1), before(10))
+    store
+        .heartbeat(&run, std::time::Duration::from_secs(1), before(10))
         .unwrap();
     let shown = env.ok(["status"]);
     assert!(
-        shown.contains("Run      run-00000abc (all tasks) goes on; it began 2 hours ago\n"),
+        shown.contains("Run      run-00000abc (all tasks) goes on; it began 1 hour ago\n"),
         "{shown}"
     );
     assert!(

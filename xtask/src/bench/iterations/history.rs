@@ -7,7 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_model::{
     Difficulty, ErrorCategory, NewJournalRow, Outcome, Priority, RunId, SplitMix64, StopReason, TaskId, Usage,
 };
-use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store, TaskChange};
+use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store};
+use ralph_testkit::journal_row;
 
 use crate::bench::corpus::Memory;
 use crate::random::Random;
@@ -95,43 +96,27 @@ fn settlement(run: &RunId, iteration: u32, number: usize) -> Result<Settlement, 
         _ => (Outcome::Done, StopReason::TaskDone, None),
     };
     let files = (0..1 + random.below(5)).map(|_| format!("src/part_{}/mod_{}.rs", random.below(40), random.below(400)));
-    Ok(Settlement {
-        row: NewJournalRow {
-            run: run.clone(),
-            iteration,
-            task: Some(TaskId::new(task as u64)),
-            task_title: title(TASK_TEXTS + 100_000 + task),
-            feature: None,
-            attempt: 1,
-            outcome,
-            stop,
-            reason: String::new(),
-            model: Some("sonnet".to_owned()),
-            model_rationale: "fixed".to_owned(),
-            duration_ms: 90_000,
-            usage: Usage {
-                cost_usd: 0.12,
-                input_tokens: 40_000,
-                output_tokens: 2_000,
-            },
-            files_modified: files.collect(),
-            changed_nothing: false,
-            notes: Some(text(JOURNAL_TEXTS + number)),
-            difficulty: Some(Difficulty::Moderate),
-            error_category: category,
-            malformed_sigils: 0,
-            created_at: moment(number)?,
+    let row = NewJournalRow {
+        task: Some(TaskId::new(task as u64)),
+        task_title: title(TASK_TEXTS + 100_000 + task),
+        outcome,
+        stop,
+        model: Some("sonnet".to_owned()),
+        model_rationale: "fixed".to_owned(),
+        duration_ms: 90_000,
+        usage: Usage {
+            cost_usd: 0.12,
+            input_tokens: 40_000,
+            output_tokens: 2_000,
         },
-        fence: 1,
-        worktree: String::new(),
-        task: TaskChange::Again,
-        report: None,
-        suggestion: None,
-        learnings: Vec::new(),
-        knowledge: Vec::new(),
-        memory_used: Vec::new(),
-        baseline: None,
-    })
+        files_modified: files.collect(),
+        notes: Some(text(JOURNAL_TEXTS + number)),
+        difficulty: Some(Difficulty::Moderate),
+        error_category: category,
+        created_at: moment(number)?,
+        ..journal_row(run.clone(), iteration)
+    };
+    Ok(Settlement::new(row, 1))
 }
 
 fn text(number: usize) -> String {

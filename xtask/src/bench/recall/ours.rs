@@ -9,7 +9,7 @@ use ralph_memory::capture::{Draft, LogPlace, Notebook, SecretPolicy, Surrounding
 use ralph_memory::catalogue::{Catalogue, CatalogueHome, CataloguePlace};
 use ralph_memory::recall::{Question, Reach, Wanted, recall};
 use ralph_model::{Clock, Extra, NoteKind, Shelf, SplitMix64, Tags};
-use ralph_notes::{FileError, Patience, create_folder};
+use ralph_notes::Patience;
 use ralph_store::NoteFile;
 use tempfile::TempDir;
 
@@ -112,19 +112,7 @@ impl Clock for Alone {
     }
 }
 
-impl Surroundings for Alone {
-    fn head(&self) -> Option<String> {
-        None
-    }
-
-    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
-        file.parent().map_or(Ok(()), create_folder)
-    }
-
-    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
-        create_folder(folder)
-    }
-}
+impl Surroundings for Alone {}
 
 impl CatalogueHome for Alone {
     fn prepare_index(&self) -> bool {

@@ -2,30 +2,18 @@
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{CapturedKnowledge, NewJournalRow, Outcome, RunId, StopReason, Usage};
-use ralph_store::{Settlement, TaskChange, Wait};
+use ralph_model::{CapturedKnowledge, NewJournalRow, RunId};
+use ralph_store::{Settlement, Wait};
+use ralph_testkit::journal_row;
 
 use super::*;
 
 struct NoProject;
 
-impl Surroundings for NoProject {
-    fn head(&self) -> Option<String> {
-        None
-    }
-
-    fn prepare_note_folder(&self, _file: &Path) -> Result<(), FileError> {
-        Ok(())
-    }
-
-    fn prepare_database_folder(&self, _folder: &Path) -> Result<(), FileError> {
-        Ok(())
-    }
-}
+impl Surroundings for NoProject {}
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -60,38 +48,13 @@ impl Bench {
     fn capture(&mut self, worktree: &str, notes: &[CapturedKnowledge]) {
         self.iteration += 1;
         let row = NewJournalRow {
-            run: RunId::new(1),
-            iteration: self.iteration,
-            task: None,
-            task_title: "t".to_owned(),
-            feature: None,
-            attempt: 1,
-            outcome: Outcome::Done,
-            stop: StopReason::TaskDone,
-            reason: String::new(),
-            model: None,
-            model_rationale: String::new(),
-            duration_ms: 0,
-            usage: Usage::default(),
-            files_modified: Vec::new(),
-            changed_nothing: false,
-            notes: None,
-            difficulty: None,
-            error_category: None,
-            malformed_sigils: 0,
             created_at: at(),
+            ..journal_row(RunId::new(1), self.iteration)
         };
         let settlement = Settlement {
-            row,
-            fence: 1,
             worktree: worktree.to_owned(),
-            task: TaskChange::Again,
-            report: None,
-            suggestion: None,
-            learnings: Vec::new(),
             knowledge: notes.to_vec(),
-            memory_used: Vec::new(),
-            baseline: None,
+            ..Settlement::new(row, 1)
         };
         self.store.settle(&settlement).unwrap();
     }

@@ -33,22 +33,29 @@ pub struct LogPlace {
     pub file: NoteFile,
 }
 
-/// What a notebook needs to know of the project around it.
+/// What a notebook needs to know of the project around it. Where nothing else is said, there is no git, and folders are
+/// made as they are named.
 pub trait Surroundings {
     /// What git has checked out now; none without git.
-    fn head(&self) -> Option<String>;
+    fn head(&self) -> Option<String> {
+        None
+    }
 
     /// Makes the folder of a file of notes that is about to be locked.
     ///
     /// # Errors
     /// When it cannot be made.
-    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError>;
+    fn prepare_note_folder(&self, file: &Path) -> Result<(), FileError> {
+        file.parent().map_or(Ok(()), create_folder)
+    }
 
     /// Makes the folder of a database that is not there yet.
     ///
     /// # Errors
     /// When it cannot be made.
-    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError>;
+    fn prepare_database_folder(&self, folder: &Path) -> Result<(), FileError> {
+        create_folder(folder)
+    }
 
     /// Makes the folder of long notes, which is about to be locked.
     ///

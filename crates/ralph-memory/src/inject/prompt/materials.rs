@@ -99,7 +99,6 @@ impl Materials {
             last_reason: self.last_reason(),
             red_gates: circumstances.red_gates,
             gates: &config.verify.commands,
-            guidance: &[],
             scratchpad: circumstances.scratchpad,
             recent: &self.recent,
             related: &self.related,

@@ -56,8 +56,6 @@ pub struct PromptRequest<'a> {
     pub red_gates: &'a [String],
     /// All gates.
     pub gates: &'a [String],
-    /// What the person said while the task was under way, the oldest first.
-    pub guidance: &'a [String],
     /// The working notes.
     pub scratchpad: &'a str,
     /// The last rows of this run, oldest first.

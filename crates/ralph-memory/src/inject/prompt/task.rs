@@ -1,7 +1,7 @@
 //! `## Assigned Task` and `## Retry Information`: what is to be done, and what became of it so far.
 
 use ralph_model::{Budget, Task, TaskKind, Tokens, first_line, preview};
-use ralph_notes::{normalise_line_breaks, quoted};
+use ralph_notes::normalise_line_breaks;
 
 use super::PromptRequest;
 use super::markdown::{fenced, one_line};
@@ -18,10 +18,6 @@ pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
     let task = request.task;
     let mut text = format!("## Assigned Task\n\n{}\n", named(task));
     push_description(&mut text, task);
-    for guidance in request.guidance {
-        text.push_str("\nThe person who gave the task adds:\n\n");
-        text.push_str(&quoted(normalise_line_breaks(guidance).trim_end()));
-    }
     if let Some(parent) = request.parent {
         text.push_str(&format!(
             "\nIt is a part of {}, whose other parts are not yours to do:\n",

@@ -4,8 +4,8 @@ use ralph_model::{CapturedLearning, ErrorCategory, FailureReport, Injection, Lea
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Settlement;
+use crate::progress::columns::moment;
 use crate::progress::columns::{from_json, to_json};
-use crate::progress::rows::moment;
 
 /// How sure a lesson is before anything has supported it.
 const FIRST_CONFIDENCE: f64 = 0.5;

@@ -3,9 +3,9 @@
 use ralph_model::NewJournalRow;
 use rusqlite::{Transaction, named_params};
 
+use crate::progress::columns::moment;
 use crate::progress::columns::to_json;
 use crate::progress::journal_terms;
-use crate::progress::rows::moment;
 
 const INSERT: &str = "
     INSERT INTO journal (run_id, iteration, task_id, task_title, feature_id, attempt, outcome, stop_reason, reason, model,

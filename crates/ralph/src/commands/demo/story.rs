@@ -1,11 +1,10 @@
 //! What the demo tells: what the project is, how the agent stepped into a trap, what it kept, who read it later, and what
 //! difference that made.
 
-use ralph_model::{Outcome, count, first_line};
+use ralph_model::{Outcome, count, duration, first_line};
 
 use super::facts::{Iteration, Performance};
 use super::wrap::wrapped;
-use crate::commands::run::duration;
 use crate::error::CommandError;
 use crate::table::{self, Column, Fit, Plain};
 use crate::ui::{Style, Ui};

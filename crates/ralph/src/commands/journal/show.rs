@@ -1,11 +1,13 @@
 //! `ralph journal show`.
 
+use std::time::Duration;
+
 use clap::Args;
-use ralph_model::JournalRow;
+use ralph_model::{JournalRow, duration};
 use ralph_store::RowCaptures;
 use serde::Serialize;
 
-use super::{WhichIteration, view};
+use super::WhichIteration;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
@@ -79,7 +81,7 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
         ),
         ("reason", row.reason.clone()),
         ("model", model(row.model.as_deref(), &row.model_rationale)),
-        ("duration", view::duration(row.duration_ms)),
+        ("duration", duration(Duration::from_millis(row.duration_ms))),
         ("used", used(row)),
         (
             "difficulty",

@@ -57,14 +57,3 @@ fn cells(row: &JournalRow) -> Vec<String> {
         said.map_or_else(|| title.to_owned(), |said| format!("{title}: {said}")),
     ]
 }
-
-/// `1m 23.4s`: how long something took.
-pub(super) fn duration(milliseconds: u64) -> String {
-    let (minutes, rest) = (milliseconds / 60_000, milliseconds % 60_000);
-    let seconds = format!("{}.{}s", rest / 1000, rest % 1000 / 100);
-    match (minutes / 60, minutes % 60) {
-        (0, 0) => seconds,
-        (0, minutes) => format!("{minutes}m {seconds}"),
-        (hours, minutes) => format!("{hours}h {minutes}m {seconds}"),
-    }
-}

@@ -21,8 +21,6 @@ use ralph_model::config::{Commit, Config, StrategyName};
 use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
-pub(crate) use printer::duration;
-
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;

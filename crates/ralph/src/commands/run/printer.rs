@@ -8,7 +8,9 @@ use ralph_agent::TurnEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Draft, End, Notice, WaitReason};
 use ralph_loop::{News, Watch};
-use ralph_model::{Outcome, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, first_line, preview};
+use ralph_model::{
+    Outcome, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview,
+};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -359,17 +361,4 @@ fn is_news(told: Option<Tokens>, size: Tokens) -> bool {
 /// A duration; none when nobody would notice it.
 fn worth_telling(time: Duration) -> Option<String> {
     (time >= Duration::from_secs(1)).then(|| duration(time))
-}
-
-/// A duration as people say it.
-pub(crate) fn duration(time: Duration) -> String {
-    let seconds = time.as_secs();
-    match seconds {
-        0..10 => format!("{:.1} s", time.as_secs_f64()),
-        10..60 => format!("{seconds} s"),
-        60..3600 if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
-        60..3600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
-        _ if seconds % 3600 < 60 => format!("{} h", seconds / 3600),
-        _ => format!("{} h {:02} min", seconds / 3600, seconds % 3600 / 60),
-    }
 }

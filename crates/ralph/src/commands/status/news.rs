@@ -1,22 +1,27 @@
 //! What runs have done since a person last looked, in words and for programs.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
-use ralph_model::{TaskStatus, count, first_line, preview};
+use ralph_model::{TaskStatus, count, duration, first_line, preview};
 use ralph_store::{Look, Overview, Run, TaskNews};
 use serde_json::{Value, json};
 
 use super::titled;
 
-/// How many tasks are named under one heading.
-const NAMED: usize = 5;
-/// How many columns of a title and of a reason are shown.
-const TITLE_COLUMNS: usize = 60;
-const REASON_COLUMNS: usize = 100;
+/// How many runs that have not ended are shown.
+const OPEN_RUNS: usize = 2;
+/// How many columns of a run's goal, of a task's title and of a reason are shown. A title and a reason fit on a line of 80.
+const GOAL_COLUMNS: usize = 24;
+const TITLE_COLUMNS: usize = 58;
+const REASON_COLUMNS: usize = 66;
 /// After how long without a sign a run counts as cut off.
 const SILENCE_SECONDS: i64 = 300;
 
-/// What there is to say, line by line with its heading; nothing where no task and no run ever was.
-pub(super) fn lines(overview: &Overview, look: Option<&Look>, now: Timestamp) -> Vec<(&'static str, String)> {
+/// What there is to say, line by line with its heading and with so many tasks named under one; nothing where no task and
+/// no run ever was.
+pub(super) fn lines(status: (&Overview, Option<&Look>), named: usize, now: Timestamp) -> Vec<(&'static str, String)> {
+    let (overview, look) = status;
     let mut lines = Vec::new();
     if overview.last_journal > 0 {
         lines.push(("Since", since(overview, look, now)));
@@ -25,17 +30,26 @@ pub(super) fn lines(overview: &Overview, look: Option<&Look>, now: Timestamp) ->
         overview
             .open_runs
             .iter()
-            .take(NAMED)
+            .take(OPEN_RUNS)
             .map(|run| ("Run", open_run(run, now))),
     );
     if let Some(run) = &overview.last_run {
         lines.push(("Run", ended_run(run, now)));
     }
-    lines.extend(tasks("Done", &overview.done, "was done", "were done"));
-    lines.extend(tasks("Failed", &overview.failed, "has failed", "have failed"));
+    let done: Vec<&TaskNews> = overview.done.iter().collect();
+    lines.extend(tasks("Done", &done, ("task was done", "tasks were done"), named));
+    // What waits for a person is named there, with its reason.
+    let waits_not = |task: &&TaskNews| !overview.waiting.iter().any(|waiting| waiting.id == task.id);
+    let failed: Vec<&TaskNews> = overview.failed.iter().filter(waits_not).collect();
+    lines.extend(tasks(
+        "Failed",
+        &failed,
+        ("task has failed", "tasks have failed"),
+        named,
+    ));
     lines.extend(learned(overview).map(|learned| ("Learned", learned)));
     lines.extend(spent(overview).map(|spent| ("Spent", spent)));
-    lines.extend(waiting(overview));
+    lines.extend(waiting(&overview.waiting, named));
     lines.extend(standing(overview).map(|standing| ("Tasks", standing)));
     lines
 }
@@ -54,7 +68,7 @@ fn since(overview: &Overview, look: Option<&Look>, now: Timestamp) -> String {
 
 fn open_run(run: &Run, now: Timestamp) -> String {
     let silent = now.duration_since(run.heartbeat).as_secs();
-    let goal = preview(first_line(&run.begun.goal), TITLE_COLUMNS);
+    let goal = preview(first_line(&run.begun.goal), GOAL_COLUMNS);
     if silent > SILENCE_SECONDS {
         let id = &run.begun.id;
         return format!(
@@ -70,7 +84,7 @@ fn open_run(run: &Run, now: Timestamp) -> String {
 }
 
 fn ended_run(run: &Run, now: Timestamp) -> String {
-    let goal = preview(first_line(&run.begun.goal), TITLE_COLUMNS);
+    let goal = preview(first_line(&run.begun.goal), GOAL_COLUMNS);
     let (when, why) = match &run.ended {
         Some((at, why)) => (ago(*at, now), preview(first_line(why), REASON_COLUMNS)),
         None => (String::new(), String::new()),
@@ -79,19 +93,27 @@ fn ended_run(run: &Run, now: Timestamp) -> String {
 }
 
 /// A heading with a count, and the first few tasks under it.
-fn tasks(title: &'static str, all: &[TaskNews], one: &str, many: &str) -> Vec<(&'static str, String)> {
+fn tasks(
+    title: &'static str,
+    all: &[&TaskNews],
+    (one, many): (&str, &str),
+    named: usize,
+) -> Vec<(&'static str, String)> {
     if all.is_empty() {
         return Vec::new();
     }
-    let head = count(all.len(), &format!("task {one}"), &format!("tasks {many}"));
-    let named = all.iter().take(NAMED).map(|task| format!("  {}", name(task)));
-    let more = all.len().saturating_sub(NAMED);
-    let rest = (more > 0).then(|| format!("  and {}", count(more, "other", "others")));
-    titled(title, std::iter::once(head).chain(named).chain(rest))
+    let head = count(all.len(), one, many);
+    let names = all.iter().take(named).map(|task| name(task));
+    titled(title, std::iter::once(head).chain(names).chain(more(all.len(), named)))
+}
+
+/// How many are not named, below those that are.
+fn more(all: usize, named: usize) -> Option<String> {
+    (named > 0 && all > named).then(|| format!("  and {} more", all - named))
 }
 
 fn name(task: &TaskNews) -> String {
-    format!("{}  {}", task.id, preview(first_line(&task.title), TITLE_COLUMNS))
+    format!("  {}  {}", task.id, preview(first_line(&task.title), TITLE_COLUMNS))
 }
 
 fn learned(overview: &Overview) -> Option<String> {
@@ -111,7 +133,7 @@ fn spent(overview: &Overview) -> Option<String> {
     if overview.outcomes.is_empty() {
         return None;
     }
-    let mut parts = vec![length(overview.duration_ms / 1000)];
+    let mut parts = vec![duration(Duration::from_millis(overview.duration_ms))];
     if overview.spent.cost_usd > 0.0 {
         parts.push(format!("${:.2}", overview.spent.cost_usd));
     }
@@ -122,23 +144,18 @@ fn spent(overview: &Overview) -> Option<String> {
 }
 
 /// The tasks that wait for a person, each with what was last said about it.
-fn waiting(overview: &Overview) -> Vec<(&'static str, String)> {
-    let all = &overview.waiting;
+fn waiting(all: &[TaskNews], named: usize) -> Vec<(&'static str, String)> {
     if all.is_empty() {
         return Vec::new();
     }
     let head = count(all.len(), "task waits for you", "tasks wait for you");
-    let named = all.iter().take(NAMED).flat_map(|task| {
+    let names = all.iter().take(named).flat_map(|task| {
         let reason = preview(first_line(&task.reason), REASON_COLUMNS);
         let reason = (!reason.is_empty()).then(|| format!("    {reason}"));
-        std::iter::once(format!("  {}", name(task))).chain(reason)
+        std::iter::once(name(task)).chain(reason)
     });
-    let more = all.len().saturating_sub(NAMED);
-    let rest = (more > 0).then(|| {
-        let others = count(more, "other", "others");
-        format!("  and {others}: ralph task list --status failed")
-    });
-    titled("Waiting", std::iter::once(head).chain(named).chain(rest))
+    let more = more(all.len(), named).map(|more| format!("{more}: ralph task list --status failed"));
+    titled("Waiting", std::iter::once(head).chain(names).chain(more))
 }
 
 fn standing(overview: &Overview) -> Option<String> {
@@ -171,16 +188,6 @@ fn largest_unit(seconds: u64) -> String {
         _ => (seconds / 86_400, "day", "days"),
     };
     count(usize::try_from(n).unwrap_or(usize::MAX), one, many)
-}
-
-/// How long something took.
-fn length(seconds: u64) -> String {
-    let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    match (hours, minutes) {
-        (0, 0) => format!("{seconds} s"),
-        (0, _) => format!("{minutes} min {} s", seconds % 60),
-        _ => format!("{hours} h {minutes} min"),
-    }
 }
 
 /// The same for programs, all of it.
@@ -249,6 +256,5 @@ mod tests {
                 "2 days ago"
             ]
         );
-        assert_eq!([0, 61, 7260].map(length), ["0 s", "1 min 1 s", "2 h 1 min"]);
     }
 }

@@ -1,0 +1,83 @@
+//! What a person is told who has been away.
+
+use super::*;
+
+#[test]
+fn an_overview_tells_what_is_new_since_a_look() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.store.last_look("").unwrap(), None);
+    let fence = bench.start(&run_id(), 1);
+    let first = bench.store.settle(&full(fence)).unwrap().journal;
+    let seen = Look {
+        journal: first,
+        at: at(11),
+    };
+    bench.store.put_look("", &seen).unwrap();
+    bench.store.put_look("", &seen).unwrap();
+    assert_eq!(bench.store.last_look("").unwrap(), Some(seen));
+    assert_eq!(bench.store.last_look("w").unwrap(), None);
+
+    let fence = bench.start(&run_id(), 2);
+    let mut second = settlement(Outcome::Blocked, fence);
+    second.row.iteration = 2;
+    let second = bench.store.settle(&second).unwrap().journal;
+    bench.sql("UPDATE tasks SET priority = 1");
+    bench.add_task("Given up");
+    bench
+        .store
+        .fail_task(&TaskId::new(2), "Nobody wants it.", at(12))
+        .unwrap();
+    bench
+        .store
+        .end_run(&run_id(), "A task waits for a person.", 4, at(20))
+        .unwrap();
+    bench.begin(&RunId::new(2), "w");
+
+    let news = |id, title: &str, reason: &str, attempts| TaskNews {
+        id: TaskId::new(id),
+        title: title.to_owned(),
+        reason: reason.to_owned(),
+        attempts,
+    };
+    let failed = news(1, "Parse the colours", "the agent said nothing about the task.", 2);
+    let overview = bench.store.overview(first, "").unwrap();
+    assert_eq!(
+        overview,
+        Overview {
+            last_journal: second,
+            outcomes: [(Outcome::Blocked, 1)].into(),
+            done: vec![],
+            failed: vec![failed.clone()],
+            learnings: 0,
+            knowledge: 0,
+            spent: settlement(Outcome::Done, 0).row.usage,
+            duration_ms: 1500,
+            open_runs: vec![bench.store.run(&RunId::new(2)).unwrap().unwrap()],
+            last_run: bench.store.run(&run_id()).unwrap(),
+            waiting: vec![failed, news(2, "Given up", "Failed: Nobody wants it.", 0)],
+            tasks: [(TaskStatus::Failed, 2)].into(),
+        }
+    );
+    let all = bench.store.overview(0, "w").unwrap();
+    assert_eq!((all.learnings, all.knowledge, all.spent.tokens()), (4, 1, 240));
+    assert_eq!(all.last_run, None, "of another worktree");
+}
+
+#[test]
+fn a_task_that_was_done_and_deleted_is_still_told_of() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let mut done = settlement(Outcome::Done, fence);
+    done.task = TaskChange::Done { commit: None };
+    let journal = bench.store.settle(&done).unwrap().journal;
+    let titles = |bench: &Bench, since| {
+        let done = bench.store.overview(since, "").unwrap().done;
+        done.into_iter().map(|news| news.title).collect::<Vec<_>>()
+    };
+    assert_eq!(titles(&bench, 0), ["Parse the colours"]);
+    assert_eq!(titles(&bench, journal), [""; 0]);
+    bench.sql("UPDATE tasks SET status = 'pending'");
+    assert_eq!(titles(&bench, 0), [""; 0], "it is open again");
+    bench.sql("DELETE FROM tasks");
+    assert_eq!(titles(&bench, 0), ["Parse the colours"]);
+}

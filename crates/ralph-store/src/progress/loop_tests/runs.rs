@@ -1,0 +1,153 @@
+//! Runs and their iterations: what is on record while they go on, and when they are killed.
+
+use super::*;
+
+/// A commit is on disk before it is done again, whatever became of one that need not be.
+#[test]
+fn what_need_not_be_on_disk_leaves_nothing_else_so() {
+    const FULL: i64 = 2;
+    let mut bench = Bench::new();
+    let safety = |bench: &Bench| bench.number("PRAGMA synchronous");
+    assert_eq!(safety(&bench), FULL);
+    assert!(bench.store.record_agent(&run_id(), 99, 1).is_err());
+    assert_eq!(safety(&bench), FULL);
+    bench.start(&run_id(), 1);
+    assert_eq!(safety(&bench), FULL);
+}
+
+#[test]
+fn the_record_of_an_iteration_grows_with_it() {
+    let mut bench = Bench::new();
+    let (run, next) = (run_id(), RunId::new(2));
+    assert!(
+        bench.store.record_start(&run, &start(&[])).is_err(),
+        "nothing is claimed"
+    );
+    let fence = bench.claim(&run, 1);
+    assert!(bench.store.record_agent(&run, 1, 1).is_err(), "nothing is started");
+    assert!(bench.store.record_end(&run, "{}", None).is_err(), "nothing is started");
+    let [record] = bench.store.unfinished("", &next).unwrap().try_into().unwrap();
+    assert_eq!(
+        (record.phase, record.fence, record.agent),
+        (Phase::Claimed, fence, None)
+    );
+    assert_eq!(bench.store.unfinished("", &run).unwrap(), [], "not one's own");
+    assert_eq!(bench.store.unfinished("elsewhere", &next).unwrap(), []);
+
+    bench.store.put_baseline(&run, "[]").unwrap();
+    bench.store.record_start(&run, &start(&injections())).unwrap();
+    bench.store.record_agent(&run, 99, u64::MAX).unwrap();
+    bench.store.record_end(&run, "{\"a\":1}", Some("session-1")).unwrap();
+    assert_eq!(bench.texts("SELECT agent_session FROM runs"), ["session-1"]);
+    bench.store.record_end(&run, "{\"a\":2}", None).unwrap();
+    let [record] = bench.store.unfinished("", &next).unwrap().try_into().unwrap();
+    let expected = IterationRecord {
+        run: run.clone(),
+        iteration: 1,
+        task: task(),
+        task_title: "Parse the colours".to_owned(),
+        feature: None,
+        attempt: 1,
+        fence,
+        phase: Phase::Ended {
+            at: at(2),
+            end: "{\"a\":1}".to_owned(),
+        },
+        model: Some("small".to_owned()),
+        rationale: "the middle of the ladder".to_owned(),
+        marker: "word".to_owned(),
+        process: RunProcess {
+            host: "here".to_owned(),
+            pid: 7,
+            started: u64::MAX,
+        },
+        agent: Some((99, u64::MAX)),
+        before: Some("{}".to_owned()),
+        baseline: Some("[]".to_owned()),
+        injections: injections(),
+    };
+    assert_eq!(record, expected);
+    bench.store.abandon_claim(&run, at(3)).unwrap();
+    assert_eq!(
+        bench.store.unfinished("", &next).unwrap(),
+        [expected],
+        "a turn that has ended is settled"
+    );
+}
+
+#[test]
+fn a_claim_without_an_agent_is_taken_back_and_a_run_that_ends_holds_nothing() {
+    let mut bench = Bench::new();
+    let run = run_id();
+    bench.claim(&run, 1);
+    bench.store.abandon_claim(&run, at(3)).unwrap();
+    assert_eq!(bench.task(), (TaskStatus::Pending, 0, false));
+    assert_eq!(bench.number("SELECT count(*) FROM iterations"), 0);
+    bench.claim(&run, 1);
+    bench.store.heartbeat(&run, LEASE, at(100)).unwrap();
+    assert_eq!(
+        bench.texts("SELECT lease_until FROM tasks"),
+        [columns::moment(at(220))],
+        "the claim holds for another lease"
+    );
+    bench.store.end_run(&run, "The limit was reached.", 4, at(200)).unwrap();
+    assert_eq!(bench.task(), (TaskStatus::Pending, 0, false));
+    assert_eq!(bench.number("SELECT count(*) FROM iterations"), 0);
+    assert_eq!(bench.number("SELECT count(*) FROM journal"), 0);
+    let ended = bench.store.run(&run).unwrap().unwrap();
+    assert_eq!(ended.ended, Some((at(200), "The limit was reached.".to_owned())));
+    assert_eq!(bench.store.recent_runs(5).unwrap(), [ended]);
+    assert_eq!(bench.number("SELECT end_code FROM runs"), 4);
+}
+
+#[test]
+fn a_run_that_ends_in_the_middle_of_a_turn_leaves_it_to_the_next() {
+    let mut bench = Bench::new();
+    bench.start(&run_id(), 1);
+    bench
+        .store
+        .end_run(&run_id(), "The disk was full.", 1, at(200))
+        .unwrap();
+    assert_eq!(bench.task(), (TaskStatus::InProgress, 0, true));
+    assert_eq!(bench.store.unfinished("", &RunId::new(2)).unwrap().len(), 1);
+}
+
+#[test]
+fn runs_that_were_killed_are_ended_by_the_next_of_their_worktree() {
+    let mut bench = Bench::new();
+    bench.start(&run_id(), 1);
+    bench.store.heartbeat(&run_id(), LEASE, at(100)).unwrap();
+    let (next, elsewhere) = (RunId::new(2), RunId::new(3));
+    bench.begin(&next, "");
+    bench.begin(&elsewhere, "beside");
+    bench.store.end_dead_runs("", &next).unwrap();
+    let ended = |run: &RunId| bench.store.run(run).unwrap().unwrap().ended;
+    assert_eq!(ended(&run_id()), Some((at(100), "It was killed.".to_owned())));
+    assert_eq!((ended(&next), ended(&elsewhere)), (None, None));
+    assert_eq!(
+        bench.store.unfinished("", &next).unwrap().len(),
+        1,
+        "what it left is still to be settled"
+    );
+}
+
+#[test]
+fn what_the_gates_could_say_is_known_of_work_that_goes_on() {
+    let mut bench = Bench::new();
+    let (next, elsewhere) = (RunId::new(2), "beside");
+    bench.store.put_baseline(&run_id(), "{}").unwrap();
+    let known = |bench: &Bench, worktree: &str, run: &RunId| bench.store.baseline_of_unfinished(worktree, run).unwrap();
+    assert_eq!(known(&bench, "", &next), None, "nothing was tried");
+    for (iteration, expected) in [(1, Some("{}".to_owned())), (2, None)] {
+        let fence = bench.start(&run_id(), iteration);
+        let mut settled = settlement(Outcome::Retried, fence);
+        (settled.row.iteration, settled.row.attempt) = (iteration, iteration);
+        bench.store.settle(&settled).unwrap();
+        // With its second attempt it has failed, and waits for a person.
+        assert_eq!(known(&bench, "", &next), expected);
+        assert_eq!(
+            (known(&bench, "", &run_id()), known(&bench, elsewhere, &next)),
+            (None, None)
+        );
+    }
+}

@@ -1,0 +1,306 @@
+//! What one iteration leaves is kept at once, or not at all.
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[test]
+fn everything_that_an_iteration_leaves_is_kept_at_once() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let settled = bench.store.settle(&full(fence)).unwrap();
+    assert_eq!(settled.task, Some(TaskStatus::Pending));
+    assert_eq!(bench.task(), (TaskStatus::Pending, 1, false));
+    assert_eq!(bench.number("SELECT count(*) FROM iterations"), 0);
+    let left = full(fence);
+    assert_eq!(
+        bench.store.captures(settled.journal).unwrap(),
+        RowCaptures {
+            report: left.report,
+            suggestion: left.suggestion,
+            learnings: left.learnings.into_iter().map(|(_, learning)| learning).collect(),
+            knowledge: left.knowledge,
+        }
+    );
+    assert_eq!(bench.store.captures(99).unwrap(), RowCaptures::default());
+    assert_eq!(
+        bench.texts("SELECT what_tried || ', ' || category || ', ' || suggestion FROM failure_reports"),
+        ["a table, test_failure, try a map"]
+    );
+    assert_eq!(
+        bench.texts(
+            "SELECT id || ' ' || kind || ' ' || success_rate || ' ' || confidence || ' ' || status || ' ' || source_loops
+             FROM learnings ORDER BY seq"
+        ),
+        [
+            "learn-00000005 antipattern 0.0 0.5 pending [\"run-00000abc\"]",
+            "learn-00000006 convention 1.0 0.5 pending [\"run-00000abc\"]",
+            "learn-00000007 strategy 1.0 0.5 pending [\"run-00000abc\"]",
+            "learn-00000008 strategy 1.0 0.5 pending [\"run-00000abc\"]",
+        ],
+        "an id that is taken gives way"
+    );
+    assert_eq!(
+        bench.texts("SELECT entry || ' ' || digest || ' ' || reason || ' ' || used FROM injections ORDER BY rowid"),
+        ["mem-1-aaaa -1 shown 0", "mem-2-bbbb -1 shown 1"]
+    );
+    assert_eq!(bench.texts("SELECT baseline FROM runs"), ["[1]"]);
+    assert_eq!(
+        bench.texts("SELECT text FROM task_log ORDER BY seq DESC LIMIT 1"),
+        ["Attempt 1 (run-00000abc): failed: the agent said nothing about the task. It is tried again: retry 1 of 1."]
+    );
+    let [file] = bench.store.outbox("").unwrap().try_into().unwrap();
+    assert_eq!(file.knowledge, full(fence).knowledge[0]);
+    assert_eq!((file.staged, file.created_at), (false, at(10)));
+    assert_eq!(bench.store.outbox("another").unwrap(), []);
+}
+
+#[test]
+fn an_iteration_is_settled_once() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let first = bench.store.settle(&full(fence)).unwrap();
+    let mut again = full(fence);
+    again.row.outcome = Outcome::Done;
+    again.task = TaskChange::Done { commit: None };
+    let second = bench.store.settle(&again).unwrap();
+    assert_eq!((second.journal, second.task), (first.journal, None));
+    assert_eq!(bench.task().0, TaskStatus::Pending);
+    for table in ["journal", "failure_reports", "outbox"] {
+        assert_eq!(bench.number(&format!("SELECT count(*) FROM {table}")), 1, "{table}");
+    }
+}
+
+#[test]
+fn a_settlement_that_fails_leaves_everything_as_it_was() {
+    for table in [
+        "journal",
+        "failure_reports",
+        "learnings",
+        "injections",
+        "outbox",
+        "task_log",
+    ] {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        bench.sql(&format!(
+            "CREATE TRIGGER no BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'the disk is full'); END"
+        ));
+        let error = bench.store.settle(&full(fence)).unwrap_err();
+        assert!(error.to_string().contains("the disk is full"), "{error}");
+        assert_eq!(bench.task(), (TaskStatus::InProgress, 0, true));
+        assert_eq!(bench.number("SELECT count(*) FROM iterations"), 1, "{table}");
+        for other in [
+            "journal",
+            "journal_fts",
+            "failure_reports",
+            "learnings",
+            "injections",
+            "outbox",
+        ] {
+            assert_eq!(
+                bench.number(&format!("SELECT count(*) FROM {other}")),
+                0,
+                "{other} after {table}"
+            );
+        }
+        let log = "SELECT count(*) FROM task_log WHERE text LIKE 'Attempt%: failed%'";
+        assert_eq!(bench.number(log), 0);
+        bench.sql("DROP TRIGGER no");
+        bench.store.settle(&full(fence)).unwrap();
+    }
+}
+
+#[test]
+fn a_claim_that_is_no_longer_the_runs_leaves_the_task_alone_and_still_tells_its_story() {
+    // Another run has claimed the task since; a person has reset it, or given it up; it is deleted.
+    let other = |change: &dyn Fn(&mut Bench)| {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        bench.store.free_dead_claims(&|_| Some(false), at(3)).unwrap();
+        change(&mut bench);
+        let before = bench.texts("SELECT status || retries_used || coalesce(claimed_by, '') || fence FROM tasks");
+        let settled = bench.store.settle(&full(fence)).unwrap();
+        assert_eq!(settled.task, None);
+        assert_eq!(
+            bench.texts("SELECT status || retries_used || coalesce(claimed_by, '') || fence FROM tasks"),
+            before
+        );
+        assert_eq!(bench.number("SELECT count(*) FROM journal"), 1);
+        assert_eq!(bench.store.outbox("").unwrap().len(), 1);
+        assert_eq!(bench.number("SELECT count(*) FROM injections"), 2);
+        assert_eq!(
+            bench.number("SELECT count(*) FROM iterations WHERE run = 'run-00000abc'"),
+            0
+        );
+    };
+    other(&|bench| {
+        bench.begin(&RunId::new(2), "w");
+        bench.claim(&RunId::new(2), 1);
+    });
+    other(&|bench| drop(bench.store.reset_task(&task(), Reach::Itself, at(3)).unwrap()));
+    other(&|bench| drop(bench.store.fail_task(&task(), "no", at(3)).unwrap()));
+    other(&|bench| drop(bench.store.delete_task(&task(), at(3)).unwrap()));
+}
+
+#[test]
+fn a_dead_runs_iteration_is_settled_as_long_as_nobody_else_has_begun_the_task() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    assert_eq!(bench.store.free_dead_claims(&|_| Some(false), at(3)).unwrap(), [task()]);
+    let settled = bench.store.settle(&full(fence)).unwrap();
+    assert_eq!(settled.task, Some(TaskStatus::Pending));
+    assert_eq!(bench.task(), (TaskStatus::Pending, 1, false));
+}
+
+#[test]
+fn a_task_that_is_done_opens_what_waits_for_it() {
+    let mut bench = Bench::new();
+    bench.tasks += 1;
+    let mut later = NewTask::titled("Use the colours");
+    later.after = vec![task()];
+    let later = bench.store.add_task(&later, &mut Same(bench.tasks), at(0)).unwrap();
+    assert_eq!(later.status, TaskStatus::Blocked);
+    let fence = bench.start(&run_id(), 1);
+    let mut done = settlement(Outcome::Done, fence);
+    done.task = TaskChange::Done { commit: None };
+    bench.store.settle(&done).unwrap();
+    assert_eq!(
+        bench.store.task(&later.id).unwrap().unwrap().status,
+        TaskStatus::Pending
+    );
+}
+
+#[test]
+fn attempts_count_until_the_retries_are_used_up() {
+    let mut bench = Bench::new();
+    let go = |bench: &mut Bench, iteration: u32, outcome, task: TaskChange| {
+        let fence = bench.start(&run_id(), iteration);
+        let mut settlement = settlement(outcome, fence);
+        settlement.row.iteration = iteration;
+        settlement.task = task;
+        let settled = bench.store.settle(&settlement).unwrap().task.unwrap();
+        assert_eq!(settled, bench.task().0);
+        assert!(!bench.task().2);
+        (settled, bench.task().1)
+    };
+    let attempt = TaskChange::Attempt { max_retries: 1 };
+    assert_eq!(
+        go(&mut bench, 1, Outcome::Retried, attempt.clone()),
+        (TaskStatus::Pending, 1)
+    );
+    assert_eq!(
+        go(&mut bench, 2, Outcome::Interrupted, TaskChange::Again),
+        (TaskStatus::Pending, 1)
+    );
+    assert_eq!(
+        go(&mut bench, 3, Outcome::Blocked, attempt.clone()),
+        (TaskStatus::Failed, 2)
+    );
+    bench.store.reset_task(&task(), Reach::Itself, at(11)).unwrap();
+    let commit = Some("c0ffee".to_owned());
+    assert_eq!(
+        go(&mut bench, 4, Outcome::Done, TaskChange::Done { commit }),
+        (TaskStatus::Done, 0)
+    );
+    assert_eq!(
+        bench.texts("SELECT done_worktree || done_commit FROM tasks"),
+        ["c0ffee"]
+    );
+    bench.store.reset_task(&task(), Reach::Itself, at(11)).unwrap();
+    let never = TaskChange::Attempt { max_retries: 0 };
+    assert_eq!(go(&mut bench, 5, Outcome::Failed, never), (TaskStatus::Failed, 1));
+    let log = bench.texts(
+        "SELECT substr(text, instr(text, 'task') + 6) FROM task_log
+         WHERE text LIKE 'Attempt%' ORDER BY seq",
+    );
+    assert_eq!(
+        log,
+        [
+            "It is tried again: retry 1 of 1.",
+            "It is open as before; the attempt does not count.",
+            "Its retries are used up, so it waits for a person.",
+            "Done in commit c0ffee.",
+            "Its retries are used up, so it waits for a person.",
+        ]
+    );
+}
+
+#[test]
+fn a_report_is_kept_however_the_attempt_ended_and_a_suggestion_unless_it_is_done() {
+    for (outcome, report, suggestion, kept) in [
+        (Outcome::Done, true, true, 1),
+        (Outcome::Done, false, true, 0),
+        (Outcome::Failed, false, false, 0),
+        (Outcome::Retried, true, false, 1),
+        (Outcome::Blocked, false, true, 1),
+        (Outcome::Interrupted, true, true, 1),
+    ] {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        let mut settlement = full(fence);
+        settlement.row.outcome = outcome;
+        settlement.report = settlement.report.filter(|_| report);
+        settlement.suggestion = settlement.suggestion.filter(|_| suggestion);
+        bench.store.settle(&settlement).unwrap();
+        assert_eq!(bench.number("SELECT count(*) FROM failure_reports"), kept, "{outcome}");
+    }
+}
+
+#[test]
+fn fault_1_every_outcome_is_journaled_and_an_interrupted_ones_words_are_found() {
+    for outcome in Outcome::ALL {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        let mut settlement = settlement(*outcome, fence);
+        settlement.row.notes = Some("Use the rgb() form, please: größer?".to_owned());
+        let settled = bench.store.settle(&settlement).unwrap();
+        let found = |words: &str| {
+            bench.texts(&format!(
+                "SELECT outcome FROM journal WHERE id IN (SELECT rowid FROM journal_fts('{words}'))"
+            ))
+        };
+        assert_eq!(found(&journal_terms("rgb forms")), [outcome.word()]);
+        assert_eq!(found(&journal_terms("größer")), [outcome.word()]);
+        assert_eq!(
+            found(&journal_terms("colour")),
+            [outcome.word()],
+            "the title is searched too"
+        );
+        assert_eq!(found("absent"), [""; 0]);
+        assert_eq!(bench.number("SELECT max(id) FROM journal"), settled.journal);
+    }
+}
+
+#[test]
+fn the_outbox_forgets_what_is_written() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    bench.store.settle(&full(fence)).unwrap();
+    let id = bench.store.outbox("").unwrap()[0].id;
+    bench.store.outbox_staged(id).unwrap();
+    assert!(bench.store.outbox("").unwrap()[0].staged);
+    bench.store.outbox_done(id).unwrap();
+    bench.store.outbox_staged(id).unwrap();
+    assert_eq!(bench.store.outbox("").unwrap(), []);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(30))]
+    #[test]
+    fn what_an_agent_says_is_kept_as_it_is(text in "\\PC*|(\\p{Any}){0,60}", tokens in any::<u64>()) {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        let mut settlement = full(fence);
+        settlement.row.notes = Some(text.clone());
+        settlement.row.reason.clone_from(&text);
+        settlement.row.usage.input_tokens = tokens;
+        settlement.knowledge[0].body.clone_from(&text);
+        settlement.learnings[0].1.content.clone_from(&text);
+        bench.store.settle(&settlement).unwrap();
+        prop_assert_eq!(&bench.texts("SELECT notes FROM journal")[0], &text);
+        prop_assert_eq!(&bench.texts("SELECT content FROM learnings LIMIT 1")[0], &text);
+        prop_assert_eq!(&bench.store.outbox("").unwrap()[0].knowledge.body, &text);
+        bench.store.overview(0, "").unwrap();
+    }
+}

@@ -1,0 +1,62 @@
+//! The rows of tasks, and the log of each.
+
+use jiff::Timestamp;
+use ralph_model::{FeatureId, Priority, RunId, Task, TaskId, TaskKind, TaskStatus};
+use rusqlite::{Row, params};
+
+use super::columns::{count_at, moment, parsed, time_at, word_at, word_in};
+
+/// The columns that [`read_task`] reads, of the table `t`.
+pub(super) const TASK_COLUMNS: &str = "t.id, t.title, t.description, t.status, t.kind, t.priority, t.parent, t.feature,
+    (SELECT group_concat(after) FROM (SELECT after FROM dependencies WHERE task = t.id ORDER BY after)) AS after,
+    t.retries_used, t.attempts, t.claimed_by, t.created_at, t.updated_at";
+
+/// Reads a task.
+pub(super) fn read_task(row: &Row<'_>) -> rusqlite::Result<Task> {
+    let after: Option<String> = row.get("after")?;
+    let after = after.unwrap_or_default();
+    let after = after.split(',').filter(|id| !id.is_empty());
+    Ok(Task {
+        id: word_at(row, "id", TaskId::parse)?,
+        title: row.get("title")?,
+        description: row.get("description")?,
+        status: word_at(row, "status", TaskStatus::parse)?,
+        kind: word_at(row, "kind", TaskKind::parse)?,
+        priority: Priority(row.get("priority")?),
+        parent: word_in(row, "parent", TaskId::parse)?,
+        feature: word_in(row, "feature", FeatureId::parse)?,
+        after: after
+            .map(|id| parsed(id, "after", TaskId::parse))
+            .collect::<rusqlite::Result<_>>()?,
+        retries_used: count_at(row, "retries_used")?,
+        attempts: count_at(row, "attempts")?,
+        claimed_by: word_in(row, "claimed_by", RunId::parse)?,
+        created_at: time_at(row, "created_at")?,
+        updated_at: time_at(row, "updated_at")?,
+    })
+}
+
+/// All ids of tasks that a statement finds; it has no other column.
+pub(super) fn ids(
+    connection: &rusqlite::Connection,
+    sql: &str,
+    parameters: impl rusqlite::Params,
+) -> rusqlite::Result<Vec<TaskId>> {
+    connection
+        .prepare_cached(sql)?
+        .query_map(parameters, |row| parsed(&row.get::<_, String>(0)?, "id", TaskId::parse))?
+        .collect()
+}
+
+/// Writes a sentence into the log of a task.
+pub(super) fn log(
+    connection: &rusqlite::Connection,
+    task: &TaskId,
+    sentence: &str,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT INTO task_log (task, at, text) VALUES (?1, ?2, ?3)")?
+        .execute(params![task.as_str(), moment(now), sentence])
+        .map(drop)
+}

@@ -1,0 +1,251 @@
+//! The steps of which the changes of tasks are made, each inside a transaction.
+
+use jiff::Timestamp;
+use ralph_model::{Entropy, FeatureId, NewTask, Task, TaskId, TaskStatus};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::columns::moment;
+use super::task_error::{TaskError, Trouble};
+use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
+use super::tasks::{DoneIn, ParentChange, TaskUpdate};
+use super::transitions::{Said, say};
+
+/// A task that must be there.
+pub(super) fn existing(transaction: &Transaction<'_>, id: &TaskId) -> Result<Task, Trouble> {
+    let sql = format!("SELECT {TASK_COLUMNS} FROM tasks t WHERE t.id = ?1");
+    let found = transaction
+        .prepare_cached(&sql)?
+        .query_row([id.as_str()], read_task)
+        .optional()?;
+    found.ok_or_else(|| TaskError::Unknown { text: id.to_string() }.into())
+}
+
+/// Puts a new task in, without what follows from it.
+pub(super) fn insert(
+    transaction: &Transaction<'_>,
+    new: &NewTask,
+    entropy: &mut dyn Entropy,
+    now: Timestamp,
+) -> Result<TaskId, Trouble> {
+    let mut feature = new.feature.clone();
+    if let Some(parent) = &new.parent {
+        let parent = existing(transaction, parent)?;
+        feature = feature.or(parent.feature);
+        forget_where_done(transaction, &parent.id)?;
+    }
+    let id = loop {
+        let id = TaskId::new(entropy.next_bits());
+        if is_free(transaction, &id)? {
+            break id;
+        }
+    };
+    transaction
+        .prepare_cached(
+            "INSERT INTO tasks (id, title, description, status, kind, priority, parent, feature, created_at, updated_at)
+             VALUES (?1, ?2, ?3, 'pending', ?4, ?5, ?6, ?7, ?8, ?8)",
+        )?
+        .execute(params![
+            id.as_str(),
+            new.title,
+            new.description,
+            new.kind.word(),
+            new.priority.0,
+            new.parent.as_ref().map(TaskId::as_str),
+            feature.as_ref().map(FeatureId::as_str),
+            moment(now),
+        ])?;
+    for after in &new.after {
+        add_after(transaction, &id, after)?;
+    }
+    log(transaction, &id, "Added.", now)?;
+    Ok(id)
+}
+
+/// Whether an id was never used: the journal speaks of deleted tasks too.
+fn is_free(transaction: &Transaction<'_>, id: &TaskId) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?1) OR EXISTS (SELECT 1 FROM journal WHERE task_id = ?1)
+               OR EXISTS (SELECT 1 FROM iterations WHERE task = ?1)";
+    let is_taken: bool = transaction
+        .prepare_cached(sql)?
+        .query_row([id.as_str()], |row| row.get(0))?;
+    Ok(!is_taken)
+}
+
+fn add_after(transaction: &Transaction<'_>, task: &TaskId, after: &TaskId) -> Result<(), Trouble> {
+    existing(transaction, after)?;
+    if task == after {
+        let steps = vec![format!("{task} waits for itself")];
+        return Err(TaskError::Ring { steps }.into());
+    }
+    transaction
+        .prepare_cached("INSERT OR IGNORE INTO dependencies (task, after) VALUES (?1, ?2)")?
+        .execute([task.as_str(), after.as_str()])?;
+    Ok(())
+}
+
+/// A task that has become a parent was done where its parts are.
+fn forget_where_done(transaction: &Transaction<'_>, parent: &TaskId) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE tasks SET done_worktree = NULL, done_commit = NULL WHERE id = ?1")?
+        .execute([parent.as_str()])
+        .map(drop)
+}
+
+/// Marks a task done, unless it is.
+pub(super) fn finish(
+    transaction: &Transaction<'_>,
+    id: &TaskId,
+    (done, sentence): (&DoneIn, &str),
+    now: Timestamp,
+) -> Result<(), Trouble> {
+    let task = existing(transaction, id)?;
+    refuse_claimed(&task)?;
+    let open = ids(
+        transaction,
+        "SELECT id FROM tasks WHERE parent = ?1 AND status <> 'done' ORDER BY seq",
+        [id.as_str()],
+    )?;
+    if !open.is_empty() {
+        return Err(TaskError::HasOpenParts { task: id.clone(), open }.into());
+    }
+    if task.status != TaskStatus::Done {
+        let said = Said::Done {
+            worktree: &done.worktree,
+            commit: done.commit.as_deref(),
+        };
+        raise_fence(transaction, id)?;
+        say(transaction, id, (said, sentence), now)?;
+    }
+    Ok(())
+}
+
+/// Writes down in which commit a task is done that was done before there was one.
+pub(super) fn add_commit(
+    transaction: &Transaction<'_>,
+    id: &TaskId,
+    done: &DoneIn,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let Some(commit) = &done.commit else { return Ok(()) };
+    let changed_rows = transaction
+        .prepare_cached(
+            "UPDATE tasks SET done_worktree = ?2, done_commit = ?3, updated_at = ?4
+             WHERE id = ?1 AND status = 'done' AND done_worktree IS NOT NULL AND done_commit IS NULL",
+        )?
+        .execute(params![id.as_str(), done.worktree, commit, moment(now)])?;
+    if changed_rows > 0 {
+        log(transaction, id, &format!("Committed as {commit}."), now)?;
+    }
+    Ok(())
+}
+
+/// Writes what an update names; a sentence for the log, if anything changed.
+pub(super) fn put_update(
+    transaction: &Transaction<'_>,
+    task: &Task,
+    update: &TaskUpdate,
+    now: Timestamp,
+) -> Result<Option<String>, Trouble> {
+    let mut what = Vec::new();
+    if update.title.as_ref().is_some_and(|title| *title != task.title) {
+        what.push("its title".to_owned());
+    }
+    if update
+        .description
+        .as_ref()
+        .is_some_and(|text| *text != task.description)
+    {
+        what.push("its description".to_owned());
+    }
+    if let Some(priority) = update.priority.filter(|priority| *priority != task.priority) {
+        what.push(format!("its priority, to {}", priority.0));
+    }
+    let parent = match &update.parent {
+        ParentChange::Keep => task.parent.clone(),
+        ParentChange::Top => None,
+        ParentChange::Under(parent) => Some(existing(transaction, parent)?.id),
+    };
+    if parent != task.parent {
+        what.push(
+            parent
+                .as_ref()
+                .map_or("it is no part of another any more".to_owned(), |parent| {
+                    format!("its parent, to {parent}")
+                }),
+        );
+        if let Some(parent) = &parent {
+            forget_where_done(transaction, parent)?;
+        }
+    }
+    for after in &update.add_after {
+        add_after(transaction, &task.id, after)?;
+        what.push(format!("it waits for {after}"));
+    }
+    for after in &update.remove_after {
+        transaction
+            .prepare_cached("DELETE FROM dependencies WHERE task = ?1 AND after = ?2")?
+            .execute([task.id.as_str(), after.as_str()])?;
+        what.push(format!("it waits for {after} no longer"));
+    }
+    if what.is_empty() {
+        return Ok(None);
+    }
+    transaction
+        .prepare_cached(
+            "UPDATE tasks SET title = ?2, description = ?3, priority = ?4, parent = ?5, updated_at = ?6 WHERE id = ?1",
+        )?
+        .execute(params![
+            task.id.as_str(),
+            update.title.as_ref().unwrap_or(&task.title),
+            update.description.as_ref().unwrap_or(&task.description),
+            update.priority.unwrap_or(task.priority).0,
+            parent.as_ref().map(TaskId::as_str),
+            moment(now),
+        ])?;
+    Ok(Some(format!("Changed: {}.", what.join("; "))))
+}
+
+/// A parent that failed with its children has nothing that failed when it has none left.
+pub(super) fn reopen_if_childless(
+    transaction: &Transaction<'_>,
+    parent: &TaskId,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let sql = "SELECT id FROM tasks task WHERE id = ?1 AND status = 'failed'
+               AND NOT EXISTS (SELECT 1 FROM tasks child WHERE child.parent = task.id)";
+    for id in ids(transaction, sql, [parent.as_str()])? {
+        say(transaction, &id, (Said::Open, "Open: it has no parts any more."), now)?;
+    }
+    Ok(())
+}
+
+/// A run that still works on the task, or comes back to it, must not settle it any more.
+pub(super) fn raise_fence(transaction: &Transaction<'_>, id: &TaskId) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE tasks SET fence = fence + 1 WHERE id = ?1")?
+        .execute([id.as_str()])
+        .map(drop)
+}
+
+pub(super) fn refuse_claimed(task: &Task) -> Result<(), TaskError> {
+    match &task.claimed_by {
+        Some(run) => Err(TaskError::Claimed {
+            task: task.id.clone(),
+            run: run.clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn refuse_parent(transaction: &Transaction<'_>, task: &Task) -> Result<(), Trouble> {
+    let children = ids(
+        transaction,
+        "SELECT id FROM tasks WHERE parent = ?1 LIMIT 1",
+        [task.id.as_str()],
+    )?;
+    if children.is_empty() {
+        Ok(())
+    } else {
+        Err(TaskError::HasParts { task: task.id.clone() }.into())
+    }
+}

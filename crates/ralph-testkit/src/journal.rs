@@ -1,0 +1,30 @@
+//! A row of the journal to begin with.
+
+use ralph_model::{NewJournalRow, Outcome, RunId, StopReason, Usage};
+
+/// The row of an iteration that went well and left nothing; tests set what they are about.
+#[must_use]
+pub fn journal_row(run: RunId, iteration: u32) -> NewJournalRow {
+    NewJournalRow {
+        run,
+        iteration,
+        task: None,
+        task_title: String::new(),
+        feature: None,
+        attempt: 1,
+        outcome: Outcome::Done,
+        stop: StopReason::TaskDone,
+        reason: String::new(),
+        model: None,
+        model_rationale: String::new(),
+        duration_ms: 0,
+        usage: Usage::default(),
+        files_modified: Vec::new(),
+        changed_nothing: false,
+        notes: None,
+        difficulty: None,
+        error_category: None,
+        malformed_sigils: 0,
+        created_at: "2025-01-20T10:00:00Z".parse().unwrap(),
+    }
+}
