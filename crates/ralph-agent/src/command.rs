@@ -71,7 +71,8 @@ impl Agent for CommandAgent {
 }
 
 /// Takes every line for the agent's own text.
-struct PlainText {
+#[derive(Default)]
+pub(crate) struct PlainText {
     text: String,
     model: Option<String>,
 }

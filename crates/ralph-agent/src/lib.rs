@@ -6,6 +6,7 @@ mod command;
 pub mod environment;
 mod find;
 mod launch;
+mod replay;
 mod turn;
 
 use ralph_model::config::Permissions;
@@ -13,6 +14,7 @@ use ralph_model::config::Permissions;
 pub use claude::ClaudeAgent;
 pub use command::CommandAgent;
 pub use find::{DriverError, KnownAgent, agents_by_command, driver_for, first_on_path, known_agents};
+pub use replay::replay;
 pub use turn::{Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
 /// A coding agent that can be started.

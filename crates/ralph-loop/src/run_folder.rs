@@ -5,7 +5,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use ralph_memory::capture::TranscriptCleaner;
 use ralph_model::RunId;
@@ -51,6 +51,18 @@ impl IterationFolder {
             .max()
     }
 
+    /// How long its transcript was written, counted from its prompt; none when one of them is not there.
+    pub(crate) fn time_written(&self) -> Option<Duration> {
+        let written = |name: &str| fs::metadata(self.0.join(name)).ok()?.modified().ok();
+        written("transcript.jsonl")?.duration_since(written("prompt.md")?).ok()
+    }
+
+    /// A file of the folder, as far as it is text; none when it is not there.
+    pub(crate) fn read(&self, name: &str) -> Option<String> {
+        let bytes = fs::read(self.0.join(name)).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// Writes a file of the folder.
     pub(crate) fn write(&self, name: &str, text: &str) -> io::Result<()> {
         private_file(&self.0.join(name))?.write_all(text.as_bytes())
@@ -64,6 +76,13 @@ impl IterationFolder {
             left_out: 0,
         })
     }
+}
+
+/// The folder of a run. It is made when there is something to put into it.
+pub(crate) fn run_folder(runs: &Path, run: &RunId) -> io::Result<PathBuf> {
+    let folder = runs.join(run.as_str());
+    private_folder(&folder)?;
+    Ok(folder)
 }
 
 /// The folder for what a run needs only while it goes on.
@@ -128,6 +147,11 @@ impl Transcript {
         self.room -= size;
         self.file.write_all(json.as_bytes())?;
         self.file.write_all(b"\n")
+    }
+
+    /// Hands what was added over to the system, which keeps it should this process be killed.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 
     /// Closes it, with a last line that says what was too much.

@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use ralph_agent::TurnEnd;
+use ralph_model::config::{Limits, duration_text};
 use ralph_model::{Outcome, Promise, StopReason, TaskId, TaskKind};
 
 use crate::summary::{StopCause, TurnSummary};
@@ -18,6 +19,8 @@ pub struct Facts<'a> {
     pub turn: &'a TurnSummary,
     /// Whether an earlier prompt of this task was too long already.
     pub overflowed_before: bool,
+    /// What the turn was allowed.
+    pub limits: Limits,
 }
 
 /// What is decided before the gates.
@@ -38,6 +41,31 @@ pub enum Claimed {
     Part,
 }
 
+/// What the gates say of the work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// They let it pass.
+    Passes {
+        /// The gates that are red all the same, as they were before the run.
+        still_red: Vec<String>,
+    },
+    /// They do not, for this reason.
+    Refused(String),
+}
+
+impl Verdict {
+    fn reason(&self) -> String {
+        match self {
+            Self::Refused(why) => why.clone(),
+            Self::Passes { still_red } => {
+                let sentence = |gate: &String| format!("The gate `{gate}` is still red, as before the run.");
+                let sentences: Vec<String> = still_red.iter().map(sentence).collect();
+                sentences.join("\n")
+            }
+        }
+    }
+}
+
 /// What becomes of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ruling {
@@ -49,8 +77,18 @@ pub struct Ruling {
     pub task: Fate,
     /// What the run does next.
     pub then: Then,
-    /// What was the matter, in a sentence; empty when all went well.
+    /// What was the matter, in a sentence; empty when all went well. Where it is done, what is still not as it should be.
     pub reason: String,
+}
+
+impl Ruling {
+    /// Adds a sentence to the reason.
+    pub(crate) fn also(&mut self, sentence: &str) {
+        if !self.reason.is_empty() {
+            self.reason.push('\n');
+        }
+        self.reason.push_str(sentence);
+    }
 }
 
 /// What becomes of the task.
@@ -99,7 +137,7 @@ pub enum StopRun {
 #[must_use]
 pub fn judge(facts: &Facts<'_>) -> Judgement {
     if let Some(cause) = facts.turn.cause {
-        return Judgement::Settled(stopped(cause));
+        return Judgement::Settled(stopped(cause, &facts.limits));
     }
     match &facts.turn.end {
         TurnEnd::Finished => finished(facts),
@@ -107,9 +145,9 @@ pub fn judge(facts: &Facts<'_>) -> Judgement {
     }
 }
 
-/// Decides what the gates mean for what the agent claims. `refusal` is why they do not let it pass.
+/// Decides what the gates mean for what the agent claims.
 #[must_use]
-pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, refusal: Option<String>) -> Ruling {
+pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, verdict: &Verdict) -> Ruling {
     let stop = match claimed {
         Claimed::Done => StopReason::TaskDone,
         Claimed::Part => StopReason::NoSigil,
@@ -118,42 +156,31 @@ pub fn judge_gates(facts: &Facts<'_>, claimed: Claimed, refusal: Option<String>)
         Some(Promise::Failure) => Then::Stop(StopRun::FailurePromise),
         Some(Promise::Complete) | None => Then::GoOn,
     };
-    let (outcome, task) = match (claimed, &refusal) {
-        (Claimed::Done, None) => (Outcome::Done, Fate::Done),
-        (Claimed::Part, None) => (Outcome::Done, Fate::Progress),
-        (Claimed::Done, Some(_)) if facts.kind == TaskKind::Once => (Outcome::Retried, Fate::Attempt),
-        (Claimed::Done | Claimed::Part, Some(_)) => (Outcome::Retried, Fate::Again),
+    let (outcome, task) = match (claimed, verdict) {
+        (Claimed::Done, Verdict::Passes { .. }) => (Outcome::Done, Fate::Done),
+        (Claimed::Part, Verdict::Passes { .. }) => (Outcome::Done, Fate::Progress),
+        (Claimed::Done, Verdict::Refused(_)) if facts.kind == TaskKind::Once => (Outcome::Retried, Fate::Attempt),
+        (Claimed::Done | Claimed::Part, Verdict::Refused(_)) => (Outcome::Retried, Fate::Again),
     };
     Ruling {
         outcome,
         stop,
         task,
         then,
-        reason: refusal.unwrap_or_default(),
+        reason: verdict.reason(),
     }
 }
 
 /// What becomes of a turn whose gates were broken off by the person.
 #[must_use]
 pub fn gates_interrupted() -> Ruling {
-    stopped(StopCause::Interrupt)
+    interrupted(StopReason::Cancelled, Then::Stop(StopRun::Interrupt), "It was stopped.")
 }
 
 /// It was stopped by ralph, whatever it said.
-fn stopped(cause: StopCause) -> Ruling {
-    let interrupted = |stop, then, reason: &str| Ruling {
-        outcome: Outcome::Interrupted,
-        stop,
-        task: Fate::Again,
-        then,
-        reason: reason.to_owned(),
-    };
+fn stopped(cause: StopCause, limits: &Limits) -> Ruling {
     match cause {
-        StopCause::Interrupt => interrupted(
-            StopReason::Cancelled,
-            Then::Stop(StopRun::Interrupt),
-            "It was stopped by Ctrl+C.",
-        ),
+        StopCause::Interrupt => gates_interrupted(),
         StopCause::RalphDied => interrupted(
             StopReason::RalphDied,
             Then::GoOn,
@@ -164,8 +191,20 @@ fn stopped(cause: StopCause) -> Ruling {
             Then::Stop(StopRun::Limit),
             "A limit of the run was reached while the agent worked.",
         ),
-        StopCause::Timeout => failed(StopReason::Timeout, "The iteration took longer than it may."),
-        StopCause::Idle => failed(StopReason::Idle, "The agent was silent for longer than it may be."),
+        StopCause::Timeout => {
+            let most = set("iteration_time", limits.iteration_time.map(duration_text));
+            failed(
+                StopReason::Timeout,
+                format!("The iteration took longer than {most} allows."),
+            )
+        }
+        StopCause::Idle => {
+            let most = set("idle_time", limits.idle_time.map(duration_text));
+            failed(
+                StopReason::Idle,
+                format!("The agent was silent for longer than {most} allows."),
+            )
+        }
     }
 }
 
@@ -248,13 +287,6 @@ fn without_word_on_the_task(facts: &Facts<'_>) -> Ruling {
 
 /// It did not come to its end.
 fn broken_off(end: &TurnEnd, facts: &Facts<'_>) -> Ruling {
-    let interrupted = |stop, then, reason: &str| Ruling {
-        outcome: Outcome::Interrupted,
-        stop,
-        task: Fate::Again,
-        then,
-        reason: reason.to_owned(),
-    };
     match end {
         TurnEnd::Refusal(why) => failed(StopReason::Refusal, told("The model refused", why)),
         TurnEnd::Crash(why) => failed(StopReason::Crash, told("The agent broke down", why)),
@@ -262,7 +294,13 @@ fn broken_off(end: &TurnEnd, facts: &Facts<'_>) -> Ruling {
             StopReason::Garbage,
             told("What the agent printed cannot be understood", why),
         ),
-        TurnEnd::OutputLimit => failed(StopReason::OutputLimit, "The agent printed more than it may."),
+        TurnEnd::OutputLimit => {
+            let most = set("output_bytes", facts.limits.output_bytes.map(|bytes| bytes.to_string()));
+            failed(
+                StopReason::OutputLimit,
+                format!("The agent printed more than {most} allows."),
+            )
+        }
         TurnEnd::ContextOverflow(_) if facts.overflowed_before => failed(
             StopReason::ContextOverflow,
             "The prompt was too long for the model, also with half the memory.",
@@ -296,6 +334,24 @@ fn broken_off(end: &TurnEnd, facts: &Facts<'_>) -> Ruling {
         ),
         // Nobody here stopped it, so somebody else did.
         TurnEnd::Stopped | TurnEnd::Finished => failed(StopReason::Crash, "The agent was stopped from outside."),
+    }
+}
+
+/// A limit as it is set; its key alone where it is not set any more.
+fn set(key: &str, value: Option<String>) -> String {
+    match value {
+        Some(value) => format!("`[limits] {key} = {value}`"),
+        None => format!("`[limits] {key}`"),
+    }
+}
+
+fn interrupted(stop: StopReason, then: Then, reason: &str) -> Ruling {
+    Ruling {
+        outcome: Outcome::Interrupted,
+        stop,
+        task: Fate::Again,
+        then,
+        reason: reason.to_owned(),
     }
 }
 

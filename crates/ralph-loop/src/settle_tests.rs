@@ -52,6 +52,7 @@ fn judged(turn: &TurnSummary, kind: TaskKind, overflowed_before: bool) -> Judgem
         kind,
         turn,
         overflowed_before,
+        limits: Limits::default(),
     })
 }
 
@@ -87,8 +88,13 @@ fn gates(turn: &TurnSummary, kind: TaskKind, refusal: Option<&str>) -> (Outcome,
         kind,
         turn,
         overflowed_before: false,
+        limits: Limits::default(),
     };
-    let ruling = judge_gates(&facts, claimed, refusal.map(str::to_owned));
+    let verdict = match refusal {
+        Some(why) => Verdict::Refused(why.to_owned()),
+        None => Verdict::Passes { still_red: Vec::new() },
+    };
+    let ruling = judge_gates(&facts, claimed, &verdict);
     assert_eq!(ruling.reason, refusal.unwrap_or_default());
     (ruling.outcome, ruling.stop, ruling.task, ruling.then)
 }
@@ -261,4 +267,32 @@ fn a_prompt_loop_goes_on_until_it_is_complete() {
         gates(&complete, of_loop, Some("red")),
         (Retried, StopReason::TaskDone, Again, Then::GoOn)
     );
+}
+
+#[test]
+fn a_limit_is_told_with_its_key_and_its_value() {
+    let reason = |cause, end| {
+        let turn = TurnSummary {
+            cause,
+            end,
+            ..TurnSummary::lost()
+        };
+        match judged(&turn, TaskKind::Once, false) {
+            Judgement::Settled(ruling) => ruling.reason,
+            Judgement::AskGates(_) => panic!("the gates are not asked"),
+        }
+    };
+    assert_eq!(
+        reason(Some(StopCause::Timeout), TurnEnd::Stopped),
+        "The iteration took longer than `[limits] iteration_time = 2h` allows."
+    );
+    assert_eq!(
+        reason(Some(StopCause::Idle), TurnEnd::Stopped),
+        "The agent was silent for longer than `[limits] idle_time = 15m` allows."
+    );
+    assert_eq!(
+        reason(None, TurnEnd::OutputLimit),
+        "The agent printed more than `[limits] output_bytes = 256 MiB` allows."
+    );
+    assert_eq!(reason(Some(StopCause::Interrupt), TurnEnd::Stopped), "It was stopped.");
 }

@@ -9,7 +9,7 @@ use ralph_store::Claim;
 
 use super::*;
 use crate::settle::Fate;
-use crate::summary::StopCause;
+use crate::summary::{StopCause, TurnSummary};
 
 fn plan() -> Plan {
     Plan {
@@ -120,7 +120,7 @@ impl World {
                 changed_something: true,
                 ..Examined::default()
             })),
-            Effect::Commit(_) => Happening::Committed(Ok("c".to_owned())),
+            Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
                 Happening::Settled {
@@ -137,17 +137,15 @@ impl World {
         let mut open: VecDeque<Effect> = effects.into();
         while let Some(effect) = open.pop_front() {
             if let Some(what) = self.answer(&effect) {
-                let (next, more) = state.step(Event { at, what });
-                state = next;
-                open.extend(more);
+                open.extend(state.step(Event { at, what }));
             }
         }
         state
     }
 
-    fn happens(&mut self, state: State, what: Happening, seconds: u64) -> State {
+    fn happens(&mut self, mut state: State, what: Happening, seconds: u64) -> State {
         let at = Duration::from_secs(seconds);
-        let (state, effects) = state.step(Event { at, what });
+        let effects = state.step(Event { at, what });
         self.run(state, effects, at)
     }
 
@@ -295,7 +293,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
     let current = Box::new(current);
     let left = vec![
         Left::Claimed(current.clone()),
-        Left::Started(current.clone()),
+        Left::Ended(current.clone(), Box::new(TurnSummary::lost())),
         Left::Ended(current, Box::new(turn_done(7))),
     ];
     let mut world = World::with_tasks(0);
@@ -331,7 +329,7 @@ fn happening(number: u8) -> Happening {
         10 => Happening::TurnEnded(Box::new(turn_done(u64::from(number)))),
         11 => Happening::EndRecorded,
         12 => Happening::Examined(Box::default()),
-        13 => Happening::Committed(Err("no".to_owned())),
+        13 => Happening::Committed(Some(Err("no".to_owned()))),
         14 => Happening::Settled {
             now: Timestamp::UNIX_EPOCH,
         },
@@ -377,8 +375,7 @@ proptest! {
                 }
                 None => happening(number / 2),
             };
-            let (next, effects) = state.step(Event { at, what });
-            state = next;
+            let effects = state.step(Event { at, what });
             prop_assert!(!over || effects.is_empty());
             for effect in &effects {
                 step = match (step, effect) {

@@ -30,7 +30,7 @@ pub struct TurnSummary {
 }
 
 impl TurnSummary {
-    /// What can be said of a turn that nobody saw the end of.
+    /// What can be said of a turn that nobody saw the end of, and that left nothing.
     #[must_use]
     pub fn lost() -> Self {
         Self {

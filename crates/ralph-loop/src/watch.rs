@@ -55,6 +55,8 @@ pub enum News<'a> {
     },
     /// A long note was written, to this file.
     Wrote(&'a Path),
+    /// Everything is done, and the working notes are kept in this file.
+    KeptScratchpad(&'a Path),
     /// Something to know that is no failure.
     Notice(&'a Notice),
     /// Something went wrong that does not end the run.
@@ -63,6 +65,8 @@ pub enum News<'a> {
     Ended {
         /// How.
         end: &'a End,
+        /// The same in a sentence.
+        sentence: &'a str,
         /// How many iterations it had.
         iterations: u32,
     },

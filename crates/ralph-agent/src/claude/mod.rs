@@ -12,6 +12,7 @@ use std::sync::Arc;
 use ralph_model::config::{CommandLine, Permissions};
 use ralph_model::{Clock, Usage, first_line, preview};
 use ralph_process::{Ended, HowEnded};
+use serde_json::Value;
 
 use crate::launch::{Listener, end_of_process, launch};
 use crate::{Agent, Denial, DriverError, EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
@@ -29,6 +30,9 @@ pub struct ClaudeAgent {
 }
 
 impl ClaudeAgent {
+    /// What it is called on record.
+    pub(crate) const NAME: &str = "claude";
+
     /// Claude Code as a command line starts it; what makes it speak in records is added.
     ///
     /// # Errors
@@ -68,7 +72,7 @@ impl ClaudeAgent {
 
 impl Agent for ClaudeAgent {
     fn name(&self) -> &str {
-        "claude"
+        Self::NAME
     }
 
     /// Who writes one of these options into the command has decided.
@@ -90,7 +94,7 @@ impl Agent for ClaudeAgent {
 }
 
 /// What the records of a turn have said so far.
-struct Records {
+pub(crate) struct Records {
     clock: Arc<dyn Clock + Send + Sync>,
     session: Option<String>,
     model: Option<String>,
@@ -116,7 +120,7 @@ struct Records {
 }
 
 impl Records {
-    fn new(clock: Arc<dyn Clock + Send + Sync>) -> Self {
+    pub(crate) fn new(clock: Arc<dyn Clock + Send + Sync>) -> Self {
         Self {
             clock,
             session: None,
@@ -304,6 +308,12 @@ impl Listener for Records {
             stderr_tail: ended.stderr_tail,
         }
     }
+}
+
+/// Whether something is a record of a session.
+pub(crate) fn is_record(value: &Value) -> bool {
+    let has = |key| value.get(key).is_some_and(Value::is_string);
+    has("type") && has("session_id")
 }
 
 /// The file that a call of a writing tool names.

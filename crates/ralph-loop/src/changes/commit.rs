@@ -44,21 +44,35 @@ impl From<GitError> for CommitError {
 /// The most characters of what a hook said that stand in an error.
 const MOST_SAID: usize = 2000;
 
+/// Says whether anything can be committed in a folder.
+///
+/// # Errors
+/// When it is in no repository, or git does not know who commits.
+pub fn can_commit(folder: &Path) -> Result<(), CommitError> {
+    repository_of(folder).map(drop)
+}
+
+/// The repository of a folder, in which somebody can commit.
+fn repository_of(folder: &Path) -> Result<Repository, CommitError> {
+    let repository = Repository::of(folder)
+        .map_err(CommitError::Git)?
+        .ok_or_else(|| CommitError::NoRepository(folder.display().to_string()))?;
+    for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
+        if !Git::question(&repository.top).run(["var", who])?.status.success() {
+            return Err(CommitError::NoIdentity);
+        }
+    }
+    Ok(repository)
+}
+
 /// Commits exactly these files, paths from the folder, in their present state, removed and new ones included, and returns
 /// the id of the commit. Files that are ignored or as in the last commit are passed over.
 ///
 /// # Errors
 /// When there is nothing to commit, or git or a hook refuses; then everything is as it was.
 pub fn commit_task(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
-    let repository = Repository::of(folder)
-        .map_err(CommitError::Git)?
-        .ok_or_else(|| CommitError::NoRepository(folder.display().to_string()))?;
+    let repository = repository_of(folder)?;
     let top = repository.top.as_path();
-    for who in ["GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"] {
-        if !Git::question(top).run(["var", who])?.status.success() {
-            return Err(CommitError::NoIdentity);
-        }
-    }
     let paths: Vec<String> = files
         .iter()
         .filter_map(|file| repository.relative_to_top(file))

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 use ralph_process::git::{Git, GitError};
 use serde::{Deserialize, Serialize};
 
-pub use commit::{CommitError, commit_task, commit_that_holds};
+pub use commit::{CommitError, can_commit, commit_task, commit_that_holds};
 use in_git::{InGit, Repository};
 
 /// The files of a project that are ralph's, as paths from its root.

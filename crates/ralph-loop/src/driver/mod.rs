@@ -15,22 +15,30 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ralph_agent::{RunningTurn, StartError, TurnEvent};
+use ralph_memory::capture::Moved;
 use ralph_memory::catalogue::CatalogueError;
-use ralph_model::{Entropy, RunId};
+use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
-use ralph_store::{NewRun, Store, StoreError};
+use ralph_store::{NewRun, Scope, Store, StoreError};
 
 use crate::gates::{Baseline, GateResult};
 use crate::heart::Heart;
-use crate::run_folder::{Transcript, program_folder, remove_scratch_folder};
+use crate::run_folder::{Transcript, remove_scratch_folder, run_folder};
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::watch::{News, Survival, Watch};
 
-/// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory.
-const WAITING_EVENTS: usize = 16;
+/// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory; it
+/// also waits until an event is looked at whose text is longer than this.
+const WAITING_EVENTS: usize = 256;
+const WAITING_BYTES: usize = 64 << 10;
+/// How many of them are looked at before anything else is.
+const MOST_AT_ONCE: usize = 1000;
 /// How long an agent that was killed may take to be gone.
 const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// How many columns of what was asked for stand in the last sentence.
+const GOAL_COLUMNS: usize = 60;
 
 /// Why an effect could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +66,8 @@ pub enum RunError {
 /// What comes in by itself.
 enum Incoming {
     Turn(TurnEvent),
+    /// The same where somebody waits until it is looked at: until the sender is dropped.
+    LongTurn(TurnEvent, SyncSender<()>),
     Baseline {
         results: Vec<GateResult>,
         left: Option<Baseline>,
@@ -120,6 +130,8 @@ pub struct Runner<'a> {
     interrupts_told: u32,
     /// Who looks at what a turn has left, and asks the gates.
     examiner: Option<JoinHandle<()>>,
+    /// How it ended, once it has.
+    sentence: String,
 }
 
 /// An agent's turn, as the driver sees it.
@@ -160,6 +172,7 @@ impl<'a> Runner<'a> {
             interrupts: Arc::default(),
             interrupts_told: 0,
             examiner: None,
+            sentence: String::new(),
         })
     }
 
@@ -207,7 +220,12 @@ impl<'a> Runner<'a> {
             }
             if let Some(end) = state.end() {
                 let iterations = state.iterations();
-                self.watch.tell(&News::Ended { end, iterations });
+                let sentence = &self.sentence;
+                self.watch.tell(&News::Ended {
+                    end,
+                    sentence,
+                    iterations,
+                });
                 return Ok(Finish::Ended {
                     run: self.run.clone(),
                     end: end.clone(),
@@ -230,7 +248,7 @@ impl<'a> Runner<'a> {
         Finish::Died
     }
 
-    /// Puts the end of the run on record. Where all is done, the working notes have served their time.
+    /// Puts the end of the run on record. Where nothing at all is left to do, the working notes have served their time.
     fn end_run(&mut self, end: &End) -> Result<(), RunError> {
         let site = self.site;
         self.see_the_agent_off();
@@ -238,27 +256,61 @@ impl<'a> Runner<'a> {
         if let Err(error) = self.finish_outbox() {
             self.watch.tell(&News::Warning(&error.to_string()));
         }
+        let left = match end {
+            End::Complete => self.left_elsewhere(),
+            _ => None,
+        };
+        self.sentence = match left {
+            Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
+            _ => end.sentence(),
+        };
         self.store
-            .end_run(&self.run, &end.sentence(), end.code(), site.clock.now())?;
+            .end_run(&self.run, &self.sentence, end.code(), site.clock.now())?;
         // After an error an iteration may be on record whose settlement needs it.
         if self.turn.is_none() {
             remove_scratch_folder(&site.runs, &self.run);
         }
-        if *end == End::Complete {
-            let kept = site.runs.join(self.run.as_str()).join("scratchpad.md");
-            if let Err(error) = site.scratchpad.move_to(&kept) {
-                let warning = format!("The scratchpad stays where it is: {error}");
-                self.watch.tell(&News::Warning(&warning));
-            }
+        if left == Some(0) {
+            self.keep_scratchpad();
         }
         Ok(())
     }
 
+    /// The working notes of what is done go to the folder of the run.
+    fn keep_scratchpad(&mut self) {
+        let kept = run_folder(&self.site.runs, &self.run).map(|folder| folder.join("scratchpad.md"));
+        let kept = match kept {
+            Ok(kept) => kept,
+            Err(error) => return self.watch.tell(&News::Warning(&RunError::from(error).to_string())),
+        };
+        match self.site.scratchpad.move_to(&kept) {
+            Ok(Moved::Everything) => self.watch.tell(&News::KeptScratchpad(&kept)),
+            Ok(Moved::Nothing) => {}
+            Err(error) => {
+                let warning = format!("The scratchpad stays where it is: {error}");
+                self.watch.tell(&News::Warning(&warning));
+            }
+        }
+    }
+
+    /// How many tasks of the project are not done, where all that the run was asked for are; none when nobody can tell.
+    fn left_elsewhere(&self) -> Option<u32> {
+        let standing = self.standing(&Scope::All).ok()?;
+        Some(standing.failed + standing.waiting + standing.open)
+    }
+
+    /// What the run was asked for, in a few words.
+    fn what(&self) -> String {
+        let goal = preview(first_line(&self.order.goal), GOAL_COLUMNS);
+        match &self.order.scope {
+            Scope::Task(id) if id.as_str() != goal => format!("{id} ({goal})"),
+            _ => goal,
+        }
+    }
+
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
         let at = self.begun.elapsed();
-        let (next, effects) = state.clone().step(Event { at, what });
-        *state = next;
-        effects
+        state.step(Event { at, what })
     }
 
     fn begin(&mut self) -> Result<(), RunError> {
@@ -273,7 +325,6 @@ impl<'a> Runner<'a> {
             process: site.process.clone(),
             started_at: site.clock.now(),
         })?;
-        program_folder(&site.runs, &self.run, &site.program)?;
         self.watch.tell(&News::Began { run: &self.run });
         Ok(())
     }
@@ -300,8 +351,26 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Waits for the next thing that happens by itself; none when there is something else to look at.
+    /// Waits for the next thing that happens by itself; none when there is something else to look at. Of many signs of
+    /// life that are there already, one is told.
     fn wait(&mut self, deadline: Option<Duration>) -> Option<Happening> {
+        let mut sign = None;
+        for _ in 0..MOST_AT_ONCE {
+            let Ok(incoming) = self.incoming.try_recv() else {
+                // Nothing more for now: what the agent has said so far must outlive this process.
+                self.flush_transcript();
+                return sign.or_else(|| self.wait_for_one(deadline));
+            };
+            match self.came_in(incoming) {
+                Some(Happening::Sign) => sign = Some(Happening::Sign),
+                Some(other) => return Some(other),
+                None => break,
+            }
+        }
+        sign
+    }
+
+    fn wait_for_one(&mut self, deadline: Option<Duration>) -> Option<Happening> {
         let incoming = match deadline {
             None => self.incoming.recv().map_err(RecvTimeoutError::from),
             Some(deadline) => {
@@ -319,6 +388,7 @@ impl<'a> Runner<'a> {
     fn came_in(&mut self, incoming: Incoming) -> Option<Happening> {
         match incoming {
             Incoming::Turn(event) => self.turn_event(event),
+            Incoming::LongTurn(event, _waits) => self.turn_event(event),
             Incoming::Baseline { results, left } => Some(Happening::BaselineRan { results, left }),
             Incoming::Gate(result) => {
                 self.watch.tell(&News::GateRan(&result));

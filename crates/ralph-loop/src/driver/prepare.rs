@@ -9,7 +9,7 @@ use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf, Tokens};
-use ralph_store::{ClaimRequest, Start};
+use ralph_store::{ClaimRequest, Scope, Standing, Start};
 
 use super::{RunError, Runner, Turn};
 use crate::alive::is_alive;
@@ -69,11 +69,13 @@ impl Runner<'_> {
 
     /// How the tasks stand.
     pub(super) fn count(&mut self) -> Result<Happening, RunError> {
+        Ok(Happening::Counted(self.standing(&self.order.scope)?))
+    }
+
+    /// How the tasks of a scope stand.
+    pub(super) fn standing(&self, scope: &Scope) -> Result<Standing, RunError> {
         let commits_here = self.commits_here()?;
-        let standing = self
-            .store
-            .standing(&self.order.scope, &self.site.worktree, &commits_here)?;
-        Ok(Happening::Counted(standing))
+        Ok(self.store.standing(scope, &self.site.worktree, &commits_here)?)
     }
 
     /// Commits of other worktrees' tasks that are here too. git is asked only when there are such tasks.

@@ -54,12 +54,18 @@ impl Runner<'_> {
         });
         Ok(match record.phase {
             Phase::Claimed => Left::Claimed(current),
-            Phase::Started { .. } => Left::Started(current),
-            Phase::Ended { end, .. } => match parsed::<TurnSummary>(Some(&end)) {
-                Some(summary) => Left::Ended(current, Box::new(summary)),
-                // Another version wrote it: that it ended is all that can be told.
-                None => Left::Started(current),
-            },
+            Phase::Started { at } => {
+                let lost = self.lost_turn(&current, at)?;
+                Left::Ended(current, Box::new(lost))
+            }
+            Phase::Ended { at, end } => {
+                // What another version wrote tells no more than that it ended.
+                let summary = match parsed::<TurnSummary>(Some(&end)) {
+                    Some(summary) => summary,
+                    None => self.lost_turn(&current, at)?,
+                };
+                Left::Ended(current, Box::new(summary))
+            }
         })
     }
 }

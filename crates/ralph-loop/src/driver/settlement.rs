@@ -21,10 +21,6 @@ impl Runner<'_> {
     pub(super) fn settle(&mut self, draft: &Draft) -> Result<Happening, RunError> {
         let now = self.site.clock.now();
         let settlement = self.settlement(draft, now)?;
-        if let Some(Err(reason)) = &draft.commit {
-            let warning = format!("The files of {} are not committed: {reason}", draft.current.task);
-            self.watch.tell(&News::Warning(&warning));
-        }
         let settled = self.store.settle(&settlement)?;
         let result = serde_json::json!({
             "journal": settled.journal,
@@ -131,16 +127,25 @@ impl Runner<'_> {
         Ok(Happening::OutboxFinished)
     }
 
-    /// Commits the files of all attempts at the task; the error is a sentence.
-    pub(super) fn commit(&mut self, draft: &Draft) -> Result<String, String> {
+    /// Commits the files of all attempts at the task, if there are any; the error is a sentence.
+    pub(super) fn commit(&mut self, draft: &Draft) -> Option<Result<String, String>> {
+        match self.files_to_commit(draft) {
+            Ok(files) if files.is_empty() => None,
+            Ok(files) => Some(self.commit_files(draft, &files)),
+            Err(reason) => Some(Err(reason)),
+        }
+    }
+
+    fn files_to_commit(&self, draft: &Draft) -> Result<BTreeSet<String>, String> {
+        let history = self.store.journal_of_task(&draft.current.task);
+        let history = history.map_err(|error| error.to_string())?;
+        let earlier = history.into_iter().flat_map(|row| row.row.files_modified);
+        Ok(earlier.chain(draft.files.iter().cloned()).collect())
+    }
+
+    fn commit_files(&self, draft: &Draft, files: &BTreeSet<String>) -> Result<String, String> {
         let in_words = |error: &dyn std::fmt::Display| error.to_string();
         let task = &draft.current.task;
-        let history = self.store.journal_of_task(task).map_err(|error| in_words(&error))?;
-        let earlier = history.into_iter().flat_map(|row| row.row.files_modified);
-        let files: BTreeSet<String> = earlier.chain(draft.files.iter().cloned()).collect();
-        if files.is_empty() {
-            return Err("nothing was changed".to_owned());
-        }
         let dirty = self.store.dirty_before(task).map_err(|error| in_words(&error))?;
         let Some(dirty) = dirty else {
             return Err("it is not known what was changed before the first attempt".to_owned());
@@ -150,9 +155,9 @@ impl Runner<'_> {
         }
         let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
         let root = &self.site.root;
-        match commit_task(root, &files, &message) {
+        match commit_task(root, files, &message) {
             // The agent did it, or a run that was killed right after it.
-            Err(nothing @ CommitError::Nothing) => match commit_that_holds(root, &files) {
+            Err(nothing @ CommitError::Nothing) => match commit_that_holds(root, files) {
                 Ok(Some(commit)) => Ok(commit),
                 Ok(None) => Err(in_words(&nothing)),
                 Err(error) => Err(in_words(&error)),

@@ -1,14 +1,19 @@
 //! The agent's turn: its start, what it says on the way, its end.
 
 use std::path::Path;
-use std::time::Instant;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, Instant};
 
-use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
+use jiff::Timestamp;
+use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent, replay};
 use ralph_memory::capture::{clean, read_captured, read_control};
+use ralph_model::Control;
 
-use super::{Incoming, LAST_WAIT, RunError, Runner};
-use crate::state::Happening;
-use crate::summary::TurnSummary;
+use super::prepare::folder_of;
+use super::{Incoming, LAST_WAIT, RunError, Runner, WAITING_BYTES};
+use crate::run_folder::Transcript;
+use crate::state::{Current, Happening};
+use crate::summary::{StopCause, TurnSummary};
 use crate::watch::News;
 
 /// The most that is kept of a tool's name, in characters.
@@ -28,7 +33,7 @@ impl Runner<'_> {
         };
         let site = self.site;
         let config = site.config;
-        let folder = super::prepare::folder_of(site, &turn.current);
+        let folder = folder_of(site, &turn.current);
         let environment = super::prepare::environment(site, &turn.current)?;
         let sender = self.sender.clone();
         let started = self.order.agent.start(
@@ -42,8 +47,7 @@ impl Runner<'_> {
                 marker: &turn.current.marker,
                 output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
             },
-            // Nobody listens any more when the run is over.
-            Box::new(move |event| drop(sender.send(Incoming::Turn(event)))),
+            Box::new(move |event| pass_on(&sender, event)),
         );
         let running = match started {
             Ok(running) => running,
@@ -122,51 +126,101 @@ impl Runner<'_> {
         let Some(transcript) = &mut turn.transcript else { return };
         if let Err(error) = transcript.line(line) {
             turn.transcript = None;
-            let warning = format!("The transcript cannot be written any further: {error}");
-            self.watch.tell(&News::Warning(&warning));
+            self.no_further(&error);
         }
+    }
+
+    /// Hands what is written down over to the system.
+    pub(super) fn flush_transcript(&mut self) {
+        let Some(turn) = &mut self.turn else { return };
+        let Some(transcript) = &mut turn.transcript else { return };
+        if let Err(error) = transcript.flush() {
+            turn.transcript = None;
+            self.no_further(&error);
+        }
+    }
+
+    fn no_further(&mut self, error: &std::io::Error) {
+        let warning = format!("The transcript cannot be written any further: {error}");
+        self.watch.tell(&News::Warning(&warning));
     }
 
     /// What is kept of a turn that is over.
     fn summary_of(&mut self, end: EndOfTurn) -> TurnSummary {
-        let turn = self.turn.as_mut();
-        let (prompt, duration) = match &turn {
-            Some(turn) => (turn.prompt.as_str(), turn.started.elapsed()),
-            None => ("", std::time::Duration::ZERO),
+        let root = &self.site.root;
+        let Some(turn) = &mut self.turn else {
+            return summary(root, end, "", Duration::ZERO);
         };
-        let (control, malformed) = read_control(end.final_messages(), prompt);
-        let mut captured = read_captured(&end.messages, prompt);
-        captured.malformed = captured.malformed.saturating_add(malformed);
-        let spoke = end.spoke();
-        let mut denials = end.denials;
-        for denial in &mut denials {
-            denial.tool = clean(&denial.tool, TOOL_CHARACTERS);
-            denial.about = clean(&denial.about, DENIAL_CHARACTERS);
-            denial.permit = denial.permit.as_ref().map(|line| clean(line, DENIAL_CHARACTERS));
+        turn.running = None;
+        let closed = turn.transcript.take().map(Transcript::close);
+        let summary = summary(root, end, &turn.prompt, turn.started.elapsed());
+        if let Some(Err(error)) = closed {
+            let warning = format!("The transcript is not whole: {error}");
+            self.watch.tell(&News::Warning(&warning));
         }
-        if let Some(turn) = turn {
-            turn.running = None;
-            if let Some(Err(error)) = turn.transcript.take().map(crate::run_folder::Transcript::close) {
-                let warning = format!("The transcript is not whole: {error}");
-                self.watch.tell(&News::Warning(&warning));
-            }
-        }
-        TurnSummary {
-            end: cleaned(end.end),
-            cause: None,
-            control,
-            captured,
-            spoke,
-            denials,
-            usage: end.usage,
-            writes: end
-                .writes
-                .iter()
-                .filter_map(|path| inside(&self.site.root, path))
-                .collect(),
-            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
-            session: end.session.map(|session| clean(&session, SESSION_CHARACTERS)),
-        }
+        summary
+    }
+
+    /// What is known of a turn of a dead run whose end nobody saw: what the agent had said counts whatever way it ended.
+    pub(super) fn lost_turn(&self, current: &Current, started: Timestamp) -> Result<TurnSummary, RunError> {
+        let folder = folder_of(self.site, current);
+        let Some(transcript) = folder.read("transcript.jsonl") else {
+            return Ok(TurnSummary::lost());
+        };
+        let prompt = folder.read("prompt.md").unwrap_or_default();
+        let run = self.store.run(&current.run)?;
+        let agent = run.as_ref().map_or("", |run| run.begun.agent.as_str());
+        let told = run.as_ref().map(|run| run.heartbeat.duration_since(started));
+        let told = told.and_then(|time| Duration::try_from(time).ok());
+        let time = told.max(folder.time_written()).unwrap_or_default();
+        Ok(TurnSummary {
+            end: TurnEnd::Stopped,
+            cause: Some(StopCause::RalphDied),
+            // What it said to the loop was said on the way, or nobody can tell any more.
+            control: Control::default(),
+            ..summary(&self.site.root, replay(agent, transcript.lines()), &prompt, time)
+        })
+    }
+}
+
+/// Passes an event on to the run. Nobody listens any more when that is over.
+fn pass_on(sender: &SyncSender<Incoming>, event: TurnEvent) {
+    let is_long = match &event {
+        TurnEvent::Line(text) | TurnEvent::Text(text) => text.len() > WAITING_BYTES,
+        _ => false,
+    };
+    if is_long {
+        let (waits, looked_at) = sync_channel(0);
+        drop(sender.send(Incoming::LongTurn(event, waits)));
+        while looked_at.recv().is_ok() {}
+    } else {
+        drop(sender.send(Incoming::Turn(event)));
+    }
+}
+
+/// What is kept of a turn.
+fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> TurnSummary {
+    let (control, malformed) = read_control(end.final_messages(), prompt);
+    let mut captured = read_captured(&end.messages, prompt);
+    captured.malformed = captured.malformed.saturating_add(malformed);
+    let spoke = end.spoke();
+    let mut denials = end.denials;
+    for denial in &mut denials {
+        denial.tool = clean(&denial.tool, TOOL_CHARACTERS);
+        denial.about = clean(&denial.about, DENIAL_CHARACTERS);
+        denial.permit = denial.permit.as_ref().map(|line| clean(line, DENIAL_CHARACTERS));
+    }
+    TurnSummary {
+        end: cleaned(end.end),
+        cause: None,
+        control,
+        captured,
+        spoke,
+        denials,
+        usage: end.usage,
+        writes: end.writes.iter().filter_map(|path| inside(root, path)).collect(),
+        duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+        session: end.session.map(|session| clean(&session, SESSION_CHARACTERS)),
     }
 }
 

@@ -8,7 +8,10 @@ mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ralph_model::first_line;
 use serde::{Deserialize, Serialize};
+
+use crate::settle::Verdict;
 
 pub use lines::failure_lines;
 use lines::telling_lines;
@@ -55,17 +58,45 @@ impl GateResult {
         self.end == GateEnd::Passed
     }
 
+    /// The first line of its output that says what is wrong; empty when it says nothing.
+    #[must_use]
+    pub fn first_words(&self) -> String {
+        let lines = telling_lines(&self.output, REASON_CHARACTERS);
+        first_line(&lines).trim().to_owned()
+    }
+
     fn failure(&self) -> String {
         let how = match &self.end {
             GateEnd::Passed => "passed".to_owned(),
             GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
-            GateEnd::TimedOut => "took longer than it may".to_owned(),
+            GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };
         let lines = telling_lines(&self.output, REASON_CHARACTERS);
         let colon = if lines.is_empty() { "." } else { ":\n" };
         format!("The gate `{}` {how}{colon}{lines}", self.command)
     }
+}
+
+/// Why these gates cannot judge any work, told before anything was done: one did not come to a word of its own, so that
+/// nobody could tell whether it is red through the work or never ran at all. None when all did.
+#[must_use]
+pub fn unusable(results: &[GateResult]) -> Option<String> {
+    results.iter().find_map(|result| {
+        let what = match &result.end {
+            GateEnd::Broken(status) => format!("cannot be run ({status})"),
+            GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
+            GateEnd::Passed | GateEnd::Failed(_) | GateEnd::Stopped => return None,
+        };
+        let said = match result.first_words() {
+            words if words.is_empty() => String::new(),
+            words => format!(": {words}"),
+        };
+        Some(format!(
+            "The gate `{}` {what} before anything was done{said}\nNo agent was started; mend `[verify]` in .ralph.toml, or what the gate needs.",
+            result.command
+        ))
+    })
 }
 
 /// The gates that were red before the first iteration, each with how it ended and the failures that it showed.
@@ -131,6 +162,18 @@ impl Baseline {
     #[must_use]
     pub fn red_gates(&self) -> Vec<String> {
         self.red.keys().cloned().collect()
+    }
+
+    /// What these results say of the work.
+    #[must_use]
+    pub fn verdict(&self, results: &[GateResult], changed: Changed) -> Verdict {
+        let red = results.iter().filter(|result| !result.is_green());
+        match self.refusal(results, changed) {
+            Some(why) => Verdict::Refused(why),
+            None => Verdict::Passes {
+                still_red: red.map(|result| result.command.clone()).collect(),
+            },
+        }
     }
 
     /// Why these results do not let the work pass; none when they do.

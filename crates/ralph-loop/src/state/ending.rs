@@ -45,6 +45,16 @@ impl End {
         }
     }
 
+    /// It in a sentence, where so many tasks are left that the run was not asked for.
+    #[must_use]
+    pub fn sentence_beside(&self, what: &str, left: u32) -> String {
+        let others = ralph_model::count(left as usize, "other task is not done", "other tasks are not done");
+        match self {
+            Self::Complete => format!("{what} is done. {others}."),
+            other => other.sentence(),
+        }
+    }
+
     /// It in a sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
@@ -63,7 +73,7 @@ impl End {
             }
             Self::Limit(limit) => limit.clone(),
             Self::FailurePromise => "The agent said that the run has to stop.".to_owned(),
-            Self::Interrupted => "It was stopped by Ctrl+C.".to_owned(),
+            Self::Interrupted => "It was stopped.".to_owned(),
             Self::Error(reason) => reason.clone(),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use ralph_model::config::duration_text;
+
 use super::State;
 use super::types::{Phase, Working};
 use crate::summary::StopCause;
@@ -11,6 +13,7 @@ impl State {
     pub(super) fn limit_reached(&self, at: Duration) -> Option<String> {
         let limits = &self.plan.limits;
         let reached = |limit: String| Some(format!("The limit of {limit} is reached."));
+        let set = |key: &str, value: String| Some(format!("The limit `[limits] {key} = {value}` is reached."));
         if let Some(most) = limits.iterations.filter(|most| self.iterations >= *most) {
             return reached(ralph_model::count(most as usize, "iteration", "iterations"));
         }
@@ -18,22 +21,20 @@ impl State {
             return Some(up);
         }
         if let Some(most) = limits.cost_usd.filter(|most| self.spent.cost_usd >= *most) {
-            return reached(format!("${most:.2}"));
+            return set("cost_usd", most.to_string());
         }
         if let Some(most) = limits.tokens.filter(|most| self.spent.tokens() >= *most) {
-            return reached(format!("{most} tokens"));
+            return set("tokens", most.to_string());
         }
         let most = limits.consecutive_failures.filter(|most| self.streak >= *most)?;
-        reached(format!("{most} failures in a row"))
+        set("consecutive_failures", most.to_string())
     }
 
     /// Whether the run has lasted as long as it may, in words.
     pub(super) fn time_is_up(&self, at: Duration) -> Option<String> {
         let most = self.plan.limits.wall_clock.filter(|most| at >= *most)?;
-        Some(format!(
-            "The limit of {} minutes is reached.",
-            most.as_secs().div_ceil(60)
-        ))
+        let most = duration_text(most);
+        Some(format!("The limit `[limits] wall_clock = {most}` is reached."))
     }
 
     /// Why an agent that works must be stopped.

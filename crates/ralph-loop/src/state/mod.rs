@@ -1,4 +1,4 @@
-//! Where a run stands, and what follows from what happens: a pure function, so that every order of events can be tried.
+//! Where a run stands, and what follows from what happens: nothing else decides it, so that every order of events can be tried.
 //!
 //! The driver does what an effect says and tells the result as an event. Effects are done one after the other; only an
 //! agent's turn, the gates and a wait go on by themselves.
@@ -19,9 +19,8 @@ pub use types::{
     Current, Draft, Effect, Event, Examined, Gates, Happening, Left, Notice, Pace, Plan, State, WaitReason,
 };
 
-use crate::gates::{Baseline, GateEnd, GateResult};
+use crate::gates::{Baseline, GateEnd, GateResult, unusable};
 use crate::strategy::{Choice, choose};
-use crate::summary::TurnSummary;
 use types::Phase;
 
 impl State {
@@ -62,14 +61,13 @@ impl State {
 
     /// What happens next. An event that does not fit where the run stands changes nothing.
     #[must_use]
-    pub fn step(mut self, event: Event) -> (Self, Vec<Effect>) {
+    pub fn step(&mut self, event: Event) -> Vec<Effect> {
         let phase = std::mem::replace(&mut self.phase, Phase::Recovering);
-        let effects = match event.what {
+        match event.what {
             Happening::Interrupt => self.interrupted(phase),
             Happening::Failed(reason) => self.failed(&phase, reason),
             what => self.moved(phase, what, event.at),
-        };
-        (self, effects)
+        }
     }
 
     fn moved(&mut self, phase: Phase, what: Happening, at: Duration) -> Vec<Effect> {
@@ -107,7 +105,10 @@ impl State {
             (Phase::Recording(current, summary), Happening::EndRecorded) => self.judged(current, summary),
             (Phase::Examining(examining), Happening::Examined(examined)) => self.examined(*examining, *examined),
             (Phase::Committing(mut draft), Happening::Committed(result)) => {
-                draft.commit = Some(result);
+                if let Some(Err(why)) = &result {
+                    draft.ruling.also(&format!("It is not committed: {why}"));
+                }
+                draft.commit = result;
                 self.settle(draft)
             }
             (Phase::Settling(draft), Happening::Settled { now }) => self.settled(&draft, now, at),
@@ -131,7 +132,6 @@ impl State {
         match self.left.pop_front() {
             None => self.tidy(),
             Some(Left::Claimed(current)) => self.abandon(current),
-            Some(Left::Started(current)) => self.judged(current, Box::new(TurnSummary::lost())),
             Some(Left::Ended(current, summary)) => self.judged(current, summary),
         }
     }
@@ -206,6 +206,10 @@ impl State {
     fn baseline_ran(&mut self, current: Box<Current>, results: &[GateResult], left: Option<Baseline>) -> Vec<Effect> {
         if self.interrupts > 0 || results.iter().any(|result| result.end == GateEnd::Stopped) {
             return self.abandon(current);
+        }
+        // In what an earlier run has left, a gate may be broken through the work that goes on now.
+        if let Some(reason) = unusable(results).filter(|_| left.is_none()) {
+            return self.finish(End::Error(reason));
         }
         let baseline = left.map_or_else(|| Baseline::of(results), |left| left.shrunk(results));
         self.baseline = Some(baseline.clone());

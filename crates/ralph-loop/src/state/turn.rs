@@ -58,9 +58,19 @@ impl State {
         vec![Effect::StopAgent]
     }
 
+    fn facts<'a>(&self, current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {
+        Facts {
+            assigned: &current.task,
+            kind: current.kind,
+            turn,
+            overflowed_before: current.overflowed_before,
+            limits: self.plan.limits,
+        }
+    }
+
     /// The turn is over: are the gates to be asked?
     pub(super) fn judged(&mut self, current: Box<Current>, turn: Box<TurnSummary>) -> Vec<Effect> {
-        let judgement = judge(&facts(&current, &turn));
+        let judgement = judge(&self.facts(&current, &turn));
         let gates = match &judgement {
             Judgement::AskGates(_) if self.interrupts == 0 => Gates::Run,
             Judgement::AskGates(_) | Judgement::Settled(_) => Gates::Skip,
@@ -100,8 +110,8 @@ impl State {
             Judgement::Settled(ruling) => ruling,
             Judgement::AskGates(_) if broken_off || gates == Gates::Skip => gates_interrupted(),
             Judgement::AskGates(claimed) => {
-                let refusal = baseline.refusal(&examined.gates, changed);
-                judge_gates(&facts(&current, &turn), claimed, refusal)
+                let verdict = baseline.verdict(&examined.gates, changed);
+                judge_gates(&self.facts(&current, &turn), claimed, &verdict)
             }
         };
         let shrunk = (gates == Gates::Run && !broken_off).then(|| baseline.shrunk(&examined.gates));
@@ -247,13 +257,4 @@ impl State {
 /// person wanted it.
 fn cause_of_end(stop: Option<StopCause>, turn: &TurnSummary) -> Option<StopCause> {
     stop.filter(|cause| *cause == StopCause::Interrupt || turn.end != TurnEnd::Finished)
-}
-
-fn facts<'a>(current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {
-    Facts {
-        assigned: &current.task,
-        kind: current.kind,
-        turn,
-        overflowed_before: current.overflowed_before,
-    }
 }

@@ -193,9 +193,7 @@ impl Current {
 pub enum Left {
     /// A claim; no agent was started.
     Claimed(Box<Current>),
-    /// An agent whose end nobody saw.
-    Started(Box<Current>),
-    /// A turn that is over.
+    /// A turn that is over, or whose end nobody saw.
     Ended(Box<Current>, Box<TurnSummary>),
 }
 
@@ -236,7 +234,7 @@ pub struct Draft {
     pub gates: Vec<GateResult>,
     /// What the gates may still say from now on.
     pub baseline: Option<Baseline>,
-    /// The commit that was made, or why there is none; none when none was wanted.
+    /// The commit that was made, or why there is none; none when none was wanted or needed.
     pub commit: Option<Result<String, String>>,
 }
 
@@ -317,8 +315,8 @@ pub enum Happening {
     EndRecorded,
     /// What the turn has left on disk is known.
     Examined(Box<Examined>),
-    /// The commit that was made, or why there is none.
-    Committed(Result<String, String>),
+    /// The commit that was made, or why there is none; none when nothing had changed.
+    Committed(Option<Result<String, String>>),
     /// It is settled.
     Settled {
         /// The present moment, from which waits until a given one are counted.

@@ -1,5 +1,6 @@
 //! Gates that are real commands, and what the files and git say of the work.
 
+use ralph_loop::state::End;
 use ralph_model::TaskStatus;
 use ralph_model::config::Commit;
 use ralph_testkit::scripted::{Action, append, run, say, write};
@@ -74,7 +75,10 @@ fn a_gate_that_hangs_is_ended_with_all_its_children() {
     assert_eq!(project.story(), ["A retried: task_done"]);
     assert_eq!((ran.code(), project.status(&task)), (4, TaskStatus::Pending));
     let reason = project.journal().remove(0).row.reason;
-    assert!(reason.contains("took longer than it may"), "{reason}");
+    assert!(
+        reason.contains("took longer than `[verify] timeout` allows"),
+        "{reason}"
+    );
     for (_, _, marker) in project.calls() {
         assert_eq!(ralph_process::kill_leftovers(&marker, None), 0);
     }
@@ -161,10 +165,8 @@ fn a_file_that_was_dirty_before_keeps_a_task_from_being_committed() {
         "the work is done all the same"
     );
     assert_eq!(
-        ran.seen.warnings,
-        [format!(
-            "The files of {task} are not committed: mine.txt had changes of somebody else before the first attempt"
-        )]
+        project.journal().remove(0).row.reason,
+        "It is not committed: mine.txt had changes of somebody else before the first attempt"
     );
     assert_eq!(project.git(&["log", "--format=%s"]), "Begin\n");
     assert_eq!(project.git(&["status", "--porcelain"]), "?? mine.txt\n?? new.txt\n");
@@ -203,4 +205,39 @@ fn what_an_earlier_run_broke_and_left_is_held_against_the_work_that_goes_on() {
             .prompt(3)
             .contains("These gates were red before the run began")
     );
+}
+
+#[test]
+fn a_gate_that_never_ran_lets_no_agent_start() {
+    for (gate, says) in [
+        ("no-such-program test", "no-such-program: not found"),
+        ("sleep 600", "took longer than `[verify] timeout` allows"),
+        ("kill -9 $$", "cannot be run (signal 9)"),
+    ] {
+        let mut project = Project::plain([done([write("a.txt", "x")])]).gated(&["true", gate]);
+        project.config.verify.timeout = Some(std::time::Duration::from_millis(100));
+        let task = project.task("A");
+        let ran = project.run();
+        let Some(End::Error(reason)) = &ran.end else {
+            panic!("{ran:?}");
+        };
+        assert!(
+            reason.contains(&format!("The gate `{gate}`")) && reason.contains(says),
+            "{reason}"
+        );
+        assert_eq!((ran.code(), ran.iterations, project.agent.turns()), (1, 0, 0));
+        assert_eq!((project.status(&task), project.story().len()), (TaskStatus::Pending, 0));
+    }
+}
+
+#[test]
+fn a_gate_that_the_work_has_broken_does_not_keep_it_from_going_on() {
+    let turns = [done([run("rm check.sh")]), done([write("check.sh", "true")])];
+    let mut project = Project::plain(turns).gated(&["sh ./check.sh || exit 127"]);
+    project.write("check.sh", "true");
+    project.config.limits.iterations = Some(1);
+    let task = project.task("A");
+    project.run();
+    assert_eq!(project.story(), ["A retried: task_done"]);
+    assert_eq!((project.run().code(), project.status(&task)), (0, TaskStatus::Done));
 }

@@ -135,7 +135,7 @@ fn failures_in_a_row_end_the_run_where_that_is_wanted() {
     assert_eq!(order(&project), ["Good", "Bad", "Bad"]);
     assert_eq!(
         (ran.code(), ran.end.unwrap().sentence().as_str()),
-        (4, "The limit of 2 failures in a row is reached.")
+        (4, "The limit `[limits] consecutive_failures = 2` is reached.")
     );
 }
 

@@ -190,3 +190,19 @@ fn secrets_that_an_agent_says_reach_no_disk() {
         assert!(project.journal()[0].row.notes.as_ref().unwrap().contains("[secret: "));
     }
 }
+
+#[test]
+fn a_flood_of_lines_and_a_very_long_one_are_kept_in_their_order() {
+    let mut project = Project::plain([]);
+    let task = project.task("A");
+    let long = "head -c 3000000 /dev/zero | tr '\\0' x; echo";
+    let said = format!("seq 1 20000; {long}; echo '<journal>all of it</journal><task-done>{task}</task-done>'");
+    project.agent_command(&["sh", "-c", &said]);
+    assert_eq!(project.run().code(), 0);
+    let row = project.journal().remove(0).row;
+    assert_eq!(row.notes.as_deref(), Some("all of it"));
+    let transcript = project.read(&format!(".ralph/runs/{}/001/transcript.jsonl", row.run));
+    let lines: Vec<&str> = transcript.lines().collect();
+    assert_eq!((lines.len(), lines[0], lines[19_999]), (20_002, "1", "20000"));
+    assert_eq!(lines[20_000].len(), "{\"line\":\"\"}".len() + 3_000_000);
+}

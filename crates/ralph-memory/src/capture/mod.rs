@@ -23,7 +23,7 @@ pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
     Vanished,
 };
-pub use scratchpad::Scratchpad;
+pub use scratchpad::{Moved, Scratchpad};
 pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control};
 pub use transcript::TranscriptCleaner;
 

@@ -63,26 +63,36 @@ impl Scratchpad<'_> {
         Ok(kept)
     }
 
-    /// Moves what it says to another file, which must be nobody else's; nothing is done where it says nothing.
+    /// Moves what it says to another file, which must be nobody else's, and says whether there was anything to move.
     ///
     /// # Errors
     /// When a file cannot be written; the scratchpad is then as it was.
-    pub fn move_to(&self, place: &Path) -> Result<(), NotebookError> {
+    pub fn move_to(&self, place: &Path) -> Result<Moved, NotebookError> {
         if read_file(&self.path)?.is_none_or(|text| text.bytes.is_empty()) {
-            return Ok(());
+            return Ok(Moved::Nothing);
         }
         self.update(|bytes| {
             // What an earlier try wrote there is older than this. Where it cannot go, the next line says why.
             drop(std::fs::remove_file(place));
             write_new_file(place, bytes)?;
             Ok(Patches::whole(bytes, Vec::new()))
-        })
+        })?;
+        Ok(Moved::Everything)
     }
 
     fn update(&self, edit: impl FnMut(&[u8]) -> Result<Patches, NotebookError>) -> Result<(), NotebookError> {
         let mut locked = LockedFile::lock(&self.path, &self.patience)?;
         locked.update(b"", edit).map(drop)
     }
+}
+
+/// Whether the scratchpad had anything to move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    /// It had, and is empty now.
+    Everything,
+    /// It said nothing.
+    Nothing,
 }
 
 /// The text with the line breaks that set it apart from what stands before and what will follow.

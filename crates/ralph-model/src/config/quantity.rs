@@ -75,6 +75,23 @@ pub(super) fn parse_duration(text: &str) -> Option<Duration> {
     duration_of_seconds(seconds)
 }
 
+/// A time as it is set: `1h30m`. What is below a second stands as thousandths of it.
+#[must_use]
+pub fn duration_text(time: Duration) -> String {
+    let mut rest = time.as_secs();
+    let mut text = String::new();
+    for (unit, seconds) in SECONDS_OF_UNIT {
+        if rest >= seconds {
+            text.push_str(&format!("{}{unit}", rest / seconds));
+            rest %= seconds;
+        }
+    }
+    if time.subsec_millis() > 0 || text.is_empty() {
+        text.push_str(&format!("{}ms", time.subsec_millis()));
+    }
+    text
+}
+
 /// So many seconds, unless they are more than [`MAX_DAYS`].
 pub(super) fn duration_of_seconds(seconds: u64) -> Option<Duration> {
     (seconds <= MAX_DAYS * 86_400).then(|| Duration::from_secs(seconds))
@@ -98,6 +115,14 @@ fn split_number(text: &str) -> Option<(u64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_told_as_it_is_set() {
+        for text in ["2s", "15m", "2h", "1h30m", "1d1s"] {
+            assert_eq!(duration_text(parse_duration(text).unwrap()), text);
+        }
+        assert_eq!(duration_text(Duration::from_millis(1200)), "1s200ms");
+    }
     use proptest::prelude::*;
 
     #[test]

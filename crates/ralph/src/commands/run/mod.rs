@@ -11,13 +11,13 @@ use std::process::ExitCode;
 
 use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
-use ralph_loop::changes::OwnFiles;
+use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, Pace};
 use ralph_loop::{Finish, LockError, Order, Runner, Site, WorktreeLock};
 use ralph_memory::capture::{KnowledgeFolder, Surroundings};
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
-use ralph_model::config::{Config, StrategyName};
+use ralph_model::config::{Commit, Config, StrategyName};
 use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
@@ -89,6 +89,9 @@ fn parse_strategy(word: &str) -> Result<StrategyName, String> {
 
 pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode, CommandError> {
     let config = configured(&context.config, args);
+    if config.git.commit == Commit::Task {
+        can_commit(&context.project.root).map_err(|error| cannot_commit(&error))?;
+    }
     let agent = agent::chosen(&config, args.agent.as_deref())?;
     if args.dry_run {
         return dry_run::show(context, &config, &agent, args);
@@ -136,6 +139,14 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, again: String) -> R
     match end {
         End::Error(reason) => Err(CommandError::new(reason)),
         end => Ok(ExitCode::from(end.code())),
+    }
+}
+
+fn cannot_commit(error: &CommitError) -> CommandError {
+    let refused = CommandError::new(format!("`[git] commit = \"task\"` cannot be kept to: {error}"));
+    match error {
+        CommitError::NoRepository(_) => refused.hint("`git init` makes one; `commit = \"none\"` does without"),
+        _ => refused,
     }
 }
 

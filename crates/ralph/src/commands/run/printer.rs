@@ -1,6 +1,6 @@
 //! What a person sees of a run: a line for each thing that happens, and a summary at the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -8,7 +8,9 @@ use ralph_agent::TurnEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Draft, End, Notice, WaitReason};
 use ralph_loop::{News, Watch};
-use ralph_model::{Outcome, StopReason, TaskId, TaskKind, TaskStatus, Usage, count, duration, first_line, preview};
+use ralph_model::{
+    Outcome, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview,
+};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -21,6 +23,9 @@ const BEGINNING: usize = 34;
 /// How many columns of a reason are shown: it may take several lines.
 const REASON_COLUMNS: usize = 300;
 
+/// How many characters of a commit's id are shown, as git does.
+const SHORT_COMMIT: usize = 7;
+
 /// Prints a run.
 pub(super) struct Printer<'a> {
     context: &'a Context<'a>,
@@ -30,11 +35,21 @@ pub(super) struct Printer<'a> {
     task: Option<TaskId>,
     /// What was said of the model last: it is said again when it changes.
     model: Option<String>,
+    /// The size of a prompt that was told last.
+    prompt: Option<Tokens>,
     /// What was said last of the tasks that others hold: a wait looks every few seconds.
     busy: String,
     iterations: u32,
+    /// How many of them were rounds of a prompt loop.
+    rounds: u32,
     done: BTreeSet<TaskId>,
     failed: BTreeSet<TaskId>,
+    /// What the red gates said last, each with its command.
+    red: BTreeMap<String, String>,
+    /// The gates that were red when work was accepted last.
+    still_red: Vec<String>,
+    /// How it ended.
+    sentence: String,
     notes: usize,
     spent: Usage,
     time: Duration,
@@ -50,9 +65,14 @@ impl<'a> Printer<'a> {
             task: None,
             model: None,
             busy: String::new(),
+            prompt: None,
             iterations: 0,
+            rounds: 0,
             done: BTreeSet::new(),
             failed: BTreeSet::new(),
+            red: BTreeMap::new(),
+            still_red: Vec::new(),
+            sentence: String::new(),
             notes: 0,
             spent: Usage::default(),
             time: Duration::ZERO,
@@ -63,10 +83,16 @@ impl<'a> Printer<'a> {
     pub(super) fn close(&self, end: &End) -> Result<(), CommandError> {
         let ui = self.context.ui;
         if !matches!(end, End::Error(_)) {
-            ui.data(&format!("{}\n", end.sentence()))?;
+            ui.data(&format!("{}\n", self.sentence))?;
         }
         if self.iterations > 0 {
             ui.data(&format!("{}\n", self.summary()))?;
+        }
+        for gate in &self.still_red {
+            ui.data(&format!(
+                "Still red, as before the run: {gate}{}\n",
+                self.words_of(gate)
+            ))?;
         }
         match end {
             End::NothingToDo => {
@@ -82,10 +108,13 @@ impl<'a> Printer<'a> {
     }
 
     fn summary(&self) -> String {
-        let mut parts = vec![match self.done.len() {
-            0 => "no task done".to_owned(),
-            done => format!("{} done", count(done, "task", "tasks")),
-        }];
+        let only_rounds = self.rounds == self.iterations;
+        let mut parts = Vec::new();
+        match self.done.len() {
+            0 if only_rounds => {}
+            0 => parts.push("no task done".to_owned()),
+            done => parts.push(format!("{} done", count(done, "task", "tasks"))),
+        }
         if !self.failed.is_empty() {
             parts.push(format!("{} failed", self.failed.len()));
         }
@@ -96,8 +125,14 @@ impl<'a> Printer<'a> {
             parts.push(format!("${:.2}", self.spent.cost_usd));
         }
         parts.extend(worth_telling(self.time));
-        let iterations = count(self.iterations as usize, "iteration", "iterations");
-        format!("{iterations}: {}", parts.join(", "))
+        let iterations = match self.iterations as usize {
+            rounds if only_rounds => count(rounds, "round", "rounds"),
+            iterations => count(iterations, "iteration", "iterations"),
+        };
+        match parts.as_slice() {
+            [] => iterations,
+            parts => format!("{iterations}: {}", parts.join(", ")),
+        }
     }
 
     /// Says a line. What agents say stands in many of them, and a terminal must not obey it.
@@ -124,13 +159,24 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn gate(&self, gate: &GateResult) {
+    /// What a red gate said, ready to follow its command.
+    fn words_of(&self, gate: &str) -> String {
+        let words = self.red.get(gate).filter(|words| !words.is_empty());
+        words
+            .map(|words| format!(": {}", self.short(words)))
+            .unwrap_or_default()
+    }
+
+    fn gate(&mut self, gate: &GateResult) {
+        if !gate.is_green() {
+            self.red.insert(gate.command.clone(), gate.first_words());
+        }
         let time = worth_telling(Duration::from_millis(gate.duration_ms));
         let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
         let how = match &gate.end {
             GateEnd::Passed => "passed".to_owned(),
             GateEnd::Failed(status) | GateEnd::Broken(status) => format!("failed ({status})"),
-            GateEnd::TimedOut => "took longer than it may".to_owned(),
+            GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };
         self.line(&format!("gate {how}: {}{time}", self.short(&gate.command)));
@@ -141,9 +187,14 @@ impl<'a> Printer<'a> {
         // It may be that of a run that was killed.
         self.task = Some(draft.current.task.clone());
         self.iterations += 1;
+        self.rounds += u32::from(draft.current.kind == TaskKind::PromptLoop);
         self.time += time;
         self.spent.cost_usd += turn.usage.cost_usd;
         self.notes += turn.captured.learnings.len();
+        if ruling.outcome == Outcome::Done {
+            let red = draft.gates.iter().filter(|gate| !gate.is_green());
+            self.still_red = red.map(|gate| gate.command.clone()).collect();
+        }
         match task {
             Some(TaskStatus::Done) => drop(self.done.insert(draft.current.task.clone())),
             Some(TaskStatus::Failed) => drop(self.failed.insert(draft.current.task.clone())),
@@ -158,9 +209,16 @@ impl<'a> Printer<'a> {
             [] => String::new(),
             some => format!(" ({})", some.join(", ")),
         };
-        let reason = preview(&ruling.reason, REASON_COLUMNS);
+        let reason = match ruling.outcome {
+            Outcome::Done => preview(&ruling.reason, REASON_COLUMNS),
+            _ => preview(&headline(&ruling.reason), REASON_COLUMNS),
+        };
         let colon = if reason.is_empty() { "" } else { ": " };
-        self.line(&format!("{}{colon}{reason}{details}", ruling.outcome));
+        let committed = match &draft.commit {
+            Some(Ok(commit)) => format!(", committed {}", commit.chars().take(SHORT_COMMIT).collect::<String>()),
+            _ => String::new(),
+        };
+        self.line(&format!("{}{committed}{colon}{reason}{details}", ruling.outcome));
         if draft.changed_nothing && ruling.outcome == Outcome::Done {
             self.line("The agent said that it is done, and nothing has changed on disk.");
         }
@@ -186,6 +244,7 @@ impl<'a> Printer<'a> {
     fn notice(&mut self, notice: &Notice) {
         match notice {
             Notice::Busy(held) => {
+                self.task = None;
                 let held: Vec<String> = held.iter().map(|(task, run)| format!("{task} ({run})")).collect();
                 let line = format!("No task is ready; other runs work on {}.", held.join(", "));
                 if line != self.busy {
@@ -228,7 +287,8 @@ impl Watch for Printer<'_> {
             }
             News::RedFromTheStart(baseline) => {
                 for gate in baseline.red_gates() {
-                    self.line(&format!("red before anything was done: {gate}"));
+                    let words = self.words_of(&gate);
+                    self.line(&format!("red before anything was done: {}{words}", self.short(&gate)));
                 }
             }
             News::GateRan(gate) => self.gate(gate),
@@ -249,7 +309,10 @@ impl Watch for Printer<'_> {
                     0 => "nothing of it from memory".to_owned(),
                     some => format!("with {} of memory", count(*some, "entry", "entries")),
                 };
-                self.line(&format!("prompt: {prompt} tokens, {memory}"));
+                if is_news(self.prompt, *prompt) {
+                    self.line(&format!("prompt: {prompt} tokens, {memory}"));
+                    self.prompt = Some(*prompt);
+                }
                 if let Some(model) = &current.model {
                     let line = format!("model: {} ({})", self.short(model), current.rationale);
                     if self.model.as_ref() != Some(&line) {
@@ -266,9 +329,38 @@ impl Watch for Printer<'_> {
             }
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),
-            News::Ended { .. } => self.task = None,
+            News::KeptScratchpad(file) => {
+                self.task = None;
+                self.line(&format!("The scratchpad is now {}.", self.context.project.shown(file)));
+            }
+            News::Ended { sentence, .. } => {
+                self.task = None;
+                (*sentence).clone_into(&mut self.sentence);
+            }
         }
     }
+}
+
+/// A reason on one line: its first. Where that only leads up to what a gate said, which was named just before, the gate's
+/// first words stand in its place.
+fn headline(reason: &str) -> String {
+    let mut lines = reason.lines();
+    let first = lines.next().unwrap_or_default();
+    match (first.strip_suffix(':'), lines.next()) {
+        (Some(leads), Some(words)) => {
+            let before = leads.split("The gate `").next().unwrap_or_default();
+            format!("{before}{}", words.trim())
+        }
+        _ => first.to_owned(),
+    }
+}
+
+/// Whether the size of a prompt is worth telling: the first, and one that is half as large again or smaller by as much.
+fn is_news(told: Option<Tokens>, size: Tokens) -> bool {
+    told.is_none_or(|told| {
+        let (small, large) = (told.0.min(size.0), told.0.max(size.0));
+        large > small.saturating_add(small / 2)
+    })
 }
 
 /// A duration; none when nobody would notice it.

@@ -29,11 +29,9 @@ fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on()
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
     11:20:00 [t-8eec67] iteration 2, attempt 2 of 2: one
-    11:20:00 [t-8eec67] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-8eec67] failed: The agent said that it cannot be done: the key is missing
     11:20:00 [t-8eec67] It is left for you: all attempts are used up.
     11:20:00 [t-32555e] iteration 3: two
-    11:20:00 [t-32555e] prompt: [n] tokens, with 2 entries of memory
     11:20:00 [t-32555e] done (1 file changed)
     Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
     ");
@@ -65,7 +63,6 @@ fn fault_4_a_limit_is_kept_exactly_and_says_how_to_go_on() {
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-32555e] iteration 2: two
-    11:20:00 [t-32555e] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-32555e] done (1 file changed)
     Hint: `ralph run plan.md` goes on.
     ");
@@ -95,13 +92,10 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] failed: The agent broke down: exit code 3: panic: no disk.
     11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-025cc1] blocked: The agent said nothing at all.
     11:20:00 [t-025cc1] iteration 3, attempt 3 of 4: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 2 entries of memory
     11:20:00 [t-025cc1] blocked: The agent spoke of t-000000, which was not its task.
     11:20:00 [t-025cc1] iteration 4, attempt 4 of 4: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 3 entries of memory
     11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
     Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
@@ -208,9 +202,38 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-8eec67] noted: .ralph/knowledge/ports.md
     11:20:00 [t-32555e] iteration 2: two
-    11:20:00 [t-32555e] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-32555e]   Write a.txt
     11:20:00 [t-32555e] done
     11:20:00 [t-32555e] The agent said that it is done, and nothing has changed on disk.
     ");
+}
+
+#[test]
+fn the_scratchpad_stays_until_nothing_at_all_is_open() {
+    let scene = Scene::new(&diligent());
+    scene.env.write(".agent/scratchpad.md", "half of two is there\n");
+    assert_eq!(scene.ralph(&["task", "add", "two"]).run().code, Some(0));
+    let first = scene.run(&["one"]);
+    assert_eq!(
+        first.stdout.lines().next(),
+        Some("t-9756ce (one) is done. 1 other task is not done.")
+    );
+    assert_eq!(scene.env.read(".agent/scratchpad.md"), "half of two is there\n");
+    let second = scene.run(&[]);
+    assert_eq!(second.stdout.lines().next(), Some("Everything is done."));
+    assert_eq!(scene.env.read(".agent/scratchpad.md"), "");
+    let kept = second
+        .stderr
+        .lines()
+        .find_map(|line| line.split_once("The scratchpad is now "));
+    let kept = kept.unwrap().1.trim_end_matches('.');
+    assert_eq!(scene.env.read(kept), "half of two is there\n");
+}
+
+#[test]
+fn a_run_with_nothing_to_do_leaves_no_folder() {
+    let scene = Scene::new(&diligent());
+    assert_eq!(scene.run(&[]).code, Some(3));
+    let runs = std::fs::read_dir(scene.env.path(".ralph/runs"));
+    assert_eq!(runs.map_or(0, Iterator::count), 0);
 }

@@ -41,7 +41,6 @@ fn all_tasks_are_run_in_their_order() {
     11:20:00 [t-9756ce] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-9756ce] done (1 file changed)
     11:20:00 [t-025cc1] iteration 2: second
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-025cc1] done (1 file changed)
     ");
     assert_snapshot!(scene.run(&[]), @r#"
@@ -108,7 +107,6 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-01b5b9] iteration 2: a part
-    11:20:00 [t-01b5b9] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-01b5b9] done (1 file changed)
     ");
     assert_eq!(scene.env.read("plan.md"), plan, "the file is the person's");
@@ -153,7 +151,7 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
     exit 0
     --- stdout
     Everything is done.
-    2 iterations: 1 task done
+    2 rounds: 1 task done
     --- stderr
     Agent: scripted-agent (from --agent).
     11:20:00 run-658eec67 begins.
@@ -161,7 +159,6 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] done (1 file changed)
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-025cc1] done (1 file changed)
     ");
     assert!(scene.agent.prompt(2).contains("Port the parser."));
@@ -184,7 +181,7 @@ fn a_prompt_that_is_never_complete_ends_with_its_limit() {
     exit 4
     --- stdout
     The limit of 2 iterations is reached.
-    2 iterations: no task done
+    2 rounds
     --- stderr
     Agent: scripted-agent (from --agent).
     11:20:00 run-658eec67 begins.
@@ -192,7 +189,6 @@ fn a_prompt_that_is_never_complete_ends_with_its_limit() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] done
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-025cc1] done
     Hint: `ralph run PROMPT.md` goes on.
     ");
@@ -384,11 +380,9 @@ fn models_go_to_the_agent_by_strategy_or_by_name() {
     11:20:00 [t-8eec67] model: big (plan-then-execute: the first iteration plans)
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-32555e] iteration 2: two
-    11:20:00 [t-32555e] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-32555e] model: middle (plan-then-execute: the plan is made)
     11:20:00 [t-32555e] done (1 file changed)
     11:20:00 [t-42c90b] iteration 3: three
-    11:20:00 [t-42c90b] prompt: [n] tokens, with 2 entries of memory
     11:20:00 [t-42c90b] done (1 file changed)
     ");
     let model = |turn: usize| scene.agent.call(turn).environment.get("RALPH_MODEL").cloned();

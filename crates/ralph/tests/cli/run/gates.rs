@@ -33,9 +33,8 @@ fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] gate failed (exit code 1): test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
-    11:20:00 [t-025cc1] retried: The gate `test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }` failed (exit code 1): it is bad (1 file changed)
+    11:20:00 [t-025cc1] retried: it is bad (1 file changed)
     11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 1 entry of memory
     11:20:00 [t-025cc1] gate passed: true
     11:20:00 [t-025cc1] gate passed: test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
     11:20:00 [t-025cc1] done (1 file changed)
@@ -53,17 +52,23 @@ fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault
     --- stdout
     Everything is done.
     1 iteration: 1 task done
+    Still red, as before the run: echo old trouble; exit 1: old trouble
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
     11:20:00 run-658eec67 begins.
     11:20:00 gate failed (exit code 1): echo old trouble; exit 1
-    11:20:00 red before anything was done: echo old trouble; exit 1
+    11:20:00 red before anything was done: echo old trouble; exit 1: old trouble
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] gate failed (exit code 1): echo old trouble; exit 1
-    11:20:00 [t-025cc1] done (1 file changed)
+    11:20:00 [t-025cc1] done: The gate `echo old trouble; exit 1` is still red, as before the run. (1 file changed)
     ");
+    let shown = scene.ralph(&["journal", "show", "1"]).run().stdout;
+    assert!(
+        shown.contains("The gate `echo old trouble; exit 1` is still red, as before the run."),
+        "{shown}"
+    );
     assert!(
         scene.agent.prompt(1).contains("echo old trouble"),
         "{}",
@@ -88,8 +93,8 @@ fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
     11:20:00 gate passed: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-    11:20:00 [t-025cc1] gate took longer than it may: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
-    11:20:00 [t-025cc1] retried: The gate `test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }` took longer than it may. (1 file changed)
+    11:20:00 [t-025cc1] gate took longer than `[verify] timeout` allows: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
+    11:20:00 [t-025cc1] retried: The gate `test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }` took longer than `[verify] timeout` allows. (1 file changed)
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
     Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
     ");
@@ -107,4 +112,28 @@ fn gates_are_asked_also_when_nobody_looks_at_the_work_again() {
     let finished = scene.run(&["one", "--trust", "--no-verify"]);
     assert_eq!(finished.code, Some(4), "{finished}");
     assert_eq!(scene.outcomes(), ["retried"]);
+}
+
+#[test]
+fn a_task_that_is_done_says_its_commit_and_one_that_changed_nothing_does_not() {
+    let script = Script::new().turn([write("a.txt", "x"), say(DONE)]);
+    let scene = with_gates(&script, "[git]\ncommit = \"task\"\n");
+    let refused = scene.run(&["one", "--trust"]);
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("is in no git repository"), "{refused}");
+    assert_eq!(scene.open_tasks(), [], "nothing was made of it");
+    let begin = "git init --quiet . && git config user.name T && git config user.email t@example.com";
+    assert_eq!(scene.env.sh(begin).run().code, Some(0));
+    let first = scene.run(&["one", "--trust"]);
+    let commit = scene.env.sh("git rev-parse HEAD").run().stdout;
+    let short: String = commit.chars().take(7).collect();
+    assert!(
+        first
+            .stderr
+            .contains(&format!("done, committed {short} (1 file changed)")),
+        "{first}"
+    );
+    let second = scene.run(&["two", "--trust"]);
+    assert_eq!(second.code, Some(0), "{second}");
+    assert!(!second.stderr.contains("commit"), "{second}");
 }

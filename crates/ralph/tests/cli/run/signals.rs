@@ -93,7 +93,7 @@ fn a_signal_stops_the_agent_and_the_run_in_good_order() {
         insta::allow_duplicates!(assert_snapshot!(finished, @"
         exit 130
         --- stdout
-        It was stopped by Ctrl+C.
+        It was stopped.
         1 iteration: no task done
         --- stderr
         Task t-025cc1: one
@@ -101,7 +101,7 @@ fn a_signal_stops_the_agent_and_the_run_in_good_order() {
         11:20:00 run-658eec67 begins.
         11:20:00 [t-025cc1] iteration 1: one
         11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-        11:20:00 [t-025cc1] interrupted: It was stopped by Ctrl+C. (1 file changed)
+        11:20:00 [t-025cc1] interrupted: It was stopped. (1 file changed)
         Hint: `ralph run t-025cc1` goes on.
         "));
         assert_eq!(scene.outcomes(), ["interrupted"]);
@@ -164,7 +164,7 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     assert_snapshot!(going.end(), @"
     exit 130
     --- stdout
-    It was stopped by Ctrl+C.
+    It was stopped.
     1 iteration: no task done
     --- stderr
     Task t-025cc1: one
@@ -174,7 +174,7 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] gate was broken off: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
-    11:20:00 [t-025cc1] interrupted: It was stopped by Ctrl+C. (1 file changed)
+    11:20:00 [t-025cc1] interrupted: It was stopped. (1 file changed)
     Hint: `ralph run t-025cc1` goes on.
     ");
     assert_eq!(scene.outcomes(), ["interrupted"]);
@@ -212,7 +212,7 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     assert_snapshot!(going.end(), @"
     exit 130
     --- stdout
-    It was stopped by Ctrl+C.
+    It was stopped.
     1 iteration: no task done
     --- stderr
     Task t-025cc1: one
@@ -255,6 +255,41 @@ fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
     assert_gone(&scene, "sleep 32007");
     assert_gone(&scene, "sleep 32008");
+}
+
+#[test]
+fn what_an_agent_had_said_outlives_a_run_that_is_killed() {
+    let said = "<journal>tried the cache</journal><learning category=\"pitfall\">Look first.</learning>\
+        <knowledge tags=\"ports\" title=\"Ports\">8080 is taken.</knowledge><task-done>{task}</task-done>";
+    for claude in [false, true] {
+        let script = if claude {
+            Script::new().speaking_claude()
+        } else {
+            Script::new()
+        };
+        let scene = Scene::new(&script.turn([say(said), write("b.txt", "x"), hang()]).turn([say(DONE)]));
+        let kind = if claude { "[agent]\nkind = \"claude\"\n" } else { "" };
+        scene.env.write(".ralph.toml", kind);
+        let going = Going::start(&scene, "run", scene.invocation(&["one", "--trust"]));
+        let transcript = scene.env.path(".ralph/runs/run-658eec67/001/transcript.jsonl");
+        until("the transcript", || {
+            std::fs::read_to_string(&transcript).is_ok_and(|text| text.contains("8080"))
+        });
+        going.signal("KILL");
+        assert_eq!(going.end().code, None);
+        // Another agent finds what that one left.
+        let again = scene.ralph(&["run", "--agent", "true", "--limit", "1"]).run();
+        assert_eq!(again.code, Some(4), "{again}");
+        let rows = crate::json(&scene.env, &["journal", "list", "--json"]);
+        let row = rows
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|row| row["outcome"] == "interrupted");
+        assert_eq!(row.unwrap()["notes"], "tried the cache", "claude: {claude}, {again}");
+        assert!(scene.env.read(".ralph/knowledge/ports.md").contains("8080 is taken."));
+        assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
+    }
 }
 
 #[test]

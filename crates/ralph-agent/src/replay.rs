@@ -1,0 +1,77 @@
+//! A turn whose end nobody saw, heard again from the lines that were kept of it.
+
+use jiff::Timestamp;
+use ralph_model::Clock;
+use ralph_process::{Ended, HowEnded};
+use serde_json::Value;
+use std::sync::Arc;
+
+use crate::EndOfTurn;
+use crate::claude::{self, ClaudeAgent};
+use crate::command::PlainText;
+use crate::launch::Listener;
+
+/// What an agent of this name said and did, told from the lines of its transcript as far as they go. Each is the JSON that
+/// the agent printed, or an object with its text as `line`; one that is not whole is left out.
+#[must_use]
+pub fn replay<'a>(agent: &str, transcript: impl IntoIterator<Item = &'a str>) -> EndOfTurn {
+    let lines: Vec<(&str, Value)> = transcript
+        .into_iter()
+        .filter_map(|line| Some((line, serde_json::from_str(line).ok()?)))
+        .collect();
+    // Any program may be called so; records are what tells.
+    if agent == ClaudeAgent::NAME && lines.iter().any(|(_, value)| claude::is_record(value)) {
+        // When it is matters only for how a turn ended, and nobody saw that.
+        heard(claude::Records::new(Arc::new(NoTime)), &lines)
+    } else {
+        heard(PlainText::default(), &lines)
+    }
+}
+
+fn heard(mut listener: impl Listener, lines: &[(&str, Value)]) -> EndOfTurn {
+    for (line, value) in lines {
+        let text = value.get("line").and_then(Value::as_str);
+        drop(listener.hear(text.unwrap_or(line)));
+    }
+    listener.conclude(Ended {
+        how: HowEnded::Stopped,
+        stderr_tail: String::new(),
+        swept: 0,
+    })
+}
+
+struct NoTime;
+
+impl Clock for NoTime {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAID: &str = r#"{"type":"assistant","session_id":"s","message":{"id":"m","content":[{"type":"text","text":"<journal>half</journal>"}]}}"#;
+    const TOOL: &str = r#"{"type":"user","session_id":"s","message":{"content":[{"type":"tool_result","tool_use_id":"1","content":"<journal>not mine</journal>"}]}}"#;
+
+    #[test]
+    fn what_any_program_printed_is_its_text() {
+        let transcript = [
+            r#"{"line":"<journal>half"}"#,
+            "{\"a\":1}",
+            r#"{"line":"</journal>"}"#,
+            r#"{"line":"cut"#,
+        ];
+        let end = replay("an-agent", transcript);
+        assert_eq!(end.messages, ["<journal>half\n{\"a\":1}\n</journal>\n"]);
+        // A program of that name that speaks otherwise.
+        assert_eq!(replay("claude", transcript).messages, end.messages);
+    }
+
+    #[test]
+    fn of_records_only_the_agents_own_text_is_heard() {
+        let end = replay("claude", [r#"{"line":"a warning"}"#, SAID, TOOL]);
+        assert_eq!(end.messages, ["<journal>half</journal>"]);
+    }
+}
