@@ -21,6 +21,7 @@ mod stories;
 mod surroundings;
 mod table;
 mod takeover;
+mod task_list;
 mod ui;
 
 use std::ffi::OsString;

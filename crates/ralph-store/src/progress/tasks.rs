@@ -360,7 +360,7 @@ fn add_commit(transaction: &Transaction<'_>, id: &TaskId, done: &DoneIn, now: Ti
 }
 
 /// Writes what an update names; a sentence for the log, if anything changed.
-fn put_update(
+pub(super) fn put_update(
     transaction: &Transaction<'_>,
     task: &Task,
     update: &TaskUpdate,

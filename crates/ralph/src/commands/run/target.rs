@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{SecretPolicy, accept};
-use ralph_model::{FeatureId, NewTask, TaskId, TaskKind, TaskStatus, first_line, preview};
-use ralph_store::{Scope, Store, TaskError, TaskFilter, TaskUpdate, Which};
+use ralph_model::{FeatureId, NewTask, TaskId, TaskKind, first_line, preview};
+use ralph_store::{ListPlace, Scope, Store, TaskError, TaskUpdate};
 
-use crate::checklist::parse_checklist;
 use crate::commands::task::ticked_here;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::task_list::{parse_list, task_of_file, title_of_file};
 
 /// How many columns of a text become a title.
 const TITLE_COLUMNS: usize = 100;
@@ -30,7 +30,8 @@ pub(super) enum Meaning {
     All,
     Task(TaskId),
     Text(String),
-    File(PathBuf),
+    /// A file, where it is and as it was typed.
+    File(PathBuf, String),
 }
 
 /// What the argument means.
@@ -49,7 +50,7 @@ pub(super) fn meaning(
         .unwrap_or_else(|_| context.project.root.clone())
         .join(what);
     if path.is_file() {
-        return Ok(Meaning::File(path));
+        return Ok(Meaning::File(path, what.to_owned()));
     }
     if path.is_dir() {
         let message = format!("{what} is a folder, and only a file can be run");
@@ -100,7 +101,7 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
                 goal,
             })
         }
-        Meaning::File(path) => of_file(context, store, &path),
+        Meaning::File(path, typed) => of_file(context, store, (&path, &typed)),
     }
 }
 
@@ -113,15 +114,15 @@ pub(super) fn of_text(text: &str) -> NewTask {
     }
 }
 
-fn of_file(context: &Context<'_>, store: &mut Store, path: &Path) -> Result<Target, CommandError> {
+fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str)) -> Result<Target, CommandError> {
     let text = read(path)?;
-    let goal = context.project.shown(path).to_string();
-    let (now, items) = (context.clock().now(), parse_checklist(&text));
+    let goal = title_of_file(&context.project, path);
+    let (now, items) = (context.clock().now(), parse_list(typed, &text)?);
     let kind = match items {
         Some(_) => TaskKind::Once,
         None => TaskKind::PromptLoop,
     };
-    let task = match (existing(store, &goal, kind)?, &items) {
+    let task = match (task_of_file(store, &goal, kind)?, &items) {
         (Some(task), Some(_)) => task,
         (Some(task), None) => {
             let update = TaskUpdate {
@@ -141,14 +142,23 @@ fn of_file(context: &Context<'_>, store: &mut Store, path: &Path) -> Result<Targ
         }
     };
     if let Some(items) = items {
-        let here = ticked_here(context, &items);
-        context.with_entropy(|entropy| store.import_tasks((&items, Some(&task)), &here, entropy, now))?;
+        let (here, place) = (ticked_here(context, &items), ListPlace::Gathered(&task));
+        context.with_entropy(|entropy| store.import_tasks((&items, place), &here, entropy, now))?;
     }
     Ok(Target {
         scope: Scope::Task(task),
-        again: format!("ralph run {goal}"),
+        again: again(typed),
         goal,
     })
+}
+
+/// The command that runs a file again, from where it was called.
+fn again(typed: &str) -> String {
+    let is_plain = |sign: char| sign.is_alphanumeric() || "-_./=:,+@%".contains(sign);
+    if typed.chars().all(is_plain) {
+        return format!("ralph run {typed}");
+    }
+    format!("ralph run '{}'", typed.replace('\'', "'\\''"))
 }
 
 pub(super) fn read(path: &Path) -> Result<String, CommandError> {
@@ -172,21 +182,6 @@ pub(super) fn read(path: &Path) -> Result<String, CommandError> {
         )));
     }
     Ok(text)
-}
-
-/// The task that an earlier run of the same file made. What stood in a checklist stays done when all of it is; a prompt
-/// that came to its end begins anew.
-pub(super) fn existing(store: &Store, title: &str, kind: TaskKind) -> Result<Option<TaskId>, CommandError> {
-    let tasks = store.tasks(&TaskFilter {
-        which: Which::All,
-        ..TaskFilter::default()
-    })?;
-    let may_be_done = kind == TaskKind::Once;
-    let same = tasks.into_iter().rfind(|task| {
-        let is_open = may_be_done || task.status != TaskStatus::Done;
-        task.title == title && task.kind == kind && task.parent.is_none() && is_open
-    });
-    Ok(same.map(|task| task.id))
 }
 
 fn add(context: &Context<'_>, store: &mut Store, task: &NewTask) -> Result<TaskId, CommandError> {

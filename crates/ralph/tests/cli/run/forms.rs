@@ -457,3 +457,42 @@ fn a_file_with_a_blank_in_its_name_is_a_file_and_a_text_is_sized_before_it_runs(
     assert!(text.starts_with("Task    a new one: mend my plan.md\n"), "{text}");
     assert!(text.contains("\nPrompt  "), "{text}");
 }
+
+#[test]
+fn a_list_that_was_imported_is_run_and_not_made_anew() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("plan.md", "- [ ] one\n  - [ ] a part\n- [ ] two\n");
+    let imported = scene.ralph(&["task", "import", "plan.md"]).run();
+    assert_eq!(imported.stdout, "Imported 3 tasks\n");
+    let shown = scene.run(&["plan.md", "--dry-run"]).stdout;
+    assert!(shown.starts_with("Task    t-8eec67 a part\n"), "{shown}");
+    std::fs::create_dir(scene.env.path("sub")).unwrap();
+    let finished = scene.invocation(&["../plan.md"]).folder(&scene.env.path("sub")).run();
+    assert_eq!((finished.code, scene.agent.turns()), (Some(0), 2), "{finished}");
+    let again = scene.ralph(&["task", "import", "plan.md"]).run();
+    assert_eq!(again.stdout, "Imported 0 tasks\n", "{again}");
+    assert_snapshot!(scene.env.ok(["task", "tree", "--all"]), @"
+    ✓ t-018fed  plan.md
+    ├─ ✓ t-025cc1  one
+    │  └─ ✓ t-8eec67  a part
+    └─ ✓ t-32555e  two
+    ");
+}
+
+#[test]
+fn the_hint_repeats_the_file_as_it_was_typed() {
+    let scene = Scene::new(&Script::new().turn([say("Still at it.")]));
+    std::fs::create_dir(scene.env.path("sub")).unwrap();
+    scene.env.write("sub/my prompt", "Port the parser.\n");
+    let hint = |folder: &str, typed: &str| {
+        let invocation = scene.invocation(&[typed, "--limit", "1"]);
+        let finished = invocation.folder(&scene.env.path(folder)).run();
+        finished.stderr.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(hint("sub", "my prompt"), "Hint: `ralph run 'my prompt'` goes on.");
+    assert_eq!(
+        hint("", "./sub/my prompt"),
+        "Hint: `ralph run './sub/my prompt'` goes on."
+    );
+    assert_eq!(scene.open_tasks().len(), 1, "it is the same file");
+}
