@@ -91,7 +91,7 @@ fn parse_strategy(word: &str) -> Result<StrategyName, String> {
 
 pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode, CommandError> {
     let config = configured(&context.config, args);
-    let agent = agent::chosen(&config, args.agent.as_deref())?;
+    let agent = agent::chosen(context, &config, args.agent.as_deref())?;
     if args.dry_run {
         return dry_run::show(context, &config, &agent, args);
     }
