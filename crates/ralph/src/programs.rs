@@ -59,7 +59,9 @@ fn missing_interpreter(file: &Path) -> Option<String> {
     }
     // `env` looks for it on the PATH; with options it does more than that.
     let is_env = Path::new(interpreter).file_name().is_some_and(|name| name == "env");
-    let sought = words.next().filter(|word| is_env && !word.contains(['-', '=', '/']))?;
+    let sought = words
+        .next()
+        .filter(|word| is_env && !word.starts_with('-') && !word.contains(['=', '/']))?;
     on_path(sought).is_none().then(|| sought.to_owned())
 }
 

@@ -113,7 +113,7 @@ fn a_task_is_shown_with_its_log_and_why_it_is_not_ready() {
     after: ✗ t-025cc1  Let users log in
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-20T11:20:00Z
-    ready: no: it waits for t-025cc1 (which needs a person)
+    ready: no: it waits for t-025cc1 (Let users log in), which needs a person
 
     With a
     button.

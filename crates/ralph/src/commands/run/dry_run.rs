@@ -11,6 +11,7 @@ use ralph_store::{ImportItem, Scope, Store, TaskFilter, Which};
 
 use super::RunArgs;
 use super::agent::ChosenAgent;
+use super::idle::idle;
 use super::target::{Meaning, meaning, of_text, read};
 use crate::commands::prompt::prompt_for;
 use crate::commands::task::commits_of_others_here;
@@ -28,8 +29,8 @@ enum First {
     Task(Box<Task>),
     /// It would be made.
     New(NewTask),
-    /// There is none.
-    None,
+    /// There is none, for this reason where it is known.
+    None(Option<String>),
 }
 
 /// Shows what would be done.
@@ -45,7 +46,8 @@ pub(super) fn show(
     lines.push(match &first {
         First::Task(task) => ("Task", format!("{} {}", task.id, preview(&task.title, TITLE_COLUMNS))),
         First::New(task) => ("Task", format!("a new one: {}", preview(&task.title, TITLE_COLUMNS))),
-        First::None => ("Task", "none is ready".to_owned()),
+        First::None(None) => ("Task", "none is ready".to_owned()),
+        First::None(Some(why)) => ("Task", format!("none is ready: {why}")),
     });
     lines.push(("Agent", agent.in_words(config)));
     let chosen = choose(&Choice {
@@ -64,11 +66,11 @@ pub(super) fn show(
             (title, gate.clone())
         })),
     }
-    let nothing = matches!(first, First::None);
+    let nothing = matches!(first, First::None(_));
     let task = match first {
         First::Task(task) => Some(*task),
         First::New(new) => Some(imagined(context, new)),
-        First::None => None,
+        First::None(_) => None,
     };
     if let Some(task) = task {
         let prompt = prompt_for(context, store.as_ref(), task, config)?;
@@ -96,9 +98,9 @@ fn first(context: &Context<'_>, store: Option<&Store>, what: Option<&str>) -> Re
         Meaning::File(path, typed) => return of_file(context, store, &path, &typed),
     };
     let Some(store) = store else {
-        return Ok(First::None);
+        return Ok(First::None(None));
     };
-    Ok(next(context, store, &scope)?.map_or(First::None, |task| First::Task(Box::new(task))))
+    first_of(context, store, &scope, None)
 }
 
 /// The first task of a file: one that is there and ready, else one that the file would bring.
@@ -137,16 +139,34 @@ fn of_file(context: &Context<'_>, store: Option<&Store>, path: &Path, typed: &st
                 .map(|task| task.title),
         );
     }
+    // What has parts is done when they are.
+    let parents: HashSet<usize> = items.iter().filter_map(|item| item.parent).collect();
     let open = items
         .into_iter()
-        .find(|item| !item.done && !known.contains(&item.title));
-    Ok(open.map_or(First::None, |item| {
-        First::New(NewTask {
-            description: item.description,
-            priority: item.priority,
-            ..NewTask::titled(item.title)
-        })
+        .enumerate()
+        .filter(|(place, item)| !item.done && !parents.contains(place) && !known.contains(&item.title))
+        .map(|(_, item)| item)
+        .min_by_key(|item| item.priority);
+    let Some(item) = open else {
+        let list = store.map(|store| task_of_file(store, &title, TaskKind::Once));
+        return match (store, list.transpose()?.flatten()) {
+            (Some(store), Some(list)) => first_of(context, store, &Scope::Task(list), Some(typed)),
+            _ => Ok(First::None(None)),
+        };
+    };
+    Ok(First::New(NewTask {
+        description: item.description,
+        priority: item.priority,
+        ..NewTask::titled(item.title)
     }))
+}
+
+/// The first task of a scope, or why there is none.
+fn first_of(context: &Context<'_>, store: &Store, scope: &Scope, file: Option<&str>) -> Result<First, CommandError> {
+    if let Some(task) = next(context, store, scope)? {
+        return Ok(First::Task(Box::new(task)));
+    }
+    Ok(First::None(idle(context, store, scope, file)?.map(|idle| idle.why)))
 }
 
 /// The tasks at the top that belong to a list: the one that stands for it, and those that it would gather.

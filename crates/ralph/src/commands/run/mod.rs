@@ -3,6 +3,7 @@
 mod agent;
 mod confirm;
 mod dry_run;
+mod idle;
 mod printer;
 mod target;
 
@@ -106,6 +107,9 @@ pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode,
     let _lock = lock.map_err(|error| refused(context, &error))?;
     let mut store = Store::open_or_create(&project.database())?;
     let target = target::resolve(context, &mut store, args.what.as_deref())?;
+    if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
+        return idle.tell(context);
+    }
     drop(store);
     context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
     let site = site(context, &config, process)?;

@@ -16,11 +16,19 @@ const TITLE_COLUMNS: usize = 100;
 /// The largest file that is taken for a prompt.
 const MAX_PROMPT_BYTES: u64 = 1 << 20;
 
+/// The extensions that a word is taken for the name of a file by.
+const FILE_EXTENSIONS: [&str; 24] = [
+    "adoc", "c", "cpp", "css", "csv", "go", "html", "java", "js", "json", "jsonl", "markdown", "md", "org", "py", "rb",
+    "rs", "rst", "sh", "toml", "ts", "txt", "yaml", "yml",
+];
+
 /// What a run works on.
 pub(super) struct Target {
     pub(super) scope: Scope,
     /// The same as a person reads it.
     pub(super) goal: String,
+    /// The file that it is, as it was typed.
+    pub(super) file: Option<String>,
     /// The command that goes on with it.
     pub(super) again: String,
 }
@@ -57,7 +65,8 @@ pub(super) fn meaning(
         return Err(CommandError::usage(message).hint("if it is a text, say in more words what is to be done"));
     }
     if looks_like_file(what) {
-        return Err(CommandError::usage(format!("there is no file {what}")));
+        let refused = CommandError::usage(format!("there is no file {what}"));
+        return Err(refused.hint("if it is a text, say in more words what is to be done"));
     }
     if looks_like_id(what, FeatureId::PREFIX) {
         let message = format!("{what} looks like a feature, and only tasks can be run");
@@ -78,10 +87,12 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
     match meaning(context, Some(store), what)? {
         Meaning::All => Ok(Target {
             scope: Scope::All,
+            file: None,
             goal: "all tasks".to_owned(),
             again: "ralph run".to_owned(),
         }),
         Meaning::Task(id) => Ok(Target {
+            file: None,
             goal: id.to_string(),
             again: format!("ralph run {id}"),
             scope: Scope::Task(id),
@@ -98,6 +109,7 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
             Ok(Target {
                 again: format!("ralph run {id}"),
                 scope: Scope::Task(id),
+                file: None,
                 goal,
             })
         }
@@ -148,6 +160,7 @@ fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str
     Ok(Target {
         scope: Scope::Task(task),
         again: again(typed),
+        file: Some(typed.to_owned()),
         goal,
     })
 }
@@ -190,9 +203,15 @@ fn add(context: &Context<'_>, store: &mut Store, task: &NewTask) -> Result<TaskI
     Ok(added?.id)
 }
 
+/// A word that looks like the name of a file is no text: whoever mistypes one does not want a task of that title.
 fn looks_like_file(what: &str) -> bool {
     let extension = Path::new(what).extension().and_then(|extension| extension.to_str());
-    !what.contains(char::is_whitespace) && extension.is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+    let is_common = |extension: &str| {
+        FILE_EXTENSIONS
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
+    };
+    !what.contains(char::is_whitespace) && (what.contains('/') || extension.is_some_and(is_common))
 }
 
 /// A word that begins as an id does is no text: whoever mistypes an id does not want a task of that title.
