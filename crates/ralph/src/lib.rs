@@ -13,6 +13,7 @@ mod error;
 mod git;
 mod git_ignores;
 mod merge_setup;
+mod numbers;
 mod paths;
 mod programs;
 mod quick;

@@ -5,10 +5,14 @@ use std::path::Path;
 use ralph_model::{TaskId, TaskKind, TaskStatus};
 use ralph_store::{ImportItem, Store, TaskFilter, Which};
 
-use crate::checklist::parse_checklist;
+use crate::checklist::{missed_lines, parse_checklist};
 use crate::error::CommandError;
 use crate::paths::Project;
 use crate::stories::parse_stories;
+use crate::ui::Ui;
+
+/// How many lines are named that only look like tasks.
+const MISSED_NAMED: usize = 5;
 
 /// The items of a file that is a list; none when it is something else.
 pub(crate) fn parse_list(name: &str, text: &str) -> Result<Option<Vec<ImportItem>>, CommandError> {
@@ -18,6 +22,26 @@ pub(crate) fn parse_list(name: &str, text: &str) -> Result<Option<Vec<ImportItem
         return stories_of(name, text).map(Some);
     }
     Ok(parse_checklist(text))
+}
+
+/// Warns of lines that were probably meant as tasks and are none.
+pub(crate) fn warn_of_missed(ui: &Ui, name: &str, text: &str) {
+    let missed = missed_lines(text);
+    if missed.is_empty() {
+        return;
+    }
+    let numbers: Vec<String> = missed.iter().take(MISSED_NAMED).map(ToString::to_string).collect();
+    let more = match missed.len().saturating_sub(MISSED_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let lines = match missed.as_slice() {
+        [line] => format!("line {line} looks like a task and is none"),
+        _ => format!("lines {}{more} look like tasks and are none", numbers.join(", ")),
+    };
+    ui.warning(&format!(
+        "{name}: {lines}; a task is a line like `- [ ] Let users log in`."
+    ));
 }
 
 /// The stories of a file that can be nothing else.

@@ -133,7 +133,7 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
         notes: worked.notes.map(str::to_owned),
         difficulty: None,
         error_category: None,
-        malformed_sigils: 0,
+        malformed_sigils: worked.captured.malformed,
         created_at: at(i64::from(iteration) * 86_400),
     };
     let settlement = Settlement {

@@ -1,7 +1,7 @@
 //! `ralph journal show`.
 
 use clap::Args;
-use ralph_model::JournalRow;
+use ralph_model::{JournalRow, count};
 use ralph_store::RowCaptures;
 use serde::Serialize;
 
@@ -111,7 +111,8 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
         ));
     }
     if row.malformed_sigils > 0 {
-        details.push(("malformed", format!("{} tags could not be read", row.malformed_sigils)));
+        let tags = count(row.malformed_sigils as usize, "tag", "tags");
+        details.push(("malformed", format!("{tags} could not be read")));
     }
     details
 }

@@ -27,6 +27,7 @@ pub(crate) use printer::duration;
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
+use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
 
 /// Work on tasks with a coding agent until they are done
@@ -49,7 +50,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "TASK|TEXT|FILE")]
     what: Option<String>,
     /// At most so many iterations
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_one::<u32>)]
     limit: Option<u32>,
     /// The model for every iteration
     #[arg(long, value_name = "MODEL")]
@@ -92,6 +93,12 @@ fn parse_strategy(word: &str) -> Result<StrategyName, String> {
 
 pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode, CommandError> {
     let config = configured(&context.config, args);
+    if let Some(name @ (StrategyName::CostOptimized | StrategyName::Escalate)) = config.strategy.name {
+        context.ui.warning(&format!(
+            "[strategy] name = {:?} does not choose models yet; they are chosen as with \"fixed\".",
+            name.word()
+        ));
+    }
     let agent = agent::chosen(context, &config, args.agent.as_deref())?;
     if args.dry_run {
         return dry_run::show(context, &config, &agent, args);

@@ -9,7 +9,7 @@ use ralph_store::{ListPlace, Scope, Store, TaskError, TaskUpdate};
 use crate::commands::task::ticked_here;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::task_list::{parse_list, task_of_file, title_of_file};
+use crate::task_list::{parse_list, task_of_file, title_of_file, warn_of_missed};
 
 /// How many columns of a text become a title.
 const TITLE_COLUMNS: usize = 100;
@@ -128,6 +128,7 @@ pub(super) fn of_text(text: &str) -> NewTask {
 
 fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str)) -> Result<Target, CommandError> {
     let text = read(path)?;
+    warn_of_missed(context.ui, typed, &text);
     let goal = title_of_file(&context.project, path);
     let (now, items) = (context.clock().now(), parse_list(typed, &text)?);
     let kind = match items {

@@ -13,7 +13,7 @@ use super::{refuse_where_nothing_is, store_to_write, ticked_here};
 use crate::commands::notes::SecretArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::task_list::{parse_list, stories_of, task_of_file, title_of_file};
+use crate::task_list::{parse_list, stories_of, task_of_file, title_of_file, warn_of_missed};
 
 /// Make tasks of a checklist or of user stories; what is there already is not made again
 ///
@@ -46,6 +46,7 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
         Err(Refusal::Blank) => Cow::Borrowed(""),
         Err(refusal) => return Err(CommandError::from(refusal).about(&args.file)),
     };
+    warn_of_missed(context.ui, &args.file, &text);
     let items = parse(&args.file, &text)?;
     refuse_where_nothing_is(context, args.parent.as_deref())?;
     let mut store = store_to_write(context)?;

@@ -285,8 +285,10 @@ fn wrong_flags_are_refused() {
         assert_eq!(finished.code, Some(2), "{finished}");
         finished.stderr.lines().next().unwrap_or_default().to_owned()
     };
-    assert_snapshot!(first_line(&["--limit", "0"]), @"error: invalid value '0' for '--limit <N>': 0 is not in 1..=4294967295");
-    assert_snapshot!(first_line(&["--limit", "many"]), @"error: invalid value 'many' for '--limit <N>': invalid digit found in string");
+    assert_snapshot!(first_line(&["--limit", "0"]), @"error: invalid value '0' for '--limit <N>': allowed is a whole number from 1");
+    assert_snapshot!(first_line(&["--limit", "many"]), @"error: invalid value 'many' for '--limit <N>': allowed is a whole number from 1");
+    assert_snapshot!(first_line(&["--limit", "-1"]), @"error: invalid value '-1' for '--limit <N>': allowed is a whole number from 1");
+    assert_snapshot!(first_line(&["--limit", "99999999999"]), @"error: invalid value '99999999999' for '--limit <N>': it is too large");
     assert_snapshot!(first_line(&["--model-strategy", "escalate"]), @r#"error: invalid value 'escalate' for '--model-strategy <STRATEGY>': allowed is "fixed" or "plan-then-execute""#);
     assert_snapshot!(first_line(&["--model-strategy", "best"]), @r#"error: invalid value 'best' for '--model-strategy <STRATEGY>': allowed is "fixed" or "plan-then-execute""#);
     let without_quotes = scene.run(&["two", "words"]);
@@ -593,4 +595,19 @@ fn a_task_that_cannot_be_begun_is_named_with_the_reason() {
     let shown = named(scene.env.ok(["task", "show", &parent]));
     assert!(shown.contains("\nready: no: it waits for FIRST (first)\n"), "{shown}");
     assert_eq!(scene.agent.turns(), 0);
+}
+
+#[test]
+fn a_strategy_that_is_not_there_yet_is_said_to_be_so() {
+    let scene = Scene::new(&diligent());
+    scene.env.write(".ralph.toml", "[strategy]\nname = \"escalate\"\n");
+    for arguments in [&["a text", "--dry-run"][..], &["a text"]] {
+        let finished = scene.run(arguments);
+        assert_eq!(finished.code, Some(0), "{finished}");
+        let warning =
+            "Warning: [strategy] name = \"escalate\" does not choose models yet; they are chosen as with \"fixed\".\n";
+        assert_eq!(finished.stderr.matches(warning).count(), 1, "{finished}");
+    }
+    let finished = scene.run(&["a text", "--model-strategy", "fixed"]);
+    assert!(!finished.stderr.contains("Warning"), "{finished}");
 }
