@@ -34,7 +34,10 @@ pub(crate) fn find_program(word: &str, folder: &Path) -> Result<PathBuf, String>
         }
         file
     } else {
-        on_path(word).ok_or_else(|| format!("{word} is not on the PATH"))?
+        // Agents find this program by its name, wherever it is.
+        let beside = std::env::current_exe().ok().map(|this| this.with_file_name(word));
+        let found = on_path(word).or(beside.filter(|file| can_run(file)));
+        found.ok_or_else(|| format!("{word} is not on the PATH"))?
     };
     match missing_interpreter(&file) {
         Some(interpreter) => Err(format!(
