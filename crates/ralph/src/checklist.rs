@@ -13,10 +13,21 @@ const TAB: usize = 4;
 ///
 /// What is indented under an item and no item itself is its description. Boxes in fences and comments are no items.
 pub(crate) fn parse_checklist(text: &str) -> Option<Vec<ImportItem>> {
+    let items = read(text).items;
+    (!items.is_empty()).then_some(items)
+}
+
+/// The lines that look like items and are none, as `- [] a` is, by their numbers from 1.
+pub(crate) fn missed_lines(text: &str) -> Vec<usize> {
+    read(text).missed
+}
+
+fn read(text: &str) -> Reader {
     let mut reader = Reader::default();
     let mut fences = Fences::in_lists();
     let (mut start, mut fence_end) = (0, 0);
     for line in text.split_inclusive('\n') {
+        reader.line += 1;
         if start >= fence_end && !reader.in_comment {
             fence_end = fences.after_fence(text, start).unwrap_or(fence_end);
             if start < fence_end {
@@ -33,7 +44,7 @@ pub(crate) fn parse_checklist(text: &str) -> Option<Vec<ImportItem>> {
     for item in &mut reader.items {
         item.description.truncate(item.description.trim_end().len());
     }
-    (!reader.items.is_empty()).then_some(reader.items)
+    reader
 }
 
 #[derive(Default)]
@@ -42,6 +53,9 @@ struct Reader {
     /// The items that the next line could belong to, the innermost last: how far in each stands, and which it is.
     open: Vec<(usize, usize)>,
     in_comment: bool,
+    /// The number of the line that is read.
+    line: usize,
+    missed: Vec<usize>,
 }
 
 impl Reader {
@@ -68,6 +82,9 @@ impl Reader {
             });
             self.open.push((indent, self.items.len() - 1));
         } else {
+            if is_nearly_checkbox(text) {
+                self.missed.push(self.line);
+            }
             self.describe(line, indent);
         }
     }
@@ -124,13 +141,10 @@ fn without_columns(line: &str, most: usize) -> &str {
 
 /// What an item says, and whether its box is ticked; none for a line that is no item.
 fn checkbox(text: &str) -> Option<(bool, &str)> {
-    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let after_bullet = if digits.len() < text.len() {
-        digits.strip_prefix(['.', ')'])
-    } else {
-        text.strip_prefix(['-', '*', '+'])
-    }?;
-    let after_box = after_bullet.strip_prefix([' ', '\t'])?.trim_start().strip_prefix('[')?;
+    let after_box = after_bullet(text)?
+        .strip_prefix([' ', '\t'])?
+        .trim_start()
+        .strip_prefix('[')?;
     let (done, rest) = match after_box.strip_prefix(['x', 'X']) {
         Some(rest) => (true, rest),
         None => (false, after_box.strip_prefix(' ')?),
@@ -138,6 +152,27 @@ fn checkbox(text: &str) -> Option<(bool, &str)> {
     let title = rest.strip_prefix(']')?;
     let is_apart = title.starts_with([' ', '\t']);
     (is_apart && !title.trim().is_empty()).then(|| (done, title.trim()))
+}
+
+fn after_bullet(text: &str) -> Option<&str> {
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    if digits.len() < text.len() {
+        digits.strip_prefix(['.', ')'])
+    } else {
+        text.strip_prefix(['-', '*', '+'])
+    }
+}
+
+/// Whether a line that is no item was probably meant as one: a box with nothing or another sign in it, or a blank that is
+/// missing around it. A link is none, nor a number in brackets.
+fn is_nearly_checkbox(text: &str) -> bool {
+    let inside = after_bullet(text).and_then(|rest| rest.trim_start().strip_prefix('[')?.split_once(']'));
+    inside.is_some_and(|(inside, title)| {
+        let mut signs = inside.trim().chars();
+        let is_sign = |sign: char| matches!(sign, 'x' | 'X') || !sign.is_alphanumeric();
+        let is_box = signs.next().is_none_or(is_sign) && signs.next().is_none();
+        is_box && !title.trim().is_empty() && !title.starts_with(['(', '[', ':'])
+    })
 }
 
 #[cfg(test)]
@@ -215,6 +250,14 @@ mod tests {
         ] {
             assert_eq!(parse_checklist(text), None, "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_was_probably_meant_as_an_item_is_told() {
+        let nearly = "- [] a\n-[ ] b\n* [-] c\n1. [x]d\n  - [  ] e\n- [✓] f\n";
+        assert_eq!(missed_lines(nearly), [1, 2, 3, 4, 5, 6]);
+        let others = "- [ ] a\n- [a](link)\n- [](link)\n- [1] b\n- [x]: c\n- [ ]\n- [todo] d\n```\n- [] e\n```\n<!-- - [] f -->\n[] g\n";
+        assert_eq!(missed_lines(others), [0; 0]);
     }
 
     #[test]

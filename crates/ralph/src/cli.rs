@@ -19,6 +19,9 @@ use crate::ui::ColorChoice;
 #[command(after_help = "Examples:
   ralph demo                                        # what the memory is good for, in a few seconds
   ralph init                                        # set this project up
+  ralph task add \"mend the login page\"             # something to be done
+  ralph run                                         # a coding agent works on the tasks until they are done
+  ralph status                                      # what was done, what waits for you
   ralph remember \"the tests fail without --locked\" --tags ci
   ralph recall \"why do the tests fail\"              # what is known about it
   ralph memory prime --budget 2000                  # the notes for a session's beginning")]

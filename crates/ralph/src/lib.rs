@@ -13,6 +13,7 @@ mod error;
 mod git;
 mod git_ignores;
 mod merge_setup;
+mod numbers;
 mod paths;
 mod programs;
 mod quick;
@@ -21,6 +22,7 @@ mod stories;
 mod surroundings;
 mod table;
 mod takeover;
+mod task_list;
 mod ui;
 
 use std::ffi::OsString;

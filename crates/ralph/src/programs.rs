@@ -1,5 +1,6 @@
 //! Which programs a shell finds, `ralph` itself among them. Nothing is run.
 
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,57 @@ pub(crate) enum Program {
     Other(PathBuf),
     /// None.
     NotFound,
+}
+
+/// How much of a script is read for its interpreter.
+const FIRST_LINE_BYTES: u64 = 512;
+
+/// The program that a command's first word means to one who starts it in this folder. The error is a sentence without its
+/// end.
+pub(crate) fn find_program(word: &str, folder: &Path) -> Result<PathBuf, String> {
+    let file = if word.contains('/') {
+        let file = folder.join(word);
+        if file.is_dir() {
+            return Err(format!("{} is a folder", file.display()));
+        } else if !file.exists() {
+            return Err(format!("there is no file {}", file.display()));
+        } else if !can_run(&file) {
+            return Err(format!("{} is not executable (`chmod +x` makes it so)", file.display()));
+        }
+        file
+    } else {
+        // Agents find this program by its name, wherever it is.
+        let beside = std::env::current_exe().ok().map(|this| this.with_file_name(word));
+        let found = on_path(word).or(beside.filter(|file| can_run(file)));
+        found.ok_or_else(|| format!("{word} is not on the PATH"))?
+    };
+    match missing_interpreter(&file) {
+        Some(interpreter) => Err(format!(
+            "the interpreter of {} is missing: {interpreter}",
+            file.display()
+        )),
+        None => Ok(file),
+    }
+}
+
+/// The interpreter that a script names in its first line and that is not there.
+fn missing_interpreter(file: &Path) -> Option<String> {
+    let mut beginning = Vec::new();
+    let opened = std::fs::File::open(file).ok()?;
+    opened.take(FIRST_LINE_BYTES).read_to_end(&mut beginning).ok()?;
+    let line = beginning.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = String::from_utf8_lossy(line);
+    let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
+    let interpreter = words.next()?;
+    if interpreter.starts_with('/') && !can_run(Path::new(interpreter)) {
+        return Some(interpreter.to_owned());
+    }
+    // `env` looks for it on the PATH; with options it does more than that.
+    let is_env = Path::new(interpreter).file_name().is_some_and(|name| name == "env");
+    let sought = words
+        .next()
+        .filter(|word| is_env && !word.starts_with('-') && !word.contains(['=', '/']))?;
+    on_path(sought).is_none().then(|| sought.to_owned())
 }
 
 /// The `ralph` that a shell finds.

@@ -1,28 +1,102 @@
 //! User stories in JSON, as a `prd.json` has them: which tasks they are, and which of them are done.
 
-use ralph_model::Priority;
+use ralph_model::{Priority, preview};
 use ralph_store::ImportItem;
-use serde::Deserialize;
 use serde_json::Value;
 
+/// How many columns of a value that is wrong are shown.
+const VALUE_COLUMNS: usize = 40;
+
 /// A story. What it has beyond this is not for tasks.
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct Story {
-    #[serde(default)]
-    id: Value,
-    #[serde(default)]
+    id: String,
     title: String,
-    #[serde(default)]
-    description: Option<String>,
-    #[serde(default)]
-    acceptance_criteria: Option<Vec<String>>,
-    #[serde(default)]
-    priority: Option<u32>,
-    #[serde(default)]
-    passes: Option<bool>,
-    #[serde(default)]
-    notes: Option<String>,
+    description: String,
+    criteria: Vec<String>,
+    priority: Priority,
+    passes: bool,
+    notes: String,
+}
+
+impl Story {
+    /// Reads a story; what is not said is empty. The error is a sentence without its end.
+    fn read(place: usize, value: &Value) -> Result<Self, String> {
+        let Value::Object(object) = value else {
+            return Err(format!("story {place} is {}; allowed is an object", shown(value)));
+        };
+        let title = match object.get("title") {
+            Some(Value::String(title)) => title.split_whitespace().collect::<Vec<_>>().join(" "),
+            Some(Value::Null) | None => String::new(),
+            Some(other) => return Err(format!("story {place}: title is {}; allowed is a text", shown(other))),
+        };
+        if title.is_empty() {
+            return Err(format!("story {place} has no title"));
+        }
+        let field = Field {
+            place,
+            title: &title,
+            object,
+        };
+        Ok(Self {
+            id: match object.get("id") {
+                Some(Value::String(id)) => id.trim().to_owned(),
+                Some(Value::Number(id)) => id.to_string(),
+                _ => String::new(),
+            },
+            description: field.read("description", "a text", text)?.unwrap_or_default(),
+            criteria: field
+                .read("acceptanceCriteria", "a list of texts", texts)?
+                .unwrap_or_default(),
+            priority: field
+                .read("priority", "a whole number from 0", priority)?
+                .unwrap_or_default(),
+            passes: field
+                .read("passes", "true or false", Value::as_bool)?
+                .unwrap_or_default(),
+            notes: field.read("notes", "a text", text)?.unwrap_or_default(),
+            title,
+        })
+    }
+}
+
+/// The fields of a story.
+struct Field<'a> {
+    place: usize,
+    title: &'a str,
+    object: &'a serde_json::Map<String, Value>,
+}
+
+impl Field<'_> {
+    /// What a field holds; none when it is not there.
+    fn read<T>(&self, name: &str, allowed: &str, read: impl Fn(&Value) -> Option<T>) -> Result<Option<T>, String> {
+        let Some(value) = self.object.get(name).filter(|value| !value.is_null()) else {
+            return Ok(None);
+        };
+        let (place, title) = (self.place, preview(self.title, VALUE_COLUMNS));
+        let wrong = || {
+            format!(
+                "story {place} ({title:?}): {name} is {}; allowed is {allowed}",
+                shown(value)
+            )
+        };
+        read(value).map(Some).ok_or_else(wrong)
+    }
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(text).collect()
+}
+
+fn priority(value: &Value) -> Option<Priority> {
+    u32::try_from(value.as_u64()?).ok().map(Priority)
+}
+
+fn shown(value: &Value) -> String {
+    preview(&value.to_string(), VALUE_COLUMNS)
 }
 
 /// The tasks of the stories in a text. The error is a sentence without its end.
@@ -37,44 +111,30 @@ pub(crate) fn parse_stories(text: &str) -> Result<Vec<ImportItem>, String> {
         },
         _ => return Err("it holds no list of stories".to_owned()),
     };
-    let items = list.into_iter().enumerate().map(|(place, story)| {
-        let story: Story =
-            serde_json::from_value(story).map_err(|error| format!("story {} cannot be read: {error}", place + 1))?;
-        item(&story).ok_or_else(|| format!("story {} has no title", place + 1))
-    });
-    items.collect()
+    let items = list.iter().enumerate();
+    items
+        .map(|(place, story)| Ok(item(Story::read(place + 1, story)?)))
+        .collect()
 }
 
-fn item(story: &Story) -> Option<ImportItem> {
-    let title = story.title.split_whitespace().collect::<Vec<_>>().join(" ");
-    if title.is_empty() {
-        return None;
-    }
-    let id = match &story.id {
-        Value::String(id) => id.trim().to_owned(),
-        Value::Number(id) => id.to_string(),
-        _ => String::new(),
-    };
-    let criteria = story.acceptance_criteria.iter().flatten();
-    let criteria: Vec<String> = criteria.map(|line| format!("- {}", line.trim())).collect();
+fn item(story: Story) -> ImportItem {
+    let criteria: Vec<String> = story.criteria.iter().map(|line| format!("- {}", line.trim())).collect();
     let criteria = match criteria.as_slice() {
         [] => String::new(),
         lines => format!("Acceptance criteria:\n{}", lines.join("\n")),
     };
-    let parts = [story.description.as_deref(), Some(&criteria), story.notes.as_deref()];
-    let parts: Vec<&str> = parts
-        .into_iter()
-        .flatten()
-        .map(str::trim)
-        .filter(|part| !part.is_empty())
-        .collect();
-    Some(ImportItem {
-        title: if id.is_empty() { title } else { format!("{id}: {title}") },
+    let parts = [story.description.as_str(), &criteria, &story.notes].map(str::trim);
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    ImportItem {
         description: parts.join("\n\n"),
-        priority: story.priority.map_or_else(Priority::default, Priority),
-        done: story.passes.unwrap_or_default(),
+        title: match story.id.as_str() {
+            "" => story.title,
+            id => format!("{id}: {}", story.title),
+        },
+        priority: story.priority,
+        done: story.passes,
         parent: None,
-    })
+    }
 }
 
 #[cfg(test)]
@@ -119,9 +179,26 @@ mod tests {
             ("3", "it holds no list of stories"),
             (r#"{"stories": {}}"#, "its stories are no list"),
             (r#"[{"title": "a"}, {"id": "US-2"}]"#, "story 2 has no title"),
+            ("[3]", "story 1 is 3; allowed is an object"),
+            (r#"[{"title": 4}]"#, "story 1: title is 4; allowed is a text"),
+            (
+                r#"[{"title": "a"}, {"title": "b", "priority": "high"}]"#,
+                r#"story 2 ("b"): priority is "high"; allowed is a whole number from 0"#,
+            ),
+            (
+                r#"[{"title": "a", "priority": -1}]"#,
+                r#"story 1 ("a"): priority is -1; allowed is a whole number from 0"#,
+            ),
+            (
+                r#"[{"title": "a", "acceptanceCriteria": ["x", 1]}]"#,
+                r#"story 1 ("a"): acceptanceCriteria is ["x",1]; allowed is a list of texts"#,
+            ),
+            (
+                r#"[{"title": "a", "passes": "no"}]"#,
+                r#"story 1 ("a"): passes is "no"; allowed is true or false"#,
+            ),
         ] {
             assert_eq!(parse_stories(text).unwrap_err(), expected, "{text}");
         }
-        assert!(parse_stories(r#"[{"title": "a", "priority": -1}]"#).is_err());
     }
 }

@@ -8,10 +8,11 @@ use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::{moment, word_at, word_in};
+use super::rings::ring;
 use super::task_error::{TaskError, Trouble};
 use super::task_rows::{ids, log};
-use super::task_steps::{existing, finish, insert};
-use super::tasks::DoneIn;
+use super::task_steps::{existing, finish, insert, put_update};
+use super::tasks::{DoneIn, ParentChange, TaskUpdate};
 use super::transitions::changed;
 
 /// An item of a list of tasks.
@@ -27,6 +28,27 @@ pub struct ImportItem {
     pub done: bool,
     /// The place in the list of the item that it is a part of, which stands before it.
     pub parent: Option<usize>,
+}
+
+/// Where the tasks of a list belong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListPlace<'a> {
+    /// To no other task.
+    Top,
+    /// They are parts of this one.
+    Under(&'a TaskId),
+    /// They are parts of this one, which stands for the list itself: those of the list that are parts of nothing yet become
+    /// parts of it.
+    Gathered(&'a TaskId),
+}
+
+impl<'a> ListPlace<'a> {
+    fn parent(self) -> Option<&'a TaskId> {
+        match self {
+            Self::Top => None,
+            Self::Under(parent) | Self::Gathered(parent) => Some(parent),
+        }
+    }
 }
 
 /// What became of a list of tasks.
@@ -47,29 +69,35 @@ impl Store {
     /// Makes the tasks of a list, all or none. An item whose title a task of the same parent has is that task.
     ///
     /// # Errors
-    /// When the parent of the whole list is not there, or the database cannot be written.
+    /// When the parent of the whole list is not there, when a task of it could never be done then, or the database cannot be
+    /// written.
     pub fn import_tasks(
         &mut self,
-        (items, under): (&[ImportItem], Option<&TaskId>),
+        (items, place): (&[ImportItem], ListPlace<'_>),
         done: &DoneIn,
         entropy: &mut dyn Entropy,
         now: Timestamp,
     ) -> Result<Imported, TaskError> {
         self.change_tasks(|transaction| {
+            let under = place.parent();
             if let Some(parent) = under {
                 existing(transaction, parent)?;
             }
             let mut known = known_tasks(transaction)?;
             let mut imported = Imported::default();
-            let mut done_already = Vec::new();
+            let (mut done_already, mut gathered) = (Vec::new(), Vec::new());
             for item in items {
                 let parent = item
                     .parent
                     .and_then(|place| imported.tasks.get(place))
                     .or(under)
                     .cloned();
-                let same = known.get_mut(&(parent.clone(), item.title.clone()));
-                if let Some(id) = same.and_then(VecDeque::pop_front) {
+                let mut same = take(&mut known, parent.as_ref(), &item.title);
+                if let (None, None, ListPlace::Gathered(list)) = (&same, item.parent, place) {
+                    same = take(&mut known, None, &item.title).filter(|id| id != list);
+                    gathered.extend(same.clone());
+                }
+                if let Some(id) = same {
                     if item.done {
                         done_already.push(id.clone());
                     }
@@ -89,7 +117,8 @@ impl Store {
                 imported.added.push(id.clone());
                 imported.tasks.push(id);
             }
-            changed(transaction, &imported.added, now)?;
+            gather(transaction, &gathered, under, now)?;
+            changed(transaction, &[imported.added.as_slice(), &gathered].concat(), now)?;
             for id in done_already {
                 if may_be_finished(transaction, &id)? {
                     finish(transaction, &id, (done, "Done: the list says so."), now)?;
@@ -98,6 +127,38 @@ impl Store {
             }
             Ok(imported)
         })
+    }
+}
+
+/// The oldest task of a title and parent that no item was found to be yet.
+fn take(known: &mut Known, parent: Option<&TaskId>, title: &str) -> Option<TaskId> {
+    let same = known.get_mut(&(parent.cloned(), title.to_owned()));
+    same.and_then(VecDeque::pop_front)
+}
+
+/// Makes tasks parts of the one that stands for their list.
+fn gather(
+    transaction: &Transaction<'_>,
+    tasks: &[TaskId],
+    list: Option<&TaskId>,
+    now: Timestamp,
+) -> Result<(), Trouble> {
+    let Some(list) = list.filter(|_| !tasks.is_empty()) else {
+        return Ok(());
+    };
+    let update = TaskUpdate {
+        parent: ParentChange::Under(list.clone()),
+        ..TaskUpdate::default()
+    };
+    for id in tasks {
+        let task = existing(transaction, id)?;
+        if let Some(sentence) = put_update(transaction, &task, &update, now)? {
+            log(transaction, id, &sentence, now)?;
+        }
+    }
+    match ring(transaction, tasks)? {
+        Some(steps) => Err(TaskError::Ring { steps }.into()),
+        None => Ok(()),
     }
 }
 

@@ -32,7 +32,7 @@ use crate::{StoreError, Wait, migrate, open};
 pub use captures::RowCaptures;
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
 pub use health::Health;
-pub use import::{ImportItem, Imported};
+pub use import::{ImportItem, Imported, ListPlace};
 pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
 pub use journal_search::JournalOutline;

@@ -175,6 +175,25 @@ impl Store {
         self.sql(found)
     }
 
+    /// The runs whose ids begin so, in the order of their ids; the `run-` in front may be left out. Without a digit, none.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn runs_beginning(&self, text: &str) -> Result<Vec<RunId>, StoreError> {
+        let digits = text.trim().to_ascii_lowercase();
+        let digits = digits.strip_prefix(RunId::PREFIX).unwrap_or(&digits);
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(Vec::new());
+        }
+        let beginning = format!("{}{digits}", RunId::PREFIX);
+        let sql = "SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id";
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let ids = statement.query_map([&beginning], |row| word_at(row, "id", RunId::parse))?;
+            ids.collect()
+        });
+        self.sql(found)
+    }
+
     /// The runs that began last, the latest first.
     ///
     /// # Errors

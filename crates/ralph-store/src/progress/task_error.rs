@@ -8,7 +8,7 @@ use crate::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum TaskError {
     /// No task has an id that begins so.
-    #[error("there is no task {text}")]
+    #[error("there is no task {}", if text.trim().is_empty() { "\"\"" } else { text })]
     Unknown {
         /// What was given for its id.
         text: String,

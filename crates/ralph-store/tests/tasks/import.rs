@@ -1,7 +1,7 @@
 //! Lists of tasks.
 
 use ralph_model::Priority;
-use ralph_store::{DoneIn, ImportItem, Imported};
+use ralph_store::{DoneIn, ImportItem, Imported, ListPlace};
 
 use super::{Tasks, now};
 
@@ -22,7 +22,7 @@ pub(crate) fn import(tasks: &mut Tasks, items: &[ImportItem]) -> Imported {
     };
     let imported = tasks
         .store
-        .import_tasks((items, None), &done, &mut tasks.entropy, now(0));
+        .import_tasks((items, ListPlace::Top), &done, &mut tasks.entropy, now(0));
     imported.unwrap()
 }
 
@@ -56,4 +56,44 @@ fn a_list_becomes_tasks_once() {
     let third = import(&mut tasks, &items);
     assert_eq!((third.added.len(), third.finished), (1, vec![two.clone()]));
     assert_eq!(tasks.words([a, b]), ["done", "pending"]);
+}
+
+#[test]
+fn a_task_that_stands_for_a_list_gathers_what_is_there_already() {
+    let mut tasks = Tasks::new();
+    let items = [
+        item("a", None, false),
+        item("part", Some(0), false),
+        item("b", None, false),
+    ];
+    let first = import(&mut tasks, &items);
+    let (list, other) = (tasks.add("plan.md"), tasks.add("c"));
+    let done = DoneIn {
+        worktree: String::new(),
+        commit: None,
+    };
+    let mut gather = |items: &[ImportItem], place: ListPlace<'_>| {
+        let imported = tasks
+            .store
+            .import_tasks((items, place), &done, &mut tasks.entropy, now(1));
+        imported.unwrap()
+    };
+    let gathered = gather(&items, ListPlace::Gathered(&list));
+    assert_eq!((&gathered.tasks, gathered.added.len()), (&first.tasks, 0));
+    assert_eq!(gather(&items, ListPlace::Gathered(&list)).tasks, first.tasks);
+    // A part of a named task is another one than that at the top.
+    let under = gather(&[item("c", None, false)], ListPlace::Under(&list));
+    assert_eq!(under.added.len(), 1);
+    let parts: Vec<_> = tasks
+        .store
+        .children(&list)
+        .unwrap()
+        .into_iter()
+        .map(|task| task.id)
+        .collect();
+    assert_eq!(
+        parts,
+        [&first.tasks[0], &first.tasks[2], &under.tasks[0]].map(Clone::clone)
+    );
+    assert_eq!(tasks.store.task(&other).unwrap().unwrap().parent, None);
 }

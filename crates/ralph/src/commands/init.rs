@@ -24,6 +24,9 @@ use crate::paths::{self, Spelling};
 /// out of git. In a git repository it also has notes merged entry by entry (see `ralph merge-driver`). Takes over the
 /// settings of ralph.yml and .ralph/config.sh, and moves .ralph/skills to .claude/skills.
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph init
+  ralph init --root ../other-project     # in another folder than this one")]
 pub(crate) struct InitArgs {}
 
 pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), CommandError> {

@@ -8,6 +8,7 @@ use serde_json::json;
 use super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::numbers::from_zero;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScratchpadCommand {
@@ -23,7 +24,7 @@ pub(crate) enum ScratchpadCommand {
   ralph scratchpad show --budget 1000     # the last lines, at most 4000 characters")]
 pub(crate) struct ShowArgs {
     /// The most tokens to write, of four characters each; 0 is unlimited
-    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    #[arg(long, value_name = "TOKENS", default_value_t = 0, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     budget: u32,
     /// Write it as JSON
     #[arg(long)]

@@ -177,7 +177,7 @@ fn a_wrong_configuration_is_told_whole() {
                → move what it says to ~/notes.md, and remove it
       warning  .agent/guardrails.md: it is not read, because ../elsewhere/g.md is used
                → move what it says to ../elsewhere/g.md, and remove it
-      error    agent.command starts "no-such-agent", and there is no such program
+      error    agent.command cannot be started: no-such-agent is not on the PATH
                → install it, put its folder into PATH, or mend the key
     "#);
 }

@@ -51,6 +51,18 @@ fn iterations_are_listed_newest_first() {
     };
     assert_eq!(ids(&[]), [3, 2, 1]);
     assert_eq!(ids(&["--run", "run-00000001"]), [2, 1]);
+    assert_eq!(ids(&["--run", "00000001"]), [2, 1]);
+    assert_eq!(ids(&["--run", "run-00000002"]), [3]);
+    for (beginning, why) in [
+        ("run-", "there is no run \"run-\""),
+        ("beef", "there is no run \"beef\""),
+        ("0", "0 is the beginning of several ids: run-00000001, run-00000002"),
+    ] {
+        let refused = env.ralph(["journal", "list", "--run", beginning]).run();
+        assert_eq!(refused.code, Some(1), "{refused}");
+        assert!(refused.stderr.starts_with(&format!("Error: {why}\n")), "{refused}");
+    }
+    assert_eq!(json(&env, &["journal", "show", "00000001/2", "--json"])["id"], 2);
     assert_eq!(ids(&["--outcome", "retried"]), [1]);
     assert_eq!(ids(&["--file", "part_2.rs"]), [2]);
     assert_eq!(ids(&["--since", "2025-01-22"]), [2]);
@@ -144,11 +156,12 @@ fn what_names_no_iteration_is_refused_in_a_line() {
     let env = past();
     for (arguments, code) in [
         (vec!["journal", "show", "x"], 2),
-        (vec!["journal", "show", "run-1/2"], 2),
+        (vec!["journal", "show", "run-1/2"], 1),
+        (vec!["journal", "show", "x/2"], 2),
         (vec!["journal", "show", "9"], 1),
         (vec!["journal", "list", "--since", "yesterday"], 2),
         (vec!["journal", "list", "--outcome", "good"], 2),
-        (vec!["journal", "list", "--run", "1"], 2),
+        (vec!["journal", "list", "--run", "1"], 1),
         (vec!["journal", "list", "--task", "zzz"], 1),
     ] {
         let ran = env.ralph(arguments.iter().copied()).run();
@@ -191,6 +204,7 @@ fn all_that_the_agent_said_for_later_is_shown() {
             tags: vec!["dates".to_owned()],
             body: "There are two.".to_owned(),
         }],
+        malformed: 1,
         ..Captured::default()
     };
     let worked = Worked {
@@ -203,6 +217,7 @@ fn all_that_the_agent_said_for_later_is_shown() {
     let shown = env.ok(["journal", "show"]);
     let (_, told) = shown.split_once("another worktree)\n").unwrap();
     assert_snapshot!(told, @"
+    malformed   1 tag could not be read
     tried       a table
     failed      too slow
     about       src/a.rs

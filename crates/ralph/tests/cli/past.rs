@@ -131,6 +131,7 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
         },
         files_modified: vec![format!("src/part_{iteration}.rs")],
         notes: worked.notes.map(str::to_owned),
+        malformed_sigils: worked.captured.malformed,
         created_at: at(i64::from(iteration) * 86_400),
         ..journal_row(run.clone(), iteration)
     };

@@ -49,10 +49,20 @@ fn tasks_are_made_and_listed_most_urgent_first() {
     env.ok(["task", "done", "8e"]);
     assert_snapshot!(env.ok(["task", "list", "--all", "--format", "markdown"]), @"
     - [ ] Let users log in
-    - [x] The form
-    - [ ] The session
+      - [x] The form
+      - [ ] The session
     - [ ] Let users log out
     ");
+    let all = env.ok(["task", "list", "--all", "--format", "markdown"]);
+    let again = env.ralph(["task", "import", "-"]).input(all).run();
+    assert_snapshot!(again, @"
+    exit 0
+    --- stdout
+    Imported 0 tasks
+    --- stderr
+    4 tasks were there already.
+    ");
+    assert_snapshot!(env.ok(["task", "list", "--parent", "t-025", "--format", "markdown"]), @"- [ ] The session");
     assert_snapshot!(env.ok(["task", "list", "--status", "done", "--parent", "t-025"]), @"
     ID        STATUS  PRIORITY  PARENT    TITLE
     t-8eec67  done    5         t-025cc1  The form
@@ -113,7 +123,7 @@ fn a_task_is_shown_with_its_log_and_why_it_is_not_ready() {
     after: ✗ t-025cc1  Let users log in
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-20T11:20:00Z
-    ready: no: it waits for t-025cc1 (which needs a person)
+    ready: no: it waits for t-025cc1 (Let users log in), which needs a person
 
     With a
     button.
@@ -430,4 +440,34 @@ fn work_of_another_worktree_counts_once_its_commit_is_here() {
         env.ok(["task", "list", "--ready", "--format", "quiet"]),
         format!("{next}\n")
     );
+}
+
+#[test]
+fn numbers_and_ids_that_are_none_are_refused_in_plain_words() {
+    let env = env();
+    env.ok(["task", "add", "one"]);
+    let mut said = String::new();
+    for arguments in [
+        &["task", "add", "x", "--priority", "-1"][..],
+        &["task", "update", "025", "--priority", "high"],
+        &["journal", "list", "--limit", "-1"],
+        &["memory", "prime", "--budget", "-5"],
+        &["memory", "list", "--last", "1.5"],
+        &["task", "show", ""],
+        &["task", "show", "  "],
+    ] {
+        let refused = env.ralph(arguments.iter().copied()).run();
+        let first = refused.stderr.lines().next().unwrap_or_default();
+        said.push_str(&format!("{} {first}\n", refused.code.unwrap()));
+        assert!(!refused.stderr.contains("tip:"), "{refused}");
+    }
+    assert_snapshot!(said, @r#"
+    2 error: invalid value '-1' for '--priority <N>': allowed is a whole number from 0
+    2 error: invalid value 'high' for '--priority <N>': allowed is a whole number from 0
+    2 error: invalid value '-1' for '--limit <N>': allowed is a whole number from 0
+    2 error: invalid value '-5' for '--budget <TOKENS>': allowed is a whole number from 0
+    2 error: invalid value '1.5' for '--last <N>': allowed is a whole number from 0
+    1 Error: there is no task ""
+    1 Error: there is no task ""
+    "#);
 }

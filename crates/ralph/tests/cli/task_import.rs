@@ -103,6 +103,7 @@ fn what_cannot_be_imported_is_said_and_makes_nothing() {
     env.write("text.md", "no boxes here\n");
     env.write("empty.md", "");
     env.write("bad.json", "{\"userStories\": [{\"title\": \"a\"}, {}]}");
+    env.write("odd.json", r#"[{"title": "a"}, {"title": "b", "priority": "high"}]"#);
     env.write("broken.json", "{");
     env.write("latin.md", b"- [ ] \xe9\n");
     env.write("secret.md", format!("- [ ] a\n- [ ] ghp_{}\n", "a1B2".repeat(9)));
@@ -112,6 +113,7 @@ fn what_cannot_be_imported_is_said_and_makes_nothing() {
         "text.md",
         "empty.md",
         "bad.json",
+        "odd.json",
         "broken.json",
         "latin.md",
         "secret.md",
@@ -126,6 +128,7 @@ fn what_cannot_be_imported_is_said_and_makes_nothing() {
     1 Error: empty.md has no box to tick, so there is nothing to import
     Hint: a task is a line like `- [ ] Let users log in`
     1 Error: nothing was imported from bad.json: story 2 has no title
+    1 Error: nothing was imported from odd.json: story 2 ("b"): priority is "high"; allowed is a whole number from 0
     1 Error: nothing was imported from broken.json: it is not JSON: EOF while parsing an object at line 1 column 1
     1 Error: latin.md is not UTF-8 text (byte 6)
     2 Error: secret.md: line 2 of the text looks like it holds a secret (GitHub token), so it was not stored
@@ -133,4 +136,25 @@ fn what_cannot_be_imported_is_said_and_makes_nothing() {
     1 Error: there is no file gone.md
     "#);
     assert_eq!(names(&env), before);
+}
+
+#[test]
+fn lines_that_only_look_like_tasks_are_warned_of() {
+    let env = env();
+    env.write("PLAN.md", "- [ ] one\n- [] two\n");
+    assert_snapshot!(env.ralph(["task", "import", "PLAN.md"]).run(), @"
+    exit 0
+    --- stdout
+    Imported 1 task
+    --- stderr
+    Warning: PLAN.md: line 2 looks like a task and is none; a task is a line like `- [ ] Let users log in`.
+    ");
+    env.write("PLAN.md", "-[ ] a\n".repeat(7));
+    assert_snapshot!(env.ralph(["task", "import", "PLAN.md"]).run(), @"
+    exit 1
+    --- stderr
+    Warning: PLAN.md: lines 1, 2, 3, 4, 5 and 2 more look like tasks and are none; a task is a line like `- [ ] Let users log in`.
+    Error: PLAN.md has no box to tick, so there is nothing to import
+    Hint: a task is a line like `- [ ] Let users log in`
+    ");
 }

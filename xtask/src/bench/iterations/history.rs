@@ -61,7 +61,7 @@ pub(super) fn add_tasks(database: &Path, tasks: usize) -> Result<(), String> {
         commit: None,
     };
     let mut entropy = SplitMix64::new(1);
-    let imported = store.import_tasks((&items, None), &here, &mut entropy, moment(0)?);
+    let imported = store.import_tasks((&items, ralph_store::ListPlace::Top), &here, &mut entropy, moment(0)?);
     imported.map(drop).map_err(|error| failed(&error))
 }
 

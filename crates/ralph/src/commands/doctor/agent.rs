@@ -6,7 +6,7 @@ use ralph_model::config::CommandLine;
 use super::Patient;
 use super::finding::{Finding, Report};
 use crate::error::CommandError;
-use crate::programs::{Program, can_run, find_ralph, on_path};
+use crate::programs::{Program, find_program, find_ralph, on_path};
 
 /// Looks for the agents. Nothing is run.
 pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
@@ -52,15 +52,10 @@ fn look_for(patient: &Patient<'_>, report: &mut Report, key: &str, command: &Com
         report.add(finding.mend("mend the key"));
         return;
     };
-    let found = if program.contains('/') {
-        Some(patient.context.project.root.join(&program)).filter(|file| can_run(file))
-    } else {
-        on_path(&program)
-    };
-    match found {
-        Some(file) => report.ok(format!("{key} is {}", file.display())),
-        None => {
-            let finding = Finding::error(format!("{key} starts {program:?}, and there is no such program"));
+    match find_program(&program, &patient.context.project.root) {
+        Ok(file) => report.ok(format!("{key} is {}", file.display())),
+        Err(why) => {
+            let finding = Finding::error(format!("{key} cannot be started: {why}"));
             report.add(finding.mend("install it, put its folder into PATH, or mend the key"));
         }
     }

@@ -4,12 +4,14 @@ use clap::{Args, builder::PossibleValuesParser, builder::TypedValueParser};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
-use ralph_model::{Outcome, RunId, TaskId};
+use ralph_model::{Outcome, TaskId};
 use ralph_store::{JournalFilter, Store};
 
 use super::view;
+use super::which::find_run;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::numbers::from_zero;
 
 /// List iterations, the newest first
 #[derive(Debug, Args)]
@@ -19,9 +21,9 @@ use crate::error::CommandError;
   ralph journal list --file src/parser.rs            # a file, a file's name or a folder
   ralph journal list --run run-1a2b3c4d --json")]
 pub(crate) struct ListArgs {
-    /// Only those of this run
-    #[arg(long, value_name = "RUN", value_parser = run_id)]
-    run: Option<RunId>,
+    /// Only those of this run, by its id or the beginning of it
+    #[arg(long, value_name = "RUN")]
+    run: Option<String>,
     /// Only those of this task, which may have been deleted since
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
@@ -38,7 +40,7 @@ pub(crate) struct ListArgs {
     #[arg(long, value_name = "TIME", value_parser = end)]
     until: Option<Timestamp>,
     /// At most so many; 0 is all
-    #[arg(long, value_name = "N", default_value_t = 20)]
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     limit: u32,
     /// Write them as JSON
     #[arg(long)]
@@ -61,7 +63,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
 
 fn filter(store: &Store, args: &ListArgs) -> Result<JournalFilter, CommandError> {
     Ok(JournalFilter {
-        run: args.run.clone(),
+        run: args.run.as_deref().map(|run| find_run(store, run)).transpose()?,
         task: args.task.as_deref().map(|task| find_task(store, task)).transpose()?,
         outcome: args.outcome,
         file: args.file.clone(),
@@ -77,10 +79,6 @@ fn find_task(store: &Store, text: &str) -> Result<TaskId, CommandError> {
         Some(task) => Ok(task),
         None => Ok(store.find_task(text)?),
     }
-}
-
-fn run_id(text: &str) -> Result<RunId, String> {
-    RunId::parse(text).ok_or_else(|| "the id of a run looks like run-1a2b3c4d".to_owned())
 }
 
 fn outcomes() -> impl TypedValueParser<Value = Outcome> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use ralph_model::{JournalRow, duration};
+use ralph_model::{JournalRow, count, duration};
 use ralph_store::RowCaptures;
 use serde::Serialize;
 
@@ -113,7 +113,8 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
         ));
     }
     if row.malformed_sigils > 0 {
-        details.push(("malformed", format!("{} tags could not be read", row.malformed_sigils)));
+        let tags = count(row.malformed_sigils as usize, "tag", "tags");
+        details.push(("malformed", format!("{tags} could not be read")));
     }
     details
 }

@@ -9,6 +9,7 @@ use ralph_model::{Budget, Tokens, count};
 use crate::commands::notes::{FilterArgs, Memories};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::numbers::from_zero;
 
 /// Write the notes for the beginning of a session, within a budget
 ///
@@ -21,7 +22,7 @@ use crate::error::CommandError;
   ralph memory prime --budget 1000 --for \"mend the login page\"")]
 pub(crate) struct PrimeArgs {
     /// The most tokens to write, of four characters each; 0 is unlimited
-    #[arg(long, value_name = "TOKENS", default_value_t = 0)]
+    #[arg(long, value_name = "TOKENS", default_value_t = 0, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     budget: u32,
     #[command(flatten)]
     filter: FilterArgs<Memories>,

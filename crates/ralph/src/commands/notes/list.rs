@@ -11,6 +11,7 @@ use super::{
 use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::numbers::from_zero;
 
 /// List the notes, oldest first
 #[derive(Debug, Args)]
@@ -21,7 +22,7 @@ pub(crate) struct ListArgs<S: OnShelf> {
     #[command(flatten)]
     filter: FilterArgs<S>,
     /// Only the newest so many
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<usize>)]
     last: Option<usize>,
     #[command(flatten)]
     format: FormatArgs,

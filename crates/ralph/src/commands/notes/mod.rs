@@ -24,6 +24,7 @@ pub(crate) use add::{DetailArgs, content_argument, store};
 
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::numbers::from_zero;
 
 /// Said when a text came with other line breaks than notes have.
 pub(crate) const LINE_BREAKS_CHANGED: &str = "Line breaks were turned into LF.";
@@ -123,7 +124,7 @@ pub(crate) struct FilterArgs<S: OnShelf> {
     #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
     pub(crate) tags: Option<Tags>,
     /// Only notes of the last so many days
-    #[arg(long, value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS", allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     recent: Option<u32>,
     #[arg(skip)]
     shelf: PhantomData<S>,
@@ -140,10 +141,10 @@ impl<S: OnShelf> FilterArgs<S> {
     }
 }
 
-/// Whether a note may hold what looks like a secret.
+/// Whether a text may hold what looks like a secret.
 #[derive(Debug, Args)]
 pub(crate) struct SecretArgs {
-    /// Store the note although it looks like it holds a secret
+    /// Store the text although it looks like it holds a secret
     #[arg(long)]
     allow_secret: bool,
 }

@@ -12,6 +12,7 @@ use super::{OnShelf, read, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::numbers::from_zero;
 use crate::table::{Column, Fit};
 use crate::ui::showing;
 
@@ -29,7 +30,7 @@ pub(crate) struct RestoreArgs<S: OnShelf> {
     #[arg(long, conflicts_with_all = ["ids", "version"])]
     list: bool,
     /// Go back to this version
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<usize>)]
     version: Option<usize>,
     #[command(flatten)]
     format: FormatArgs,

@@ -5,8 +5,10 @@ use std::sync::Arc;
 use ralph_agent::{Agent, driver_for, first_on_path, known_agents};
 use ralph_model::config::{CommandLine, Config};
 
+use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
+use crate::programs::find_program;
 use crate::surroundings::ProgramClock;
 
 /// The agent of a run.
@@ -27,8 +29,8 @@ impl ChosenAgent {
     }
 }
 
-/// Chooses the agent.
-pub(super) fn chosen(config: &Config, flag: Option<&str>) -> Result<ChosenAgent, CommandError> {
+/// Chooses the agent. One that cannot be started is refused before anything is made for it to do.
+pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>) -> Result<ChosenAgent, CommandError> {
     let kind = config.agent.kind.as_deref();
     let (command, how) = match (flag, &config.agent.command) {
         (Some(line), _) => (CommandLine::Line(line.to_owned()), "from --agent"),
@@ -36,10 +38,15 @@ pub(super) fn chosen(config: &Config, flag: Option<&str>) -> Result<ChosenAgent,
         (None, None) => (CommandLine::Line(found(kind)?), "found on the PATH"),
     };
     let clock = Arc::new(ProgramClock::from_environment()?);
-    let driver = driver_for(kind, &command, clock).map_err(|error| {
-        let hint = "set `[agent] command` in .ralph.toml, or pass --agent COMMAND";
-        CommandError::new(error.to_string()).hint(hint)
-    })?;
+    let refused = |message: String| {
+        CommandError::new(message).hint("set `[agent] command` in .ralph.toml, or pass --agent COMMAND")
+    };
+    let driver = driver_for(kind, &command, clock).map_err(|error| refused(error.to_string()))?;
+    let words = command.words().unwrap_or_default();
+    if let Some(program) = words.first() {
+        find_program(program, &context.project.root)
+            .map_err(|why| refused(format!("the agent cannot be started: {why}")))?;
+    }
     Ok(ChosenAgent { driver, how })
 }
 

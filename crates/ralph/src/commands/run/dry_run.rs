@@ -1,21 +1,23 @@
 //! `ralph run --dry-run`: what would be done. Nothing is started, made or claimed.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::process::ExitCode;
 
 use ralph_loop::strategy::{Choice, choose};
 use ralph_model::config::Config;
 use ralph_model::{NewTask, Task, TaskId, TaskKind, TaskStatus, Tokens, preview};
-use ralph_store::{Scope, Store, TaskFilter, Which};
+use ralph_store::{ImportItem, Scope, Store, TaskFilter, Which};
 
 use super::RunArgs;
 use super::agent::ChosenAgent;
-use super::target::{Meaning, existing, meaning, of_text, read};
-use crate::checklist::parse_checklist;
+use super::idle::idle;
+use super::target::{Meaning, meaning, of_text, read};
 use crate::commands::prompt::prompt_for;
 use crate::commands::task::commits_of_others_here;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::task_list::{parse_list, task_of_file, title_of_file};
 use crate::ui::Style;
 
 /// How many columns of a title are shown.
@@ -27,8 +29,8 @@ enum First {
     Task(Box<Task>),
     /// It would be made.
     New(NewTask),
-    /// There is none.
-    None,
+    /// There is none, for this reason where it is known.
+    None(Option<String>),
 }
 
 /// Shows what would be done.
@@ -44,7 +46,8 @@ pub(super) fn show(
     lines.push(match &first {
         First::Task(task) => ("Task", format!("{} {}", task.id, preview(&task.title, TITLE_COLUMNS))),
         First::New(task) => ("Task", format!("a new one: {}", preview(&task.title, TITLE_COLUMNS))),
-        First::None => ("Task", "none is ready".to_owned()),
+        First::None(None) => ("Task", "none is ready".to_owned()),
+        First::None(Some(why)) => ("Task", format!("none is ready: {why}")),
     });
     lines.push(("Agent", agent.in_words(config)));
     let chosen = choose(&Choice {
@@ -63,11 +66,11 @@ pub(super) fn show(
             (title, gate.clone())
         })),
     }
-    let nothing = matches!(first, First::None);
+    let nothing = matches!(first, First::None(_));
     let task = match first {
         First::Task(task) => Some(*task),
         First::New(new) => Some(imagined(context, new)),
-        First::None => None,
+        First::None(_) => None,
     };
     if let Some(task) = task {
         let prompt = prompt_for(context, store.as_ref(), task, config)?;
@@ -92,50 +95,100 @@ fn first(context: &Context<'_>, store: Option<&Store>, what: Option<&str>) -> Re
         Meaning::All => Scope::All,
         Meaning::Task(id) => Scope::Task(id),
         Meaning::Text(text) => return Ok(First::New(of_text(&text))),
-        Meaning::File(path) => return of_file(context, store, &path),
+        Meaning::File(path, typed) => return of_file(context, store, &path, &typed),
     };
     let Some(store) = store else {
-        return Ok(First::None);
+        return Ok(First::None(None));
     };
-    Ok(next(context, store, &scope)?.map_or(First::None, |task| First::Task(Box::new(task))))
+    first_of(context, store, &scope, None)
 }
 
-/// The first task of a file: one that an earlier run of it left open, else one that the file would bring.
-fn of_file(context: &Context<'_>, store: Option<&Store>, path: &Path) -> Result<First, CommandError> {
+/// The first task of a file: one that is there and ready, else one that the file would bring.
+fn of_file(context: &Context<'_>, store: Option<&Store>, path: &Path, typed: &str) -> Result<First, CommandError> {
     let text = read(path)?;
-    let title = context.project.shown(path).to_string();
-    let items = parse_checklist(&text);
-    let kind = match items {
-        Some(_) => TaskKind::Once,
-        None => TaskKind::PromptLoop,
-    };
-    let mut known = Vec::new();
-    if let Some(store) = store
-        && let Some(id) = existing(store, &title, kind)?
-    {
-        if let Some(task) = next(context, store, &Scope::Task(id))? {
+    let title = title_of_file(&context.project, path);
+    let Some(items) = parse_list(typed, &text)? else {
+        let known = store.map(|store| task_of_file(store, &title, TaskKind::PromptLoop));
+        if let (Some(store), Some(id)) = (store, known.transpose()?.flatten())
+            && let Some(task) = next(context, store, &Scope::Task(id))?
+        {
             return Ok(First::Task(Box::new(task)));
         }
-        known = store.tasks(&TaskFilter {
-            which: Which::All,
-            ..TaskFilter::default()
-        })?;
-    }
-    let Some(items) = items else {
         return Ok(First::New(NewTask {
-            kind,
+            kind: TaskKind::PromptLoop,
             description: text,
             ..NewTask::titled(title)
         }));
     };
-    let is_known = |title: &str| known.iter().any(|task| task.parent.is_some() && task.title == title);
-    let open = items.into_iter().find(|item| !item.done && !is_known(&item.title));
-    Ok(open.map_or(First::None, |item| {
-        First::New(NewTask {
-            description: item.description,
-            ..NewTask::titled(item.title)
-        })
+    let mut known = HashSet::new();
+    if let Some(store) = store {
+        let tops = tops_of_list(store, &title, &items)?;
+        let mut ready = Vec::new();
+        for top in &tops {
+            ready.extend(next(context, store, &Scope::Task(top.id.clone()))?);
+        }
+        ready.sort_by_key(|task| task.priority);
+        if let Some(task) = ready.into_iter().next() {
+            return Ok(First::Task(Box::new(task)));
+        }
+        known.extend(tops.into_iter().map(|top| top.title));
+        known.extend(
+            all_tasks(store)?
+                .into_iter()
+                .filter(|task| task.parent.is_some())
+                .map(|task| task.title),
+        );
+    }
+    // What has parts is done when they are.
+    let parents: HashSet<usize> = items.iter().filter_map(|item| item.parent).collect();
+    let open = items
+        .into_iter()
+        .enumerate()
+        .filter(|(place, item)| !item.done && !parents.contains(place) && !known.contains(&item.title))
+        .map(|(_, item)| item)
+        .min_by_key(|item| item.priority);
+    let Some(item) = open else {
+        let list = store.map(|store| task_of_file(store, &title, TaskKind::Once));
+        return match (store, list.transpose()?.flatten()) {
+            (Some(store), Some(list)) => first_of(context, store, &Scope::Task(list), Some(typed)),
+            _ => Ok(First::None(None)),
+        };
+    };
+    Ok(First::New(NewTask {
+        description: item.description,
+        priority: item.priority,
+        ..NewTask::titled(item.title)
     }))
+}
+
+/// The first task of a scope, or why there is none.
+fn first_of(context: &Context<'_>, store: &Store, scope: &Scope, file: Option<&str>) -> Result<First, CommandError> {
+    if let Some(task) = next(context, store, scope)? {
+        return Ok(First::Task(Box::new(task)));
+    }
+    Ok(First::None(idle(context, store, scope, file)?.map(|idle| idle.why)))
+}
+
+/// The tasks at the top that belong to a list: the one that stands for it, and those that it would gather.
+fn tops_of_list(store: &Store, title: &str, items: &[ImportItem]) -> Result<Vec<Task>, CommandError> {
+    let list = task_of_file(store, title, TaskKind::Once)?;
+    let titles: HashSet<&str> = items
+        .iter()
+        .filter(|item| item.parent.is_none())
+        .map(|item| item.title.as_str())
+        .collect();
+    let mut tops = all_tasks(store)?;
+    tops.retain(|task| {
+        task.parent.is_none() && (Some(&task.id) == list.as_ref() || titles.contains(task.title.as_str()))
+    });
+    Ok(tops)
+}
+
+fn all_tasks(store: &Store) -> Result<Vec<Task>, CommandError> {
+    Ok(store.tasks(&TaskFilter {
+        which: Which::All,
+        ..TaskFilter::default()
+    })?)
 }
 
 /// A task as it would be made.

@@ -3,6 +3,7 @@
 mod agent;
 mod confirm;
 mod dry_run;
+mod idle;
 mod printer;
 mod target;
 
@@ -24,6 +25,7 @@ use ralph_store::{RunProcess, Store};
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;
+use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
 
 /// Work on tasks with a coding agent until they are done
@@ -46,7 +48,7 @@ pub(crate) struct RunArgs {
     #[arg(value_name = "TASK|TEXT|FILE")]
     what: Option<String>,
     /// At most so many iterations
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_one::<u32>)]
     limit: Option<u32>,
     /// The model for every iteration
     #[arg(long, value_name = "MODEL")]
@@ -92,7 +94,13 @@ pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode,
     if config.git.commit == Commit::Task {
         can_commit(&context.project.root).map_err(|error| cannot_commit(&error))?;
     }
-    let agent = agent::chosen(&config, args.agent.as_deref())?;
+    if let Some(name @ (StrategyName::CostOptimized | StrategyName::Escalate)) = config.strategy.name {
+        context.ui.warning(&format!(
+            "[strategy] name = {:?} does not choose models yet; they are chosen as with \"fixed\".",
+            name.word()
+        ));
+    }
+    let agent = agent::chosen(context, &config, args.agent.as_deref())?;
     if args.dry_run {
         return dry_run::show(context, &config, &agent, args);
     }
@@ -107,6 +115,9 @@ pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode,
     let _lock = lock.map_err(|error| refused(context, &error))?;
     let mut store = Store::open_or_create(&project.database())?;
     let target = target::resolve(context, &mut store, args.what.as_deref())?;
+    if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
+        return idle.tell(context);
+    }
     drop(store);
     context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
     let site = site(context, &config, process)?;

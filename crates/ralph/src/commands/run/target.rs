@@ -3,24 +3,32 @@
 use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{SecretPolicy, accept};
-use ralph_model::{FeatureId, NewTask, TaskId, TaskKind, TaskStatus, first_line, preview};
-use ralph_store::{Scope, Store, TaskError, TaskFilter, TaskUpdate, Which};
+use ralph_model::{FeatureId, NewTask, TaskId, TaskKind, first_line, preview};
+use ralph_store::{ListPlace, Scope, Store, TaskError, TaskUpdate};
 
-use crate::checklist::parse_checklist;
 use crate::commands::task::ticked_here;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::task_list::{parse_list, task_of_file, title_of_file, warn_of_missed};
 
 /// How many columns of a text become a title.
 const TITLE_COLUMNS: usize = 100;
 /// The largest file that is taken for a prompt.
 const MAX_PROMPT_BYTES: u64 = 1 << 20;
 
+/// The extensions that a word is taken for the name of a file by.
+const FILE_EXTENSIONS: [&str; 24] = [
+    "adoc", "c", "cpp", "css", "csv", "go", "html", "java", "js", "json", "jsonl", "markdown", "md", "org", "py", "rb",
+    "rs", "rst", "sh", "toml", "ts", "txt", "yaml", "yml",
+];
+
 /// What a run works on.
 pub(super) struct Target {
     pub(super) scope: Scope,
     /// The same as a person reads it.
     pub(super) goal: String,
+    /// The file that it is, as it was typed.
+    pub(super) file: Option<String>,
     /// The command that goes on with it.
     pub(super) again: String,
 }
@@ -30,7 +38,8 @@ pub(super) enum Meaning {
     All,
     Task(TaskId),
     Text(String),
-    File(PathBuf),
+    /// A file, where it is and as it was typed.
+    File(PathBuf, String),
 }
 
 /// What the argument means.
@@ -49,14 +58,15 @@ pub(super) fn meaning(
         .unwrap_or_else(|_| context.project.root.clone())
         .join(what);
     if path.is_file() {
-        return Ok(Meaning::File(path));
+        return Ok(Meaning::File(path, what.to_owned()));
     }
     if path.is_dir() {
         let message = format!("{what} is a folder, and only a file can be run");
         return Err(CommandError::usage(message).hint("if it is a text, say in more words what is to be done"));
     }
     if looks_like_file(what) {
-        return Err(CommandError::usage(format!("there is no file {what}")));
+        let refused = CommandError::usage(format!("there is no file {what}"));
+        return Err(refused.hint("if it is a text, say in more words what is to be done"));
     }
     if looks_like_id(what, FeatureId::PREFIX) {
         let message = format!("{what} looks like a feature, and only tasks can be run");
@@ -77,10 +87,12 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
     match meaning(context, Some(store), what)? {
         Meaning::All => Ok(Target {
             scope: Scope::All,
+            file: None,
             goal: "all tasks".to_owned(),
             again: "ralph run".to_owned(),
         }),
         Meaning::Task(id) => Ok(Target {
+            file: None,
             goal: id.to_string(),
             again: format!("ralph run {id}"),
             scope: Scope::Task(id),
@@ -97,10 +109,11 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
             Ok(Target {
                 again: format!("ralph run {id}"),
                 scope: Scope::Task(id),
+                file: None,
                 goal,
             })
         }
-        Meaning::File(path) => of_file(context, store, &path),
+        Meaning::File(path, typed) => of_file(context, store, (&path, &typed)),
     }
 }
 
@@ -113,15 +126,16 @@ pub(super) fn of_text(text: &str) -> NewTask {
     }
 }
 
-fn of_file(context: &Context<'_>, store: &mut Store, path: &Path) -> Result<Target, CommandError> {
+fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str)) -> Result<Target, CommandError> {
     let text = read(path)?;
-    let goal = context.project.shown(path).to_string();
-    let (now, items) = (context.clock().now(), parse_checklist(&text));
+    warn_of_missed(context.ui, typed, &text);
+    let goal = title_of_file(&context.project, path);
+    let (now, items) = (context.clock().now(), parse_list(typed, &text)?);
     let kind = match items {
         Some(_) => TaskKind::Once,
         None => TaskKind::PromptLoop,
     };
-    let task = match (existing(store, &goal, kind)?, &items) {
+    let task = match (task_of_file(store, &goal, kind)?, &items) {
         (Some(task), Some(_)) => task,
         (Some(task), None) => {
             let update = TaskUpdate {
@@ -141,14 +155,24 @@ fn of_file(context: &Context<'_>, store: &mut Store, path: &Path) -> Result<Targ
         }
     };
     if let Some(items) = items {
-        let here = ticked_here(context, &items);
-        context.with_entropy(|entropy| store.import_tasks((&items, Some(&task)), &here, entropy, now))?;
+        let (here, place) = (ticked_here(context, &items), ListPlace::Gathered(&task));
+        context.with_entropy(|entropy| store.import_tasks((&items, place), &here, entropy, now))?;
     }
     Ok(Target {
         scope: Scope::Task(task),
-        again: format!("ralph run {goal}"),
+        again: again(typed),
+        file: Some(typed.to_owned()),
         goal,
     })
+}
+
+/// The command that runs a file again, from where it was called.
+fn again(typed: &str) -> String {
+    let is_plain = |sign: char| sign.is_alphanumeric() || "-_./=:,+@%".contains(sign);
+    if typed.chars().all(is_plain) {
+        return format!("ralph run {typed}");
+    }
+    format!("ralph run '{}'", typed.replace('\'', "'\\''"))
 }
 
 pub(super) fn read(path: &Path) -> Result<String, CommandError> {
@@ -174,30 +198,21 @@ pub(super) fn read(path: &Path) -> Result<String, CommandError> {
     Ok(text)
 }
 
-/// The task that an earlier run of the same file made. What stood in a checklist stays done when all of it is; a prompt
-/// that came to its end begins anew.
-pub(super) fn existing(store: &Store, title: &str, kind: TaskKind) -> Result<Option<TaskId>, CommandError> {
-    let tasks = store.tasks(&TaskFilter {
-        which: Which::All,
-        ..TaskFilter::default()
-    })?;
-    let may_be_done = kind == TaskKind::Once;
-    let same = tasks.into_iter().rfind(|task| {
-        let is_open = may_be_done || task.status != TaskStatus::Done;
-        task.title == title && task.kind == kind && task.parent.is_none() && is_open
-    });
-    Ok(same.map(|task| task.id))
-}
-
 fn add(context: &Context<'_>, store: &mut Store, task: &NewTask) -> Result<TaskId, CommandError> {
     let now = context.clock().now();
     let added: Result<_, TaskError> = context.with_entropy(|entropy| store.add_task(task, entropy, now));
     Ok(added?.id)
 }
 
+/// A word that looks like the name of a file is no text: whoever mistypes one does not want a task of that title.
 fn looks_like_file(what: &str) -> bool {
     let extension = Path::new(what).extension().and_then(|extension| extension.to_str());
-    !what.contains(char::is_whitespace) && extension.is_some_and(|extension| extension.eq_ignore_ascii_case("md"))
+    let is_common = |extension: &str| {
+        FILE_EXTENSIONS
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
+    };
+    !what.contains(char::is_whitespace) && (what.contains('/') || extension.is_some_and(is_common))
 }
 
 /// A word that begins as an id does is no text: whoever mistypes an id does not want a task of that title.

@@ -7,6 +7,7 @@ use super::{description, find_all, refuse_where_nothing_is, store_to_write, titl
 use crate::commands::notes::{SecretArgs, refuse_mistyped_flag};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::numbers::from_zero;
 
 /// Make a task, and print its id
 #[derive(Debug, Args)]
@@ -28,7 +29,7 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     after: Vec<String>,
     /// How urgent it is; lower numbers go first
-    #[arg(long, value_name = "N", default_value_t = Priority::default().0)]
+    #[arg(long, value_name = "N", default_value_t = Priority::default().0, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     priority: u32,
     #[command(flatten)]
     secrets: SecretArgs,

@@ -1,21 +1,19 @@
 //! `task import`: the tasks of a file.
 
 use std::borrow::Cow;
-use std::path::Path;
 
 use clap::Args;
 use ralph_memory::capture::{MAX_NOTE_BYTES, Refusal, accept};
-use ralph_model::count;
+use ralph_model::{TaskId, TaskKind, count};
 use ralph_notes::read_file;
-use ralph_store::ImportItem;
+use ralph_store::{ImportItem, ListPlace, Store};
 use serde_json::json;
 
 use super::{refuse_where_nothing_is, store_to_write, ticked_here};
-use crate::checklist::parse_checklist;
 use crate::commands::notes::SecretArgs;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::stories::parse_stories;
+use crate::task_list::{parse_list, stories_of, task_of_file, title_of_file, warn_of_missed};
 
 /// Make tasks of a checklist or of user stories; what is there already is not made again
 ///
@@ -48,13 +46,19 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
         Err(Refusal::Blank) => Cow::Borrowed(""),
         Err(refusal) => return Err(CommandError::from(refusal).about(&args.file)),
     };
+    warn_of_missed(context.ui, &args.file, &text);
     let items = parse(&args.file, &text)?;
     refuse_where_nothing_is(context, args.parent.as_deref())?;
     let mut store = store_to_write(context)?;
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
+    let list = task_of_list(context, &store, &args.file)?;
+    let place = match (&parent, &list) {
+        (Some(parent), _) => ListPlace::Under(parent),
+        (None, Some(list)) => ListPlace::Gathered(list),
+        (None, None) => ListPlace::Top,
+    };
     let (here, now) = (ticked_here(context, &items), context.clock().now());
-    let imported =
-        context.with_entropy(|entropy| store.import_tasks((&items, parent.as_ref()), &here, entropy, now))?;
+    let imported = context.with_entropy(|entropy| store.import_tasks((&items, place), &here, entropy, now))?;
     let known = imported.tasks.len() - imported.added.len();
     if args.json {
         return context.ui.json(&json!({
@@ -77,6 +81,12 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     Ok(())
 }
 
+/// The task that stands for the file, when a run of it made one.
+fn task_of_list(context: &Context<'_>, store: &Store, name: &str) -> Result<Option<TaskId>, CommandError> {
+    let path = std::path::absolute(name).map_err(|error| CommandError::usage(format!("{name}: {error}")))?;
+    task_of_file(store, &title_of_file(&context.project, &path), TaskKind::Once)
+}
+
 fn read(context: &Context<'_>, name: &str) -> Result<String, CommandError> {
     if name == "-" {
         return context.ui.read_input(MAX_NOTE_BYTES);
@@ -93,15 +103,10 @@ fn read(context: &Context<'_>, name: &str) -> Result<String, CommandError> {
 
 fn parse(name: &str, text: &str) -> Result<Vec<ImportItem>, CommandError> {
     let text = text.trim_start_matches('\u{feff}');
-    let is_json = Path::new(name)
-        .extension()
-        .is_some_and(|end| end.eq_ignore_ascii_case("json"))
-        || text.trim_start().starts_with(['{', '[']);
-    if is_json {
-        return parse_stories(text)
-            .map_err(|why| CommandError::new(format!("nothing was imported from {name}: {why}")));
+    if text.trim_start().starts_with(['{', '[']) {
+        return stories_of(name, text);
     }
-    parse_checklist(text).ok_or_else(|| {
+    parse_list(name, text)?.ok_or_else(|| {
         CommandError::new(format!("{name} has no box to tick, so there is nothing to import"))
             .hint("a task is a line like `- [ ] Let users log in`")
     })

@@ -14,13 +14,13 @@ mod tree;
 mod update;
 mod view;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use clap::Subcommand;
 use ralph_loop::changes::{ProjectFiles, commits_in_head};
 use ralph_loop::is_alive;
 use ralph_memory::capture::{SecretPolicy, Surroundings, accept};
-use ralph_model::TaskId;
+use ralph_model::{Task, TaskId, TaskStatus, preview};
 use ralph_store::{DoneIn, ImportItem, Store, TaskError};
 
 use super::notes::text_argument;
@@ -138,6 +138,29 @@ pub(crate) fn commits_of_others_here(context: &Context<'_>, store: &Store) -> Re
         return Ok(commits);
     }
     commits_in_head(&context.project.root, &commits).map_err(|error| CommandError::new(error.to_string()))
+}
+
+/// How many columns of the title of a task stand where it is only mentioned.
+const MENTION_COLUMNS: usize = 60;
+
+/// What a task and its parts wait for, apart from one another: the id of each with its title.
+pub(crate) fn blockers(store: &Store, task: &Task) -> Result<Vec<String>, CommandError> {
+    let (mut inside, mut found) = (BTreeSet::new(), BTreeMap::new());
+    let mut ahead = vec![(task.id.clone(), task.status)];
+    while let Some((id, status)) = ahead.pop() {
+        if status != TaskStatus::Done && inside.insert(id.clone()) {
+            let waits = store.waits_for(&id)?.into_iter();
+            found.extend(waits.map(|blocker| (blocker.task, blocker.needs_person)));
+            ahead.extend(store.children(&id)?.into_iter().map(|part| (part.id, part.status)));
+        }
+    }
+    let mut named = Vec::new();
+    for (id, needs_person) in found.into_iter().filter(|(id, _)| !inside.contains(id)) {
+        let title = store.task(&id)?.map(|task| preview(&task.title, MENTION_COLUMNS));
+        let person = if needs_person { ", which needs a person" } else { "" };
+        named.push(format!("{id} ({}){person}", title.unwrap_or_default()));
+    }
+    Ok(named)
 }
 
 /// The title of a task: one line.

@@ -2,10 +2,10 @@
 
 use clap::Args;
 use ralph_model::{Task, TaskId, TaskLogLine, TaskStatus};
-use ralph_store::{Store, TaskFilter, WaitsFor, Which};
+use ralph_store::{Store, TaskFilter, Which};
 use serde::Serialize;
 
-use super::{commits_of_others_here, find_to_read, view};
+use super::{blockers, commits_of_others_here, find_to_read, view};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
@@ -124,8 +124,8 @@ fn why_not_ready(
             format!("it failed; `ralph task reset {}` opens it again", task.id)
         }
         TaskStatus::InProgress => "a run works on it".to_owned(),
+        TaskStatus::Blocked => format!("it waits for {}", blockers(store, task)?.join(", ")),
         _ if !parts.is_empty() => "its parts are what is to be done".to_owned(),
-        TaskStatus::Blocked => waits(&store.waits_for(&task.id)?),
         TaskStatus::Pending | TaskStatus::Failed => {
             let commits_here = commits_of_others_here(context, store)?;
             let ready = store.tasks(&TaskFilter {
@@ -142,19 +142,4 @@ fn why_not_ready(
         }
     };
     Ok(Some(why))
-}
-
-fn waits(blockers: &[WaitsFor]) -> String {
-    let names: Vec<String> = blockers
-        .iter()
-        .map(|blocker| {
-            let person = if blocker.needs_person {
-                " (which needs a person)"
-            } else {
-                ""
-            };
-            format!("{}{person}", blocker.task)
-        })
-        .collect();
-    format!("it waits for {}", names.join(", "))
 }

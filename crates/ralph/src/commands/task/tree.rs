@@ -29,10 +29,10 @@ pub(crate) struct TreeArgs {
 
 /// A task in its place.
 #[derive(Serialize)]
-struct Placed<'a> {
-    depth: usize,
+pub(super) struct Placed<'a> {
+    pub(super) depth: usize,
     #[serde(flatten)]
-    task: &'a Task,
+    pub(super) task: &'a Task,
     #[serde(skip)]
     branch: String,
 }
@@ -78,7 +78,7 @@ pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), Com
 }
 
 /// Every task after its parent, with the branch that leads to it.
-fn place<'a>(tasks: &'a [Task], tops: Vec<&'a Task>) -> Vec<Placed<'a>> {
+pub(super) fn place<'a>(tasks: &'a [Task], tops: Vec<&'a Task>) -> Vec<Placed<'a>> {
     let mut parts: std::collections::HashMap<&TaskId, Vec<&Task>> = std::collections::HashMap::new();
     for task in tasks {
         if let Some(parent) = &task.parent {

@@ -8,6 +8,7 @@ use super::{description, find_to_change, title};
 use crate::commands::notes::SecretArgs;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::numbers::from_zero;
 
 /// Change a task; what is not named stays
 ///
@@ -38,7 +39,7 @@ struct ChangeArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     description: Option<String>,
     /// How urgent it is; lower numbers go first
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     priority: Option<u32>,
     /// The task that it is a part of from now on
     #[arg(long, value_name = "ID")]

@@ -1,7 +1,10 @@
 //! How tasks are shown.
 
-use ralph_model::{Task, TaskStatus};
+use std::collections::HashSet;
 
+use ralph_model::{Task, TaskId, TaskStatus};
+
+use super::tree::{Placed, place};
 use crate::cli::Format;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -36,10 +39,7 @@ pub(super) fn list(context: &Context<'_>, tasks: &[Task], nothing: &str, format:
     match format {
         Format::Json => context.ui.json(&tasks),
         Format::Quiet => context.ui.data(&lines(tasks, |task| task.id.to_string())),
-        Format::Markdown => context.ui.text(&lines(tasks, |task| {
-            let ticked = if task.status == TaskStatus::Done { 'x' } else { ' ' };
-            format!("- [{ticked}] {}", task.title)
-        })),
+        Format::Markdown => context.ui.text(&checklist(tasks)),
         Format::Table if tasks.is_empty() => context.ui.data(&format!("{nothing}\n")),
         Format::Table => {
             let rows: Vec<Vec<String>> = tasks.iter().map(row).collect();
@@ -47,6 +47,18 @@ pub(super) fn list(context: &Context<'_>, tasks: &[Task], nothing: &str, format:
             context.ui.table(&COLUMNS, &rows, &closing)
         }
     }
+}
+
+/// Tasks as `task import` reads them: parts stand below what they are parts of, two columns further in.
+fn checklist(tasks: &[Task]) -> String {
+    let listed: HashSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+    let is_top = |task: &&Task| task.parent.as_ref().is_none_or(|parent| !listed.contains(parent));
+    let placed = place(tasks, tasks.iter().filter(is_top).collect());
+    let lines = placed.iter().map(|Placed { depth, task, .. }| {
+        let ticked = if task.status == TaskStatus::Done { 'x' } else { ' ' };
+        format!("{}- [{ticked}] {}\n", "  ".repeat(*depth), task.title)
+    });
+    lines.collect()
 }
 
 /// The word for where a task stands, as a person reads it.

@@ -59,17 +59,43 @@ fn an_agent_that_cannot_be_started_leaves_nothing_behind() {
     assert_snapshot!(normal(finished), @"
     exit 1
     --- stderr
-    Task t-025cc1: a text
-    Agent: there-is-no-such-program (from --agent).
-    11:20:00 run-658eec67 begins.
-    11:20:00 [t-025cc1] iteration 1: a text
-    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
-    Error: there-is-no-such-program is not installed, or not on the PATH
+    Error: the agent cannot be started: there-is-no-such-program is not on the PATH
+    Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
     ");
-    assert_eq!(scene.open_tasks(), [("a text".to_owned(), "pending".to_owned())]);
-    assert_eq!(scene.outcomes(), [""; 0]);
-    // The next run goes on with it.
-    assert_eq!(scene.run(&[]).code, Some(0));
+    assert_eq!(scene.env.tree(), []);
+
+    for (name, text) in [
+        ("plain", "#!/bin/sh\n"),
+        ("orphan", "#!/nowhere/python -u\n"),
+        ("by-env", "#!/usr/bin/env no-such-python\n"),
+    ] {
+        scene.env.write(name, text);
+        let mode = if name == "plain" { 0o644 } else { 0o755 };
+        std::fs::set_permissions(scene.env.path(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let before = scene.env.tree();
+    let mut said = String::new();
+    for agent in ["/nowhere/agent", "./gone", "./plain", "./orphan -x", "./by-env", "./"] {
+        for more in [&["--dry-run"][..], &[]] {
+            let finished = scene
+                .ralph(&[&["run", "--agent", agent, "a text"], more].concat())
+                .run();
+            assert_eq!((finished.code, finished.stdout.as_str()), (Some(1), ""), "{finished}");
+            let line = finished.stderr.lines().next().unwrap_or_default().to_owned() + "\n";
+            if !said.ends_with(&line) {
+                said.push_str(&line);
+            }
+        }
+    }
+    assert_snapshot!(said, @"
+    Error: the agent cannot be started: there is no file /nowhere/agent
+    Error: the agent cannot be started: there is no file [TMP]/project/./gone
+    Error: the agent cannot be started: [TMP]/project/./plain is not executable (`chmod +x` makes it so)
+    Error: the agent cannot be started: the interpreter of [TMP]/project/./orphan is missing: /nowhere/python
+    Error: the agent cannot be started: the interpreter of [TMP]/project/./by-env is missing: no-such-python
+    Error: the agent cannot be started: [TMP]/project/./ is a folder
+    ");
+    assert_eq!(scene.env.tree(), before);
 }
 
 #[test]

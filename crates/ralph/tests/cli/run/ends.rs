@@ -38,11 +38,9 @@ fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on()
     assert_snapshot!(scene.run(&["plan.md"]), @"
     exit 4
     --- stdout
-    The rest is for you: 1 task has failed.
+    1 task of plan.md failed, and nothing else of it is ready.
     --- stderr
-    Agent: scripted-agent (from --agent).
-    11:20:00 run-1c9756ce begins.
-    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    Hint: `ralph task reset t-025cc1 --all` opens what has failed, `ralph task tree t-025cc1` shows it.
     ");
     assert_eq!(scene.agent.turns(), 3);
 }

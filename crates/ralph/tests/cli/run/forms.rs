@@ -113,11 +113,9 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
     assert_snapshot!(scene.run(&["plan.md"]), @r#"
     exit 3
     --- stdout
-    There is nothing to do.
+    All items of plan.md are done.
     --- stderr
-    Agent: scripted-agent (from --agent).
-    11:20:00 run-1c9756ce begins.
-    Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
+    Hint: `ralph task tree t-025cc1` shows its parts, `ralph task reset ID` opens one again.
     "#);
     assert_eq!(scene.agent.turns(), 2, "`two` was ticked, and `three` is its part");
 
@@ -130,7 +128,7 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
             .unwrap()
             .to_owned()
     };
-    assert_eq!(first_line(), "Task    none is ready");
+    assert_eq!(first_line(), "Task    none is ready: All items of plan.md are done.");
     scene.env.write("plan.md", format!("{plan}- [ ] four\n- [x] five\n"));
     assert_eq!(first_line(), "Task    a new one: four");
     let finished = scene.run(&["plan.md"]);
@@ -208,6 +206,9 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
     let mut said = String::new();
     for file in [
         "missing.md",
+        "prd.json",
+        "src/main",
+        "notes.TXT",
         "empty.md",
         "large.md",
         "latin.md",
@@ -230,6 +231,13 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
     }
     assert_snapshot!(said, @"
     2 Error: there is no file missing.md
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: there is no file prd.json
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: there is no file src/main
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: there is no file notes.TXT
+    Hint: if it is a text, say in more words what is to be done
     2 Error: [TMP]/project/empty.md is empty, so there is nothing to do
     2 Error: [TMP]/project/large.md has 1048577 bytes; a prompt has at most 1048576
     2 Error: [TMP]/project/latin.md is not UTF-8 text (byte 3)
@@ -273,8 +281,10 @@ fn wrong_flags_are_refused() {
         assert_eq!(finished.code, Some(2), "{finished}");
         finished.stderr.lines().next().unwrap_or_default().to_owned()
     };
-    assert_snapshot!(first_line(&["--limit", "0"]), @"error: invalid value '0' for '--limit <N>': 0 is not in 1..=4294967295");
-    assert_snapshot!(first_line(&["--limit", "many"]), @"error: invalid value 'many' for '--limit <N>': invalid digit found in string");
+    assert_snapshot!(first_line(&["--limit", "0"]), @"error: invalid value '0' for '--limit <N>': allowed is a whole number from 1");
+    assert_snapshot!(first_line(&["--limit", "many"]), @"error: invalid value 'many' for '--limit <N>': allowed is a whole number from 1");
+    assert_snapshot!(first_line(&["--limit", "-1"]), @"error: invalid value '-1' for '--limit <N>': allowed is a whole number from 1");
+    assert_snapshot!(first_line(&["--limit", "99999999999"]), @"error: invalid value '99999999999' for '--limit <N>': it is too large");
     assert_snapshot!(first_line(&["--model-strategy", "escalate"]), @r#"error: invalid value 'escalate' for '--model-strategy <STRATEGY>': allowed is "fixed" or "plan-then-execute""#);
     assert_snapshot!(first_line(&["--model-strategy", "best"]), @r#"error: invalid value 'best' for '--model-strategy <STRATEGY>': allowed is "fixed" or "plan-then-execute""#);
     let without_quotes = scene.run(&["two", "words"]);
@@ -450,4 +460,148 @@ fn a_file_with_a_blank_in_its_name_is_a_file_and_a_text_is_sized_before_it_runs(
     let text = shown("mend my plan.md");
     assert!(text.starts_with("Task    a new one: mend my plan.md\n"), "{text}");
     assert!(text.contains("\nPrompt  "), "{text}");
+}
+
+#[test]
+fn a_list_that_was_imported_is_run_and_not_made_anew() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("plan.md", "- [ ] one\n  - [ ] a part\n- [ ] two\n");
+    let imported = scene.ralph(&["task", "import", "plan.md"]).run();
+    assert_eq!(imported.stdout, "Imported 3 tasks\n");
+    let shown = scene.run(&["plan.md", "--dry-run"]).stdout;
+    assert!(shown.starts_with("Task    t-8eec67 a part\n"), "{shown}");
+    std::fs::create_dir(scene.env.path("sub")).unwrap();
+    let finished = scene.invocation(&["../plan.md"]).folder(&scene.env.path("sub")).run();
+    assert_eq!((finished.code, scene.agent.turns()), (Some(0), 2), "{finished}");
+    let again = scene.ralph(&["task", "import", "plan.md"]).run();
+    assert_eq!(again.stdout, "Imported 0 tasks\n", "{again}");
+    assert_snapshot!(scene.env.ok(["task", "tree", "--all"]), @"
+    ✓ t-018fed  plan.md
+    ├─ ✓ t-025cc1  one
+    │  └─ ✓ t-8eec67  a part
+    └─ ✓ t-32555e  two
+    ");
+}
+
+#[test]
+fn the_hint_repeats_the_file_as_it_was_typed() {
+    let scene = Scene::new(&Script::new().turn([say("Still at it.")]));
+    std::fs::create_dir(scene.env.path("sub")).unwrap();
+    scene.env.write("sub/my prompt", "Port the parser.\n");
+    let hint = |folder: &str, typed: &str| {
+        let invocation = scene.invocation(&[typed, "--limit", "1"]);
+        let finished = invocation.folder(&scene.env.path(folder)).run();
+        finished.stderr.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(hint("sub", "my prompt"), "Hint: `ralph run 'my prompt'` goes on.");
+    assert_eq!(
+        hint("", "./sub/my prompt"),
+        "Hint: `ralph run './sub/my prompt'` goes on."
+    );
+    assert_eq!(scene.open_tasks().len(), 1, "it is the same file");
+}
+
+#[test]
+fn user_stories_are_run_as_the_tasks_that_they_are() {
+    let scene = Scene::new(&diligent());
+    let stories = r#"{"userStories": [{"id": "US-1", "title": "Log in", "priority": 2},
+        {"id": "US-2", "title": "Set up", "priority": 1}, {"id": "US-3", "title": "Log out", "passes": true}]}"#;
+    scene.env.write("prd.json", stories);
+    scene.env.write("other.json", "{}");
+    let shown = scene.run(&["prd.json", "--dry-run"]).stdout;
+    assert!(shown.starts_with("Task    a new one: US-2: Set up\n"), "{shown}");
+    let finished = scene.run(&["prd.json"]);
+    assert_eq!((finished.code, scene.agent.turns()), (Some(0), 2), "{finished}");
+    assert!(scene.agent.prompt(1).contains("US-2: Set up"));
+    let refused = scene.run(&["other.json"]);
+    assert_snapshot!(refused, @r#"
+    exit 1
+    --- stderr
+    Error: nothing was imported from other.json: it has no "userStories"
+    "#);
+}
+
+#[test]
+fn a_task_that_cannot_be_begun_is_named_with_the_reason() {
+    let scene = Scene::new(&diligent());
+    let add = |arguments: &[&str]| {
+        let added = scene.ralph(&[&["task", "add"], arguments].concat()).run();
+        assert_eq!(added.code, Some(0), "{added}");
+        added.stdout.trim().to_owned()
+    };
+    let done = add(&["over"]);
+    scene.env.ok(["task", "done", &done]);
+    let failed = add(&["given up"]);
+    scene.env.ok(["task", "fail", &failed]);
+    let first = add(&["first"]);
+    let waiting = add(&["second", "--after", &first]);
+    let behind = add(&["third", "--after", &failed]);
+    let parent = add(&["whole", "--after", &first]);
+    add(&["part", "--parent", &parent]);
+    let broken = add(&["broken"]);
+    let part = add(&["broken part", "--parent", &broken]);
+    scene.env.ok(["task", "fail", &part]);
+    let names = [
+        (&done, "DONE"),
+        (&failed, "FAILED"),
+        (&first, "FIRST"),
+        (&waiting, "WAITING"),
+        (&behind, "BEHIND"),
+        (&parent, "PARENT"),
+        (&broken, "BROKEN"),
+    ];
+    let named = |text: String| {
+        names
+            .iter()
+            .fold(text, |text, (id, name)| text.replace(id.as_str(), name))
+    };
+    let mut said = String::new();
+    for id in [&done, &failed, &waiting, &behind, &parent, &broken] {
+        let finished = scene.run(&[id]);
+        said.push_str(&format!(
+            "{} {}{}",
+            finished.code.unwrap(),
+            finished.stdout,
+            finished.stderr
+        ));
+        let shown = scene.run(&[id, "--dry-run"]);
+        assert_eq!(shown.code, Some(3), "{shown}");
+        let why = finished.stdout.trim_end();
+        assert!(
+            shown.stdout.starts_with(&format!("Task    none is ready: {why}\n")),
+            "{shown}"
+        );
+    }
+    assert_snapshot!(named(said), @"
+    3 DONE is done already.
+    Hint: `ralph task reset DONE` opens it again.
+    4 FAILED has failed.
+    Hint: `ralph task reset FAILED` opens it again, `ralph task show FAILED` shows what happened.
+    4 WAITING waits for FIRST (first).
+    Hint: `ralph run` works on what is ready.
+    4 BEHIND waits for FAILED (given up), which needs a person.
+    Hint: `ralph run` works on what is ready.
+    4 PARENT waits for FIRST (first).
+    Hint: `ralph run` works on what is ready.
+    4 1 task of BROKEN failed, and nothing else of it is ready.
+    Hint: `ralph task reset BROKEN --all` opens what has failed, `ralph task tree BROKEN` shows it.
+    ");
+    let shown = named(scene.env.ok(["task", "show", &parent]));
+    assert!(shown.contains("\nready: no: it waits for FIRST (first)\n"), "{shown}");
+    assert_eq!(scene.agent.turns(), 0);
+}
+
+#[test]
+fn a_strategy_that_is_not_there_yet_is_said_to_be_so() {
+    let scene = Scene::new(&diligent());
+    scene.env.write(".ralph.toml", "[strategy]\nname = \"escalate\"\n");
+    for arguments in [&["a text", "--dry-run"][..], &["a text"]] {
+        let finished = scene.run(arguments);
+        assert_eq!(finished.code, Some(0), "{finished}");
+        let warning =
+            "Warning: [strategy] name = \"escalate\" does not choose models yet; they are chosen as with \"fixed\".\n";
+        assert_eq!(finished.stderr.matches(warning).count(), 1, "{finished}");
+    }
+    let finished = scene.run(&["a text", "--model-strategy", "fixed"]);
+    assert!(!finished.stderr.contains("Warning"), "{finished}");
 }

@@ -1,0 +1,76 @@
+//! Files that are lists of tasks: checklists and user stories, and the task that stands for such a file.
+
+use std::path::Path;
+
+use ralph_model::{TaskId, TaskKind, TaskStatus};
+use ralph_store::{ImportItem, Store, TaskFilter, Which};
+
+use crate::checklist::{missed_lines, parse_checklist};
+use crate::error::CommandError;
+use crate::paths::Project;
+use crate::stories::parse_stories;
+use crate::ui::Ui;
+
+/// How many lines are named that only look like tasks.
+const MISSED_NAMED: usize = 5;
+
+/// The items of a file that is a list; none when it is something else.
+pub(crate) fn parse_list(name: &str, text: &str) -> Result<Option<Vec<ImportItem>>, CommandError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let extension = Path::new(name).extension();
+    if extension.is_some_and(|end| end.eq_ignore_ascii_case("json")) {
+        return stories_of(name, text).map(Some);
+    }
+    Ok(parse_checklist(text))
+}
+
+/// Warns of lines that were probably meant as tasks and are none.
+pub(crate) fn warn_of_missed(ui: &Ui, name: &str, text: &str) {
+    let missed = missed_lines(text);
+    if missed.is_empty() {
+        return;
+    }
+    let numbers: Vec<String> = missed.iter().take(MISSED_NAMED).map(ToString::to_string).collect();
+    let more = match missed.len().saturating_sub(MISSED_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let lines = match missed.as_slice() {
+        [line] => format!("line {line} looks like a task and is none"),
+        _ => format!("lines {}{more} look like tasks and are none", numbers.join(", ")),
+    };
+    ui.warning(&format!(
+        "{name}: {lines}; a task is a line like `- [ ] Let users log in`."
+    ));
+}
+
+/// The stories of a file that can be nothing else.
+pub(crate) fn stories_of(name: &str, text: &str) -> Result<Vec<ImportItem>, CommandError> {
+    parse_stories(text).map_err(|why| CommandError::new(format!("nothing was imported from {name}: {why}")))
+}
+
+/// The title of the task that stands for a file: its path from the project's root, whichever way it was typed.
+pub(crate) fn title_of_file(project: &Project, path: &Path) -> String {
+    let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+    let whole = folder.zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    let root = project.root.canonicalize().ok();
+    match (&whole, root) {
+        (Some(whole), Some(root)) => whole.strip_prefix(root).unwrap_or(whole).display().to_string(),
+        _ => project.shown(path).to_string(),
+    }
+}
+
+/// The task that an earlier run of the same file made. What stood in a list stays done when all of it is; a prompt that
+/// came to its end begins anew.
+pub(crate) fn task_of_file(store: &Store, title: &str, kind: TaskKind) -> Result<Option<TaskId>, CommandError> {
+    let tasks = store.tasks(&TaskFilter {
+        which: Which::All,
+        ..TaskFilter::default()
+    })?;
+    let may_be_done = kind == TaskKind::Once;
+    let same = tasks.into_iter().rfind(|task| {
+        let is_open = may_be_done || task.status != TaskStatus::Done;
+        task.title == title && task.kind == kind && task.parent.is_none() && is_open
+    });
+    Ok(same.map(|task| task.id))
+}
