@@ -54,7 +54,8 @@ fn a_task_is_found_by_the_beginning_of_its_id() {
         find("1a"),
         "1a is the beginning of several ids: t-1a0000 (one), t-1a0001 (two)"
     );
-    for unknown in ["", "t-", "2", "t-1b00000", "x", "%", "t-1b_"] {
+    assert_eq!(find(""), "there is no task \"\"");
+    for unknown in ["t-", "2", "t-1b00000", "x", "%", "t-1b_"] {
         assert_eq!(find(unknown), format!("there is no task {unknown}"));
     }
 }

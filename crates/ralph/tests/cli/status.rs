@@ -77,7 +77,7 @@ fn the_morning_after_a_night() {
     Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations was reached.
     Done     1 task was done
                t-025cc1  Parse the colours
-    Learned  2 lessons, 2 long notes
+    Learned  1 lesson, 1 long note
     Spent    2 min 46 s, $0.50, 2040 tokens
     Waiting  1 task waits for you
                t-8eec67  Draw the colours
@@ -113,7 +113,7 @@ fn a_long_night_fits_on_a_screen() {
                t-025cc1  Parse every colour that people write, in all the forms th…
                t-8eec67  Parse every colour that people write, in all the forms th…
                and 7 more
-    Learned  18 lessons, 18 long notes
+    Learned  1 lesson, 1 long note
     Spent    25 min 02 s, $4.50, 18360 tokens
     Waiting  9 tasks wait for you
                t-616796  Parse every colour that people write, in all the forms th…
