@@ -335,3 +335,18 @@ fn a_row_is_found_by_why_it_failed() {
         assert_eq!(holding, 1, "{word}");
     }
 }
+
+#[test]
+fn a_lesson_that_a_repeated_attempt_draws_again_is_kept_once() {
+    let mut bench = Bench::new();
+    for iteration in [1, 2] {
+        let fence = bench.start(&run_id(), iteration);
+        let mut settlement = settlement(Outcome::Interrupted, fence);
+        settlement.row.iteration = iteration;
+        settlement.task = TaskChange::Again;
+        settlement.learnings = vec![(LearningId::new(u64::from(iteration)), learning("pitfall"))];
+        let settled = bench.store.settle(&settlement).unwrap();
+        let kept = bench.store.captures(settled.journal).unwrap().learnings.len();
+        assert_eq!(kept, usize::from(iteration == 1), "{iteration}");
+    }
+}

@@ -53,6 +53,9 @@ pub(super) fn put_learnings(
     journal: i64,
 ) -> rusqlite::Result<()> {
     for (id, learning) in &settlement.learnings {
+        if is_known(transaction, settlement, learning)? {
+            continue;
+        }
         let mut id = id.clone();
         // Ids are random: one that is taken gives way to the next, or the whole settlement would fail.
         while !put_learning(transaction, settlement, journal, (&id, learning))? {
@@ -60,6 +63,22 @@ pub(super) fn put_learnings(
         }
     }
     Ok(())
+}
+
+/// Whether an earlier attempt at the task has drawn the same lesson: one that was killed, and said it again when it was
+/// repeated.
+fn is_known(
+    transaction: &Transaction<'_>,
+    settlement: &Settlement,
+    learning: &CapturedLearning,
+) -> rusqlite::Result<bool> {
+    let task = settlement.row.task.as_ref().map(ralph_model::TaskId::as_str);
+    transaction
+        .prepare_cached(
+            "SELECT EXISTS (SELECT 1 FROM journal JOIN learnings ON learnings.journal = journal.id
+                            WHERE journal.task_id = ?1 AND learnings.category = ?2 AND learnings.content = ?3)",
+        )?
+        .query_row(params![task, learning.category, learning.content], |row| row.get(0))
 }
 
 /// Keeps one lesson; says whether its id was free.
