@@ -4,6 +4,7 @@ mod agents;
 mod capture;
 mod confirmation;
 mod ends;
+mod files;
 mod folder;
 mod forms;
 mod gates;

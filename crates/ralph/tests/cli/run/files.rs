@@ -1,0 +1,247 @@
+//! `ralph run FILE`: checklists, user stories, prompts, and files that are none of these.
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, say, write};
+
+use super::{Scene, diligent};
+use crate::changes;
+
+#[test]
+fn a_checklist_is_run_once_however_often_it_is_called() {
+    let scene = Scene::new(&diligent());
+    let plan = "# Plan\n\n- [ ] one\n- [x] two\n- [ ] three\n  - [ ] a part\n";
+    scene.env.write("plan.md", plan);
+    assert_snapshot!(scene.run(&["plan.md"]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    2 iterations: 2 tasks done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-90150280 begins.
+    11:20:00 [t-8eec67] iteration 1: one
+    11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-8eec67] done (1 file changed)
+    11:20:00 [t-01b5b9] iteration 2: a part
+    11:20:00 [t-01b5b9] done (1 file changed)
+    ");
+    assert_eq!(scene.env.read("plan.md"), plan, "the file is the person's");
+    assert_snapshot!(scene.run(&["plan.md"]), @r#"
+    exit 3
+    --- stdout
+    All items of plan.md are done.
+    --- stderr
+    Hint: `ralph task tree t-025cc1` shows its parts, `ralph task reset ID` opens one again.
+    "#);
+    assert_eq!(scene.agent.turns(), 2, "`two` was ticked, and `three` is its part");
+
+    let first_line = || {
+        scene
+            .run(&["plan.md", "--dry-run"])
+            .stdout
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(first_line(), "Task    none is ready: All items of plan.md are done.");
+    scene.env.write("plan.md", format!("{plan}- [ ] four\n- [x] five\n"));
+    assert_eq!(first_line(), "Task    a new one: four");
+    let finished = scene.run(&["plan.md"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(scene.agent.turns(), 3);
+    assert!(scene.agent.prompt(3).contains("four"));
+}
+
+#[test]
+fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
+    let script = Script::new()
+        .turn([write("a.txt", "1"), say("The first half.")])
+        .turn([write("b.txt", "2"), say("<promise>COMPLETE</promise>")]);
+    let scene = Scene::new(&script);
+    scene.env.write("PROMPT.md", "Port the parser.\n");
+    scene.env.write("what to do", "Port the lexer.\n");
+    assert_snapshot!(scene.run(&["PROMPT.md"]), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    2 rounds: 1 task done
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: PROMPT.md
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] done (1 file changed)
+    11:20:00 [t-025cc1] iteration 2: PROMPT.md
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    assert!(scene.agent.prompt(2).contains("Port the parser."));
+    // It came to its end; whoever calls it again wants it again.
+    let finished = scene.run(&["PROMPT.md"]);
+    assert_eq!((finished.code, scene.agent.turns()), (Some(0), 3), "{finished}");
+    let finished = scene.run(&["what to do"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(
+        scene.agent.prompt(4).contains("Port the lexer."),
+        "a name may hold spaces"
+    );
+}
+
+#[test]
+fn a_prompt_that_is_never_complete_ends_with_its_limit() {
+    let scene = Scene::new(&Script::new().turn([say("Still at it.")]));
+    scene.env.write("PROMPT.md", "Port the parser.\n");
+    assert_snapshot!(scene.run(&["PROMPT.md", "--limit", "2"]), @"
+    exit 4
+    --- stdout
+    The limit of 2 iterations is reached.
+    2 rounds
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: PROMPT.md
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] done
+    11:20:00 [t-025cc1] iteration 2: PROMPT.md
+    11:20:00 [t-025cc1] done
+    Hint: `ralph run PROMPT.md` goes on.
+    ");
+    assert_eq!(scene.agent.turns(), 2);
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_refused_in_one_line() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("empty.md", " \n\n");
+    scene.env.write("large.md", "x".repeat((1 << 20) + 1));
+    scene.env.write("latin.md", b"caf\xe9 au lait");
+    for folder in ["folder.md", "folder"] {
+        std::fs::create_dir(scene.env.path(folder)).unwrap();
+    }
+    let before = scene.env.tree();
+    let mut said = String::new();
+    for file in [
+        "missing.md",
+        "prd.json",
+        "src/main",
+        "notes.TXT",
+        "empty.md",
+        "large.md",
+        "latin.md",
+        "folder.md",
+        "folder",
+        " ",
+        "t-ffffff",
+        "t-1a2b3cd",
+        "t-mistyped",
+        "f-1a2b3c",
+    ] {
+        for more in [&["--dry-run"][..], &[]] {
+            let finished = scene.run(&[&[file], more].concat());
+            assert_eq!(finished.stdout, "", "{finished}");
+            let line = format!("{} {}", finished.code.unwrap(), finished.stderr);
+            if !said.ends_with(&line) {
+                said.push_str(&line);
+            }
+        }
+    }
+    assert_snapshot!(said, @"
+    2 Error: there is no file missing.md
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: there is no file prd.json
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: there is no file src/main
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: there is no file notes.TXT
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: [TMP]/project/empty.md is empty, so there is nothing to do
+    2 Error: [TMP]/project/large.md has 1048577 bytes; a prompt has at most 1048576
+    2 Error: [TMP]/project/latin.md is not UTF-8 text (byte 3)
+    2 Error: folder.md is a folder, and only a file can be run
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: folder is a folder, and only a file can be run
+    Hint: if it is a text, say in more words what is to be done
+    2 Error: the text is blank, so there is nothing to do
+    1 Error: there is no task t-ffffff
+    Hint: `ralph task list --all` shows what there is
+    1 Error: there is no task t-1a2b3cd
+    Hint: `ralph task list --all` shows what there is
+    1 Error: there is no task t-mistyped
+    Hint: `ralph task list --all` shows what there is
+    2 Error: f-1a2b3c looks like a feature, and only tasks can be run
+    Hint: `ralph task list` shows the tasks; a text has a blank in it
+    ");
+    let changed = changes(&before, &scene.env.tree());
+    assert!(changed.iter().all(|name| name.starts_with(".ralph/")), "{changed:?}");
+    assert_eq!(scene.agent.turns(), 0);
+}
+
+#[test]
+fn a_file_with_a_blank_in_its_name_is_a_file_and_a_text_is_sized_before_it_runs() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("my plan.md", "- [ ] one\n");
+    let shown = |what: &str| scene.run(&[what, "--dry-run"]).stdout;
+    assert!(shown("my plan.md").starts_with("Task    a new one: one\n"));
+    let text = shown("mend my plan.md");
+    assert!(text.starts_with("Task    a new one: mend my plan.md\n"), "{text}");
+    assert!(text.contains("\nPrompt  "), "{text}");
+}
+
+#[test]
+fn a_list_that_was_imported_is_run_and_not_made_anew() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("plan.md", "- [ ] one\n  - [ ] a part\n- [ ] two\n");
+    let imported = scene.ralph(&["task", "import", "plan.md"]).run();
+    assert_eq!(imported.stdout, "Imported 3 tasks\n");
+    let shown = scene.run(&["plan.md", "--dry-run"]).stdout;
+    assert!(shown.starts_with("Task    t-8eec67 a part\n"), "{shown}");
+    std::fs::create_dir(scene.env.path("sub")).unwrap();
+    let finished = scene.invocation(&["../plan.md"]).folder(&scene.env.path("sub")).run();
+    assert_eq!((finished.code, scene.agent.turns()), (Some(0), 2), "{finished}");
+    let again = scene.ralph(&["task", "import", "plan.md"]).run();
+    assert_eq!(again.stdout, "Imported 0 tasks\n", "{again}");
+    assert_snapshot!(scene.env.ok(["task", "tree", "--all"]), @"
+    ✓ t-018fed  plan.md
+    ├─ ✓ t-025cc1  one
+    │  └─ ✓ t-8eec67  a part
+    └─ ✓ t-32555e  two
+    ");
+}
+
+#[test]
+fn the_hint_repeats_the_file_as_it_was_typed() {
+    let scene = Scene::new(&Script::new().turn([say("Still at it.")]));
+    std::fs::create_dir(scene.env.path("sub")).unwrap();
+    scene.env.write("sub/my prompt", "Port the parser.\n");
+    let hint = |folder: &str, typed: &str| {
+        let invocation = scene.invocation(&[typed, "--limit", "1"]);
+        let finished = invocation.folder(&scene.env.path(folder)).run();
+        finished.stderr.lines().last().unwrap_or_default().to_owned()
+    };
+    assert_eq!(hint("sub", "my prompt"), "Hint: `ralph run 'my prompt'` goes on.");
+    assert_eq!(
+        hint("", "./sub/my prompt"),
+        "Hint: `ralph run './sub/my prompt'` goes on."
+    );
+    assert_eq!(scene.open_tasks().len(), 1, "it is the same file");
+}
+
+#[test]
+fn user_stories_are_run_as_the_tasks_that_they_are() {
+    let scene = Scene::new(&diligent());
+    let stories = r#"{"userStories": [{"id": "US-1", "title": "Log in", "priority": 2},
+        {"id": "US-2", "title": "Set up", "priority": 1}, {"id": "US-3", "title": "Log out", "passes": true}]}"#;
+    scene.env.write("prd.json", stories);
+    scene.env.write("other.json", "{}");
+    let shown = scene.run(&["prd.json", "--dry-run"]).stdout;
+    assert!(shown.starts_with("Task    a new one: US-2: Set up\n"), "{shown}");
+    let finished = scene.run(&["prd.json"]);
+    assert_eq!((finished.code, scene.agent.turns()), (Some(0), 2), "{finished}");
+    assert!(scene.agent.prompt(1).contains("US-2: Set up"));
+    let refused = scene.run(&["other.json"]);
+    assert_snapshot!(refused, @r#"
+    exit 1
+    --- stderr
+    Error: nothing was imported from other.json: it has no "userStories"
+    "#);
+}
