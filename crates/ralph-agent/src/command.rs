@@ -2,10 +2,10 @@
 
 use ralph_model::Usage;
 use ralph_model::config::CommandLine;
-use ralph_process::Ended;
+use ralph_process::{Ended, Input};
 
-use crate::launch::{Listener, end_of_process, launch};
-use crate::{Agent, DriverError, EndOfTurn, RunningTurn, StartError, Turn, TurnEvent, TurnSink};
+use crate::launch::{Heard, Launch, Listener, end_of_process, launch};
+use crate::{Agent, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEvent, TurnSink};
 
 /// What stands in a word for the path of a file with the prompt.
 const PROMPT_FILE: &str = "{prompt_file}";
@@ -61,34 +61,41 @@ impl Agent for CommandAgent {
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {
         let takes_a_file = self.words.iter().any(|word| word.contains(PROMPT_FILE));
-        let input = if takes_a_file { "" } else { turn.prompt };
+        let input = if takes_a_file {
+            Input::Nothing
+        } else {
+            Input::Whole(turn.prompt.as_bytes().to_vec())
+        };
         let listener = PlainText {
-            text: String::new(),
+            said: Said::default(),
             model: turn.model.map(str::to_owned),
         };
-        launch(self.words_for(turn), input.as_bytes().to_vec(), turn, listener, sink)
+        let words = self.words_for(turn);
+        launch(Launch { words, input }, turn, listener, sink)
     }
 }
 
 /// Takes every line for the agent's own text.
 #[derive(Default)]
 pub(crate) struct PlainText {
-    text: String,
+    said: Said,
     model: Option<String>,
 }
 
 impl Listener for PlainText {
-    fn hear(&mut self, line: &str) -> Vec<TurnEvent> {
-        self.text.push_str(line);
-        self.text.push('\n');
-        vec![TurnEvent::Text(format!("{line}\n"))]
+    fn hear(&mut self, line: &str) -> Heard {
+        let text = format!("{line}\n");
+        self.said.text(None, &text);
+        vec![TurnEvent::Text(text)].into()
     }
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
+        let (messages, before_last_tool, left_out) = self.said.take();
         EndOfTurn {
             end: end_of_process(&ended),
-            messages: vec![std::mem::take(&mut self.text)],
-            before_last_tool: 0,
+            messages,
+            before_last_tool,
+            left_out,
             denials: Vec::new(),
             usage: Usage::default(),
             session: None,

@@ -2,12 +2,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use ralph_model::Clock;
 use ralph_model::config::CommandLine;
-
-use crate::{Agent, ClaudeAgent, CommandAgent};
 
 /// An agent that ralph knows by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,19 +12,53 @@ pub struct KnownAgent {
     pub name: &'static str,
     /// Its program.
     pub program: &'static str,
-    /// The driver that speaks to it; a value of `agent.kind`.
-    pub driver: &'static str,
+    /// The driver that speaks to it.
+    pub driver: Driver,
     /// How it is installed.
     pub install: &'static str,
     /// Its models from the weakest to the strongest, by names that last; empty where they are not known.
     pub models: &'static [&'static str],
 }
 
-const CLAUDE: &str = "claude";
-const COMMAND: &str = "command";
+/// A way of speaking to an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Driver {
+    /// Claude Code's records.
+    Claude,
+    /// Any program: the prompt in, text out.
+    Command,
+}
 
-/// The drivers, by the names that `agent.kind` takes.
-const DRIVERS: [&str; 2] = [CLAUDE, COMMAND];
+impl Driver {
+    /// Every driver.
+    pub const ALL: &[Self] = &[Self::Claude, Self::Command];
+
+    /// Its name, as `agent.kind` has it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Command => "command",
+        }
+    }
+
+    /// The driver for a command line: the one that is asked for, else the one of the agent whose program it starts, else
+    /// the one for any program.
+    ///
+    /// # Errors
+    /// When there is no such driver, or the line names no program.
+    pub fn of(kind: Option<&str>, command: &CommandLine) -> Result<Self, DriverError> {
+        let words = command.words().ok_or(DriverError::NoProgram)?;
+        let Some(kind) = kind else {
+            let known = known_agents().iter().find(|agent| agent.program == file_name(&words));
+            return Ok(known.map_or(Self::Command, |agent| agent.driver));
+        };
+        let named = Self::ALL.iter().find(|driver| driver.word() == kind);
+        named
+            .copied()
+            .ok_or_else(|| DriverError::UnknownKind { kind: kind.to_owned() })
+    }
+}
 
 /// The agents that ralph starts by itself, the first choice first.
 #[must_use]
@@ -36,7 +66,7 @@ pub fn known_agents() -> &'static [KnownAgent] {
     &[KnownAgent {
         name: "Claude Code",
         program: "claude",
-        driver: CLAUDE,
+        driver: Driver::Claude,
         install: "npm install -g @anthropic-ai/claude-code",
         models: &["haiku", "sonnet", "opus"],
     }]
@@ -56,30 +86,11 @@ pub enum DriverError {
     #[error("the agent's command names no program, or has a quote that nobody closes")]
     NoProgram,
     /// There is no driver of this name.
-    #[error("there is no driver {kind:?}; agent.kind is {}", either(&DRIVERS))]
+    #[error("there is no driver {kind:?}; agent.kind is {}", either(&Driver::ALL.iter().map(|driver| driver.word()).collect::<Vec<_>>()))]
     UnknownKind {
         /// The name.
         kind: String,
     },
-}
-
-/// The driver for a command line: the one that is asked for, else the one of the agent whose program it starts, else the
-/// one for any program. The clock tells it what `resets 3pm` means.
-///
-/// # Errors
-/// When there is no such driver, or the line names no program.
-pub fn driver_for(
-    kind: Option<&str>,
-    command: &CommandLine,
-    clock: Arc<dyn Clock + Send + Sync>,
-) -> Result<Box<dyn Agent>, DriverError> {
-    let words = command.words().ok_or(DriverError::NoProgram)?;
-    let known = known_agents().iter().find(|agent| agent.program == file_name(&words));
-    match kind.or(known.map(|agent| agent.driver)).unwrap_or(COMMAND) {
-        CLAUDE => Ok(Box::new(ClaudeAgent::new(command, clock)?)),
-        COMMAND => Ok(Box::new(CommandAgent::new(command)?)),
-        other => Err(DriverError::UnknownKind { kind: other.to_owned() }),
-    }
 }
 
 /// The first known agent whose program is in one of these folders, and where it is.
@@ -120,30 +131,23 @@ fn either(words: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jiff::Timestamp;
-
-    struct Never;
-
-    impl Clock for Never {
-        fn now(&self) -> Timestamp {
-            Timestamp::UNIX_EPOCH
-        }
-    }
 
     fn check(kind: Option<&str>, command: &str, expected: Result<&str, &str>) {
-        let found = driver_for(kind, &CommandLine::Line(command.to_owned()), Arc::new(Never));
-        let found = found
-            .map(|agent| agent.name().to_owned())
-            .map_err(|error| error.to_string());
-        assert_eq!(found.as_deref().map_err(String::as_str), expected, "{kind:?} {command}");
+        let found = Driver::of(kind, &CommandLine::Line(command.to_owned()));
+        let found = found.map(Driver::word).map_err(|error| error.to_string());
+        assert_eq!(
+            found.as_ref().map(|word| *word).map_err(String::as_str),
+            expected,
+            "{kind:?} {command}"
+        );
     }
 
     #[test]
     fn a_driver_is_chosen_by_kind_then_by_program() {
         check(None, "claude", Ok("claude"));
         check(None, "/opt/bin/claude --bare", Ok("claude"));
-        check(None, "/opt/claude/run.sh -x", Ok("run.sh"));
-        check(Some("command"), "claude", Ok("claude"));
+        check(None, "/opt/claude/run.sh -x", Ok("command"));
+        check(Some("command"), "claude", Ok("command"));
         check(Some("claude"), "my-wrapper", Ok("claude"));
         check(
             Some("codecs"),
@@ -167,6 +171,6 @@ mod tests {
         assert_eq!(first_on_path(&folders), None);
         std::os::unix::fs::symlink("/bin/sh", two.join("claude")).unwrap();
         let (agent, place) = first_on_path(&folders).unwrap();
-        assert_eq!((agent.driver, place), ("claude", two.join("claude")));
+        assert_eq!((agent.driver, place), (Driver::Claude, two.join("claude")));
     }
 }

@@ -1,47 +1,81 @@
-//! Starting an agent that speaks in lines, which every driver here does: each brings its words and a listener.
+//! Starting an agent that speaks in lines, which every driver does: each brings its words and a listener.
 
 use std::io;
 
-use ralph_process::{Ended, HowEnded, ProcessEvent, Spec, Supervised};
+use ralph_process::{Answer, Ended, HowEnded, Input, ProcessEvent, Spec, Supervised};
 
 use crate::{EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
 /// Who understands what an agent prints.
-pub(crate) trait Listener: Send + 'static {
-    /// Hears a line, and says what it means.
-    fn hear(&mut self, line: &str) -> Vec<TurnEvent>;
+pub trait Listener: Send + 'static {
+    /// Hears a line, and says what it means and what is answered.
+    fn hear(&mut self, line: &str) -> Heard;
 
     /// Says how the turn ended, when the process has.
     fn conclude(&mut self, ended: Ended) -> EndOfTurn;
 }
 
-/// Starts a program with these words and this input.
-pub(crate) fn launch(
-    words: Vec<String>,
-    input: Vec<u8>,
+/// What a line means.
+#[derive(Debug, Default, PartialEq)]
+pub struct Heard {
+    /// What happened, in its order.
+    pub events: Vec<TurnEvent>,
+    /// What the agent is answered, if it was started with [`Input::Open`].
+    pub answer: Answer,
+}
+
+impl From<Vec<TurnEvent>> for Heard {
+    fn from(events: Vec<TurnEvent>) -> Self {
+        let answer = Answer::default();
+        Self { events, answer }
+    }
+}
+
+/// A program with its words and its input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    /// The program and what it is called with.
+    pub words: Vec<String>,
+    /// What it reads.
+    pub input: Input,
+}
+
+/// Starts a program for a turn, and lets the listener say what it means.
+///
+/// # Errors
+/// When it cannot be started; then nothing is told.
+pub fn launch(
+    launch: Launch,
     turn: &Turn<'_>,
     mut listener: impl Listener,
     sink: TurnSink,
 ) -> Result<Box<dyn RunningTurn>, StartError> {
-    let mut words = words.into_iter();
+    let mut words = launch.words.into_iter();
     let program = words.next().unwrap_or_default();
     let spec = Spec {
         program: program.clone().into(),
         arguments: words.map(Into::into).collect(),
         folder: turn.folder.to_owned(),
         environment: turn.environment.to_vec(),
-        stdin: input,
+        stdin: launch.input,
         marker: turn.marker.to_owned(),
         output_limit: turn.output_limit,
     };
     let tell = move |event: ProcessEvent| match event {
         ProcessEvent::Line(line) => {
-            let meaning = listener.hear(&line);
+            let heard = listener.hear(&line);
             sink(TurnEvent::Line(line));
-            meaning.into_iter().for_each(&sink);
+            heard.events.into_iter().for_each(&sink);
+            heard.answer
         }
-        ProcessEvent::Alive => sink(TurnEvent::Alive),
-        ProcessEvent::Ended(ended) => sink(TurnEvent::Ended(Box::new(listener.conclude(ended)))),
+        ProcessEvent::Alive => {
+            sink(TurnEvent::Alive);
+            Answer::default()
+        }
+        ProcessEvent::Ended(ended) => {
+            sink(TurnEvent::Ended(Box::new(listener.conclude(ended))));
+            Answer::default()
+        }
     };
     match ralph_process::start(spec, Box::new(tell)) {
         Ok(child) => Ok(Box::new(Running(child))),
@@ -70,7 +104,8 @@ impl RunningTurn for Running {
 }
 
 /// How a turn ended that only its process tells of.
-pub(crate) fn end_of_process(ended: &Ended) -> TurnEnd {
+#[must_use]
+pub fn end_of_process(ended: &Ended) -> TurnEnd {
     match ended.how {
         HowEnded::Exited(0) => TurnEnd::Finished,
         HowEnded::Exited(code) => TurnEnd::Crash(format!("exit code {code}{}", last_error(ended))),

@@ -7,14 +7,17 @@ pub mod environment;
 mod find;
 mod launch;
 mod replay;
+mod said;
 mod turn;
 
 use ralph_model::config::Permissions;
 
 pub use claude::ClaudeAgent;
 pub use command::CommandAgent;
-pub use find::{DriverError, KnownAgent, agents_by_command, driver_for, first_on_path, known_agents};
+pub use find::{Driver, DriverError, KnownAgent, agents_by_command, first_on_path, known_agents};
+pub use launch::{Heard, Launch, Listener, end_of_process, launch};
 pub use replay::replay;
+pub use said::Said;
 pub use turn::{Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
 /// A coding agent that can be started.

@@ -64,6 +64,8 @@ pub struct EndOfTurn {
     pub messages: Vec<String>,
     /// How many of them came before its last tool call.
     pub before_last_tool: usize,
+    /// How many bytes of what it said are not among them, because it said too much.
+    pub left_out: u64,
     /// What it was not allowed to do.
     pub denials: Vec<Denial>,
     /// What it used.

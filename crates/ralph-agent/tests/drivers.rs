@@ -7,13 +7,20 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 
 use jiff::Timestamp;
-use ralph_agent::{Agent, EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, driver_for};
+use ralph_agent::{Agent, ClaudeAgent, CommandAgent, EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent};
 use ralph_model::Clock;
 use ralph_model::config::{CommandLine, Permissions};
 use ralph_testkit::scripted::{
     Action, Script, ScriptedAgent, daemon, exit, flood, flood_errors, garbage, hang, kill, raw, run, say, say_error,
     say_in_chunks, think, write,
 };
+
+fn agent(kind: &str, command: &CommandLine) -> Box<dyn Agent> {
+    match kind {
+        "claude" => Box::new(ClaudeAgent::new(command, Arc::new(Noon)).unwrap()),
+        _ => Box::new(CommandAgent::new(command).unwrap()),
+    }
+}
 
 struct Noon;
 
@@ -67,7 +74,7 @@ impl Stage {
     }
 
     fn start_with(&self, words: Vec<String>, prompt: &str) -> (Box<dyn RunningTurn>, Receiver<TurnEvent>) {
-        let agent = driver_for(Some(self.kind), &CommandLine::Words(words), Arc::new(Noon)).unwrap();
+        let agent = agent(self.kind, &CommandLine::Words(words));
         let (sender, events) = mpsc::channel();
         let sink = Box::new(move |event| sender.send(event).unwrap());
         let turn = self.begin(&*agent, prompt, &self.project(), sink).unwrap();
@@ -274,7 +281,7 @@ fn claude_tells_how_its_turn_ended_by_its_last_record() {
 fn an_agent_that_is_not_there_is_named() {
     let stage = Stage::plain(Vec::new());
     let command = CommandLine::Line("no-such-agent-here -x".to_owned());
-    let agent = driver_for(None, &command, Arc::new(Noon)).unwrap();
+    let agent = agent("command", &command);
     let start = |folder: &Path| {
         stage
             .begin(&*agent, "", folder, Box::new(|_| {}))

@@ -1,6 +1,7 @@
 //! The loop: a task, a fresh session, its outcome, again. What happens next is a pure function of what was (`state`); a
 //! driver does what it says.
 
+mod agents;
 mod alive;
 pub mod changes;
 mod driver;
@@ -15,6 +16,7 @@ pub mod strategy;
 mod summary;
 mod watch;
 
+pub use agents::agent_for;
 pub use alive::is_alive;
 pub use driver::{Finish, Interrupter, RunError, Runner};
 pub use lock::{LockError, WorktreeLock};

@@ -4,16 +4,18 @@
 mod command;
 pub mod editor;
 pub mod git;
+mod launched;
 mod readers;
 mod run_to_end;
 mod signals;
 mod supervise;
 mod sweep;
 mod sys;
+mod voice;
 
 pub use command::command;
 pub use run_to_end::{Finished, OutputShare, RunLimits, StopHandle, run_to_end, run_to_end_watched};
 pub use signals::on_stop_signals;
-pub use supervise::{Ended, HowEnded, ProcessEvent, ProcessSink, Spec, Supervised, start};
+pub use supervise::{Answer, Ended, HowEnded, Input, ProcessEvent, ProcessSink, Spec, Supervised, Then, start};
 pub use sweep::{MARKER_VARIABLE, is_alive, kill_leftovers, start_time};
 pub use sys::{become_subreaper, host_name};

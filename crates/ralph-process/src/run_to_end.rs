@@ -5,8 +5,9 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use crate::launched::{Launched, Order, Pipes, lock, send};
 use crate::readers::{HeadAndTail, Lines};
-use crate::supervise::{HowEnded, Launched, Order, Pipes, Spec, lock, send};
+use crate::supervise::{HowEnded, Spec};
 
 /// How far a command may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use ralph_process::{
-    Ended, HowEnded, ProcessEvent, RunLimits, Spec, StopHandle, Supervised, become_subreaper, host_name, is_alive,
-    kill_leftovers, run_to_end, start, start_time,
+    Answer, Ended, HowEnded, Input, ProcessEvent, RunLimits, Spec, StopHandle, Supervised, Then, become_subreaper,
+    host_name, is_alive, kill_leftovers, run_to_end, start, start_time,
 };
 
 /// A shell script as a child.
@@ -17,7 +17,7 @@ fn spec(script: &str) -> Spec {
         arguments: vec!["-c".into(), script.into()],
         folder: "/".into(),
         environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
-        stdin: Vec::new(),
+        stdin: Input::Nothing,
         marker: marker(script),
         output_limit: None,
     }
@@ -34,7 +34,10 @@ fn marker(script: &str) -> String {
 fn begin(spec: Spec) -> (Supervised, Receiver<ProcessEvent>) {
     become_subreaper().unwrap();
     let (sender, events) = mpsc::channel();
-    let sink = Box::new(move |event| sender.send(event).unwrap());
+    let sink = Box::new(move |event| {
+        sender.send(event).unwrap();
+        Answer::default()
+    });
     (start(spec, sink).unwrap(), events)
 }
 
@@ -102,12 +105,12 @@ fn a_child_has_only_the_environment_that_it_is_given() {
 #[test]
 fn a_child_gets_all_of_a_long_input_and_need_not_read_it() {
     let long = Spec {
-        stdin: vec![b'x'; 5_000_000],
+        stdin: Input::Whole(vec![b'x'; 5_000_000]),
         ..spec("wc -c")
     };
     assert_eq!(run(long).0, ["5000000"]);
     let unread = Spec {
-        stdin: vec![b'x'; 5_000_000],
+        stdin: Input::Whole(vec![b'x'; 5_000_000]),
         ..spec("echo no")
     };
     assert_eq!(run(unread).1.how, HowEnded::Exited(0));
@@ -125,7 +128,10 @@ fn a_program_that_is_not_there_is_an_error_and_nothing_is_told() {
         ..spec("")
     };
     let (sender, events) = mpsc::channel::<ProcessEvent>();
-    let sink = Box::new(move |event| sender.send(event).unwrap());
+    let sink = Box::new(move |event| {
+        sender.send(event).unwrap();
+        Answer::default()
+    });
     let error = start(missing, sink).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
     assert!(events.recv().is_err());
@@ -231,7 +237,10 @@ fn a_child_that_prints_more_than_it_may_is_stopped() {
 fn a_reader_that_is_slow_loses_nothing() {
     become_subreaper().unwrap();
     let (sender, events) = mpsc::sync_channel(0);
-    let sink = Box::new(move |event| sender.send(event).unwrap());
+    let sink = Box::new(move |event| {
+        sender.send(event).unwrap();
+        Answer::default()
+    });
     let child = start(spec("seq 1 50000"), sink).unwrap();
     let (pid, started) = child.process();
     let mut lines = 0;
@@ -314,6 +323,103 @@ fn a_gate_is_stopped_from_another_thread() {
 
     let never = run_to_end(spec("touch /nowhere/at/all; echo ran"), RunLimits::default(), &stop).unwrap();
     assert_eq!((never.how, never.output.as_str()), (HowEnded::Stopped, ""));
+}
+
+/// A child that is answered: each of its lines by what this says.
+fn talk(script: &str, mut answer: impl FnMut(&str) -> Answer + Send + 'static) -> (Supervised, Receiver<ProcessEvent>) {
+    become_subreaper().unwrap();
+    let (sender, events) = mpsc::channel();
+    let sink = Box::new(move |event| {
+        let answer = match &event {
+            ProcessEvent::Line(line) => answer(line),
+            ProcessEvent::Alive | ProcessEvent::Ended(_) => Answer::default(),
+        };
+        sender.send(event).unwrap();
+        answer
+    });
+    let open = Spec {
+        stdin: Input::Open(b"first\n".to_vec()),
+        ..spec(script)
+    };
+    (start(open, sink).unwrap(), events)
+}
+
+fn says(words: &str) -> Answer {
+    Answer {
+        say: words.as_bytes().to_vec(),
+        ..Answer::default()
+    }
+}
+
+#[test]
+fn a_child_is_answered_and_its_input_ends_when_all_is_said() {
+    let (_child, events) = talk(
+        "while read word; do echo \"$word!\"; done; echo over",
+        |line| match line {
+            "first!" => says("second\n"),
+            "second!" => Answer {
+                then: Then::HangUp,
+                ..says("third\n")
+            },
+            _ => Answer::default(),
+        },
+    );
+    let (lines, ended) = rest(&events);
+    assert_eq!(lines, ["first!", "second!", "third!", "over"]);
+    assert_eq!(ended.how, HowEnded::Exited(0));
+}
+
+#[test]
+fn a_child_that_stays_after_its_work_is_ended() {
+    let (child, events) = talk(
+        "trap '' TERM; exec 3<&0; read word; echo done; setsid sleep 600 & while :; do sleep 601; done",
+        |_| Answer {
+            then: Then::HangUp,
+            ..Answer::default()
+        },
+    );
+    let (lines, ended) = rest(&events);
+    assert_eq!((lines, ended.how), (vec!["done".to_owned()], HowEnded::Signalled(9)));
+    let (pid, started) = child.process();
+    assert!(!is_alive(pid, started));
+}
+
+#[test]
+fn a_child_is_told_to_end_in_its_own_words_before_anything_else() {
+    let (child, events) = talk(
+        "trap 'echo asked by a signal' TERM; read word; echo ready; echo up; read word; echo \"$word\"; read word; echo over",
+        |line| match line {
+            "ready" => Answer {
+                farewell: Some(b"cancel\n".to_vec()),
+                ..Answer::default()
+            },
+            "cancel" => Answer {
+                then: Then::HangUp,
+                ..Answer::default()
+            },
+            _ => Answer::default(),
+        },
+    );
+    // The answer to a line is on its way when the next line is told.
+    wait_for(&events, "up");
+    child.stop();
+    let (lines, ended) = rest(&events);
+    assert_eq!(
+        (lines, ended.how),
+        (vec!["cancel".to_owned(), "over".to_owned()], HowEnded::Stopped)
+    );
+}
+
+#[test]
+fn a_child_that_does_not_listen_is_ended_all_the_same() {
+    let (child, events) = talk("echo ready; echo up; exec sleep 600", |_| Answer {
+        farewell: Some(b"cancel\n".to_vec()),
+        ..says(&"x".repeat(1_000_000))
+    });
+    wait_for(&events, "up");
+    child.stop();
+    let (_, ended) = rest(&events);
+    assert_eq!(ended.how, HowEnded::Stopped);
 }
 
 #[test]

@@ -11,11 +11,11 @@ use std::sync::Arc;
 
 use ralph_model::config::{CommandLine, Permissions};
 use ralph_model::{Clock, Usage, first_line, preview};
-use ralph_process::{Ended, HowEnded};
+use ralph_process::{Ended, HowEnded, Input};
 use serde_json::Value;
 
-use crate::launch::{Listener, end_of_process, launch};
-use crate::{Agent, Denial, DriverError, EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
+use crate::launch::{Heard, Launch, Listener, end_of_process, launch};
+use crate::{Agent, Denial, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 use events::{Block, Envelope, RateLimit, ResultRecord, ToolInput};
 
 /// How much of what a tool is about is told.
@@ -83,13 +83,9 @@ impl Agent for ClaudeAgent {
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {
         let listener = Records::new(Arc::clone(&self.clock));
-        launch(
-            self.words_for(turn),
-            turn.prompt.as_bytes().to_vec(),
-            turn,
-            listener,
-            sink,
-        )
+        let words = self.words_for(turn);
+        let input = Input::Whole(turn.prompt.as_bytes().to_vec());
+        launch(Launch { words, input }, turn, listener, sink)
     }
 }
 
@@ -98,11 +94,7 @@ pub(crate) struct Records {
     clock: Arc<dyn Clock + Send + Sync>,
     session: Option<String>,
     model: Option<String>,
-    messages: Vec<String>,
-    /// How many messages came before the last tool call.
-    before_last_tool: usize,
-    /// The id of the message that the last text belongs to: one message may come in several records.
-    last_message: Option<String>,
+    said: Said,
     /// The files that write calls name, each with the call's id.
     writes: Vec<(String, PathBuf)>,
     /// The calls that failed, by their ids.
@@ -125,9 +117,7 @@ impl Records {
             clock,
             session: None,
             model: None,
-            messages: Vec::new(),
-            before_last_tool: 0,
-            last_message: None,
+            said: Said::default(),
             writes: Vec::new(),
             failed: BTreeSet::new(),
             calls: BTreeMap::new(),
@@ -154,13 +144,16 @@ impl Records {
         for block in message.content.into_blocks() {
             match block {
                 Block::Text { text } if is_own && is_answer => {
-                    self.add_text(&text, message.id.as_deref());
+                    // One message may come in several records.
+                    if message.id.is_none() {
+                        self.said.next_message();
+                    }
+                    self.said.text(message.id.as_deref(), &text);
                     told.push(TurnEvent::Text(text));
                 }
                 Block::ToolUse { id, name, input } => {
                     if is_own {
-                        self.before_last_tool = self.messages.len();
-                        self.last_message = None;
+                        self.said.tool();
                     }
                     self.writes
                         .extend(written_file(&name, &input).map(|file| (id.clone(), file)));
@@ -189,15 +182,6 @@ impl Records {
                 self.failed.insert(tool_use_id);
             }
         }
-    }
-
-    fn add_text(&mut self, text: &str, message: Option<&str>) {
-        let continues = message.is_some() && message == self.last_message.as_deref();
-        match self.messages.last_mut().filter(|_| continues) {
-            Some(last) => last.push_str(text),
-            None => self.messages.push(text.to_owned()),
-        }
-        self.last_message = message.map(str::to_owned);
     }
 
     fn hear_result(&mut self, line: &str) -> Vec<TurnEvent> {
@@ -260,10 +244,10 @@ impl Records {
 }
 
 impl Listener for Records {
-    fn hear(&mut self, line: &str) -> Vec<TurnEvent> {
+    fn hear(&mut self, line: &str) -> Heard {
         let Ok(envelope) = serde_json::from_str::<Envelope>(line) else {
             self.note_garbage(line);
-            return vec![TurnEvent::Alive];
+            return vec![TurnEvent::Alive].into();
         };
         match (envelope.kind.as_str(), envelope.subtype.as_deref()) {
             ("system", Some("init")) => {
@@ -276,26 +260,28 @@ impl Listener for Records {
                     self.denied.insert(id, denial.clone());
                 }
             }
-            ("assistant", _) => return self.hear_message(envelope),
+            ("assistant", _) => return self.hear_message(envelope).into(),
             ("user", _) => self.hear_answers(envelope),
             ("rate_limit_event", _) => {
                 // A limit that was rejected and is allowed again was waited for.
                 self.rejected = envelope.rate_limit_info.filter(RateLimit::is_rejected);
             }
-            ("result", _) => return self.hear_result(line),
+            ("result", _) => return self.hear_result(line).into(),
             _ => {}
         }
-        vec![TurnEvent::Alive]
+        vec![TurnEvent::Alive].into()
     }
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
         let end = self.end(&ended);
         let denials = self.denials();
         let result = self.result.take();
+        let (messages, before_last_tool, left_out) = self.said.take();
         EndOfTurn {
             end,
-            messages: std::mem::take(&mut self.messages),
-            before_last_tool: self.before_last_tool,
+            messages,
+            before_last_tool,
+            left_out,
             denials,
             usage: result.as_ref().map_or_else(Usage::default, ResultRecord::usage),
             session: self.session.take(),

@@ -15,7 +15,7 @@ impl Clock for Noon {
 
 fn hear(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
     let mut records = Records::new(Arc::new(Noon));
-    let events = lines.iter().flat_map(|line| records.hear(line)).collect();
+    let events = lines.iter().flat_map(|line| records.hear(line).events).collect();
     (records, events)
 }
 

@@ -5,12 +5,13 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent, replay};
+use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
 use ralph_memory::capture::{clean, read_captured, read_control};
 use ralph_model::Control;
 
 use super::prepare::folder_of;
 use super::{Incoming, LAST_WAIT, RunError, Runner, WAITING_BYTES};
+use crate::agents::replay;
 use crate::run_folder::Transcript;
 use crate::state::{Current, Happening};
 use crate::summary::{StopCause, TurnSummary};

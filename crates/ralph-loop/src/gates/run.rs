@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_memory::capture::clean;
-use ralph_process::{HowEnded, RunLimits, Spec, StopHandle, run_to_end_watched};
+use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end_watched};
 
 use super::lines::FailureLines;
 use super::{GateEnd, GateResult};
@@ -47,7 +47,7 @@ impl GateRunner {
             arguments: vec!["-c".into(), command.into()],
             folder: self.folder.clone(),
             environment: self.environment.clone(),
-            stdin: Vec::new(),
+            stdin: Input::Nothing,
             marker: self.marker.clone(),
             output_limit: None,
         };

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_agent::driver_for;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Draft, Effect, End, Notice, Pace};
 use ralph_loop::{Finish, Interrupter, News, Order, Runner, Site, Survival, Watch};
@@ -297,7 +296,7 @@ impl Project {
         let order = Order {
             scope: self.scope.clone(),
             goal: "the test".to_owned(),
-            agent: driver_for(Some(kind), &CommandLine::Words(words), clock).unwrap(),
+            agent: ralph_loop::agent_for(Some(kind), &CommandLine::Words(words), clock).unwrap(),
             model: None,
             share: self.share,
             pace: Pace {

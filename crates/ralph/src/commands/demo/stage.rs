@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ralph_model::Entropy;
-use ralph_process::{Finished, HowEnded, RunLimits, Spec, StopHandle, on_stop_signals, run_to_end};
+use ralph_process::{Finished, HowEnded, Input, RunLimits, Spec, StopHandle, on_stop_signals, run_to_end};
 
 use super::facts::Performance;
 use super::project::{PLAN, write_to};
@@ -160,7 +160,7 @@ impl Stage {
             arguments: arguments.iter().map(Into::into).collect(),
             folder: folder.to_owned(),
             environment: self.environment.clone(),
-            stdin: Vec::new(),
+            stdin: Input::Nothing,
             marker: format!("{:016x}", ProgramEntropy::Machine.next_bits()),
             output_limit: None,
         };

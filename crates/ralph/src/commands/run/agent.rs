@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ralph_agent::{Agent, driver_for, first_on_path, known_agents};
+use ralph_agent::{Agent, first_on_path, known_agents};
+use ralph_loop::agent_for;
 use ralph_model::config::{CommandLine, Config};
 
 use crate::context::Context;
@@ -41,7 +42,7 @@ pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>)
     let refused = |message: String| {
         CommandError::new(message).hint("set `[agent] command` in .ralph.toml, or pass --agent COMMAND")
     };
-    let driver = driver_for(kind, &command, clock).map_err(|error| refused(error.to_string()))?;
+    let driver = agent_for(kind, &command, clock).map_err(|error| refused(error.to_string()))?;
     let words = command.words().unwrap_or_default();
     if let Some(program) = words.first() {
         find_program(program, &context.project.root)
@@ -54,7 +55,7 @@ pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>)
 fn found(kind: Option<&str>) -> Result<String, CommandError> {
     let folders = env::program_folders();
     match first_on_path(&folders) {
-        Some((agent, _)) if kind.is_none_or(|kind| kind == agent.driver) => Ok(agent.program.to_owned()),
+        Some((agent, _)) if kind.is_none_or(|kind| kind == agent.driver.word()) => Ok(agent.program.to_owned()),
         _ => {
             let known: Vec<String> = known_agents()
                 .iter()
