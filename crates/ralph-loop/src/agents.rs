@@ -23,6 +23,6 @@ pub fn agent_for(
 }
 
 /// What an agent of this name said and did in a turn whose end nobody saw, told from the lines of its transcript.
-pub(crate) fn replay<'a>(agent: &str, transcript: impl IntoIterator<Item = &'a str>) -> EndOfTurn {
+pub(crate) fn replay<I: Iterator<Item = String>>(agent: &str, transcript: impl Fn() -> I) -> EndOfTurn {
     ralph_agent::replay(agent, transcript)
 }

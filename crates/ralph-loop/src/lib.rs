@@ -14,6 +14,7 @@ mod site;
 pub mod state;
 pub mod strategy;
 mod summary;
+mod transcript;
 mod watch;
 
 pub use agents::agent_for;

@@ -23,9 +23,10 @@ use ralph_store::{NewRun, Scope, Store, StoreError};
 
 use crate::gates::{Baseline, GateResult};
 use crate::heart::Heart;
-use crate::run_folder::{Transcript, remove_scratch_folder, run_folder};
+use crate::run_folder::{remove_scratch_folder, run_folder};
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
+use crate::transcript::Transcript;
 use crate::watch::{News, Survival, Watch};
 
 /// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory; it

@@ -12,9 +12,9 @@ use ralph_model::Control;
 use super::prepare::folder_of;
 use super::{Incoming, LAST_WAIT, RunError, Runner, WAITING_BYTES};
 use crate::agents::replay;
-use crate::run_folder::Transcript;
 use crate::state::{Current, Happening};
 use crate::summary::{StopCause, TurnSummary};
+use crate::transcript::{self, Transcript};
 use crate::watch::News;
 
 /// The most that is kept of a tool's name, in characters.
@@ -165,7 +165,8 @@ impl Runner<'_> {
     /// What is known of a turn of a dead run whose end nobody saw: what the agent had said counts whatever way it ended.
     pub(super) fn lost_turn(&self, current: &Current, started: Timestamp) -> Result<TurnSummary, RunError> {
         let folder = folder_of(self.site, current);
-        let Some(transcript) = folder.read("transcript.jsonl") else {
+        let written = folder.time_written();
+        let Some(transcript) = folder.lost_transcript() else {
             return Ok(TurnSummary::lost());
         };
         let prompt = folder.read("prompt.md").unwrap_or_default();
@@ -173,13 +174,18 @@ impl Runner<'_> {
         let agent = run.as_ref().map_or("", |run| run.begun.agent.as_str());
         let told = run.as_ref().map(|run| run.heartbeat.duration_since(started));
         let told = told.and_then(|time| Duration::try_from(time).ok());
-        let time = told.max(folder.time_written()).unwrap_or_default();
+        let time = told.max(written).unwrap_or_default();
         Ok(TurnSummary {
             end: TurnEnd::Stopped,
             cause: Some(StopCause::RalphDied),
             // What it said to the loop was said on the way, or nobody can tell any more.
             control: Control::default(),
-            ..summary(&self.site.root, replay(agent, transcript.lines()), &prompt, time)
+            ..summary(
+                &self.site.root,
+                replay(agent, || transcript::printed(&transcript)),
+                &prompt,
+                time,
+            )
         })
     }
 }
