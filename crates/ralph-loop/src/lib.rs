@@ -7,6 +7,7 @@ pub mod changes;
 mod driver;
 pub mod gates;
 mod heart;
+mod inbox;
 mod lock;
 mod run_folder;
 pub mod settle;

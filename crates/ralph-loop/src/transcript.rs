@@ -4,13 +4,14 @@
 //! The end is written to small files beside it, the oldest of which go as new ones come: whoever is killed leaves the last
 //! thing that its agent said. They are joined to the beginning when the turn is over, or by the run that finds it lost.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use ralph_memory::capture::TranscriptCleaner;
+use ralph_memory::capture::{CleanLine, TranscriptCleaner};
 use serde::{Deserialize, Serialize};
 
 use crate::run_folder::private_file;
@@ -112,11 +113,9 @@ impl Transcript {
 
     /// Adds a line that the agent printed.
     pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
-        let cleaned = self.cleaner.clean_line(line);
-        let json = if serde_json::from_str::<serde::de::IgnoredAny>(&cleaned).is_ok() {
-            cleaned
-        } else {
-            serde_json::to_string(&Printed { line: &cleaned })?
+        let json = match self.cleaner.clean_line(line) {
+            CleanLine::Json(json) => json,
+            CleanLine::Text(text) => Cow::Owned(serde_json::to_string(&Printed { line: &text })?),
         };
         let size = json.len() as u64 + 1;
         if self.tail.is_none() && self.head_bytes + size <= self.limits.head {

@@ -5,7 +5,7 @@ mod events;
 mod limits;
 mod outcome;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -22,6 +22,10 @@ use events::{Block, Envelope, RateLimit, ResultRecord, ToolInput};
 const ABOUT_COLUMNS: usize = 200;
 /// How much of output that is no record is told.
 const GARBAGE_COLUMNS: usize = 200;
+
+/// How many of its calls are remembered: the last ones to tell what was denied, the first ones of those that wrote, failed or
+/// were denied. A turn that has more tells its story by its end.
+const MOST_CALLS: usize = 10_000;
 
 /// Claude Code.
 pub struct ClaudeAgent {
@@ -99,8 +103,8 @@ pub(crate) struct Records {
     writes: Vec<(String, PathBuf)>,
     /// The calls that failed, by their ids.
     failed: BTreeSet<String>,
-    /// What every tool call would be as a denial, by the call's id: a record that denies one tells no more than that id.
-    calls: BTreeMap<String, Denial>,
+    /// What the last tool calls would be as denials, with their ids: a record that denies one tells no more than that id.
+    calls: VecDeque<(String, Denial)>,
     /// The denied calls, by their ids.
     denied: BTreeMap<String, Denial>,
     rejected: Option<RateLimit>,
@@ -120,7 +124,7 @@ impl Records {
             said: Said::default(),
             writes: Vec::new(),
             failed: BTreeSet::new(),
-            calls: BTreeMap::new(),
+            calls: VecDeque::new(),
             denied: BTreeMap::new(),
             rejected: None,
             error: None,
@@ -155,9 +159,14 @@ impl Records {
                     if is_own {
                         self.said.tool();
                     }
-                    self.writes
-                        .extend(written_file(&name, &input).map(|file| (id.clone(), file)));
-                    self.calls.insert(id, outcome::denial(&name, &input));
+                    if self.writes.len() < MOST_CALLS {
+                        self.writes
+                            .extend(written_file(&name, &input).map(|file| (id.clone(), file)));
+                    }
+                    if self.calls.len() >= MOST_CALLS {
+                        self.calls.pop_front();
+                    }
+                    self.calls.push_back((id, outcome::denial(&name, &input)));
                     let about = input.about();
                     told.push(TurnEvent::Tool { name, about });
                 }
@@ -178,6 +187,7 @@ impl Records {
                 tool_use_id,
                 is_error: true,
             } = block
+                && self.failed.len() < MOST_CALLS
             {
                 self.failed.insert(tool_use_id);
             }
@@ -193,6 +203,7 @@ impl Records {
             self.session.clone_from(&result.session_id);
         }
         result.error = result.error.or_else(|| self.error.clone());
+        result.shorten();
         let used = TurnEvent::Used(result.usage());
         self.result = Some(result);
         vec![used]
@@ -256,8 +267,9 @@ impl Listener for Records {
             }
             ("system", Some("permission_denied")) => {
                 let id = envelope.tool_use_id.unwrap_or_default();
-                if let Some(denial) = self.calls.get(&id) {
-                    self.denied.insert(id, denial.clone());
+                let call = self.calls.iter().rfind(|(call, _)| *call == id);
+                if let Some((id, denial)) = call.filter(|_| self.denied.len() < MOST_CALLS) {
+                    self.denied.insert(id.clone(), denial.clone());
                 }
             }
             ("assistant", _) => return self.hear_message(envelope).into(),

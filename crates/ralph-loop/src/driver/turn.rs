@@ -1,7 +1,7 @@
 //! The agent's turn: its start, what it says on the way, its end.
 
 use std::path::Path;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -12,6 +12,7 @@ use ralph_model::Control;
 use super::prepare::folder_of;
 use super::{Incoming, LAST_WAIT, RunError, Runner, WAITING_BYTES};
 use crate::agents::replay;
+use crate::inbox::Sender;
 use crate::state::{Current, Happening};
 use crate::summary::{StopCause, TurnSummary};
 use crate::transcript::{self, Transcript};
@@ -80,9 +81,9 @@ impl Runner<'_> {
         running.kill();
         let begun = Instant::now();
         while let Some(left) = LAST_WAIT.checked_sub(begun.elapsed()) {
-            match self.incoming.recv_timeout(left) {
-                Ok(Incoming::Turn(TurnEvent::Ended(_))) | Err(_) => return,
-                Ok(_) => {}
+            match self.incoming.recv(Some(left)) {
+                Some(Incoming::Turn(TurnEvent::Ended(_))) | None => return,
+                Some(_) => {}
             }
         }
     }
@@ -191,7 +192,7 @@ impl Runner<'_> {
 }
 
 /// Passes an event on to the run. Nobody listens any more when that is over.
-fn pass_on(sender: &SyncSender<Incoming>, event: TurnEvent) {
+fn pass_on(sender: &Sender<Incoming>, event: TurnEvent) {
     let is_long = match &event {
         TurnEvent::Line(text) | TurnEvent::Text(text) => text.len() > WAITING_BYTES,
         _ => false,
