@@ -10,6 +10,7 @@ mod forms;
 mod gates;
 mod signals;
 mod status;
+mod stream;
 mod two_runs;
 
 use std::cell::Cell;
