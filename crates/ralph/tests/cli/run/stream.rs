@@ -35,7 +35,9 @@ fn a_whole_run_is_told_in_lines_of_json() {
         .turn([say("I try it."), say(DONE)])
         .turn([write("a.txt", "x"), say(DONE)]);
     let scene = Scene::new(&script);
-    scene.env.write(".ralph.toml", "[verify]\ncommands = [\"test -e a.txt\"]\n");
+    scene
+        .env
+        .write(".ralph.toml", "[verify]\ncommands = [\"test -e a.txt\"]\n");
     let finished = scene.invocation(&["--json", "--trust", "make a.txt"]).run();
     let events = events(&finished.stdout);
     let lines: Vec<String> = events.iter().map(Value::to_string).collect();
@@ -50,7 +52,7 @@ fn secrets_in_what_the_agent_says_are_masked() {
     let key = format!("{0}BEGIN PRIVATE KEY{0}", "-".repeat(5));
     let base64 = "q7Zr2mKx9TbVw4LcHs8Ny3Gd".repeat(3);
     let said = format!("the token {token}\n{key}\n{base64}\n{base64}\n");
-    let scene = Scene::new(&Script::new().turn([say(said), say(DONE)]));
+    let scene = Scene::new(&Script::new().turn([say(&said), say(DONE)]));
     let stdout = scene.invocation(&["--json", "one"]).run().stdout;
     assert!(!stdout.contains(&token) && !stdout.contains("q7Zr2mKx9T"), "{stdout}");
     let events = events(&stdout);
@@ -60,7 +62,7 @@ fn secrets_in_what_the_agent_says_are_masked() {
 
 #[test]
 fn of_a_long_text_the_beginning_is_told_and_how_much_more_there_is() {
-    let scene = Scene::new(&Script::new().turn([say("x".repeat(20_000)), say(DONE)]));
+    let scene = Scene::new(&Script::new().turn([say(&"x".repeat(20_000)), say(DONE)]));
     let events = events(&scene.invocation(&["--json", "one"]).run().stdout);
     let long = events.iter().find(|event| event["event"] == "text").unwrap();
     assert_eq!(long["text"].as_str().unwrap().len(), 16 << 10);
@@ -70,7 +72,9 @@ fn of_a_long_text_the_beginning_is_told_and_how_much_more_there_is() {
 #[test]
 fn what_goes_wrong_before_a_run_begins_is_an_event_too() {
     let scene = Scene::new(&diligent());
-    let refused = scene.ralph(&["run", "--json", "--agent", "no-such-program", "one"]).run();
+    let refused = scene
+        .ralph(&["run", "--json", "--agent", "no-such-program", "one"])
+        .run();
     assert_snapshot!(refused, @"");
     let missing = scene.invocation(&["--json", "t-123456"]).run();
     assert_eq!(words(&events(&missing.stdout)), ["error"], "{missing}");
@@ -78,7 +82,11 @@ fn what_goes_wrong_before_a_run_begins_is_an_event_too() {
     scene.env.write(".ralph.toml", "[limits]\niterations = \"many\"\n");
     let unreadable = scene.invocation(&["--json", "one"]).run();
     let told = events(&unreadable.stdout);
-    assert_eq!((words(&told), unreadable.code), (vec!["error"], Some(1)), "{unreadable}");
+    assert_eq!(
+        (words(&told), unreadable.code),
+        (vec!["error"], Some(1)),
+        "{unreadable}"
+    );
     assert_eq!(told[0]["exit_code"], 1);
 }
 

@@ -216,6 +216,10 @@ impl Watch for Teller<'_> {
             News::KeptScratchpad(file) => self.write(Event::KeptScratchpad {
                 path: self.context.project.shown(file).to_string(),
             }),
+            News::Pruned { folders, bytes } => self.write(Event::Pruned {
+                folders: *folders,
+                bytes: *bytes,
+            }),
             News::Notice(notice) => self.notice(notice),
             News::Warning(message) => self.write(Event::Warning { message }),
             News::Ended {
