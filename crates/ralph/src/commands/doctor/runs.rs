@@ -14,8 +14,6 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         let folders = usize::try_from(found.iterations).unwrap_or(usize::MAX);
         let folders = count(folders, "iteration takes", "iterations take");
         report.ok(format!("what is kept of {folders} {}", size(found.bytes)));
-    } else {
-        report.ok("nothing is kept of any run");
     }
     Ok(())
 }

@@ -41,7 +41,21 @@ fn a_whole_run_is_told_in_lines_of_json() {
     let finished = scene.invocation(&["--json", "--trust", "make a.txt"]).run();
     let events = events(&finished.stdout);
     let lines: Vec<String> = events.iter().map(Value::to_string).collect();
-    assert_snapshot!(lines.join("\n"), @"PLACE1");
+    assert_snapshot!(lines.join("\n"), @r#"
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"run_began","agent":"scripted-agent","goal":"make a.txt","permissions":null,"gates":["test -e a.txt"],"limits":{"iterations":null,"wall_clock_seconds":null,"cost_usd":null,"tokens":null,"iteration_seconds":7200.0,"idle_seconds":900.0,"consecutive_failures":null,"output_bytes":268435456},"worktree":"","branch":null,"commit":null,"pid":0}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"failed","status":"exit code 1","output":"","duration_ms":0}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"red_from_the_start","gates":["test -e a.txt"]}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"iteration_began","iteration":1,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":1,"attempts":4,"model":null,"rationale":"no models are configured, so the agent takes its own","prompt_tokens":0,"notes_shown":0,"folder":".ralph/runs/run-658eec67/001"}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"text","text":"I try it.\n","left_out_bytes":0}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"text","text":"<task-done>t-025cc1</task-done>\n","left_out_bytes":0}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"failed","status":"exit code 1","output":"","duration_ms":0}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":1,"task":"t-025cc1","title":"make a.txt","outcome":"retried","stop_reason":"task_done","reason":"Nothing was changed, and the gate is still red. The gate `test -e a.txt` failed (exit code 1).","task_status":"pending","files":[],"changed_nothing":true,"cost_usd":0.0,"input_tokens":0,"output_tokens":0,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/001"}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"iteration_began","iteration":2,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":2,"attempts":4,"model":null,"rationale":"no models are configured, so the agent takes its own","prompt_tokens":0,"notes_shown":1,"folder":".ralph/runs/run-658eec67/002"}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"text","text":"<task-done>t-025cc1</task-done>\n","left_out_bytes":0}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"passed","status":null,"output":"","duration_ms":0}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":2,"task":"t-025cc1","title":"make a.txt","outcome":"done","stop_reason":"task_done","reason":"","task_status":"done","files":["a.txt"],"changed_nothing":false,"cost_usd":0.0,"input_tokens":0,"output_tokens":0,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/002"}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"run_ended","end":"complete","sentence":"Everything is done.","exit_code":0,"iterations":2}
+    "#);
     assert_eq!(finished.code, Some(0));
     assert!(finished.stderr.contains("begins."), "{}", finished.stderr);
 }
@@ -75,7 +89,14 @@ fn what_goes_wrong_before_a_run_begins_is_an_event_too() {
     let refused = scene
         .ralph(&["run", "--json", "--agent", "no-such-program", "one"])
         .run();
-    assert_snapshot!(refused, @"");
+    assert_snapshot!(refused, @r#"
+    exit 1
+    --- stdout
+    {"at":"2025-01-20T11:20:00Z","event":"error","message":"the agent cannot be started: no-such-program is not on the PATH","hint":"set `[agent] command` in .ralph.toml, or pass --agent COMMAND","exit_code":1}
+    --- stderr
+    Error: the agent cannot be started: no-such-program is not on the PATH
+    Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
+    "#);
     let missing = scene.invocation(&["--json", "t-123456"]).run();
     assert_eq!(words(&events(&missing.stdout)), ["error"], "{missing}");
     assert!(missing.stderr.starts_with("Error: "), "{missing}");
@@ -97,7 +118,11 @@ fn what_is_done_already_begins_no_run() {
     let first = events(&scene.invocation(&["--json", "plan.md"]).run().stdout);
     assert_eq!(words(&first).last(), Some(&"run_ended"));
     let again = scene.invocation(&["--json", "plan.md"]).run();
-    assert_snapshot!(again, @"");
+    assert_snapshot!(again, @r#"
+    exit 3
+    --- stdout
+    {"at":"2025-01-20T11:20:00Z","event":"nothing_began","sentence":"All items of plan.md are done.","hint":"`ralph task tree t-025cc1` shows its parts, `ralph task reset ID` opens one again.","exit_code":3}
+    "#);
 }
 
 #[test]
