@@ -2,10 +2,15 @@
 //! from what the agent says in its own form, never by searching for words. What to do about it is decided elsewhere.
 
 mod claude;
+mod codex;
 mod command;
+mod command_words;
 pub mod environment;
 mod find;
 mod launch;
+mod lenient;
+mod moments;
+mod newest;
 mod replay;
 mod said;
 mod turn;
@@ -13,6 +18,7 @@ mod turn;
 use ralph_model::config::Permissions;
 
 pub use claude::ClaudeAgent;
+pub use codex::{CodexAgent, codex_error};
 pub use command::CommandAgent;
 pub use find::{Driver, DriverError, KnownAgent, agents_by_command, first_on_path, known_agents};
 pub use launch::{Heard, Launch, Listener, end_of_process, launch};
