@@ -133,4 +133,6 @@ impl Agent for CodexAgent {
 }
 
 #[cfg(test)]
+mod ends_tests;
+#[cfg(test)]
 mod tests;

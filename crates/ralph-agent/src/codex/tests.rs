@@ -20,18 +20,18 @@ impl Clock for Noon {
     }
 }
 
-const STARTED: &str = r#"{"type":"thread.started","thread_id":"01a1e2f8-385b-74d3-9ce6-af3f0031952e"}"#;
-const WARNING: &str = r#"{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata for `gpt-5` not found. Defaulting to fallback metadata; this can degrade performance and cause issues."}}"#;
-const TURN: &str = r#"{"type":"turn.started"}"#;
-const COMPLETED: &str = r#"{"type":"turn.completed","usage":{"input_tokens":2400,"cached_input_tokens":600,"cache_write_input_tokens":0,"output_tokens":84,"reasoning_output_tokens":0}}"#;
+pub(super) const STARTED: &str = r#"{"type":"thread.started","thread_id":"01a1e2f8-385b-74d3-9ce6-af3f0031952e"}"#;
+pub(super) const WARNING: &str = r#"{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata for `gpt-5` not found. Defaulting to fallback metadata; this can degrade performance and cause issues."}}"#;
+pub(super) const TURN: &str = r#"{"type":"turn.started"}"#;
+pub(super) const COMPLETED: &str = r#"{"type":"turn.completed","usage":{"input_tokens":2400,"cached_input_tokens":600,"cache_write_input_tokens":0,"output_tokens":84,"reasoning_output_tokens":0}}"#;
 
-fn hear(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
+pub(super) fn hear(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
     let mut records = Records::new(Arc::new(Noon));
     let events = lines.iter().flat_map(|line| records.hear(line).events).collect();
     (records, events)
 }
 
-fn exited(code: i32) -> Ended {
+pub(super) fn exited(code: i32) -> Ended {
     Ended {
         how: HowEnded::Exited(code),
         stderr_tail: "warning\nfatal: broken\n".to_owned(),
@@ -43,25 +43,20 @@ fn end_of(code: i32, lines: &[&str]) -> EndOfTurn {
     hear(lines).0.conclude(exited(code))
 }
 
-#[track_caller]
-fn check(code: i32, lines: &[&str], expected: &TurnEnd) {
-    assert_eq!(end_of(code, lines).end, *expected);
-}
-
-fn said(text: &str) -> String {
+pub(super) fn said(text: &str) -> String {
     let text = serde_json::Value::from(text);
     format!(r#"{{"type":"item.completed","item":{{"id":"item_9","type":"agent_message","text":{text}}}}}"#)
 }
 
-fn error(text: &str) -> String {
+pub(super) fn error(text: &str) -> String {
     serde_json::json!({"type": "error", "message": text}).to_string()
 }
 
-fn failed(text: &str) -> String {
+pub(super) fn failed(text: &str) -> String {
     serde_json::json!({"type": "turn.failed", "error": {"message": text}}).to_string()
 }
 
-fn command(kind: &str, status: &str, output: &str) -> String {
+pub(super) fn command(kind: &str, status: &str, output: &str) -> String {
     serde_json::json!({"type": kind, "item": {
         "id": "item_2", "type": "command_execution", "command": "/bin/bash -lc 'cargo test --all'",
         "aggregated_output": output, "exit_code": 1, "status": status,
