@@ -109,7 +109,12 @@ pub enum DriverError {
 /// The first known agent whose program is in one of these folders, and where it is.
 #[must_use]
 pub fn first_on_path(folders: &[PathBuf]) -> Option<(KnownAgent, PathBuf)> {
-    known_agents().iter().find_map(|agent| {
+    on_path(folders).next()
+}
+
+/// Every known agent whose program is in one of these folders, and where it is, the first choice first.
+pub fn on_path(folders: &[PathBuf]) -> impl Iterator<Item = (KnownAgent, PathBuf)> {
+    known_agents().iter().filter_map(|agent| {
         let mut places = folders.iter().map(|folder| folder.join(agent.program));
         Some((*agent, places.find(|place| can_run(place))?))
     })
@@ -189,5 +194,7 @@ mod tests {
         std::os::unix::fs::symlink("/bin/sh", two.join("claude")).unwrap();
         let (agent, place) = first_on_path(&folders).unwrap();
         assert_eq!((agent.driver, place), (Driver::Claude, two.join("claude")));
+        let all: Vec<&str> = on_path(&folders).map(|(agent, _)| agent.program).collect();
+        assert_eq!(all, ["claude", "codex"]);
     }
 }

@@ -20,7 +20,7 @@ use ralph_model::config::Permissions;
 pub use claude::ClaudeAgent;
 pub use codex::{CodexAgent, codex_error};
 pub use command::CommandAgent;
-pub use find::{Driver, DriverError, KnownAgent, agents_by_command, first_on_path, known_agents};
+pub use find::{Driver, DriverError, KnownAgent, agents_by_command, first_on_path, known_agents, on_path};
 pub use launch::{Heard, Launch, Listener, end_of_process, launch};
 pub use replay::replay;
 pub use said::Said;
@@ -35,6 +35,11 @@ pub trait Agent {
     /// says what it may do.
     fn permissions(&self, _asked: Permissions) -> Option<Permissions> {
         None
+    }
+
+    /// The words that it is started with so that it may do that.
+    fn permission_words(&self, _granted: Permissions) -> &'static [&'static str] {
+        &[]
     }
 
     /// Starts a turn: a fresh session with this prompt. What happens is told to the sink, from threads of the driver's own;

@@ -25,11 +25,6 @@ impl<T> Newest<T> {
         }
         self.0.push_back(entry);
     }
-
-    /// The entries, the oldest first.
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
-        self.0.iter()
-    }
 }
 
 impl<T> IntoIterator for Newest<T> {
@@ -68,7 +63,7 @@ mod tests {
         for number in 0..1_000_000_usize {
             newest.push((number.to_string(), number));
         }
-        assert_eq!(newest.iter().count(), MOST);
+        assert_eq!(newest.0.len(), MOST);
         assert_eq!(newest.get("999999"), Some(&999_999));
         assert_eq!(newest.get("5"), None);
         assert_eq!(newest.into_iter().next(), Some(("995904".to_owned(), 995_904)));

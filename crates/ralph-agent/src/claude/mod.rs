@@ -55,12 +55,8 @@ impl ClaudeAgent {
             words.push("-p".to_owned());
         }
         words.extend(["--output-format", "stream-json", "--verbose"].map(String::from));
-        if let Some(permissions) = self.permissions(turn.permissions) {
-            let mode = match permissions {
-                Permissions::Edit => "acceptEdits",
-                Permissions::Full => "bypassPermissions",
-            };
-            words.extend(["--permission-mode", mode].map(String::from));
+        if let Some(granted) = self.permissions(turn.permissions) {
+            words.extend(self.permission_words(granted).iter().copied().map(String::from));
         }
         if let Some(model) = turn.model.filter(|_| !self.has("--model")) {
             words.extend(["--model", model].map(String::from));
@@ -78,6 +74,13 @@ impl Agent for ClaudeAgent {
     fn permissions(&self, asked: Permissions) -> Option<Permissions> {
         let decided = self.has("--permission-mode") || self.has("--dangerously-skip-permissions");
         (!decided).then_some(asked)
+    }
+
+    fn permission_words(&self, granted: Permissions) -> &'static [&'static str] {
+        match granted {
+            Permissions::Edit => &["--permission-mode", "acceptEdits"],
+            Permissions::Full => &["--permission-mode", "bypassPermissions"],
+        }
     }
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {

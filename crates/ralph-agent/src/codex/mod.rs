@@ -80,10 +80,8 @@ impl CodexAgent {
                 add(&[option]);
             }
         }
-        match self.permissions(turn.permissions) {
-            Some(Permissions::Edit) => add(&["-s", "workspace-write"]),
-            Some(Permissions::Full) => add(&["--dangerously-bypass-approvals-and-sandbox"]),
-            None => {}
+        if let Some(granted) = self.permissions(turn.permissions) {
+            add(self.permission_words(granted));
         }
         if let Some(model) = turn.model.filter(|_| !self.chooses_model()) {
             add(&["-m", model]);
@@ -120,6 +118,13 @@ impl Agent for CodexAgent {
     fn permissions(&self, asked: Permissions) -> Option<Permissions> {
         let decided = DECIDING.iter().any(|option| self.has(option)) || self.sets("sandbox_mode");
         (!decided).then_some(asked)
+    }
+
+    fn permission_words(&self, granted: Permissions) -> &'static [&'static str] {
+        match granted {
+            Permissions::Edit => &["-s", "workspace-write"],
+            Permissions::Full => &["--dangerously-bypass-approvals-and-sandbox"],
+        }
     }
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {
