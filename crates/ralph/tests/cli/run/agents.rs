@@ -62,7 +62,7 @@ fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
     scene
         .env
         .write(".ralph.toml", "[agent]\nkind = \"codex\"\npermissions = \"full\"\n");
-    let finished = scene.ralph(&["run", "more", "--yes"]).env("PATH", &path).run();
+    let finished = scene.ralph(&["run", "more", "--trust"]).env("PATH", &path).run();
     assert_eq!(finished.code, Some(0), "{finished}");
     let line = "codex (found on the PATH), permissions: full (--dangerously-bypass-approvals-and-sandbox).";
     assert!(finished.stderr.contains(line), "{finished}");
