@@ -136,9 +136,11 @@ impl Records {
         // What a subagent says is said to the agent, not to us.
         let is_own = envelope.parent_tool_use_id.is_none();
         // A message of the program about an error of the service is nobody's answer.
-        let is_answer = envelope.error.is_none();
+        let no_word = envelope.is_api_error_message.then(|| "unknown".to_owned());
+        let error = envelope.error.or(no_word);
+        let is_answer = error.is_none();
         if is_own {
-            self.error = envelope.error;
+            self.error = error;
         }
         let Some(message) = envelope.message else {
             return vec![TurnEvent::Alive];
@@ -328,5 +330,7 @@ impl ToolInput {
     }
 }
 
+#[cfg(test)]
+mod ends_tests;
 #[cfg(test)]
 mod tests;
