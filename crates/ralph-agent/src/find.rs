@@ -25,19 +25,22 @@ pub struct KnownAgent {
 pub enum Driver {
     /// Claude Code's records.
     Claude,
+    /// The records of `codex exec --json`.
+    Codex,
     /// Any program: the prompt in, text out.
     Command,
 }
 
 impl Driver {
     /// Every driver.
-    pub const ALL: &[Self] = &[Self::Claude, Self::Command];
+    pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Command];
 
     /// Its name, as `agent.kind` has it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Claude => "claude",
+            Self::Codex => "codex",
             Self::Command => "command",
         }
     }
@@ -63,20 +66,30 @@ impl Driver {
 /// The agents that ralph starts by itself, the first choice first.
 #[must_use]
 pub fn known_agents() -> &'static [KnownAgent] {
-    &[KnownAgent {
-        name: "Claude Code",
-        program: "claude",
-        driver: Driver::Claude,
-        install: "npm install -g @anthropic-ai/claude-code",
-        models: &["haiku", "sonnet", "opus"],
-    }]
+    &[
+        KnownAgent {
+            name: "Claude Code",
+            program: "claude",
+            driver: Driver::Claude,
+            install: "npm install -g @anthropic-ai/claude-code",
+            models: &["haiku", "sonnet", "opus"],
+        },
+        KnownAgent {
+            name: "Codex",
+            program: "codex",
+            driver: Driver::Codex,
+            install: "npm install -g @openai/codex",
+            // They are called otherwise every few months.
+            models: &[],
+        },
+    ]
 }
 
 /// The programs of coding agents that ralph knows by their names and does not start by itself: how each is made to work
 /// without a person stands in the user's `agent.command`.
 #[must_use]
 pub fn agents_by_command() -> &'static [&'static str] {
-    &["codex", "gemini", "opencode", "cursor-agent", "goose", "aider", "amp"]
+    &["gemini", "opencode", "cursor-agent", "goose", "aider", "amp"]
 }
 
 /// Why there is no driver.
@@ -96,7 +109,12 @@ pub enum DriverError {
 /// The first known agent whose program is in one of these folders, and where it is.
 #[must_use]
 pub fn first_on_path(folders: &[PathBuf]) -> Option<(KnownAgent, PathBuf)> {
-    known_agents().iter().find_map(|agent| {
+    on_path(folders).next()
+}
+
+/// Every known agent whose program is in one of these folders, and where it is, the first choice first.
+pub fn on_path(folders: &[PathBuf]) -> impl Iterator<Item = (KnownAgent, PathBuf)> {
+    known_agents().iter().filter_map(|agent| {
         let mut places = folders.iter().map(|folder| folder.join(agent.program));
         Some((*agent, places.find(|place| can_run(place))?))
     })
@@ -147,12 +165,13 @@ mod tests {
         check(None, "claude", Ok("claude"));
         check(None, "/opt/bin/claude --bare", Ok("claude"));
         check(None, "/opt/claude/run.sh -x", Ok("command"));
+        check(None, "codex exec -m o3", Ok("codex"));
         check(Some("command"), "claude", Ok("command"));
         check(Some("claude"), "my-wrapper", Ok("claude"));
         check(
             Some("codecs"),
             "codex",
-            Err(r#"there is no driver "codecs"; agent.kind is "claude" or "command""#),
+            Err(r#"there is no driver "codecs"; agent.kind is "claude", "codex" or "command""#),
         );
         let no_program = "the agent's command names no program, or has a quote that nobody closes";
         check(None, "'claude", Err(no_program));
@@ -169,8 +188,13 @@ mod tests {
         // A file that nobody may run is no program.
         std::fs::File::create(one.join("claude")).unwrap();
         assert_eq!(first_on_path(&folders), None);
+        std::os::unix::fs::symlink("/bin/sh", one.join("codex")).unwrap();
+        let (agent, place) = first_on_path(&folders).unwrap();
+        assert_eq!((agent.driver, place), (Driver::Codex, one.join("codex")));
         std::os::unix::fs::symlink("/bin/sh", two.join("claude")).unwrap();
         let (agent, place) = first_on_path(&folders).unwrap();
         assert_eq!((agent.driver, place), (Driver::Claude, two.join("claude")));
+        let all: Vec<&str> = on_path(&folders).map(|(agent, _)| agent.program).collect();
+        assert_eq!(all, ["claude", "codex"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ralph_agent::{Agent, ClaudeAgent, CommandAgent, Driver, DriverError, EndOfTurn};
+use ralph_agent::{Agent, ClaudeAgent, CodexAgent, CommandAgent, Driver, DriverError, EndOfTurn};
 use ralph_model::Clock;
 use ralph_model::config::CommandLine;
 
@@ -18,6 +18,7 @@ pub fn agent_for(
 ) -> Result<Box<dyn Agent>, DriverError> {
     Ok(match Driver::of(kind, command)? {
         Driver::Claude => Box::new(ClaudeAgent::new(command, clock)?),
+        Driver::Codex => Box::new(CodexAgent::new(command, clock)?),
         Driver::Command => Box::new(CommandAgent::new(command)?),
     })
 }

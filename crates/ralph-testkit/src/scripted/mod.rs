@@ -23,7 +23,9 @@
 //! the turn, from 1. Files are those of the folder that the agent is started in. Several runs may use one script at the
 //! same time: each turn is played once. With [`Script::speaking_claude`] it prints claude's stream-json (use
 //! `kind = "claude"`): a `write`, `append`, `run` or `remember` is a tool call then, and the `result` record comes at the
-//! end of a turn that does not end by itself (`exit`, `kill`, `hang`) and has no `raw` record of that type.
+//! end of a turn that does not end by itself (`exit`, `kill`, `hang`) and has no `raw` record of that type. With
+//! [`Script::speaking_codex`] it prints the records of `codex exec --json` in the same way (`kind = "codex"`), and
+//! `turn.completed` at the end.
 
 mod builder;
 mod installed;
@@ -51,6 +53,7 @@ enum Dialect {
     #[default]
     Plain,
     Claude,
+    Codex,
 }
 
 /// One thing that an agent does. The functions of this module make them.
@@ -110,6 +113,13 @@ impl Script {
     #[must_use]
     pub fn speaking_claude(mut self) -> Self {
         self.dialect = Dialect::Claude;
+        self
+    }
+
+    /// In the records of `codex exec --json`.
+    #[must_use]
+    pub fn speaking_codex(mut self) -> Self {
+        self.dialect = Dialect::Codex;
         self
     }
 }
