@@ -305,7 +305,10 @@ fn codex_is_heard_in_its_records() {
         TurnEvent::Tool { name, about } => Some((name.as_str(), about.as_str())),
         _ => None,
     });
-    assert_eq!(about.next_back(), Some(("shell", "echo '<task-done>t-000002</task-done>'")));
+    assert_eq!(
+        about.next_back(),
+        Some(("shell", "echo '<task-done>t-000002</task-done>'"))
+    );
     assert_eq!(
         stage.script.call(1).arguments.join(" "),
         "exec --json --skip-git-repo-check -s workspace-write -m big -"
