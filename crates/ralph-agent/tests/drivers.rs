@@ -311,7 +311,7 @@ fn codex_is_heard_in_its_records() {
     );
     assert_eq!(
         stage.script.call(1).arguments.join(" "),
-        "exec --json --skip-git-repo-check -s workspace-write -m big -"
+        "exec --json --skip-git-repo-check -c allow_login_shell=false -s workspace-write -m big -"
     );
     assert_eq!(stage.script.prompts(), ["the prompt ü"]);
 }
