@@ -1,19 +1,22 @@
-//! How the scripted agent prints what it does: as plain text, or as records of claude's stream-json.
+//! How the scripted agent prints what it does: as plain text, as records of claude's stream-json, or in ACP.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 
 use super::Dialect;
+use super::acp::{self, Client};
 
 /// The name of the model that the scripted agent says it is.
-const MODEL: &str = "scripted-model";
+pub(super) const MODEL: &str = "scripted-model";
 /// The name of its session.
-const SESSION: &str = "11111111-2222-3333-4444-555555555555";
+pub(super) const SESSION: &str = "11111111-2222-3333-4444-555555555555";
 
 /// What it has said in this turn.
 pub(super) struct Speech {
     dialect: Dialect,
+    /// Who started it, when it speaks ACP.
+    client: Option<Client>,
     calls: usize,
     last_text: String,
     has_result: bool,
@@ -21,9 +24,10 @@ pub(super) struct Speech {
 
 impl Speech {
     /// Begins to speak.
-    pub(super) fn begin(dialect: Dialect) -> Self {
+    pub(super) fn begin(dialect: Dialect, client: Option<Client>) -> Self {
         let speech = Self {
             dialect,
+            client,
             calls: 0,
             last_text: String::new(),
             has_result: false,
@@ -37,9 +41,15 @@ impl Speech {
         speech
     }
 
+    /// Who started it, which is known only in ACP.
+    pub(super) fn client(&mut self) -> &mut Client {
+        self.client.as_mut().expect("only an agent that speaks ACP can ask")
+    }
+
     /// Says a text, in so many pieces.
     pub(super) fn say(&mut self, text: &str, chunks: usize) {
         match self.dialect {
+            Dialect::Acp => self.client().say(text, chunks),
             Dialect::Plain => print_in_chunks(format!("{text}\n").as_bytes(), chunks),
             Dialect::Claude => {
                 text.clone_into(&mut self.last_text);
@@ -51,6 +61,9 @@ impl Speech {
 
     /// Thinks a text.
     pub(super) fn think(&self, text: &str) {
+        if self.dialect == Dialect::Acp {
+            acp::update(&json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}));
+        }
         if self.dialect == Dialect::Claude {
             print_record(&message(
                 &json!({"type": "thinking", "thinking": text, "signature": "x"}),
@@ -67,7 +80,13 @@ impl Speech {
                 &json!({"type": "tool_use", "id": id, "name": name, "input": input}),
             ));
         }
+        if self.dialect == Dialect::Acp {
+            acp::begin_tool(&id, name, input);
+        }
         let output = work();
+        if self.dialect == Dialect::Acp {
+            acp::end_tool(&id, &output);
+        }
         if self.dialect == Dialect::Claude {
             print_record(&json!({
                 "type": "user", "session_id": SESSION, "parent_tool_use_id": null,
@@ -80,13 +99,25 @@ impl Speech {
 
     /// Prints a line as it is.
     pub(super) fn raw(&mut self, line: &str) {
-        let record = serde_json::from_str::<Value>(line).unwrap_or_default();
-        self.has_result |= record.get("type").and_then(Value::as_str) == Some("result");
+        let number = self.client.as_ref().map(Client::prompt_number).unwrap_or_default();
+        let line = line.replace("{request}", &number);
+        let record = serde_json::from_str::<Value>(&line).unwrap_or_default();
+        let is_answer = record.get("result").is_some() || record.get("error").is_some();
+        self.has_result |= match self.dialect {
+            Dialect::Acp => is_answer && record.get("method").is_none(),
+            _ => record.get("type").and_then(Value::as_str) == Some("result"),
+        };
         print_in_chunks(format!("{line}\n").as_bytes(), 1);
     }
 
     /// Ends a turn that went well.
     pub(super) fn end(&self) {
+        if let Some(client) = &self.client {
+            if !self.has_result {
+                client.end();
+            }
+            client.wait_for_the_end();
+        }
         if self.dialect == Dialect::Claude && !self.has_result {
             // The order of keys is not fixed: the type is not the first, as with the real one.
             print_record(&json!({
@@ -111,7 +142,8 @@ fn message(block: &Value) -> Value {
     })
 }
 
-fn print_record(record: &Value) {
+/// Prints a record as a line.
+pub(super) fn print_record(record: &Value) {
     print_in_chunks(format!("{record}\n").as_bytes(), 1);
 }
 
