@@ -312,6 +312,15 @@ pub(crate) fn is_record(value: &Value) -> bool {
     has("type") && has("session_id")
 }
 
+/// The usage limit that a message of Claude Code's about an error tells of; none when it is not of a known form.
+#[must_use]
+pub fn claude_usage_limit(message: &str, now: jiff::Timestamp) -> Option<TurnEnd> {
+    limits::read(message, now).map(|limit| TurnEnd::UsageLimit {
+        resets_at: limit.resets_at,
+        message: message.to_owned(),
+    })
+}
+
 /// The file that a call of a writing tool names.
 fn written_file(tool: &str, input: &ToolInput) -> Option<PathBuf> {
     matches!(tool, "Write" | "Edit" | "MultiEdit" | "NotebookEdit")
