@@ -309,8 +309,8 @@ impl<'a> Runner<'a> {
     }
 
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
-        let at = self.begun.elapsed();
-        state.step(Event { at, what })
+        let (at, now) = (self.begun.elapsed(), self.site.clock.now());
+        state.step(Event { at, now, what })
     }
 
     fn begin(&mut self) -> Result<(), RunError> {
@@ -329,7 +329,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&mut self) -> Plan {
         let config = self.site.config;
         Plan {
             run: self.run.clone(),
@@ -340,6 +340,8 @@ impl<'a> Runner<'a> {
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
             pace: self.order.pace,
+            first_try: self.order.first_try,
+            seed: self.entropy.next_bits(),
         }
     }
 
@@ -413,7 +415,7 @@ impl<'a> Runner<'a> {
                 Happening::Abandoned
             }
             Effect::FinishOutbox => self.finish_outbox()?,
-            Effect::Claim { iteration } => self.claim(*iteration)?,
+            Effect::Claim { iteration, pauses } => self.claim(*iteration, pauses)?,
             Effect::Count => self.count()?,
             Effect::RunBaseline(current) => {
                 self.run_baseline(current)?;

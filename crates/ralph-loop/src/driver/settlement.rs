@@ -46,7 +46,7 @@ impl Runner<'_> {
             task: settled.task,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
-        Ok(Happening::Settled { now })
+        Ok(Happening::Settled)
     }
 
     fn settlement(&mut self, draft: &Draft, now: Timestamp) -> Result<Settlement, RunError> {
@@ -92,6 +92,8 @@ impl Runner<'_> {
             knowledge: captured.knowledge.clone(),
             memory_used: captured.memory_used.clone(),
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
+            seen_pause: current.pause.clone(),
+            pause: draft.pause.clone(),
         })
     }
 

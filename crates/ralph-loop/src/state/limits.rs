@@ -67,7 +67,7 @@ impl State {
                 limits.idle_time.map(|time| working.last_sign.saturating_add(time)),
                 limits.wall_clock,
             ],
-            Phase::Waiting { until, .. } => [Some(*until), limits.wall_clock, None],
+            Phase::Waiting(waiting) => [Some(self.next_look(waiting)), limits.wall_clock, None],
             _ => [None, None, None],
         };
         due.into_iter().flatten().min()

@@ -11,6 +11,7 @@ mod gates;
 mod signals;
 mod status;
 mod two_runs;
+mod waits;
 
 use std::cell::Cell;
 
