@@ -263,7 +263,7 @@ fn fault_4_a_limit_of_n_iterations_runs_n() {
     let state = world.begin(limited);
     let end = world.finish(state);
     assert_eq!(world.settled.len(), 2);
-    assert_eq!(end, End::Limit("The limit of 2 iterations is reached.".to_owned()));
+    assert_eq!(end.sentence(), "The limit of 2 iterations is reached.");
     assert_eq!(end.code(), 4);
 }
 
@@ -434,5 +434,9 @@ proptest! {
     }
 }
 
+#[path = "state_tests/limits.rs"]
+mod limits;
+#[path = "state_tests/standstill.rs"]
+mod standstill;
 #[path = "state_tests/waits.rs"]
 mod waits;

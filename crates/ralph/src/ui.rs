@@ -333,6 +333,11 @@ fn terminal_width() -> usize {
         .unwrap_or(DEFAULT_WIDTH)
 }
 
+/// Says a line when nothing else can be done any more.
+pub(crate) fn last_words(line: &str) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
+}
+
 /// Whether somebody sits at the other end who can be asked.
 pub(crate) fn has_terminal() -> bool {
     io::stdin().is_terminal()

@@ -88,7 +88,7 @@ impl Runner<'_> {
 
 /// Does something that may take long in a thread of its own, and sends what comes of it. A run must not wait for ever for a
 /// thread that broke down.
-fn in_thread(
+pub(super) fn in_thread(
     name: &str,
     sender: SyncSender<Incoming>,
     work: impl FnOnce(&SyncSender<Incoming>) -> Incoming + Send + 'static,

@@ -74,6 +74,8 @@ enum Incoming {
     },
     Gate(GateResult),
     Examined(Examined),
+    /// The commit of a task's files, or why there is none.
+    Committed(Result<String, String>),
     Warning(String),
     Broken(String),
     Interrupt,
@@ -397,6 +399,7 @@ impl<'a> Runner<'a> {
                 None
             }
             Incoming::Examined(examined) => Some(Happening::Examined(Box::new(examined))),
+            Incoming::Committed(result) => Some(Happening::Committed(Some(result))),
             Incoming::Warning(warning) => {
                 self.watch.tell(&News::Warning(&warning));
                 None
@@ -449,7 +452,7 @@ impl<'a> Runner<'a> {
                 self.examine(current, writes, *gates)?;
                 return Ok(None);
             }
-            Effect::Commit(draft) => Happening::Committed(self.commit(draft)),
+            Effect::Commit(draft) => return self.commit(draft),
             Effect::Settle(draft) => self.settle(draft)?,
             Effect::Tell(notice) => {
                 self.watch.tell(&News::Notice(notice));

@@ -6,6 +6,7 @@
 mod ending;
 mod limits;
 mod pauses;
+mod standstill;
 mod turn;
 mod types;
 
@@ -16,12 +17,15 @@ use ralph_model::{SplitMix64, Usage};
 use ralph_store::{ClaimAnswer, Standing};
 
 pub use ending::End;
+pub use limits::Reached;
+pub use standstill::Standstill;
 pub use types::{
     Current, Draft, Effect, Event, Examined, FirstTry, Gates, Happening, Left, Notice, Pace, PauseWait, Pauses, Plan,
     State,
 };
 
 use crate::gates::{Baseline, GateEnd, GateResult, unusable};
+use crate::settle::gates_interrupted;
 use crate::strategy::{Choice, choose};
 use types::{Moment, Phase};
 
@@ -39,6 +43,8 @@ impl State {
             chance: SplitMix64::new(plan.seed),
             waited: None,
             paused: None,
+            reached: None,
+            standstill: None,
             hint: None,
             baseline: None,
             interrupts: 0,
@@ -101,7 +107,8 @@ impl State {
                     overflowed_before,
                 },
             ) => {
-                if self.interrupts > 0 {
+                // The gates and the look at the files may have taken long.
+                if self.interrupts > 0 || self.time_is_up(when.at).is_some() {
                     return self.abandon(current);
                 }
                 current.before = Some(before);
@@ -117,7 +124,10 @@ impl State {
                 self.examined(*examining, *examined, when.now)
             }
             (Phase::Committing(mut draft), Happening::Committed(result)) => {
-                if let Some(Err(why)) = &result {
+                if self.interrupts > 0 && matches!(result, Some(Err(_))) {
+                    // Done is what is committed, where that is wanted; the next run does it.
+                    draft.ruling = gates_interrupted();
+                } else if let Some(Err(why)) = &result {
                     draft.ruling.also(&format!("It is not committed: {why}"));
                 }
                 draft.commit = result;
@@ -172,13 +182,13 @@ impl State {
         self.claim()
     }
 
-    fn count(&mut self, limit: String) -> Vec<Effect> {
+    fn count(&mut self, limit: Reached) -> Vec<Effect> {
         self.phase = Phase::Counting(limit);
         vec![Effect::Count]
     }
 
     /// A run that reached a limit with its last task done has come to its end all the same.
-    fn counted(&mut self, limit: String, standing: Standing) -> Vec<Effect> {
+    fn counted(&mut self, limit: Reached, standing: Standing) -> Vec<Effect> {
         let left = standing.failed + standing.waiting + standing.open;
         self.finish(if left == 0 { End::Complete } else { End::Limit(limit) })
     }

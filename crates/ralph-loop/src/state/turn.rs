@@ -10,7 +10,7 @@ use ralph_store::PauseChange;
 
 use super::pauses::MAX_TRANSIENTS;
 use super::types::{Examining, Phase, Working};
-use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, State};
+use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, Reached, State};
 use crate::gates::{Baseline, Changed, GateEnd};
 use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
 use crate::strategy::on_the_ladder;
@@ -35,6 +35,9 @@ impl State {
         match what {
             Happening::TurnEnded(mut summary) => {
                 summary.cause = cause_of_end(working.stop, &summary);
+                if summary.cause == Some(StopCause::RunLimit) {
+                    summary.limit = self.reached.as_ref().map(|reached| reached.said.clone());
+                }
                 self.phase = Phase::Recording(working.current, summary.clone());
                 return vec![Effect::RecordEnd(summary)];
             }
@@ -46,7 +49,10 @@ impl State {
             _ => {}
         }
         match (working.stop, self.cause_to_stop(&working, at)) {
-            (None, Some(cause)) => self.stop_agent(working, cause),
+            (None, Some((cause, reached))) => {
+                self.reached = reached;
+                self.stop_agent(working, cause)
+            }
             (Some(_), _) | (None, None) => self.rest(Phase::Working(working)),
         }
     }
@@ -120,6 +126,7 @@ impl State {
         let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
         let draft = Box::new(Draft {
             changed_nothing: claims_done && changed == Changed::Nothing,
+            changed,
             files: examined.files,
             gates: examined.gates,
             baseline: shrunk,
@@ -182,18 +189,30 @@ impl State {
             Some(false) => self.streak = 0,
             None => {}
         }
+        self.count_standstill(draft);
     }
 
     /// What the run does after a settlement.
     fn after(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
         match &draft.ruling.then {
             _ if self.interrupts > 0 => self.close(End::Interrupted),
-            Then::GoOn => self.tidy(),
+            Then::GoOn => match self.open_breaker() {
+                Some(standstill) => self.close(End::NoProgress(standstill)),
+                None => self.tidy(),
+            },
             Then::Stop(StopRun::Interrupt) => self.close(End::Interrupted),
             Then::Stop(StopRun::FailurePromise) => self.close(End::FailurePromise),
             Then::Stop(StopRun::AgentUnusable) => self.close(End::Error(draft.ruling.reason.clone())),
             Then::Stop(StopRun::Limit) => {
-                let limit = self.limit_reached(at).unwrap_or_else(|| draft.ruling.reason.clone());
+                let said = || Reached {
+                    key: "",
+                    said: draft.ruling.reason.clone(),
+                };
+                let limit = self
+                    .reached
+                    .take()
+                    .or_else(|| self.limit_reached(at))
+                    .unwrap_or_else(said);
                 self.close(End::Limit(limit))
             }
             Then::BackOff if draft.pause == PauseChange::Lift => self.close(End::Error(format!(
@@ -214,7 +233,7 @@ impl State {
                 self.phase = Phase::Working(working);
                 vec![Effect::KillAgent]
             }
-            phase @ (Phase::Examining(_) | Phase::Baselining(_)) => {
+            phase @ (Phase::Examining(_) | Phase::Baselining(_) | Phase::Committing(_)) => {
                 self.phase = phase;
                 vec![Effect::StopGates]
             }

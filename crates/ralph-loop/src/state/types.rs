@@ -8,8 +8,9 @@ use ralph_model::config::{Commit, Limits, StrategyName};
 use ralph_model::{FeatureId, RunId, SplitMix64, TaskId, TaskKind, Usage};
 use ralph_store::{Claim, ClaimAnswer, Pause, PauseChange, Standing};
 
-use super::End;
-use crate::gates::{Baseline, GateResult};
+use super::standstill::Standstill;
+use super::{End, Reached};
+use crate::gates::{Baseline, Changed, GateResult};
 use crate::settle::{Judgement, Ruling};
 use crate::strategy::Chosen;
 use crate::summary::{StopCause, TurnSummary};
@@ -106,6 +107,10 @@ pub struct State {
     pub(super) waited: Option<Box<Pause>>,
     /// The wait that goes on unless the pause has been lifted, while that is asked for.
     pub(super) paused: Option<Box<Waiting>>,
+    /// The limit for which the last agent was stopped.
+    pub(super) reached: Option<Reached>,
+    /// What came back again and again without a change on disk.
+    pub(super) standstill: Option<Standstill>,
     /// The model that the last iteration asked for.
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.
@@ -119,7 +124,7 @@ pub(super) enum Phase {
     Recovering,
     Abandoning,
     Tidying,
-    Counting(String),
+    Counting(Reached),
     Claiming,
     Baselining(Box<Current>),
     Preparing(Box<Current>),
@@ -289,6 +294,8 @@ pub struct Draft {
     pub files: Vec<String>,
     /// Whether the agent claimed something and nothing had changed.
     pub changed_nothing: bool,
+    /// Whether anything changed that counts as work.
+    pub changed: Changed,
     /// What the gates say.
     pub gates: Vec<GateResult>,
     /// What the gates may still say from now on.
@@ -435,7 +442,7 @@ pub enum Effect {
     StopAgent,
     /// Make the agent end at once.
     KillAgent,
-    /// Break the gates off.
+    /// Break the gates off, or the commit with its hooks.
     StopGates,
     /// Put the end of the turn on record.
     RecordEnd(Box<TurnSummary>),

@@ -259,15 +259,15 @@ fn a_wait_ends_with_the_time_of_the_run_and_with_ctrl_c() {
         (
             Happening::Tick,
             100,
-            End::Limit("The limit `[limits] wall_clock = 1m40s` is reached.".to_owned()),
+            "The limit `[limits] wall_clock = 1m40s` is reached: the run has lasted 1 min 40 s.",
         ),
-        (Happening::Interrupt, 50, End::Interrupted),
+        (Happening::Interrupt, 50, "It was stopped."),
     ] {
         let mut world = World::with_tasks(2);
         let state = world.begin(limited.clone());
         let state = world.happens(state, used_up(Some(3600)), 0);
         let state = world.happens(state, what, second);
-        assert_eq!(state.end(), Some(&expected));
+        assert_eq!(state.end().map(End::sentence).as_deref(), Some(expected));
         assert!(world.pause.is_some(), "the next run waits for the rest");
     }
 }

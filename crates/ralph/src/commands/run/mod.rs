@@ -164,7 +164,14 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, again: String) -> R
     let finish = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut printer)?;
         let interrupter = runner.interrupter();
-        ralph_process::on_stop_signals(move || interrupter.interrupt())?;
+        let mut asked = 0;
+        ralph_process::on_stop_signals(move || {
+            interrupter.interrupt();
+            asked += 1;
+            if asked == 2 {
+                end_soon();
+            }
+        })?;
         runner.run()
     });
     let finish = finish.map_err(|error| CommandError::new(error.to_string()))?;
@@ -176,6 +183,21 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, again: String) -> R
         End::Error(reason) => Err(CommandError::new(reason)),
         end => Ok(ExitCode::from(end.code())),
     }
+}
+
+/// How long a run may take for its end after the second Ctrl+C.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Whoever has asked twice does not want to wait for anything: what is not over soon is left as a killed run leaves it, with
+/// none of its processes alive, and the next run picks it up.
+fn end_soon() {
+    std::thread::spawn(|| {
+        std::thread::sleep(LAST_PATIENCE);
+        ralph_process::kill_descendants();
+        crate::ui::last_words("Ended at once; the next `ralph run` picks up what was not finished.");
+        #[expect(clippy::exit, reason = "the thread that would return the code does not come to it")]
+        std::process::exit(End::Interrupted.code().into());
+    });
 }
 
 fn cannot_commit(error: &CommitError) -> CommandError {

@@ -110,7 +110,20 @@ impl<'a> Printer<'a> {
             End::LeftForPerson(_) => {
                 ui.hint("`ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.");
             }
-            End::Limit(_) | End::Interrupted | End::FailurePromise => ui.hint(&format!("`{}` goes on.", self.again)),
+            End::Limit(limit) => {
+                let anew = match limit.key {
+                    // How many iterations there may be is said with every run anew.
+                    "" | "iterations" => String::new(),
+                    key => format!(" and counts anew; `[limits] {key}` in .ralph.toml sets how far"),
+                };
+                ui.hint(&format!("`{}` goes on{anew}.", self.again));
+            }
+            End::NoProgress(_) => ui.hint(&format!(
+                "`ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `{}` goes \
+                 on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.",
+                self.again
+            )),
+            End::Interrupted | End::FailurePromise => ui.hint(&format!("`{}` goes on.", self.again)),
             End::Complete | End::Error(_) => {}
         }
         Ok(())

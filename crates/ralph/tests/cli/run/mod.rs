@@ -8,6 +8,7 @@ mod files;
 mod folder;
 mod forms;
 mod gates;
+mod limits;
 mod signals;
 mod status;
 mod two_runs;
