@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ralph_memory::capture::clean;
+use ralph_process::StopHandle;
 use ralph_process::git::{Git, GitAnswer, GitError};
 
 use super::head_commit;
@@ -69,8 +70,13 @@ fn repository_of(folder: &Path) -> Result<Repository, CommitError> {
 /// the id of the commit. Files that are ignored or as in the last commit are passed over.
 ///
 /// # Errors
-/// When there is nothing to commit, or git or a hook refuses; then everything is as it was.
-pub fn commit_task(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
+/// When there is nothing to commit, git or a hook refuses, or somebody stops it; then everything is as it was.
+pub fn commit_task(
+    folder: &Path,
+    files: &BTreeSet<String>,
+    message: &str,
+    stop: &StopHandle,
+) -> Result<String, CommitError> {
     let repository = repository_of(folder)?;
     let top = repository.top.as_path();
     let paths: Vec<String> = files
@@ -82,16 +88,19 @@ pub fn commit_task(folder: &Path, files: &BTreeSet<String>, message: &str) -> Re
         return Err(CommitError::Nothing);
     }
     if !unknown.is_empty() {
-        refused(&with_paths(top, &unknown, &["add", "--intent-to-add"])?)?;
+        let announced = with_paths(Git::change(top), &unknown, &["add", "--intent-to-add"])?;
+        refused(&announced)?;
     }
     let message = format!("--message={message}");
-    let committed = with_paths(top, &changed, &["commit", "--quiet", "--only", message.as_str()])
+    let commit = Git::change(top).stoppable(stop);
+    let committed = with_paths(commit, &changed, &["commit", "--quiet", "--only", message.as_str()])
         .map_err(CommitError::from)
         .and_then(|answer| refused(&answer));
     if let Err(error) = committed {
         if !unknown.is_empty() {
             // They are only announced: this forgets the names and leaves the files.
-            refused(&with_paths(top, &unknown, &["rm", "--cached", "--quiet", "--force"])?)?;
+            let forgotten = with_paths(Git::change(top), &unknown, &["rm", "--cached", "--quiet", "--force"])?;
+            refused(&forgotten)?;
         }
         return Err(error);
     }
@@ -153,10 +162,9 @@ fn changed_files(top: &Path, paths: &[String]) -> Result<(Vec<String>, Vec<Strin
 }
 
 /// Runs a command of git's on paths that mean nothing but themselves.
-fn with_paths(top: &Path, paths: &[String], arguments: &[&str]) -> Result<GitAnswer, GitError> {
+fn with_paths(git: Git, paths: &[String], arguments: &[&str]) -> Result<GitAnswer, GitError> {
     let from_input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    Git::change(top)
-        .env("GIT_LITERAL_PATHSPECS", "1")
+    git.env("GIT_LITERAL_PATHSPECS", "1")
         .input(paths.join("\0"))
         .run(arguments.iter().chain(&from_input))
 }

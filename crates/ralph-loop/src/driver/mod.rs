@@ -74,6 +74,8 @@ enum Incoming {
     },
     Gate(GateResult),
     Examined(Examined),
+    /// The commit of a task's files, or why there is none.
+    Committed(Result<String, String>),
     Warning(String),
     Broken(String),
     Interrupt,
@@ -318,8 +320,8 @@ impl<'a> Runner<'a> {
     }
 
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
-        let at = self.begun.elapsed();
-        state.step(Event { at, what })
+        let (at, now) = (self.begun.elapsed(), self.site.clock.now());
+        state.step(Event { at, now, what })
     }
 
     fn begin(&mut self) -> Result<(), RunError> {
@@ -338,7 +340,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&mut self) -> Plan {
         let config = self.site.config;
         Plan {
             run: self.run.clone(),
@@ -349,6 +351,8 @@ impl<'a> Runner<'a> {
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
             pace: self.order.pace,
+            first_try: self.order.first_try,
+            seed: self.entropy.next_bits(),
         }
     }
 
@@ -397,6 +401,7 @@ impl<'a> Runner<'a> {
                 None
             }
             Incoming::Examined(examined) => Some(Happening::Examined(Box::new(examined))),
+            Incoming::Committed(result) => Some(Happening::Committed(Some(result))),
             Incoming::Warning(warning) => {
                 self.watch.tell(&News::Warning(&warning));
                 None
@@ -415,7 +420,7 @@ impl<'a> Runner<'a> {
                 Happening::Abandoned
             }
             Effect::FinishOutbox => self.finish_outbox()?,
-            Effect::Claim { iteration } => self.claim(*iteration)?,
+            Effect::Claim { iteration, pauses } => self.claim(*iteration, pauses)?,
             Effect::Count => self.count()?,
             Effect::RunBaseline(current) => {
                 self.run_baseline(current)?;
@@ -449,7 +454,7 @@ impl<'a> Runner<'a> {
                 self.examine(current, writes, *gates)?;
                 return Ok(None);
             }
-            Effect::Commit(draft) => Happening::Committed(self.commit(draft)),
+            Effect::Commit(draft) => return self.commit(draft),
             Effect::Settle(draft) => self.settle(draft)?,
             Effect::Tell(notice) => {
                 self.watch.tell(&News::Notice(notice));

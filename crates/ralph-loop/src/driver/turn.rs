@@ -221,6 +221,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
     TurnSummary {
         end: cleaned(end.end),
         cause: None,
+        limit: None,
         control,
         captured,
         spoke,
