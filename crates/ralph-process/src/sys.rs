@@ -179,10 +179,7 @@ pub(crate) fn wait_until(stream: impl AsFd, ready: Readiness, given_up: impl AsF
         Readiness::Writable => PollFlags::OUT,
     };
     loop {
-        let mut both = [
-            PollFd::new(&stream, wanted),
-            PollFd::new(&given_up, PollFlags::IN),
-        ];
+        let mut both = [PollFd::new(&stream, wanted), PollFd::new(&given_up, PollFlags::IN)];
         match poll(&mut both, None) {
             Err(rustix::io::Errno::INTR) => {}
             // Where this cannot be waited for, the next call on the stream waits.
