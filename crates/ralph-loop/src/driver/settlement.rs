@@ -155,7 +155,7 @@ impl Runner<'_> {
         }
         let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
         let root = &self.site.root;
-        match commit_task(root, files, &message) {
+        match commit_task(root, files, &message, &draft.current.marker) {
             // The agent did it, or a run that was killed right after it.
             Err(nothing @ CommitError::Nothing) => match commit_that_holds(root, files) {
                 Ok(Some(commit)) => Ok(commit),

@@ -76,6 +76,7 @@ fn run_once(project: &Project, about: &dyn std::fmt::Debug) -> Ran {
     ran
 }
 
+#[expect(clippy::print_stderr, reason = "a long run says what it has seen")]
 fn many_hostile_agents(speaks: Speaks) {
     let runs = count("RALPH_SOAK_HOSTILE", 10).div_ceil(2);
     let bytes = count("RALPH_SOAK_HOSTILE_BYTES", 1_000_000);
@@ -98,7 +99,6 @@ fn many_hostile_agents(speaks: Speaks) {
     }
     let now = from_status("VmRSS:");
     assert!(now < memory + MEMORY_KIB, "from {memory} KiB to {now} KiB");
-    #[expect(clippy::print_stderr, reason = "a long run says what it has seen")]
     eprintln!(
         "{runs} hostile agents that speak {speaks:?}: {done} did their task; memory from {memory} KiB to {now} KiB"
     );

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, getpid, kill_process, setsid};
 use serde::{Deserialize, Serialize};
 
+use super::Action;
 use super::builder::{exit, flood, flood_errors, garbage, hang, kill, long_line, misbehave, raw, say};
 use super::perform::end_with;
-use super::{Action, program};
 use crate::Seed;
 
 /// The first argument of such a process.
@@ -125,16 +125,13 @@ pub fn hostile_turn(seed: &mut Seed, bytes: usize) -> Vec<Action> {
     actions
 }
 
-/// The processes of hostile agents that were started in a folder, whatever they call themselves.
+/// The processes that stand in a folder, whatever they call themselves.
 #[must_use]
 pub fn left_in(folder: &Path) -> Vec<u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten();
     let pids = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<u32>().ok());
-    let leads = |pid: u32, what: &str, to: &Path| {
-        std::fs::read_link(format!("/proc/{pid}/{what}")).is_ok_and(|target| target == to)
-    };
-    pids.filter(|pid| leads(*pid, "cwd", folder) && leads(*pid, "exe", program()))
-        .collect()
+    let stands_there = |pid: &u32| std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
+    pids.filter(stands_there).collect()
 }
 
 /// Plays a part of a misdeed, and does not return.
