@@ -4,7 +4,8 @@
 //! same command does at a prompt, hooks and all. Neither waits for ever.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
+use std::io::{self, PipeWriter, Read, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::readers::{Activity, read_chunks};
 use crate::{StopHandle, command, sweep, sys};
 
 /// How long a question may take.
@@ -25,6 +27,8 @@ const MOST_ANSWER: usize = 64 << 20;
 
 /// How long what git leaves behind may keep its output open after its end.
 const AFTER_THE_END: Duration = Duration::from_millis(250);
+/// How long to read what is left in its pipes then.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// How long git and its hooks have to end by themselves when they are asked to, which is when git takes its locks away.
 const TERM_GRACE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
@@ -235,11 +239,12 @@ impl Git {
             // One that ends before it has read everything says why.
             thread::spawn(move || drop(stdin.write_all(&input)));
         }
+        let not_started = |error| GitError::NotStarted { error };
         let (closed, closings) = channel();
-        let output = Collector::start(git.stdout.take(), self.most_output, closed.clone());
-        let errors = Collector::start(git.stderr.take(), MOST_ANSWER, closed);
+        let output = Collector::start(git.stdout.take(), self.most_output, closed.clone()).map_err(not_started)?;
+        let errors = Collector::start(git.stderr.take(), MOST_ANSWER, closed).map_err(not_started)?;
         let limit = self.limit;
-        let ended = wait(git, &closings, limit, &self.stop).map_err(|error| GitError::NotStarted { error })?;
+        let ended = wait(git, &closings, limit, &self.stop).map_err(not_started)?;
         let status = match ended {
             Waited::Ended(status) => status,
             Waited::TimedOut => return Err(GitError::TimedOut { what, limit }),
@@ -346,40 +351,46 @@ fn wait_for(
 struct Collector {
     collected: Arc<Mutex<(Vec<u8>, bool)>>,
     done: Receiver<()>,
+    /// Whoever collects stops when this is gone and nothing is left to be read.
+    gives_up: PipeWriter,
 }
 
 impl Collector {
-    fn start(pipe: Option<impl Read + Send + 'static>, most: usize, closed: Sender<()>) -> Self {
+    fn start(pipe: Option<impl Read + AsFd + Send + 'static>, most: usize, closed: Sender<()>) -> io::Result<Self> {
         let collected = Arc::new(Mutex::new((Vec::new(), false)));
         let (finished, done) = channel::<()>();
+        let (given_up, gives_up) = io::pipe()?;
         let target = Arc::clone(&collected);
         thread::spawn(move || {
-            let mut buffer = vec![0; 64 << 10];
-            let mut pipe = pipe;
-            while let Some(pipe) = &mut pipe {
-                let read = match pipe.read(&mut buffer) {
-                    Ok(0) => break,
-                    Ok(read) => read,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(_) => break,
-                };
-                let mut target = target.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = most.saturating_sub(target.0.len());
-                target
-                    .0
-                    .extend_from_slice(buffer.get(..read.min(room)).unwrap_or_default());
-                target.1 |= read > room;
+            if let Some(pipe) = pipe {
+                read_chunks(pipe, &given_up, &Activity::default(), |chunk| {
+                    let mut target = target.lock().unwrap_or_else(PoisonError::into_inner);
+                    let room = most.saturating_sub(target.0.len());
+                    let kept = chunk.get(..chunk.len().min(room)).unwrap_or_default();
+                    target.0.extend_from_slice(kept);
+                    target.1 |= chunk.len() > room;
+                });
             }
             // Whoever waits is told by the ends of these.
             drop(finished);
             drop(closed);
         });
-        Self { collected, done }
+        Ok(Self {
+            collected,
+            done,
+            gives_up,
+        })
     }
 
-    /// What came, and whether more may come: a process that git left behind may keep the pipe open.
+    /// What came, and whether more may come: a process that git left behind may keep the pipe open. All that stands in the
+    /// pipe by then is read, however late the one who reads it gets to it.
     fn finish(self) -> (Vec<u8>, bool) {
         let open = self.done.recv_timeout(AFTER_THE_END) == Err(RecvTimeoutError::Timeout);
+        drop(self.gives_up);
+        if open {
+            // It ends by the channel's end; only somebody who prints without end can keep it from that.
+            let _ended = self.done.recv_timeout(LAST_WORDS);
+        }
         let (output, cut) = std::mem::take(&mut *self.collected.lock().unwrap_or_else(PoisonError::into_inner));
         (output, cut || open)
     }

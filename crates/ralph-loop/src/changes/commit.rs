@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ralph_memory::capture::clean;
-use ralph_process::StopHandle;
 use ralph_process::git::{Git, GitAnswer, GitError};
+use ralph_process::{MARKER_VARIABLE, StopHandle};
 
 use super::head_commit;
 use super::in_git::Repository;
@@ -67,7 +67,8 @@ fn repository_of(folder: &Path) -> Result<Repository, CommitError> {
 }
 
 /// Commits exactly these files, paths from the folder, in their present state, removed and new ones included, and returns
-/// the id of the commit. Files that are ignored or as in the last commit are passed over.
+/// the id of the commit. Files that are ignored or as in the last commit are passed over. Git and its hooks carry the
+/// marker, by which they are found should they outlive the run; what hooks leave behind is ended.
 ///
 /// # Errors
 /// When there is nothing to commit, git or a hook refuses, or somebody stops it; then everything is as it was.
@@ -76,9 +77,29 @@ pub fn commit_task(
     files: &BTreeSet<String>,
     message: &str,
     stop: &StopHandle,
+    marker: &str,
 ) -> Result<String, CommitError> {
     let repository = repository_of(folder)?;
+    let committed = commit_in(&repository, files, message, stop, marker);
+    let _ended: usize = ralph_process::kill_leftovers(marker, None);
+    committed
+}
+
+fn commit_in(
+    repository: &Repository,
+    files: &BTreeSet<String>,
+    message: &str,
+    stop: &StopHandle,
+    marker: &str,
+) -> Result<String, CommitError> {
     let top = repository.top.as_path();
+    let git = || {
+        // What goes on in the background after a commit would be ended with what hooks leave; a person's own git does it.
+        Git::change(top)
+            .setting("maintenance.auto=false")
+            .setting("gc.auto=0")
+            .env(MARKER_VARIABLE, marker)
+    };
     let paths: Vec<String> = files
         .iter()
         .filter_map(|file| repository.relative_to_top(file))
@@ -88,18 +109,18 @@ pub fn commit_task(
         return Err(CommitError::Nothing);
     }
     if !unknown.is_empty() {
-        let announced = with_paths(Git::change(top), &unknown, &["add", "--intent-to-add"])?;
+        let announced = with_paths(git(), &unknown, &["add", "--intent-to-add"])?;
         refused(&announced)?;
     }
     let message = format!("--message={message}");
-    let commit = Git::change(top).stoppable(stop);
+    let commit = git().stoppable(stop);
     let committed = with_paths(commit, &changed, &["commit", "--quiet", "--only", message.as_str()])
         .map_err(CommitError::from)
         .and_then(|answer| refused(&answer));
     if let Err(error) = committed {
         if !unknown.is_empty() {
             // They are only announced: this forgets the names and leaves the files.
-            let forgotten = with_paths(Git::change(top), &unknown, &["rm", "--cached", "--quiet", "--force"])?;
+            let forgotten = with_paths(git(), &unknown, &["rm", "--cached", "--quiet", "--force"])?;
             refused(&forgotten)?;
         }
         return Err(error);

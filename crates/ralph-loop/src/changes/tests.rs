@@ -90,7 +90,7 @@ impl Project {
 
 /// Commits, and nobody stops it.
 fn committed(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
-    commit_task(folder, files, message, &ralph_process::StopHandle::default())
+    commit_task(folder, files, message, &ralph_process::StopHandle::default(), "")
 }
 
 fn collect(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
@@ -515,6 +515,29 @@ fn hooks_run_and_one_that_fails_leaves_everything_as_it_was() {
     project.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
     committed(&project.root, &set(&["a", "new"]), "x").unwrap();
     assert_eq!(project.git("status --porcelain"), "M  b\n");
+}
+
+#[test]
+fn what_a_hook_leaves_behind_is_ended() {
+    let project = Project::with_files(&[("a", "1")]);
+    project.identify();
+    project.write("a", "2");
+    project.write(
+        ".git/hooks/post-commit",
+        "#!/bin/sh\nsetsid sleep 600 >/dev/null 2>&1 &\n",
+    );
+    let hook = project.root.join(".git/hooks/post-commit");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let marker = format!("hook-test-{}", std::process::id());
+    commit_task(
+        &project.root,
+        &set(&["a"]),
+        "x",
+        &ralph_process::StopHandle::default(),
+        &marker,
+    )
+    .unwrap();
+    assert_eq!(ralph_process::kill_leftovers(&marker, None), 0);
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_memory::capture::Placement;
 use ralph_model::{CapturedLearning, LearningId, NewJournalRow};
-use ralph_process::StopHandle;
 use ralph_store::{Settlement, StoreError, TaskChange};
 
 use super::examine::in_thread;
@@ -143,9 +142,11 @@ impl Runner<'_> {
         let task = &draft.current.task;
         let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
         let (root, stop) = (self.site.root.clone(), self.stop_gates.clone());
+        let marker = draft.current.marker.clone();
         let sender = self.sender.clone();
         self.examiner = Some(in_thread("commit", sender, move |_| {
-            Incoming::Committed(commit_files(&root, &files, &message, &stop))
+            let committed = commit_task(&root, &files, &message, &stop, &marker);
+            Incoming::Committed(or_the_one_that_holds(committed, &root, &files))
         })?);
         Ok(None)
     }
@@ -170,9 +171,13 @@ impl Runner<'_> {
     }
 }
 
-fn commit_files(root: &Path, files: &BTreeSet<String>, message: &str, stop: &StopHandle) -> Result<String, String> {
-    match commit_task(root, files, message, stop) {
-        // The agent did it, or a run that was killed right after it.
+/// The commit, also where the agent made it, or a run that was killed right after it. The error is a sentence.
+fn or_the_one_that_holds(
+    committed: Result<String, CommitError>,
+    root: &Path,
+    files: &BTreeSet<String>,
+) -> Result<String, String> {
+    match committed {
         Err(nothing @ CommitError::Nothing) => match commit_that_holds(root, files) {
             Ok(Some(commit)) => Ok(commit),
             Ok(None) => Err(nothing.to_string()),

@@ -4,6 +4,7 @@
 mod bench;
 mod crash;
 mod gates;
+mod hostile;
 mod recovery;
 mod settlement;
 mod several;
