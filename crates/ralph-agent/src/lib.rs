@@ -17,12 +17,14 @@ mod turn;
 
 use ralph_model::config::Permissions;
 
-pub use claude::ClaudeAgent;
+pub use claude::{ClaudeAgent, claude_usage_limit};
 pub use codex::{CodexAgent, codex_error};
 pub use command::CommandAgent;
-pub use find::{Driver, DriverError, KnownAgent, agents_by_command, first_on_path, known_agents, on_path};
+pub use find::{
+    Driver, DriverError, KnownAgent, agents_by_command, file_name as program_name, first_on_path, known_agents, on_path,
+};
 pub use launch::{Heard, Launch, Listener, end_of_process, launch};
-pub use replay::replay;
+pub use replay::{hear_again, replay};
 pub use said::Said;
 pub use turn::{Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 

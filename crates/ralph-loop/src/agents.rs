@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ralph_acp::AcpAgent;
 use ralph_agent::{Agent, ClaudeAgent, CodexAgent, CommandAgent, Driver, DriverError, EndOfTurn};
 use ralph_model::Clock;
 use ralph_model::config::CommandLine;
@@ -19,11 +20,13 @@ pub fn agent_for(
     Ok(match Driver::of(kind, command)? {
         Driver::Claude => Box::new(ClaudeAgent::new(command, clock)?),
         Driver::Codex => Box::new(CodexAgent::new(command, clock)?),
+        Driver::Acp => Box::new(AcpAgent::new(command, clock)?),
         Driver::Command => Box::new(CommandAgent::new(command)?),
     })
 }
 
 /// What an agent of this name said and did in a turn whose end nobody saw, told from the lines of its transcript.
-pub(crate) fn replay<'a>(agent: &str, transcript: impl IntoIterator<Item = &'a str>) -> EndOfTurn {
-    ralph_agent::replay(agent, transcript)
+pub(crate) fn replay<I: Iterator<Item = String>>(agent: &str, transcript: impl Fn() -> I) -> EndOfTurn {
+    // An agent that speaks ACP may have any name; what it said tells.
+    ralph_acp::replay(&transcript).unwrap_or_else(|| ralph_agent::replay(agent, transcript))
 }

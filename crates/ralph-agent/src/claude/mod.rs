@@ -200,6 +200,7 @@ impl Records {
             self.session.clone_from(&result.session_id);
         }
         result.error = result.error.or_else(|| self.error.clone());
+        result.shorten();
         let used = TurnEvent::Used(result.usage());
         self.result = Some(result);
         vec![used]
@@ -312,6 +313,15 @@ impl Listener for Records {
 pub(crate) fn is_record(value: &Value) -> bool {
     let has = |key| value.get(key).is_some_and(Value::is_string);
     has("type") && has("session_id")
+}
+
+/// The usage limit that a message of Claude Code's about an error tells of; none when it is not of a known form.
+#[must_use]
+pub fn claude_usage_limit(message: &str, now: jiff::Timestamp) -> Option<TurnEnd> {
+    limits::read(message, now).map(|limit| TurnEnd::UsageLimit {
+        resets_at: limit.resets_at,
+        message: message.to_owned(),
+    })
 }
 
 /// The file that a call of a writing tool names.

@@ -1,19 +1,22 @@
-//! How the scripted agent prints what it does: as plain text, or as records of claude's or of codex's.
+//! How the scripted agent prints what it does: as plain text, as records of claude's or of codex's, or in ACP.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 
 use super::Dialect;
+use super::acp::{self, Client};
 
 /// The name of the model that the scripted agent says it is.
-const MODEL: &str = "scripted-model";
+pub(super) const MODEL: &str = "scripted-model";
 /// The name of its session.
-const SESSION: &str = "11111111-2222-3333-4444-555555555555";
+pub(super) const SESSION: &str = "11111111-2222-3333-4444-555555555555";
 
 /// What it has said in this turn.
 pub(super) struct Speech {
     dialect: Dialect,
+    /// Who started it, when it speaks ACP.
+    client: Option<Client>,
     calls: usize,
     items: usize,
     last_text: String,
@@ -22,16 +25,17 @@ pub(super) struct Speech {
 
 impl Speech {
     /// Begins to speak.
-    pub(super) fn begin(dialect: Dialect) -> Self {
+    pub(super) fn begin(dialect: Dialect, client: Option<Client>) -> Self {
         let speech = Self {
             dialect,
+            client,
             calls: 0,
             items: 0,
             last_text: String::new(),
             has_result: false,
         };
         match dialect {
-            Dialect::Plain => {}
+            Dialect::Plain | Dialect::Acp => {}
             Dialect::Claude => print_record(&json!({
                 "type": "system", "subtype": "init", "session_id": SESSION, "model": MODEL,
                 "tools": ["Bash", "Write"], "mcp_servers": [], "permissionMode": "acceptEdits",
@@ -46,9 +50,15 @@ impl Speech {
         speech
     }
 
+    /// Who started it, which is known only in ACP.
+    pub(super) fn client(&mut self) -> &mut Client {
+        self.client.as_mut().expect("only an agent that speaks ACP can ask")
+    }
+
     /// Says a text, in so many pieces.
     pub(super) fn say(&mut self, text: &str, chunks: usize) {
         match self.dialect {
+            Dialect::Acp => self.client().say(text, chunks),
             Dialect::Plain => print_in_chunks(format!("{text}\n").as_bytes(), chunks),
             Dialect::Claude => {
                 text.clone_into(&mut self.last_text);
@@ -73,6 +83,11 @@ impl Speech {
     pub(super) fn think(&mut self, text: &str) {
         match self.dialect {
             Dialect::Plain => {}
+            Dialect::Acp => {
+                acp::update(
+                    &json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}),
+                );
+            }
             Dialect::Claude => print_record(&message(
                 &json!({"type": "thinking", "thinking": text, "signature": "x"}),
             )),
@@ -86,10 +101,14 @@ impl Speech {
     /// Uses a tool.
     pub(super) fn use_tool(&mut self, name: &str, input: &Value, work: impl FnOnce() -> String) {
         self.calls += 1;
+        let id = format!("toolu_{:02}", self.calls);
         match self.dialect {
             Dialect::Plain => drop(work()),
+            Dialect::Acp => {
+                acp::begin_tool(&id, name, input);
+                acp::end_tool(&id, &work());
+            }
             Dialect::Claude => {
-                let id = format!("toolu_{:02}", self.calls);
                 print_record(&message(
                     &json!({"type": "tool_use", "id": id, "name": name, "input": input}),
                 ));
@@ -117,19 +136,31 @@ impl Speech {
 
     /// Prints a line as it is.
     pub(super) fn raw(&mut self, line: &str) {
-        let record = serde_json::from_str::<Value>(line).unwrap_or_default();
+        let number = self.client.as_ref().map(Client::prompt_number).unwrap_or_default();
+        let line = line.replace("{request}", &number);
+        let record = serde_json::from_str::<Value>(&line).unwrap_or_default();
+        let is_answer = record.get("result").is_some() || record.get("error").is_some();
         let kind = record.get("type").and_then(Value::as_str).unwrap_or_default();
-        self.has_result |= matches!(kind, "result" | "turn.completed" | "turn.failed");
+        self.has_result |= match self.dialect {
+            Dialect::Acp => is_answer && record.get("method").is_none(),
+            _ => matches!(kind, "result" | "turn.completed" | "turn.failed"),
+        };
         print_in_chunks(format!("{line}\n").as_bytes(), 1);
     }
 
     /// Ends a turn that went well.
     pub(super) fn end(&self) {
+        if let Some(client) = &self.client {
+            if !self.has_result {
+                client.end();
+            }
+            client.wait_for_the_end();
+        }
         if self.has_result {
             return;
         }
         match self.dialect {
-            Dialect::Plain => {}
+            Dialect::Plain | Dialect::Acp => {}
             // The order of keys is not fixed: the type is not the first, as with the real one.
             Dialect::Claude => print_record(&json!({
                 "subtype": "success", "is_error": false, "api_error_status": null, "duration_ms": 1200,
@@ -170,7 +201,8 @@ fn codex_item(id: &str, input: &Value) -> Value {
     }
 }
 
-fn print_record(record: &Value) {
+/// Prints a record as a line.
+pub(super) fn print_record(record: &Value) {
     print_in_chunks(format!("{record}\n").as_bytes(), 1);
 }
 
