@@ -315,12 +315,15 @@ pub(crate) fn is_record(value: &Value) -> bool {
     has("type") && has("session_id")
 }
 
-/// The usage limit that a message of Claude Code's about an error tells of; none when it is not of a known form.
+/// The usage limit that a message of Claude Code's about an error tells of, or that what was paid for is used up; none when
+/// it is not of a known form.
 #[must_use]
 pub fn claude_usage_limit(message: &str, now: jiff::Timestamp) -> Option<TurnEnd> {
-    limits::read(message, now).map(|limit| TurnEnd::UsageLimit {
-        resets_at: limit.resets_at,
-        message: message.to_owned(),
+    let spent = limits::read(message, now)?;
+    let message = message.to_owned();
+    Some(match spent {
+        limits::Spent::Usage { resets_at } => TurnEnd::UsageLimit { resets_at, message },
+        limits::Spent::Money => TurnEnd::Billing(message),
     })
 }
 
