@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::EndOfTurn;
 use crate::claude::{self, ClaudeAgent};
+use crate::codex::{self, CodexAgent};
 use crate::command::PlainText;
 use crate::launch::Listener;
 
@@ -17,16 +18,19 @@ use crate::launch::Listener;
 #[must_use]
 pub fn replay<I: Iterator<Item = String>>(agent: &str, transcript: impl Fn() -> I) -> EndOfTurn {
     // Any program may be called so; records are what tells.
-    let is_record = |line: String| serde_json::from_str(&line).is_ok_and(|value| claude::is_record(&value));
-    if agent == ClaudeAgent::NAME && transcript().any(is_record) {
-        // When it is matters only for how a turn ended, and nobody saw that.
-        heard(claude::Records::new(Arc::new(NoTime)), transcript())
-    } else {
-        heard(PlainText::default(), transcript())
+    let has = |is_record: fn(&Value) -> bool| {
+        transcript().any(|line| serde_json::from_str(&line).is_ok_and(|value| is_record(&value)))
+    };
+    // When it is matters only for how a turn ended, and nobody saw that.
+    match agent {
+        ClaudeAgent::NAME if has(claude::is_record) => hear_again(claude::Records::new(Arc::new(NoTime)), transcript()),
+        CodexAgent::NAME if has(codex::is_record) => hear_again(codex::Records::new(Arc::new(NoTime)), transcript()),
+        _ => hear_again(PlainText::default(), transcript()),
     }
 }
 
-fn heard(mut listener: impl Listener, lines: impl Iterator<Item = String>) -> EndOfTurn {
+/// Lets a listener hear the lines of a transcript, as far as they are whole.
+pub fn hear_again(mut listener: impl Listener, lines: impl Iterator<Item = String>) -> EndOfTurn {
     for line in lines {
         let Ok(value) = serde_json::from_str::<Value>(&line) else {
             continue;
@@ -76,5 +80,16 @@ mod tests {
         let transcript = [r#"{"line":"a warning"}"#, SAID, TOOL];
         let end = replay("claude", || transcript.into_iter().map(String::from));
         assert_eq!(end.messages, ["<journal>half</journal>"]);
+
+        let started = r#"{"type":"thread.started","thread_id":"t"}"#;
+        let said =
+            r#"{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"<journal>half</journal>"}}"#;
+        let tool = r#"{"type":"item.completed","item":{"id":"2","type":"command_execution","command":"x","aggregated_output":"<journal>not mine</journal>","status":"completed"}}"#;
+        let again = replay("codex", || [started, said, tool].into_iter().map(String::from));
+        assert_eq!((again.messages, again.session.as_deref()), (end.messages, Some("t")));
+        assert_eq!(
+            replay("an-agent", || std::iter::once(said.to_owned())).messages,
+            [format!("{said}\n")]
+        );
     }
 }

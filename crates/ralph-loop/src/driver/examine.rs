@@ -88,7 +88,7 @@ impl Runner<'_> {
 
 /// Does something that may take long in a thread of its own, and sends what comes of it. A run must not wait for ever for a
 /// thread that broke down.
-fn in_thread(
+pub(super) fn in_thread(
     name: &str,
     sender: Sender<Incoming>,
     work: impl FnOnce(&Sender<Incoming>) -> Incoming + Send + 'static,

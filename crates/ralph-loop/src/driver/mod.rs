@@ -8,6 +8,7 @@ mod settlement;
 mod turn;
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -22,13 +23,13 @@ use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
 
 use crate::gates::{Baseline, GateResult};
-use crate::heart::Heart;
+use crate::heart::{Heart, LastLook};
 use crate::inbox::{Inbox, Sender, Weight, inbox};
 use crate::run_folder::{remove_scratch_folder, run_folder};
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::transcript::Transcript;
-use crate::watch::{News, Survival, Watch};
+use crate::watch::{News, Room, Survival, Watch};
 
 /// Whoever tells of a text that is longer than this waits until it is looked at, so that there is never more than one.
 const WAITING_BYTES: usize = 64 << 10;
@@ -36,6 +37,9 @@ const WAITING_BYTES: usize = 64 << 10;
 const MOST_AT_ONCE: usize = 1000;
 /// How long an agent that was killed may take to be gone.
 const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// How often a run that has to wait for room looks whether it is to stop.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// How many columns of what was asked for stand in the last sentence.
 const GOAL_COLUMNS: usize = 60;
@@ -63,6 +67,17 @@ pub enum RunError {
     Other(String),
 }
 
+impl RunError {
+    /// Whether there was no room to write; then it can be tried again.
+    fn is_full(&self) -> bool {
+        match self {
+            Self::Store(error) => matches!(error, StoreError::Full { .. }),
+            Self::Folder(error) => matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded),
+            Self::Notes(_) | Self::Agent(_) | Self::Record(_) | Self::Other(_) => false,
+        }
+    }
+}
+
 /// What comes in by itself.
 enum Incoming {
     Turn(TurnEvent),
@@ -74,6 +89,8 @@ enum Incoming {
     },
     Gate(GateResult),
     Examined(Examined),
+    /// The commit of a task's files, or why there is none.
+    Committed(Result<String, String>),
     Warning(String),
     Broken(String),
     Interrupt,
@@ -131,6 +148,7 @@ pub struct Runner<'a> {
     sender: Sender<Incoming>,
     incoming: Inbox<Incoming>,
     begun: Instant,
+    last_look: LastLook,
     /// The iteration whose agent is prepared or works.
     turn: Option<Turn>,
     stop_gates: StopHandle,
@@ -176,6 +194,7 @@ impl<'a> Runner<'a> {
             sender,
             incoming,
             begun: Instant::now(),
+            last_look: LastLook::at(site.clock.now()),
             turn: None,
             stop_gates: StopHandle::default(),
             interrupts: Arc::default(),
@@ -206,13 +225,13 @@ impl<'a> Runner<'a> {
     /// When not even its beginning can be put on record.
     pub fn run(mut self) -> Result<Finish, RunError> {
         self.begin()?;
-        let _heart = Heart::start(&self.site.database, &self.run, self.site.clock.now())?;
+        let _heart = Heart::start(&self.site.database, &self.run, &self.last_look)?;
         let (mut state, effects) = State::begin(self.plan());
         let mut open: VecDeque<Effect> = effects.into();
         loop {
             self.tell_interrupts(&mut state, &mut open);
             while let Some(effect) = open.pop_front() {
-                let happening = self.perform(&effect);
+                let happening = self.perform_when_there_is_room(&state, &effect);
                 if self.watch.survives(&effect) == Survival::Dies {
                     return Ok(self.die());
                 }
@@ -220,7 +239,8 @@ impl<'a> Runner<'a> {
                     Ok(None) => {}
                     Ok(Some(what)) => open.extend(self.step(&mut state, what)),
                     Err(error) => {
-                        // What was to follow counted on this.
+                        // Whoever wanted to stop has a reason of its own. What was to follow counted on the effect.
+                        self.tell_interrupts(&mut state, &mut open);
                         open.clear();
                         open.extend(self.step(&mut state, Happening::Failed(error.to_string())));
                     }
@@ -319,8 +339,9 @@ impl<'a> Runner<'a> {
     }
 
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
-        let at = self.begun.elapsed();
-        state.step(Event { at, what })
+        let (at, now) = (self.begun.elapsed(), self.site.clock.now());
+        self.last_look.looked(now);
+        state.step(Event { at, now, what })
     }
 
     fn begin(&mut self) -> Result<(), RunError> {
@@ -339,7 +360,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&mut self) -> Plan {
         let config = self.site.config;
         Plan {
             run: self.run.clone(),
@@ -350,6 +371,8 @@ impl<'a> Runner<'a> {
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
             pace: self.order.pace,
+            first_try: self.order.first_try,
+            seed: self.entropy.next_bits(),
         }
     }
 
@@ -398,12 +421,59 @@ impl<'a> Runner<'a> {
                 None
             }
             Incoming::Examined(examined) => Some(Happening::Examined(Box::new(examined))),
+            Incoming::Committed(result) => Some(Happening::Committed(Some(result))),
             Incoming::Warning(warning) => {
                 self.watch.tell(&News::Warning(&warning));
                 None
             }
             Incoming::Broken(reason) => Some(Happening::Failed(reason)),
             Incoming::Interrupt => None,
+        }
+    }
+
+    /// Does an effect. Where there is no room for what it writes, that is said once, and it is tried again until there is;
+    /// every effect may be done again. Ctrl+C and the end of the run's time end that, too.
+    fn perform_when_there_is_room(&mut self, state: &State, effect: &Effect) -> Result<Option<Happening>, RunError> {
+        let mut told = false;
+        let mut pause = self.order.pace.room / 8;
+        loop {
+            let done = match self.watch.room(effect) {
+                Room::Enough => self.perform(effect),
+                Room::None => Err(std::io::Error::from(ErrorKind::StorageFull).into()),
+            };
+            let error = match done {
+                Err(error) if error.is_full() => error,
+                done => {
+                    if told {
+                        self.watch.tell(&News::Warning("There is room again; the run goes on."));
+                    }
+                    return done;
+                }
+            };
+            if !told {
+                let warning =
+                    format!("{error}. The run is paused and goes on by itself when there is room; Ctrl+C stops it.");
+                self.watch.tell(&News::Warning(&warning));
+                told = true;
+            }
+            pause = (pause * 2).min(self.order.pace.room);
+            if self.is_stopped_within(pause) || state.is_out_of_time(self.begun.elapsed()) {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Waits for so long, unless the person asks to stop; says whether that was so. What comes in meanwhile has to wait.
+    fn is_stopped_within(&self, time: Duration) -> bool {
+        let begun = Instant::now();
+        loop {
+            if self.interrupts.load(Ordering::SeqCst) > 0 {
+                return true;
+            }
+            match time.checked_sub(begun.elapsed()) {
+                Some(left) if !left.is_zero() => std::thread::sleep(left.min(GLANCE)),
+                _ => return false,
+            }
         }
     }
 
@@ -416,15 +486,15 @@ impl<'a> Runner<'a> {
                 Happening::Abandoned
             }
             Effect::FinishOutbox => self.finish_outbox()?,
-            Effect::Claim { iteration } => self.claim(*iteration)?,
+            Effect::Claim { iteration, pauses } => self.claim(*iteration, pauses)?,
             Effect::Count => self.count()?,
             Effect::RunBaseline(current) => {
                 self.run_baseline(current)?;
                 return Ok(None);
             }
             Effect::KeepBaseline(baseline) => {
-                self.watch.tell(&News::RedFromTheStart(baseline));
                 self.store.put_baseline(&self.run, &serde_json::to_string(baseline)?)?;
+                self.watch.tell(&News::RedFromTheStart(baseline));
                 return Ok(None);
             }
             Effect::Prepare { current, red_gates } => self.prepare(current, red_gates)?,
@@ -450,7 +520,7 @@ impl<'a> Runner<'a> {
                 self.examine(current, writes, *gates)?;
                 return Ok(None);
             }
-            Effect::Commit(draft) => Happening::Committed(self.commit(draft)),
+            Effect::Commit(draft) => return self.commit(draft),
             Effect::Settle(draft) => self.settle(draft)?,
             Effect::Tell(notice) => {
                 self.watch.tell(&News::Notice(notice));

@@ -2,11 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod bench;
+mod clock_jumps;
 mod crash;
+mod full_disk;
 mod gates;
+mod hostile;
 mod recovery;
 mod settlement;
 mod several;
 mod sigils;
 mod story;
+mod waits;
 mod worktrees;

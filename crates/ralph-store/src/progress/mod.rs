@@ -12,6 +12,7 @@ mod journal_terms;
 mod note_log;
 mod outbox;
 mod overview;
+mod pauses;
 mod rings;
 mod runs;
 mod settle;
@@ -40,6 +41,7 @@ pub use journal_terms::{encode_term, journal_terms};
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
+pub use pauses::{Heed, NewPause, Pause, PauseChange, PauseReason};
 pub use runs::{NewRun, Run};
 pub use settle::{Settled, Settlement, TaskChange};
 pub use task_error::TaskError;
@@ -153,6 +155,9 @@ impl Store {
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(|error| match error {
             rusqlite::Error::FromSqlConversionFailure(_, _, what) => self.damaged(what.to_string()),
+            error if is_full(&error) => StoreError::Full {
+                path: self.path.clone(),
+            },
             error => StoreError::Sql {
                 path: self.path.clone(),
                 reason: error.to_string(),
@@ -166,6 +171,18 @@ impl Store {
             what: what.into(),
         }
     }
+}
+
+/// Whether SQLite had no room to write. A quota that is used up, and a log whose index cannot grow, it tells in other words.
+fn is_full(error: &rusqlite::Error) -> bool {
+    let Some(error) = error.sqlite_error() else {
+        return false;
+    };
+    error.code == rusqlite::ErrorCode::DiskFull
+        || matches!(
+            error.extended_code,
+            rusqlite::ffi::SQLITE_IOERR_WRITE | rusqlite::ffi::SQLITE_IOERR_SHMSIZE
+        )
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::Store;
 use super::columns::{count_at, moment, number_at, time_at, word_at};
+use super::pauses::{Pause, all_pauses};
 use super::runs::{Run, read_run};
 use crate::StoreError;
 
@@ -69,6 +70,8 @@ pub struct Overview {
     pub open_runs: Vec<Run>,
     /// What those runs are at, or were when they were killed.
     pub at_work: Vec<AtWork>,
+    /// What keeps agents from being started, as far as it is on record; some of it may be over.
+    pub pauses: Vec<Pause>,
     /// The run of this worktree that ended last.
     pub last_run: Option<Run>,
     /// The tasks that wait for a person: those that have failed, the most urgent first.
@@ -106,10 +109,19 @@ impl Store {
                     Some(since_journal),
                     Outcome::parse,
                 )?,
-                done: news_since(&moment, since_journal, "journal.outcome = 'done' AND coalesce(tasks.status, 'done') = 'done'")?,
+                done: news_since(
+                    &moment,
+                    since_journal,
+                    "journal.outcome = 'done' AND coalesce(tasks.status, 'done') = 'done'",
+                )?,
                 failed: news_since(&moment, since_journal, "tasks.status = 'failed'")?,
                 learnings: count_since(&moment, "learnings", "content", since_journal)?,
-                knowledge: count_since(&moment, "outbox", "lower(trim(json_extract(payload, '$.title')))", since_journal)?,
+                knowledge: count_since(
+                    &moment,
+                    "outbox",
+                    "lower(trim(json_extract(payload, '$.title')))",
+                    since_journal,
+                )?,
                 spent: sums.0,
                 duration_ms: sums.1,
                 open_runs: moment
@@ -117,9 +129,10 @@ impl Store {
                     .query_map([], read_run)?
                     .collect::<rusqlite::Result<_>>()?,
                 at_work: at_work(&moment)?,
+                pauses: all_pauses(&moment)?,
                 last_run: moment
                     .prepare_cached(
-                        "SELECT * FROM runs WHERE ended_at IS NOT NULL AND worktree = ?1 ORDER BY ended_at DESC, seq DESC",
+                        "SELECT * FROM runs WHERE ended_at IS NOT NULL AND worktree = ?1 ORDER BY seq DESC",
                     )?
                     .query_row([worktree], read_run)
                     .optional()?,

@@ -1,6 +1,6 @@
 //! The words that scripts are written in.
 
-use super::Action;
+use super::{Action, Misdeed};
 
 /// Says a text.
 #[must_use]
@@ -92,6 +92,18 @@ pub fn flood_errors(bytes: usize) -> Action {
     Action::FloodErrors(bytes)
 }
 
+/// Prints so many bytes as one line.
+#[must_use]
+pub fn long_line(bytes: usize) -> Action {
+    Action::LongLine(bytes)
+}
+
+/// Does something that no good agent does.
+#[must_use]
+pub fn misbehave(misdeed: Misdeed) -> Action {
+    Action::Misbehave(misdeed)
+}
+
 /// Prints what is neither text nor JSON.
 #[must_use]
 pub fn garbage() -> Action {
@@ -102,6 +114,34 @@ pub fn garbage() -> Action {
 #[must_use]
 pub fn raw(line: &str) -> Action {
     Action::Raw(line.to_owned())
+}
+
+/// Asks its client for something by a method, in ACP; what is answered is printed as an error.
+#[must_use]
+pub fn ask(method: &str) -> Action {
+    Action::Ask(method.to_owned())
+}
+
+/// Asks, in ACP, whether it may use a tool of a kind with a title, and does the first if it may, else the second.
+#[must_use]
+pub fn if_allowed(
+    kind: &str,
+    title: &str,
+    then: impl IntoIterator<Item = Action>,
+    otherwise: impl IntoIterator<Item = Action>,
+) -> Action {
+    Action::IfAllowed(
+        kind.to_owned(),
+        title.to_owned(),
+        then.into_iter().collect(),
+        otherwise.into_iter().collect(),
+    )
+}
+
+/// Hears from now on, in ACP, neither that it is cancelled nor that its input has ended.
+#[must_use]
+pub fn turn_deaf() -> Action {
+    Action::TurnDeaf
 }
 
 /// Does the first if the prompt holds a text, else the second.

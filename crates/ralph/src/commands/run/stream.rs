@@ -73,11 +73,8 @@ pub(super) enum Event<'a> {
     Busy {
         held: Vec<Held<'a>>,
     },
-    Waits {
-        reason: &'static str,
-        seconds: f64,
-        until: Timestamp,
-    },
+    Waits(Wait<'a>),
+    StillWaits(Wait<'a>),
     UnknownModel {
         model: &'a str,
     },
@@ -127,6 +124,7 @@ pub(super) struct LimitsSet {
     iteration_seconds: Option<f64>,
     idle_seconds: Option<f64>,
     consecutive_failures: Option<u32>,
+    no_progress: Option<u32>,
     output_bytes: Option<u64>,
 }
 
@@ -182,6 +180,15 @@ pub(super) struct Denied<'a> {
     tool: &'a str,
     about: &'a str,
     permit: Option<&'a str>,
+}
+
+/// A wait for the end of an agent's pause.
+#[derive(Debug, Serialize)]
+pub(super) struct Wait<'a> {
+    reason: &'static str,
+    message: &'a str,
+    until: Timestamp,
+    seconds: f64,
 }
 
 /// A task that another run holds.

@@ -9,10 +9,12 @@ mod floods;
 mod folder;
 mod forms;
 mod gates;
+mod limits;
 mod signals;
 mod status;
 mod stream;
 mod two_runs;
+mod waits;
 
 use std::cell::Cell;
 

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Limits;
 use ralph_model::{Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus};
 
-use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent};
+use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Wait};
 
 const INTRODUCTION: &str = "# Events
 
@@ -80,10 +80,11 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "busy",
             "No task is ready, but other runs hold some; the run waits for them.",
         ),
-        Event::Waits { .. } => (
+        Event::Waits(_) => (
             "waits",
-            "The run waits. `reason` is `busy`, `transient` (the service failed for a moment) or `usage_limit`.",
+            "The run waits from now on. `reason` is `transient` (the service failed for a moment) or `usage_limit`, `message` what the agent said of it.",
         ),
+        Event::StillWaits(_) => ("still_waits", "The run still waits; told again and again."),
         Event::UnknownModel { .. } => ("unknown_model", "The agent asked for a model that is not configured."),
         Event::CompleteTooEarly => (
             "complete_too_early",
@@ -92,7 +93,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
         Event::RunEnded { .. } => (
             "run_ended",
-            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `failure_promise`, `interrupted` or `error`.",
+            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `interrupted` or `error`.",
         ),
         Event::NothingBegan { .. } => (
             "nothing_began",
@@ -199,11 +200,14 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
     tell(Event::Busy {
         held: vec![Held { task, run }],
     });
-    tell(Event::Waits {
+    let wait = |seconds| Wait {
         reason: "usage_limit",
-        seconds: 3600.0,
+        message: "You have hit your session limit",
         until: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 365 * 57 + 1),
-    });
+        seconds,
+    };
+    tell(Event::Waits(wait(3600.0)));
+    tell(Event::StillWaits(wait(3540.0)));
     tell(Event::UnknownModel { model: "gigantic" });
     tell(Event::CompleteTooEarly);
     tell(Event::Warning {

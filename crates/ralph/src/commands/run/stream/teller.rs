@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ralph_agent::TurnEvent;
-use ralph_loop::state::{Draft, End, Notice, WaitReason};
+use ralph_loop::state::{Draft, End, Notice, PauseWait};
 use ralph_loop::{IterationFolder, News, Order, Site, Watch};
 use ralph_memory::capture::TranscriptCleaner;
 use ralph_model::config::{Bytes, Limits};
 use ralph_model::{RunId, TaskStatus, Usage};
 
-use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, gate_result};
+use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Wait, gate_result};
 use crate::commands::run::idle::Idle;
 use crate::commands::run::printer::Printer;
 use crate::context::Context;
@@ -150,15 +150,8 @@ impl<'a> Teller<'a> {
             Notice::Busy(held) => Event::Busy {
                 held: held.iter().map(|(task, run)| Held { task, run }).collect(),
             },
-            Notice::Waits { time, reason } => Event::Waits {
-                reason: match reason {
-                    WaitReason::Busy => "busy",
-                    WaitReason::Transient => "transient",
-                    WaitReason::UsageLimit => "usage_limit",
-                },
-                seconds: time.as_secs_f64(),
-                until: self.context.clock().now() + *time,
-            },
+            Notice::Waits(wait) => Event::Waits(wait.into()),
+            Notice::StillWaits(wait) => Event::StillWaits(wait.into()),
             Notice::UnknownModel(model) => Event::UnknownModel { model },
             Notice::CompleteTooEarly => Event::CompleteTooEarly,
         });
@@ -261,6 +254,7 @@ fn word_of(end: &End) -> &'static str {
         End::NothingToDo => "nothing_to_do",
         End::LeftForPerson(_) => "left_for_person",
         End::Limit(_) => "limit",
+        End::NoProgress(_) => "no_progress",
         End::FailurePromise => "failure_promise",
         End::Interrupted => "interrupted",
         End::Error(_) => "error",
@@ -277,6 +271,18 @@ impl From<Usage> for Spent {
     }
 }
 
+impl<'a> From<&'a PauseWait> for Wait<'a> {
+    fn from(wait: &'a PauseWait) -> Self {
+        let pause = &wait.pause.what;
+        Self {
+            reason: pause.reason.word(),
+            message: &pause.said,
+            until: wait.until,
+            seconds: wait.left.as_secs_f64(),
+        }
+    }
+}
+
 impl From<Limits> for LimitsSet {
     fn from(limits: Limits) -> Self {
         let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
@@ -288,6 +294,7 @@ impl From<Limits> for LimitsSet {
             iteration_seconds: seconds(limits.iteration_time),
             idle_seconds: seconds(limits.idle_time),
             consecutive_failures: limits.consecutive_failures,
+            no_progress: limits.no_progress,
             output_bytes: limits.output_bytes.map(|Bytes(bytes)| bytes),
         }
     }
