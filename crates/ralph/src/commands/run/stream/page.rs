@@ -107,12 +107,6 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
 }
 
 fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
-    let folder = || format!("runs/{run}/001");
-    let spent = Spent {
-        cost_usd: 0.25,
-        input_tokens: 12_000,
-        output_tokens: 800,
-    };
     tell(Event::RunBegan(&RunBegan {
         agent: "claude".to_owned(),
         goal: "all tasks".to_owned(),
@@ -143,8 +137,18 @@ fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
         rationale: "the middle of the configured models",
         prompt_tokens: 2100,
         notes_shown: 7,
-        folder: folder(),
+        folder: format!("runs/{run}/001"),
     }));
+    with_examples_of_work(run, task, tell);
+    with_rarer_examples(run, task, tell);
+}
+
+fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
+    let spent = Spent {
+        cost_usd: 0.25,
+        input_tokens: 12_000,
+        output_tokens: 800,
+    };
     tell(Event::Text {
         text: "I look at the form first.",
         left_out_bytes: 0,
@@ -181,9 +185,8 @@ fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
             about: "cargo publish",
             permit: Some("\"Bash(cargo publish)\" in permissions.allow"),
         }],
-        folder: folder(),
+        folder: format!("runs/{run}/001"),
     })));
-    with_rarer_examples(run, task, tell);
 }
 
 fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
