@@ -55,6 +55,13 @@ pub enum News<'a> {
     },
     /// A long note was written, to this file.
     Wrote(&'a Path),
+    /// Folders of old iterations were removed.
+    Pruned {
+        /// How many.
+        folders: u64,
+        /// How large they were.
+        bytes: u64,
+    },
     /// Everything is done, and the working notes are kept in this file.
     KeptScratchpad(&'a Path),
     /// Something to know that is no failure.

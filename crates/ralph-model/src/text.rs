@@ -117,10 +117,40 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
+/// A size as people say it: `512 B`, `1.5 KiB`, `40 MiB`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
+        let tenths = u128::from(bytes) * 10 >> shift;
+        match tenths {
+            0..10 => {}
+            10..100 => return format!("{}.{} {unit}", tenths / 10, tenths % 10),
+            _ => return format!("{} {unit}", tenths / 10),
+        }
+    }
+    format!("{bytes} B")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_said_as_people_say_them() {
+        for (bytes, expected) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (1536, "1.5 KiB"),
+            (10 << 10, "10 KiB"),
+            ((1 << 20) - 1, "1023 KiB"),
+            (40 << 20, "40 MiB"),
+            (u64::MAX, "17179869183 GiB"),
+        ] {
+            assert_eq!(size(bytes), expected);
+        }
+    }
 
     #[test]
     fn durations_are_said_as_people_say_them() {

@@ -65,10 +65,15 @@ impl CommandError {
 
     /// The exit code of the program.
     pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code())
+    }
+
+    /// The same as a number.
+    pub(crate) fn code(&self) -> u8 {
         match self.kind {
-            Kind::Usage => ExitCode::from(2),
-            Kind::Failure => ExitCode::FAILURE,
-            Kind::OutputClosed => ExitCode::SUCCESS,
+            Kind::Usage => 2,
+            Kind::Failure => 1,
+            Kind::OutputClosed => 0,
         }
     }
 }

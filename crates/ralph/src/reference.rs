@@ -13,6 +13,7 @@ pub fn pages() -> Vec<(&'static str, String)> {
         ("cli.md", commands()),
         ("config.md", config::reference()),
         ("environment.md", environment()),
+        ("events.md", crate::commands::run::stream::page()),
     ]
 }
 

@@ -302,6 +302,7 @@ impl<'a> Runner<'a> {
         if left == Some(0) {
             self.keep_scratchpad();
         }
+        self.prune();
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use ralph_store::{IterationRecord, Phase};
 use super::{RunError, Runner};
 use crate::alive::is_alive;
 use crate::gates::Baseline;
+use crate::prune::prune;
 use crate::state::{Current, Left};
 use crate::summary::TurnSummary;
 use crate::watch::News;
@@ -29,7 +30,27 @@ impl Runner<'_> {
             left.push(self.resume(record)?);
         }
         self.store.end_dead_runs(&self.site.worktree, &self.run)?;
+        self.prune();
         Ok(left)
+    }
+
+    /// Removes the folders of old iterations. What cannot be removed is no reason not to work.
+    pub(super) fn prune(&mut self) {
+        let over = match self.store.runs_over() {
+            Ok(over) => over,
+            Err(error) => return self.watch.tell(&News::Warning(&error.to_string())),
+        };
+        let now = self.site.clock.now().into();
+        let pruned = prune(&self.site.runs, &over, self.site.config.runs, now);
+        for failure in &pruned.failures {
+            self.watch.tell(&News::Warning(failure));
+        }
+        if pruned.folders > 0 {
+            self.watch.tell(&News::Pruned {
+                folders: pruned.folders,
+                bytes: pruned.bytes,
+            });
+        }
     }
 
     /// Gives back the iteration of a record, as far as it came.

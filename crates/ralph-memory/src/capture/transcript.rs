@@ -84,6 +84,12 @@ impl TranscriptCleaner {
         }
     }
 
+    /// The same of a text that comes in pieces, of which this is the next.
+    pub fn clean_text<'a>(&mut self, piece: &'a str) -> Cow<'a, str> {
+        let stream = self.pieces.entry("text").or_default();
+        stream.clean(piece, Pieces::AreJoined)
+    }
+
     /// A line of JSON with each of its strings cleaned by itself; none when all of them are clean.
     fn clean_strings(&mut self, line: &str) -> Option<String> {
         let mut cleaned: Option<String> = None;

@@ -1,5 +1,6 @@
 //! Runs: who works where, since when, and how it ended.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -189,6 +190,19 @@ impl Store {
         let sql = "SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id";
         let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
             let ids = statement.query_map([&beginning], |row| word_at(row, "id", RunId::parse))?;
+            ids.collect()
+        });
+        self.sql(found)
+    }
+
+    /// The runs that are over, and of which no iteration waits to be settled.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn runs_over(&self) -> Result<BTreeSet<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs WHERE ended_at IS NOT NULL AND id NOT IN (SELECT run FROM iterations)";
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let ids = statement.query_map([], |row| word_at(row, "id", RunId::parse))?;
             ids.collect()
         });
         self.sql(found)

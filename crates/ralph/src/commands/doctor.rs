@@ -14,6 +14,7 @@ mod index;
 mod leftovers;
 mod merge_driver;
 mod notes;
+mod runs;
 mod writable;
 
 use std::panic;
@@ -82,6 +83,7 @@ const CHECKS: &[Check] = &[
     ("index", index::check),
     ("git", git::check),
     ("merges", merge_driver::check),
+    ("runs", runs::check),
     ("agent", agent::check),
     ("claude", claude::check),
 ];

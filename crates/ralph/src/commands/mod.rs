@@ -43,7 +43,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Setup(command)) => return setup::run(&project()?, &command),
         Some(Command::Hook(command)) => return Ok(hook::run(global, &command)),
         Some(Command::Doctor(args)) => return doctor::cmd_doctor(ui, global, &args),
-        Some(Command::Run(args)) => return run::cmd_run(&project()?, &args),
+        Some(Command::Run(args)) => return run::cmd_run(ui, project(), &args),
         Some(Command::Demo(args)) => return demo::cmd_demo(ui, &args),
         Some(Command::DemoAgent(args)) => demo::cmd_demo_agent(ui, &args)?,
         Some(Command::Completions(args)) => completions::cmd_completions(ui, &args)?,

@@ -261,7 +261,7 @@ fn closing(entries: &[Entry], left_out: LeftOut, path: &str) -> String {
         (0, _, _) => String::new(),
         (_, 0, 0) => format!("; {path} holds what stood there"),
         (_, 0, missing) => format!("; {path} does not hold {missing} of them"),
-        (_, _, _) => format!("; {path} is gone, or of another worktree"),
+        (_, _, _) => format!("; {path} was pruned, or is of another worktree"),
     };
     let left = count(entries.len() - shown, "was", "were");
     let sums = sums(entries);

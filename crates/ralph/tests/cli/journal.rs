@@ -91,7 +91,7 @@ fn an_iteration_is_shown_whole() {
     duration    1 min 23 s
     used        1020 tokens (1000 read, 20 written), $0.2500
     files       src/part_1.rs
-    folder      .ralph/runs/run-00000001/001 (gone, or of another worktree)
+    folder      .ralph/runs/run-00000001/001 (pruned, or of another worktree)
     ");
     env.write(".ralph/runs/run-00000001/002/prompt.md", "x");
     assert_snapshot!(env.ok(["journal", "show", "run-00000001/2"]), @"

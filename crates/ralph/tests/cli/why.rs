@@ -140,7 +140,7 @@ fn a_prompt_that_was_changed_or_is_gone_proves_nothing() {
             .unwrap()
             .to_owned()
     };
-    assert_snapshot!(closing(&env), @"2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md is gone, or of another worktree.");
+    assert_snapshot!(closing(&env), @"2 entries stood in the prompt; .ralph/runs/run-00000001/001/prompt.md was pruned, or is of another worktree.");
     assert_eq!(json(&env, &["why", "--json"])["prompt"], serde_json::Value::Null);
     env.write(
         PROMPT,

@@ -102,7 +102,7 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
             if folder.is_dir() {
                 shown.to_string()
             } else {
-                format!("{shown} (gone, or of another worktree)")
+                format!("{shown} (pruned, or of another worktree)")
             },
         ),
     ];

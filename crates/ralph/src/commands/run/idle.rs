@@ -17,8 +17,8 @@ const LEFT_FOR_PERSON: u8 = 4;
 pub(super) struct Idle {
     /// Why, as a sentence.
     pub(super) why: String,
-    hint: String,
-    code: u8,
+    pub(super) hint: String,
+    pub(super) code: u8,
 }
 
 impl Idle {

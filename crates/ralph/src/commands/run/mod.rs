@@ -5,6 +5,7 @@ mod confirm;
 mod dry_run;
 mod idle;
 mod printer;
+pub(crate) mod stream;
 mod target;
 
 use std::path::Path;
@@ -28,6 +29,9 @@ use crate::env;
 use crate::error::CommandError;
 use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
+use crate::ui::Ui;
+
+use stream::{Followed, Teller};
 
 /// Work on tasks with a coding agent until they are done
 ///
@@ -41,6 +45,7 @@ use crate::paths::{self, Spelling};
   ralph run plan.md                          # a checklist: its items are tasks
   ralph run PROMPT.md --limit 10             # any other file: again and again until it is complete
   ralph run --dry-run                        # what would be done; starts nothing
+  ralph run --json | jq -c .event            # every event as a line of JSON, for programs
 
 Exit codes: 0 everything is done, 3 nothing to do, 4 something waits for you (a failed task, a limit), 130 stopped by Ctrl+C,
 1 something is broken.")]
@@ -66,6 +71,9 @@ pub(crate) struct RunArgs {
     /// Show the task, the agent, the model, the gates and the size of the prompt; start nothing
     #[arg(long)]
     dry_run: bool,
+    /// Print every event as a line of JSON, for programs; docs/events.md describes them
+    #[arg(long, conflicts_with = "dry_run")]
+    json: bool,
     /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
     #[arg(long)]
     trust: bool,
@@ -110,7 +118,28 @@ fn parse_strategy(word: &str) -> Result<StrategyName, String> {
     }
 }
 
-pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode, CommandError> {
+pub(crate) fn cmd_run(
+    ui: &Ui,
+    context: Result<Context<'_>, CommandError>,
+    args: &RunArgs,
+) -> Result<ExitCode, CommandError> {
+    if !args.json {
+        return begin(&context?, args, None);
+    }
+    let context = context.inspect_err(|error| stream::failed_early(ui, error))?;
+    let mut teller = Teller::new(&context);
+    let result = begin(&context, args, Some(&mut teller));
+    if let Err(error) = &result {
+        teller.failed(error);
+    }
+    result
+}
+
+fn begin<'a>(
+    context: &'a Context<'a>,
+    args: &RunArgs,
+    mut teller: Option<&mut Teller<'a>>,
+) -> Result<ExitCode, CommandError> {
     let config = configured(&context.config, args);
     if config.git.commit == Commit::Task {
         can_commit(&context.project.root).map_err(|error| cannot_commit(&error))?;
@@ -137,7 +166,10 @@ pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode,
     let mut store = Store::open_or_create(&project.database())?;
     let target = target::resolve(context, &mut store, args.what.as_deref())?;
     if let Some(idle) = idle::idle(context, &store, &target.scope, target.file.as_deref())? {
-        return idle.tell(context);
+        return match teller {
+            Some(teller) => Ok(teller.nothing_began(&idle)),
+            None => idle.tell(context),
+        };
     }
     drop(store);
     context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
@@ -154,15 +186,30 @@ pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode,
         },
         first_try: args.first_try,
     };
-    run(context, &site, order, target.again)
+    if let Some(teller) = &mut teller {
+        teller.prepare(&order, &site);
+    }
+    let mut printer = printer::Printer::new(context, target.again);
+    let watch = Followed {
+        printer: &mut printer,
+        teller,
+    };
+    let end = run(context, &site, order, watch)?;
+    if !args.json {
+        printer.close(&end)?;
+    }
+    match end {
+        End::Error(reason) => Err(CommandError::new(reason)),
+        end => Ok(ExitCode::from(end.code())),
+    }
 }
 
-fn run(context: &Context<'_>, site: &Site<'_>, order: Order, again: String) -> Result<ExitCode, CommandError> {
+/// Runs to the end.
+fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed<'_, '_>) -> Result<End, CommandError> {
     ralph_process::become_subreaper()
         .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
-    let mut printer = printer::Printer::new(context, again);
     let finish = context.with_entropy(|entropy| {
-        let runner = Runner::new(site, order, entropy, &mut printer)?;
+        let runner = Runner::new(site, order, entropy, &mut watch)?;
         let interrupter = runner.interrupter();
         let mut asked = 0;
         ralph_process::on_stop_signals(move || {
@@ -174,14 +221,9 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, again: String) -> R
         })?;
         runner.run()
     });
-    let finish = finish.map_err(|error| CommandError::new(error.to_string()))?;
-    let Finish::Ended { end, .. } = finish else {
-        return Ok(ExitCode::FAILURE);
-    };
-    printer.close(&end)?;
-    match end {
-        End::Error(reason) => Err(CommandError::new(reason)),
-        end => Ok(ExitCode::from(end.code())),
+    match finish.map_err(|error| CommandError::new(error.to_string()))? {
+        Finish::Ended { end, .. } => Ok(end),
+        Finish::Died => Err(CommandError::new("the run came to no end")),
     }
 }
 

@@ -9,7 +9,7 @@ use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Draft, End, Notice, PauseWait};
 use ralph_loop::{News, Watch};
 use ralph_model::{
-    Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview,
+    Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview, size,
 };
 
 use crate::context::Context;
@@ -367,6 +367,11 @@ impl Watch for Printer<'_> {
             News::Wrote(file) => {
                 self.notes += 1;
                 self.line(&format!("noted: {}", self.context.project.shown(file)));
+            }
+            News::Pruned { folders, bytes } => {
+                let folders = usize::try_from(*folders).unwrap_or(usize::MAX);
+                let folders = count(folders, "old iteration", "old iterations");
+                self.line(&format!("The folders of {folders} are removed ({}).", size(*bytes)));
             }
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),

@@ -11,6 +11,7 @@ mod gates;
 mod limits;
 mod signals;
 mod status;
+mod stream;
 mod two_runs;
 mod waits;
 

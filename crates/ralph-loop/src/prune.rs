@@ -1,0 +1,162 @@
+//! Removes the folders of old iterations: those that are older than they are kept, and the oldest where all of them take too
+//! much room. Only whole folders of iterations of runs that are over go; their rows in the journal stay.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use ralph_model::RunId;
+use ralph_model::config::Runs;
+
+const DAY: Duration = Duration::from_hours(24);
+
+/// What was removed.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pruned {
+    /// How many folders.
+    pub(crate) folders: u64,
+    /// How large they were.
+    pub(crate) bytes: u64,
+    /// What could not be removed, and why.
+    pub(crate) failures: Vec<String>,
+}
+
+/// How much room the folders of runs take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RunsSize {
+    /// How many iterations have a folder.
+    pub iterations: u64,
+    /// How large everything in them is.
+    pub bytes: u64,
+}
+
+impl RunsSize {
+    /// Counts what is in the folder of all runs and looks like ours.
+    #[must_use]
+    pub fn of(runs: &Path) -> Self {
+        let folders = iteration_folders(runs);
+        Self {
+            iterations: folders.len() as u64,
+            bytes: folders.iter().map(|folder| folder.bytes).sum(),
+        }
+    }
+}
+
+/// The folder of an iteration.
+#[derive(Debug)]
+struct Folder {
+    path: PathBuf,
+    run: RunId,
+    /// When something in it was written last.
+    written: SystemTime,
+    bytes: u64,
+}
+
+/// Removes what is too old or too much, the oldest first. Of a run that is not among those that are over, nothing goes.
+pub(crate) fn prune(runs: &Path, over: &BTreeSet<RunId>, limits: Runs, now: SystemTime) -> Pruned {
+    let mut folders = iteration_folders(runs);
+    let mut bytes: u64 = folders.iter().map(|folder| folder.bytes).sum();
+    folders.retain(|folder| over.contains(&folder.run));
+    folders.sort_by(|one, other| (one.written, &one.path).cmp(&(other.written, &other.path)));
+    let oldest = limits.keep_days.and_then(|days| now.checked_sub(DAY * days));
+    let room = limits.max_bytes.map_or(u64::MAX, |room| room.0);
+    let mut pruned = Pruned::default();
+    for folder in folders {
+        let is_old = oldest.is_some_and(|oldest| folder.written < oldest);
+        if !is_old && bytes <= room {
+            break;
+        }
+        match fs::remove_dir_all(&folder.path) {
+            Ok(()) => {
+                bytes -= folder.bytes;
+                pruned.folders += 1;
+                pruned.bytes += folder.bytes;
+                remove_if_empty(&folder.path);
+            }
+            Err(error) => pruned.failures.push(format!(
+                "The folder of an old iteration cannot be removed: {}: {error}",
+                folder.path.display()
+            )),
+        }
+    }
+    pruned
+}
+
+/// Removes the folder of a run that has lost its last iteration, unless something is kept in it.
+fn remove_if_empty(iteration: &Path) {
+    let Some(run) = iteration.parent() else { return };
+    let has_more = entries(run).iter().any(is_iteration);
+    if !has_more {
+        // The way to the program is of no use without an iteration; anything else makes this fail, and stays.
+        drop(fs::remove_file(run.join("bin").join("ralph")));
+        drop(fs::remove_dir(run.join("bin")));
+        drop(fs::remove_dir(run));
+    }
+}
+
+/// Every folder of an iteration that looks like ours: `run-1a2b3c4d/001`, and no symbolic link on the way.
+fn iteration_folders(runs: &Path) -> Vec<Folder> {
+    let is_folder = fs::symlink_metadata(runs).is_ok_and(|metadata| metadata.is_dir());
+    let mut folders = Vec::new();
+    for entry in entries(runs).into_iter().filter(|_| is_folder).filter(is_real_folder) {
+        let Some(run) = RunId::parse(&entry.file_name().to_string_lossy()) else {
+            continue;
+        };
+        for iteration in entries(&entry.path()).into_iter().filter(is_iteration) {
+            let path = iteration.path();
+            // One that vanishes or cannot be read is looked at the next time.
+            if let Ok((written, bytes)) = measure(&path) {
+                folders.push(Folder {
+                    path,
+                    run: run.clone(),
+                    written,
+                    bytes,
+                });
+            }
+        }
+    }
+    folders
+}
+
+fn entries(folder: &Path) -> Vec<DirEntry> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(Result::ok).collect()
+}
+
+/// Whether it is a folder, and no link to one.
+fn is_real_folder(entry: &DirEntry) -> bool {
+    entry.file_type().is_ok_and(|kind| kind.is_dir())
+}
+
+fn is_iteration(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let name = name.to_string_lossy();
+    name.len() >= 3 && name.bytes().all(|byte| byte.is_ascii_digit()) && is_real_folder(entry)
+}
+
+/// When something in a folder was written last, and how large all of it is.
+fn measure(folder: &Path) -> io::Result<(SystemTime, u64)> {
+    let mut written = None;
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let metadata = entry.metadata()?;
+        let (inner_written, inner_bytes) = if metadata.is_dir() {
+            measure(&entry.path())?
+        } else {
+            (metadata.modified()?, metadata.len())
+        };
+        written = written.max(Some(inner_written));
+        bytes += inner_bytes;
+    }
+    match written {
+        Some(written) => Ok((written, bytes)),
+        None => Ok((fs::symlink_metadata(folder)?.modified()?, bytes)),
+    }
+}
+
+#[cfg(test)]
+#[path = "prune_tests.rs"]
+mod tests;

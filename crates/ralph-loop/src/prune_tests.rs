@@ -1,0 +1,160 @@
+//! Tests of pruning, with real folders whose times are set by hand.
+
+use super::*;
+use ralph_model::config::Bytes;
+use std::fs::{File, FileTimes};
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use tempfile::TempDir;
+
+fn day(day: u32) -> SystemTime {
+    SystemTime::UNIX_EPOCH + DAY * (20_000 + day)
+}
+
+fn limits(keep_days: u32, max_bytes: u64) -> Runs {
+    Runs {
+        keep_days: (keep_days > 0).then_some(keep_days),
+        max_bytes: (max_bytes > 0).then_some(Bytes(max_bytes)),
+    }
+}
+
+fn file(path: &Path, bytes: usize, written: SystemTime) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut file = File::create(path).unwrap();
+    file.write_all(&vec![b'x'; bytes]).unwrap();
+    file.set_times(FileTimes::new().set_modified(written)).unwrap();
+}
+
+/// A run of ten iterations of a hundred bytes, one a day.
+fn ten_days() -> TempDir {
+    let runs = TempDir::new().unwrap();
+    for number in 1..=10 {
+        let folder = runs.path().join("run-0000000a").join(format!("{number:03}"));
+        file(&folder.join("prompt.md"), 60, day(number));
+        file(&folder.join("deeper/transcript.jsonl"), 40, day(number));
+    }
+    runs
+}
+
+fn over() -> BTreeSet<RunId> {
+    ["run-0000000a", "run-0000000b"]
+        .into_iter()
+        .filter_map(RunId::parse)
+        .collect()
+}
+
+fn left(runs: &TempDir) -> Vec<String> {
+    let mut names: Vec<String> = entries(&runs.path().join("run-0000000a"))
+        .iter()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[track_caller]
+fn check(limits: Runs, folders: u64) {
+    let runs = ten_days();
+    let pruned = prune(runs.path(), &over(), limits, day(11));
+    let bytes = folders * 100;
+    assert_eq!(
+        (pruned.folders, pruned.bytes, pruned.failures),
+        (folders, bytes, vec![]),
+        "{limits:?}"
+    );
+    let kept: Vec<String> = (folders + 1..=10).map(|number| format!("{number:03}")).collect();
+    assert_eq!(left(&runs), kept, "{limits:?}");
+}
+
+#[test]
+fn what_is_too_old_or_too_much_goes_the_oldest_first() {
+    check(limits(0, 0), 0);
+    check(limits(30, 1000), 0);
+    check(limits(10, 0), 0);
+    check(limits(9, 0), 1);
+    check(limits(1, 0), 9);
+    check(limits(0, 999), 1);
+    check(limits(0, 500), 5);
+    check(limits(8, 500), 5);
+    check(limits(2, 500), 8);
+    check(limits(0, 1), 10);
+}
+
+#[test]
+fn only_runs_that_are_over_lose_something_and_the_others_count() {
+    let runs = ten_days();
+    let open = runs.path().join("run-0000000c/001/transcript.jsonl");
+    file(&open, 5000, day(1));
+    let pruned = prune(runs.path(), &over(), limits(5, 5400), day(11));
+    assert_eq!((pruned.folders, open.exists()), (6, true));
+    assert_eq!(
+        RunsSize::of(runs.path()),
+        RunsSize {
+            iterations: 5,
+            bytes: 5400
+        }
+    );
+}
+
+#[test]
+fn a_run_that_has_lost_all_goes_unless_something_is_kept_in_it() {
+    let runs = ten_days();
+    let run = runs.path().join("run-0000000a");
+    fs::create_dir(run.join("bin")).unwrap();
+    symlink("/bin/true", run.join("bin/ralph")).unwrap();
+    file(&run.join("scratchpad.md"), 10, day(1));
+    assert_eq!(prune(runs.path(), &over(), limits(0, 1), day(11)).folders, 10);
+    assert_eq!(left(&runs), ["scratchpad.md"]);
+    file(&run.join("011/prompt.md"), 10, day(1));
+    fs::remove_file(run.join("scratchpad.md")).unwrap();
+    assert_eq!(prune(runs.path(), &over(), limits(1, 0), day(11)).folders, 1);
+    assert!(!run.exists());
+}
+
+#[test]
+fn what_is_not_ours_stays_and_no_link_is_followed() {
+    let elsewhere = TempDir::new().unwrap();
+    file(&elsewhere.path().join("001/precious"), 10, day(1));
+    let runs = TempDir::new().unwrap();
+    let foreign = [
+        "notes.txt",
+        "run-0000000a/notes.txt",
+        "run-0000000a/scratch/objects",
+        "run-0000000a/12/prompt.md",
+        "run-0000000a/00x/prompt.md",
+        "run-0000000A/001/prompt.md",
+        "other/001/prompt.md",
+    ];
+    for name in foreign {
+        file(&runs.path().join(name), 10, day(1));
+    }
+    symlink(elsewhere.path(), runs.path().join("run-0000000b")).unwrap();
+    symlink(elsewhere.path().join("001"), runs.path().join("run-0000000a/001")).unwrap();
+    file(&runs.path().join("run-0000000a/002/prompt.md"), 10, day(1));
+    symlink(elsewhere.path(), runs.path().join("run-0000000a/002/link")).unwrap();
+    let pruned = prune(runs.path(), &over(), limits(1, 1), day(11));
+    assert_eq!((pruned.folders, pruned.failures), (1, vec![]));
+    assert!(foreign.iter().all(|name| runs.path().join(name).exists()));
+    assert!(elsewhere.path().join("001/precious").exists());
+    let link = elsewhere.path().join("runs");
+    symlink(runs.path(), &link).unwrap();
+    assert_eq!(RunsSize::of(&link), RunsSize::default());
+}
+
+#[test]
+fn what_cannot_be_removed_is_named_and_the_rest_goes() {
+    let runs = ten_days();
+    let held = runs.path().join("run-0000000a/001");
+    let mode = |bits| fs::set_permissions(&held, fs::Permissions::from_mode(bits)).unwrap();
+    mode(0o500);
+    let may_all_the_same = File::create(held.join("probe")).is_ok();
+    let pruned = prune(runs.path(), &over(), limits(8, 0), day(11));
+    if may_all_the_same {
+        // Whoever is root may remove anything.
+        assert_eq!((pruned.folders, pruned.failures.len()), (2, 0));
+        return;
+    }
+    assert_eq!(pruned.folders, 1);
+    assert!(pruned.failures[0].contains("run-0000000a/001"), "{:?}", pruned.failures);
+    mode(0o700);
+}

@@ -1,0 +1,229 @@
+//! The events of `ralph run --json`: one JSON object a line, for programs that follow a run. What stands here is a promise
+//! to them: fields are added, and none is renamed or taken away.
+
+mod page;
+mod teller;
+
+use jiff::Timestamp;
+use ralph_loop::gates::GateEnd;
+use ralph_model::Clock;
+use ralph_model::{Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus};
+use serde::Serialize;
+
+use crate::error::CommandError;
+use crate::surroundings::ProgramClock;
+use crate::ui::Ui;
+
+pub(crate) use page::page;
+pub(super) use teller::{Followed, Teller};
+
+/// A line.
+#[derive(Debug, Serialize)]
+pub(super) struct Line<'a> {
+    /// When.
+    at: Timestamp,
+    /// The run; not there before it has begun.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<&'a RunId>,
+    #[serde(flatten)]
+    event: Event<'a>,
+}
+
+/// What happened.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Event<'a> {
+    RunBegan(&'a RunBegan),
+    FoundLeft {
+        left_run: &'a RunId,
+        iteration: u32,
+        processes_ended: usize,
+    },
+    RedFromTheStart {
+        gates: Vec<String>,
+    },
+    GateRan {
+        command: &'a str,
+        result: &'static str,
+        status: Option<&'a str>,
+        output: &'a str,
+        duration_ms: u64,
+    },
+    IterationBegan(IterationBegan<'a>),
+    Text {
+        text: &'a str,
+        left_out_bytes: usize,
+    },
+    Tool {
+        name: &'a str,
+        about: &'a str,
+    },
+    Usage(Spent),
+    Settled(Box<Settled<'a>>),
+    WroteNote {
+        path: String,
+    },
+    KeptScratchpad {
+        path: String,
+    },
+    Pruned {
+        folders: u64,
+        bytes: u64,
+    },
+    Busy {
+        held: Vec<Held<'a>>,
+    },
+    Waits {
+        agent: &'a str,
+        reason: &'static str,
+        said: &'a str,
+        met_by: &'a RunId,
+        seconds: f64,
+        until: Timestamp,
+    },
+    UnknownModel {
+        model: &'a str,
+    },
+    CompleteTooEarly,
+    Warning {
+        message: &'a str,
+    },
+    RunEnded {
+        end: &'static str,
+        sentence: &'a str,
+        exit_code: u8,
+        iterations: u32,
+    },
+    NothingBegan {
+        sentence: &'a str,
+        hint: &'a str,
+        exit_code: u8,
+    },
+    Error {
+        message: &'a str,
+        hint: Option<&'a str>,
+        exit_code: u8,
+    },
+}
+
+/// Who works on what, and within which limits.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct RunBegan {
+    agent: String,
+    goal: String,
+    permissions: Option<String>,
+    gates: Vec<String>,
+    limits: LimitsSet,
+    worktree: String,
+    branch: Option<String>,
+    commit: Option<String>,
+    pid: u32,
+}
+
+/// The limits, in seconds and bytes; null is none.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct LimitsSet {
+    iterations: Option<u32>,
+    wall_clock_seconds: Option<f64>,
+    cost_usd: Option<f64>,
+    tokens: Option<u64>,
+    iteration_seconds: Option<f64>,
+    idle_seconds: Option<f64>,
+    consecutive_failures: Option<u32>,
+    no_progress: Option<u32>,
+    output_bytes: Option<u64>,
+}
+
+/// An agent that is started.
+#[derive(Debug, Serialize)]
+pub(super) struct IterationBegan<'a> {
+    iteration: u32,
+    task: &'a TaskId,
+    title: &'a str,
+    kind: TaskKind,
+    attempt: u32,
+    attempts: u32,
+    model: Option<&'a str>,
+    rationale: &'a str,
+    prompt_tokens: u32,
+    notes_shown: usize,
+    folder: String,
+}
+
+/// What was used.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(super) struct Spent {
+    cost_usd: f64,
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+/// What became of an iteration.
+#[derive(Debug, Serialize)]
+pub(super) struct Settled<'a> {
+    iteration_run: &'a RunId,
+    iteration: u32,
+    task: &'a TaskId,
+    title: &'a str,
+    outcome: Outcome,
+    stop_reason: StopReason,
+    reason: &'a str,
+    task_status: Option<TaskStatus>,
+    files: &'a [String],
+    changed_nothing: bool,
+    #[serde(flatten)]
+    spent: Spent,
+    duration_ms: u128,
+    commit: Option<&'a str>,
+    commit_error: Option<&'a str>,
+    denied: Vec<Denied<'a>>,
+    folder: String,
+}
+
+/// A tool that the agent was not allowed to use.
+#[derive(Debug, Serialize)]
+pub(super) struct Denied<'a> {
+    tool: &'a str,
+    about: &'a str,
+    permit: Option<&'a str>,
+}
+
+/// A task that another run holds.
+#[derive(Debug, Serialize)]
+pub(super) struct Held<'a> {
+    task: &'a TaskId,
+    run: &'a RunId,
+}
+
+/// Writes a line. A run is worth more than whoever follows it: when nobody reads any more, it goes on.
+fn write(ui: &Ui, line: &Line<'_>) {
+    // No event holds anything that is no JSON.
+    if let Ok(json) = serde_json::to_string(line) {
+        drop(ui.data(&format!("{json}\n")));
+    }
+}
+
+/// Tells why not even the project could be read.
+pub(super) fn failed_early(ui: &Ui, error: &CommandError) {
+    if let (Ok(clock), Some((message, hint))) = (ProgramClock::from_environment(), error.lines()) {
+        let exit_code = error.code();
+        let event = Event::Error {
+            message,
+            hint,
+            exit_code,
+        };
+        let at = clock.now();
+        write(ui, &Line { at, run: None, event });
+    }
+}
+
+/// How a gate ended, in a word, and what it said about that.
+fn gate_result(end: &GateEnd) -> (&'static str, Option<&str>) {
+    match end {
+        GateEnd::Passed => ("passed", None),
+        GateEnd::Failed(status) => ("failed", Some(status)),
+        GateEnd::Broken(status) => ("broken", Some(status)),
+        GateEnd::TimedOut => ("timed_out", None),
+        GateEnd::Stopped => ("stopped", None),
+    }
+}

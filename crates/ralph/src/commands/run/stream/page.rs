@@ -1,0 +1,231 @@
+//! The page that describes the events, with an example of each that the same types write.
+
+use jiff::{SignedDuration, Timestamp};
+use ralph_model::config::Limits;
+use ralph_model::{Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus};
+
+use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent};
+
+const INTRODUCTION: &str = "# Events
+
+Generated from the code by `cargo xtask gen`.
+
+`ralph run --json` prints one JSON object a line on standard output, each as soon as it happens. What a person reads stands
+on standard error, as without `--json`. Every object has `event`, the word for what happened, and `at`, the time in UTC;
+from the beginning of the run on also `run`, its id. Fields may be added, so ignore those that you do not know; none is
+renamed or taken away. What is not known is `null`. Secrets are masked.
+
+The last line is `run_ended`, `nothing_began` or `error`, with the `exit_code` of the command. When nobody reads any more,
+the run goes on in silence: stop it with a signal, as any run.
+";
+
+/// The page.
+pub(crate) fn page() -> String {
+    let mut page = INTRODUCTION.to_owned();
+    let (run, task) = (RunId::new(0x1a2b_3c4d), TaskId::new(0x1a2b3c));
+    with_examples(&run, &task, &mut |event| {
+        let (word, about) = described(&event);
+        let has_run = !matches!(event, Event::NothingBegan { .. } | Event::Error { .. });
+        let line = Line {
+            at: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 365 * 57),
+            run: has_run.then_some(&run),
+            event,
+        };
+        let example = serde_json::to_string_pretty(&line).unwrap_or_default();
+        page.push_str(&format!("\n## `{word}`\n\n{about}\n\n```json\n{example}\n```\n"));
+    });
+    page
+}
+
+/// The word for an event, and what it means.
+fn described(event: &Event<'_>) -> (&'static str, &'static str) {
+    match event {
+        Event::RunBegan(_) => (
+            "run_began",
+            "The run begins. `permissions` is what the agent may do without asking, null where its command decides. `limits` are null where there is none.",
+        ),
+        Event::FoundLeft { .. } => (
+            "found_left",
+            "A run that was killed left an iteration, which is settled now; so many of its processes were still there and are not any more.",
+        ),
+        Event::RedFromTheStart { .. } => ("red_from_the_start", "These gates are red before anything was done."),
+        Event::GateRan { .. } => (
+            "gate_ran",
+            "A gate has spoken. `result` is `passed`, `failed`, `broken`, `timed_out` or `stopped`; `output` is its beginning and its end.",
+        ),
+        Event::IterationBegan(_) => (
+            "iteration_began",
+            "An agent is started. `attempt` of `attempts` counts those that failed before; `notes_shown` are the notes and journal rows in its prompt; `folder` holds prompt, transcript and difference. `kind` is `once` or `prompt_loop`.",
+        ),
+        Event::Text { .. } => (
+            "text",
+            "The agent says something. Of a long text the beginning is told, and how many bytes are not; the transcript has more.",
+        ),
+        Event::Tool { .. } => ("tool", "The agent uses a tool."),
+        Event::Usage(_) => (
+            "usage",
+            "What the agent has used so far in this iteration, as it counts itself.",
+        ),
+        Event::Settled(_) => (
+            "settled",
+            "The iteration is settled. `iteration_run` is another run than `run` where that was killed. `task_status` is null when the task was no longer this run's. `commit` is the commit that was made, `commit_error` why there is none.",
+        ),
+        Event::WroteNote { .. } => ("wrote_note", "A long note of the agent was written."),
+        Event::KeptScratchpad { .. } => (
+            "kept_scratchpad",
+            "Everything is done, and the scratchpad was moved to the folder of the run.",
+        ),
+        Event::Pruned { .. } => ("pruned", "Folders of old iterations were removed."),
+        Event::Busy { .. } => (
+            "busy",
+            "No task is ready, but other runs hold some; the run waits for them.",
+        ),
+        Event::Waits { .. } => (
+            "waits",
+            "The run waits for its agent; told again while it does. `reason` is `transient` (the service failed for a moment) or `usage_limit`, `met_by` the run that met it.",
+        ),
+        Event::UnknownModel { .. } => ("unknown_model", "The agent asked for a model that is not configured."),
+        Event::CompleteTooEarly => (
+            "complete_too_early",
+            "The agent said that everything is complete, and it is not.",
+        ),
+        Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
+        Event::RunEnded { .. } => (
+            "run_ended",
+            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `failure_promise`, `interrupted` or `error`.",
+        ),
+        Event::NothingBegan { .. } => (
+            "nothing_began",
+            "What was asked for is done already, or cannot be begun; there is no run.",
+        ),
+        Event::Error { .. } => (
+            "error",
+            "The command failed before a run began, or could not keep a record of it.",
+        ),
+    }
+}
+
+fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
+    let folder = || format!("runs/{run}/001");
+    let spent = Spent {
+        cost_usd: 0.25,
+        input_tokens: 12_000,
+        output_tokens: 800,
+    };
+    tell(Event::RunBegan(&RunBegan {
+        agent: "claude".to_owned(),
+        goal: "all tasks".to_owned(),
+        permissions: Some("edit".to_owned()),
+        gates: vec!["cargo test".to_owned()],
+        limits: LimitsSet::from(Limits::default()),
+        worktree: String::new(),
+        branch: Some("main".to_owned()),
+        commit: Some("9fceb02d0ae598e95dc970b74767f19372d61af8".to_owned()),
+        pid: 4711,
+    }));
+    tell(Event::FoundLeft {
+        left_run: run,
+        iteration: 3,
+        processes_ended: 1,
+    });
+    tell(Event::RedFromTheStart {
+        gates: vec!["cargo test".to_owned()],
+    });
+    tell(Event::IterationBegan(IterationBegan {
+        iteration: 1,
+        task,
+        title: "Mend the login page",
+        kind: TaskKind::Once,
+        attempt: 1,
+        attempts: 4,
+        model: Some("sonnet"),
+        rationale: "the middle of the configured models",
+        prompt_tokens: 2100,
+        notes_shown: 7,
+        folder: folder(),
+    }));
+    tell(Event::Text {
+        text: "I look at the form first.",
+        left_out_bytes: 0,
+    });
+    tell(Event::Tool {
+        name: "Edit",
+        about: "src/login.rs",
+    });
+    tell(Event::Usage(spent));
+    tell(Event::GateRan {
+        command: "cargo test",
+        result: "failed",
+        status: Some("exit code 101"),
+        output: "test login ... FAILED\n",
+        duration_ms: 5300,
+    });
+    tell(Event::Settled(Box::new(Settled {
+        iteration_run: run,
+        iteration: 1,
+        task,
+        title: "Mend the login page",
+        outcome: Outcome::Retried,
+        stop_reason: StopReason::TaskDone,
+        reason: "The gate `cargo test` failed (exit code 101):\ntest login ... FAILED",
+        task_status: Some(TaskStatus::Pending),
+        files: &["src/login.rs".to_owned()],
+        changed_nothing: false,
+        spent,
+        duration_ms: 61_000,
+        commit: None,
+        commit_error: None,
+        denied: vec![Denied {
+            tool: "Bash",
+            about: "cargo publish",
+            permit: Some("\"Bash(cargo publish)\" in permissions.allow"),
+        }],
+        folder: folder(),
+    })));
+    with_rarer_examples(run, task, tell);
+}
+
+fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
+    tell(Event::WroteNote {
+        path: "knowledge/login.md".to_owned(),
+    });
+    tell(Event::KeptScratchpad {
+        path: format!("runs/{run}/scratchpad.md"),
+    });
+    tell(Event::Pruned {
+        folders: 12,
+        bytes: 40_000_000,
+    });
+    tell(Event::Busy {
+        held: vec![Held { task, run }],
+    });
+    tell(Event::Waits {
+        agent: "claude",
+        reason: "usage_limit",
+        said: "The usage limit is reached: resets 3am.",
+        met_by: run,
+        seconds: 3600.0,
+        until: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 365 * 57 + 1),
+    });
+    tell(Event::UnknownModel { model: "gigantic" });
+    tell(Event::CompleteTooEarly);
+    tell(Event::Warning {
+        message: "There will be no transcript: no space left on device",
+    });
+    tell(Event::RunEnded {
+        end: "left_for_person",
+        sentence: "The rest is for you: 1 task has failed.",
+        exit_code: 4,
+        iterations: 4,
+    });
+    tell(Event::NothingBegan {
+        sentence: "t-1a2b3c is done already.",
+        hint: "`ralph task reset t-1a2b3c` opens it again.",
+        exit_code: 3,
+    });
+    tell(Event::Error {
+        message: "no agent is configured, and none is on the PATH",
+        hint: Some("`[agent] command` in .ralph.toml, or --agent COMMAND"),
+        exit_code: 1,
+    });
+}

@@ -1,0 +1,295 @@
+//! Tells a run to a program: every piece of news becomes an event, and a person sees on standard error what a person sees.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use ralph_agent::TurnEvent;
+use ralph_loop::state::{Draft, End, Notice};
+use ralph_loop::{IterationFolder, News, Order, Site, Watch};
+use ralph_memory::capture::TranscriptCleaner;
+use ralph_model::config::{Bytes, Limits};
+use ralph_model::{RunId, TaskStatus, Usage};
+
+use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, gate_result};
+use crate::commands::run::idle::Idle;
+use crate::commands::run::printer::Printer;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// The most that is told of a text at a time, in bytes.
+const MOST_TEXT: usize = 16 << 10;
+
+/// Writes events.
+pub(in crate::commands::run) struct Teller<'a> {
+    context: &'a Context<'a>,
+    run: Option<RunId>,
+    /// What is known of the run before it begins.
+    began: Option<RunBegan>,
+    /// Of the text of the present turn.
+    cleaner: TranscriptCleaner,
+    has_ended: bool,
+}
+
+impl<'a> Teller<'a> {
+    pub(in crate::commands::run) fn new(context: &'a Context<'a>) -> Self {
+        Self {
+            context,
+            run: None,
+            began: None,
+            cleaner: TranscriptCleaner::default(),
+            has_ended: false,
+        }
+    }
+
+    fn write(&self, event: Event<'_>) {
+        let at = self.context.clock().now();
+        let run = self.run.as_ref();
+        super::write(self.context.ui, &Line { at, run, event });
+    }
+
+    /// Takes note of what the run will begin with.
+    pub(in crate::commands::run) fn prepare(&mut self, order: &Order, site: &Site<'_>) {
+        let permissions = order.agent.permissions(site.config.agent.permissions);
+        self.began = Some(RunBegan {
+            agent: order.agent.name().to_owned(),
+            goal: order.goal.clone(),
+            permissions: permissions.map(|permissions| permissions.to_string()),
+            gates: site.config.verify.commands.clone(),
+            limits: site.config.limits.into(),
+            worktree: site.worktree.clone(),
+            branch: site.branch.clone(),
+            commit: site.commit.clone(),
+            pid: site.process.pid,
+        });
+    }
+
+    /// Tells that no run began, and why.
+    pub(in crate::commands::run) fn nothing_began(&self, idle: &Idle) -> ExitCode {
+        self.write(Event::NothingBegan {
+            sentence: &idle.why,
+            hint: &idle.hint,
+            exit_code: idle.code,
+        });
+        ExitCode::from(idle.code)
+    }
+
+    /// Tells why the command failed, unless the end of the run has.
+    pub(in crate::commands::run) fn failed(&self, error: &CommandError) {
+        if let Some((message, hint)) = error.lines().filter(|_| !self.has_ended) {
+            let exit_code = error.code();
+            self.write(Event::Error {
+                message,
+                hint,
+                exit_code,
+            });
+        }
+    }
+
+    fn begins(&mut self, run: &RunId) {
+        self.run = Some(run.clone());
+        if let Some(began) = &self.began {
+            self.write(Event::RunBegan(began));
+        }
+    }
+
+    fn folder(&self, run: &RunId, iteration: u32) -> String {
+        let folder = IterationFolder::of(&self.context.project.runs(), run, iteration);
+        self.context.project.shown(folder.path()).to_string()
+    }
+
+    fn agent(&mut self, event: &TurnEvent) {
+        match event {
+            TurnEvent::Text(text) => {
+                let cleaned = self.cleaner.clean_text(text);
+                let told = cleaned
+                    .get(..cleaned.floor_char_boundary(MOST_TEXT))
+                    .unwrap_or_default();
+                let event = Event::Text {
+                    text: told,
+                    left_out_bytes: cleaned.len() - told.len(),
+                };
+                self.write(event);
+            }
+            TurnEvent::Tool { name, about } => self.write(Event::Tool { name, about }),
+            TurnEvent::Used(usage) => self.write(Event::Usage((*usage).into())),
+            // The transcript has the lines; the settlement tells how it ended.
+            TurnEvent::Line(_) | TurnEvent::Alive | TurnEvent::Ended(_) => {}
+        }
+    }
+
+    fn settled(&self, draft: &Draft, task_status: Option<TaskStatus>, duration: Duration) {
+        let (current, ruling, turn) = (&draft.current, &draft.ruling, &draft.turn);
+        let denied = turn.denials.iter().map(|denial| Denied {
+            tool: &denial.tool,
+            about: &denial.about,
+            permit: denial.permit.as_deref(),
+        });
+        let commit = draft.commit.as_ref();
+        self.write(Event::Settled(Box::new(Settled {
+            iteration_run: &current.run,
+            iteration: current.iteration,
+            task: &current.task,
+            title: &current.task_title,
+            outcome: ruling.outcome,
+            stop_reason: ruling.stop,
+            reason: &ruling.reason,
+            task_status,
+            files: &draft.files,
+            changed_nothing: draft.changed_nothing,
+            spent: turn.usage.into(),
+            duration_ms: duration.as_millis(),
+            commit: commit.and_then(|made| made.as_deref().ok()),
+            commit_error: commit.and_then(|made| made.as_deref().err()).map(String::as_str),
+            denied: denied.collect(),
+            folder: self.folder(&current.run, current.iteration),
+        })));
+    }
+
+    fn notice(&self, notice: &Notice) {
+        self.write(match notice {
+            Notice::Busy(held) => Event::Busy {
+                held: held.iter().map(|(task, run)| Held { task, run }).collect(),
+            },
+            Notice::Waits(wait) | Notice::StillWaits(wait) => Event::Waits {
+                agent: &wait.pause.agent,
+                reason: wait.pause.what.reason.word(),
+                said: &wait.pause.what.said,
+                met_by: &wait.pause.run,
+                seconds: wait.left.as_secs_f64(),
+                until: wait.until,
+            },
+            Notice::UnknownModel(model) => Event::UnknownModel { model },
+            Notice::CompleteTooEarly => Event::CompleteTooEarly,
+        });
+    }
+}
+
+impl Watch for Teller<'_> {
+    fn tell(&mut self, news: &News<'_>) {
+        match news {
+            News::Began { run } => self.begins(run),
+            News::FoundLeft { run, iteration, killed } => self.write(Event::FoundLeft {
+                left_run: run,
+                iteration: *iteration,
+                processes_ended: *killed,
+            }),
+            News::RedFromTheStart(baseline) => self.write(Event::RedFromTheStart {
+                gates: baseline.red_gates(),
+            }),
+            News::GateRan(gate) => {
+                let (result, status) = gate_result(&gate.end);
+                self.write(Event::GateRan {
+                    command: &gate.command,
+                    result,
+                    status,
+                    output: &gate.output,
+                    duration_ms: gate.duration_ms,
+                });
+            }
+            News::IterationBegan {
+                current,
+                attempt,
+                prompt,
+                shown,
+            } => {
+                self.cleaner = TranscriptCleaner::default();
+                self.write(Event::IterationBegan(IterationBegan {
+                    iteration: current.iteration,
+                    task: &current.task,
+                    title: &current.task_title,
+                    kind: current.kind,
+                    attempt: attempt.number,
+                    attempts: attempt.of,
+                    model: current.model.as_deref(),
+                    rationale: &current.rationale,
+                    prompt_tokens: prompt.0,
+                    notes_shown: *shown,
+                    folder: self.folder(&current.run, current.iteration),
+                }));
+            }
+            News::Agent(event) => self.agent(event),
+            News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
+            News::Wrote(file) => self.write(Event::WroteNote {
+                path: self.context.project.shown(file).to_string(),
+            }),
+            News::KeptScratchpad(file) => self.write(Event::KeptScratchpad {
+                path: self.context.project.shown(file).to_string(),
+            }),
+            News::Pruned { folders, bytes } => self.write(Event::Pruned {
+                folders: *folders,
+                bytes: *bytes,
+            }),
+            News::Notice(notice) => self.notice(notice),
+            News::Warning(message) => self.write(Event::Warning { message }),
+            News::Ended {
+                end,
+                sentence,
+                iterations,
+            } => {
+                self.has_ended = true;
+                self.write(Event::RunEnded {
+                    end: word_of(end),
+                    sentence,
+                    exit_code: end.code(),
+                    iterations: *iterations,
+                });
+            }
+        }
+    }
+}
+
+/// Whoever watches a run: a person, and a program where one follows it.
+pub(in crate::commands::run) struct Followed<'w, 'a> {
+    pub(in crate::commands::run) printer: &'w mut Printer<'a>,
+    pub(in crate::commands::run) teller: Option<&'w mut Teller<'a>>,
+}
+
+impl Watch for Followed<'_, '_> {
+    fn tell(&mut self, news: &News<'_>) {
+        if let Some(teller) = &mut self.teller {
+            teller.tell(news);
+        }
+        self.printer.tell(news);
+    }
+}
+
+/// The word for an end.
+fn word_of(end: &End) -> &'static str {
+    match end {
+        End::Complete => "complete",
+        End::NothingToDo => "nothing_to_do",
+        End::LeftForPerson(_) => "left_for_person",
+        End::Limit(_) => "limit",
+        End::NoProgress(_) => "no_progress",
+        End::FailurePromise => "failure_promise",
+        End::Interrupted => "interrupted",
+        End::Error(_) => "error",
+    }
+}
+
+impl From<Usage> for Spent {
+    fn from(usage: Usage) -> Self {
+        Self {
+            cost_usd: usage.cost_usd,
+            input_tokens: usage.input_tokens,
+            output_tokens: usage.output_tokens,
+        }
+    }
+}
+
+impl From<Limits> for LimitsSet {
+    fn from(limits: Limits) -> Self {
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs_f64());
+        Self {
+            iterations: limits.iterations,
+            wall_clock_seconds: seconds(limits.wall_clock),
+            cost_usd: limits.cost_usd,
+            tokens: limits.tokens,
+            iteration_seconds: seconds(limits.iteration_time),
+            idle_seconds: seconds(limits.idle_time),
+            consecutive_failures: limits.consecutive_failures,
+            no_progress: limits.no_progress,
+            output_bytes: limits.output_bytes.map(|Bytes(bytes)| bytes),
+        }
+    }
+}
