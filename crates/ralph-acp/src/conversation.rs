@@ -150,11 +150,6 @@ impl Conversation {
         &self.introduction
     }
 
-    /// Whether there is a session.
-    pub(crate) fn has_session(&self) -> bool {
-        self.session.is_some()
-    }
-
     /// Goes on to the next request.
     fn ask(&mut self, stage: Stage, request: impl FnOnce(u64) -> Vec<u8>) -> Answer {
         self.stage = stage;

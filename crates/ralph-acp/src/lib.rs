@@ -6,6 +6,7 @@ mod codex_text;
 mod conversation;
 mod driver;
 mod ends;
+mod introduction;
 mod permission;
 mod schema;
 mod speakers;
@@ -14,3 +15,4 @@ mod usage;
 mod wire;
 
 pub use driver::{AcpAgent, replay};
+pub use introduction::{Acquaintance, Offer};

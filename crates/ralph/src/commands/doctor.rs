@@ -14,6 +14,7 @@ mod index;
 mod leftovers;
 mod merge_driver;
 mod notes;
+mod session;
 mod writable;
 
 use std::panic;
@@ -37,6 +38,9 @@ use finding::{Finding, Fix, Report, Severity};
 /// Looks at the configuration, the files of notes, both databases, git, and the agents. Nothing is changed, except with
 /// --fix, which does what is safe: it adds ignore lines, has git merge notes through ralph, makes the index anew, brings the
 /// database up to date, and clears away what killed processes left. Notes are never touched.
+///
+/// With --agent the agent that a run would use is started once, to see whether it answers: one that speaks ACP is asked who
+/// it is and for a session, any other for its version. It gets no prompt, and nothing of it is left.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code 1 when there is an error; warnings and notes alone end with 0.
@@ -44,12 +48,16 @@ use finding::{Finding, Fix, Report, Severity};
 Examples:
   ralph doctor
   ralph doctor --fix
+  ralph doctor --agent
   ralph doctor --json | jq '.[] | select(.severity == \"error\")'"
 )]
 pub(crate) struct DoctorArgs {
     /// Mend what can be mended safely
     #[arg(long)]
     fix: bool,
+    /// Start the agent once and say what it is, what it offers, and whether it is logged in
+    #[arg(long, conflicts_with = "fix")]
+    agent: bool,
     /// Write what was found as JSON
     #[arg(long)]
     json: bool,
@@ -62,6 +70,15 @@ struct Patient<'a> {
     inspected: Inspected,
     /// Why the file of the configuration could not be read.
     config_unreadable: Option<String>,
+    /// Whether its agent is started.
+    with_agent: WithAgent,
+}
+
+/// Whether the agent is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WithAgent {
+    Started,
+    NotStarted,
 }
 
 impl Patient<'_> {
@@ -83,17 +100,24 @@ const CHECKS: &[Check] = &[
     ("git", git::check),
     ("merges", merge_driver::check),
     ("agent", agent::check),
+    (session::NAME, session::check),
     ("claude", claude::check),
 ];
 
 pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
-    let patient = receive(ui, global)?;
+    let with_agent = if args.agent {
+        WithAgent::Started
+    } else {
+        WithAgent::NotStarted
+    };
+    let patient = receive(ui, global, with_agent)?;
     let mut findings = examine(&patient);
     if args.fix {
         findings = mend(ui, &patient, findings);
     }
     if args.json {
-        findings.retain(|finding| finding.severity != Severity::Ok);
+        // What an agent says of itself is worth reading also when nothing is wrong.
+        findings.retain(|finding| finding.severity != Severity::Ok || finding.check == session::NAME);
         ui.json(&findings)?;
     } else {
         show(ui, &findings)?;
@@ -108,7 +132,7 @@ pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<
 }
 
 /// Finds the project, and takes of its configuration what can be read.
-fn receive<'a>(ui: &'a Ui, global: &Global) -> Result<Patient<'a>, CommandError> {
+fn receive<'a>(ui: &'a Ui, global: &Global, with_agent: WithAgent) -> Result<Patient<'a>, CommandError> {
     let project = project_here(global)?;
     let (text, config_unreadable) = match guarded(|| read_config(&project)) {
         Ok(text) => (text, None),
@@ -120,6 +144,7 @@ fn receive<'a>(ui: &'a Ui, global: &Global) -> Result<Patient<'a>, CommandError>
         context: Context::regardless(project, inspected.loaded.config.clone(), global, ui),
         inspected,
         config_unreadable,
+        with_agent,
     })
 }
 

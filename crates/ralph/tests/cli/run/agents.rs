@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, raw, remember, run, say, write};
+use ralph_testkit::scripted::{Script, if_allowed, raw, remember, run, say, say_in_chunks, write};
 
 use super::{DONE, Scene, diligent, normal};
 
@@ -198,4 +198,31 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
     Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
     "#);
+}
+
+#[test]
+fn an_agent_that_speaks_acp_ends_its_task() {
+    let script = Script::new().speaking_acp().turn([
+        if_allowed("execute", "cargo test", [say("ran")], [say("not run")]),
+        write("a.txt", "x"),
+        say_in_chunks(DONE, 7),
+    ]);
+    let scene = Scene::new(&script);
+    scene.env.write(".ralph.toml", "[agent]\nkind = \"acp\"\n");
+    let finished = scene.run(&["a text"]);
+    assert_snapshot!(finished, @"
+    exit 0
+    --- stdout
+    Everything is done.
+    1 iteration: 1 task done
+    --- stderr
+    Task t-025cc1: a text
+    Agent: scripted-agent (from --agent), permissions: edit.
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: a text
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1]   edit a.txt
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    assert_eq!(scene.env.read("a.txt"), "x");
 }
