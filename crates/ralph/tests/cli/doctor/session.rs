@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
-use ralph_testkit::scripted::{Script, ScriptedAgent, daemon, exit, say, say_error};
+use ralph_testkit::scripted::{Script, ScriptedAgent, exit, say, say_error};
 
 use super::{doctor, healthy};
 
@@ -85,7 +85,7 @@ fn an_agent_that_is_not_logged_in_is_told_with_what_it_offers() {
 
 #[test]
 fn a_program_that_does_not_speak_acp_is_told() {
-    let script = Script::new().turn([say("Hello"), daemon()]);
+    let script = Script::new().turn([say("Hello")]);
     let (env, agent) = with_agent(&script, "kind = \"acp\"\n");
     let words = format!("{} --prompt-file /dev/null", agent.command().replace('\'', ""));
     env.write(

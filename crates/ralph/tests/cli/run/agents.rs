@@ -14,8 +14,8 @@ fn without_any_agent_it_is_said_what_can_be_installed() {
     assert_snapshot!(finished, @"
     exit 1
     --- stderr
-    Error: no agent is configured, and none is on the PATH; ralph knows Claude Code (npm install -g @anthropic-ai/claude-code)
-    Hint: any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input
+    Error: no agent is configured, and none is on the PATH; ralph knows claude, gemini, opencode, qwen, copilot, claude-agent-acp, codex-acp
+    Hint: `npm install -g @anthropic-ai/claude-code` installs the first; any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input
     ");
     assert_eq!(scene.env.tree(), []);
 }
@@ -110,7 +110,7 @@ fn a_command_that_is_none_is_refused() {
     assert_snapshot!(scene.run(&["a text"]), @r#"
     exit 1
     --- stderr
-    Error: there is no driver "codex9"; agent.kind is "claude" or "command"
+    Error: there is no driver "codex9"; agent.kind is "claude", "acp" or "command"
     Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
     "#);
 }
