@@ -2,7 +2,6 @@
 //! and codex by their adapters. The protocol is spoken without input and output (`conversation.rs`), in lines; its types
 //! come from a crate that changes often, which `schema.rs` keeps to itself.
 
-mod codex_text;
 mod conversation;
 mod driver;
 mod ends;

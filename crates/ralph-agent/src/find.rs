@@ -27,6 +27,8 @@ pub struct KnownAgent {
 pub enum Driver {
     /// Claude Code's records.
     Claude,
+    /// The records of `codex exec --json`.
+    Codex,
     /// The Agent Client Protocol.
     Acp,
     /// Any program: the prompt in, text out.
@@ -35,13 +37,14 @@ pub enum Driver {
 
 impl Driver {
     /// Every driver.
-    pub const ALL: &[Self] = &[Self::Claude, Self::Acp, Self::Command];
+    pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Acp, Self::Command];
 
     /// Its name, as `agent.kind` has it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Claude => "claude",
+            Self::Codex => "codex",
             Self::Acp => "acp",
             Self::Command => "command",
         }
@@ -100,6 +103,15 @@ pub fn known_agents() -> &'static [KnownAgent] {
             own_way: &[],
             models: &["haiku", "sonnet", "opus"],
         },
+        KnownAgent {
+            name: "Codex",
+            program: "codex",
+            driver: Driver::Codex,
+            install: "npm install -g @openai/codex",
+            own_way: &[],
+            // They are called otherwise every few months.
+            models: &[],
+        },
         KnownAgent::acp("Gemini CLI", "gemini", "npm install -g @google/gemini-cli"),
         KnownAgent {
             own_way: &["run"],
@@ -125,7 +137,7 @@ pub fn known_agents() -> &'static [KnownAgent] {
 /// without a person stands in the user's `agent.command`.
 #[must_use]
 pub fn agents_by_command() -> &'static [&'static str] {
-    &["codex", "cursor-agent", "goose", "aider", "amp"]
+    &["cursor-agent", "goose", "aider", "amp"]
 }
 
 /// Why there is no driver.
@@ -145,7 +157,12 @@ pub enum DriverError {
 /// The first known agent whose program is in one of these folders, and where it is.
 #[must_use]
 pub fn first_on_path(folders: &[PathBuf]) -> Option<(KnownAgent, PathBuf)> {
-    known_agents().iter().find_map(|agent| {
+    on_path(folders).next()
+}
+
+/// Every known agent whose program is in one of these folders, and where it is, the first choice first.
+pub fn on_path(folders: &[PathBuf]) -> impl Iterator<Item = (KnownAgent, PathBuf)> {
+    known_agents().iter().filter_map(|agent| {
         let mut places = folders.iter().map(|folder| folder.join(agent.program));
         Some((*agent, places.find(|place| can_run(place))?))
     })
@@ -197,6 +214,7 @@ mod tests {
         check(None, "claude", Ok("claude"));
         check(None, "/opt/bin/claude --bare", Ok("claude"));
         check(None, "/opt/claude/run.sh -x", Ok("command"));
+        check(None, "codex exec -m o3", Ok("codex"));
         check(Some("command"), "claude", Ok("command"));
         check(Some("claude"), "my-wrapper", Ok("claude"));
         check(None, "gemini --yolo", Ok("acp"));
@@ -207,7 +225,7 @@ mod tests {
         check(
             Some("codecs"),
             "codex",
-            Err(r#"there is no driver "codecs"; agent.kind is "claude", "acp" or "command""#),
+            Err(r#"there is no driver "codecs"; agent.kind is "claude", "codex", "acp" or "command""#),
         );
         let no_program = "the agent's command names no program, or has a quote that nobody closes";
         check(None, "'claude", Err(no_program));
@@ -233,8 +251,13 @@ mod tests {
         // A file that nobody may run is no program.
         std::fs::File::create(one.join("claude")).unwrap();
         assert_eq!(first_on_path(&folders), None);
+        std::os::unix::fs::symlink("/bin/sh", one.join("codex")).unwrap();
+        let (agent, place) = first_on_path(&folders).unwrap();
+        assert_eq!((agent.driver, place), (Driver::Codex, one.join("codex")));
         std::os::unix::fs::symlink("/bin/sh", two.join("claude")).unwrap();
         let (agent, place) = first_on_path(&folders).unwrap();
         assert_eq!((agent.driver, place), (Driver::Claude, two.join("claude")));
+        let all: Vec<&str> = on_path(&folders).map(|(agent, _)| agent.program).collect();
+        assert_eq!(all, ["claude", "codex"]);
     }
 }

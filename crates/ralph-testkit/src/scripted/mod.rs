@@ -24,6 +24,8 @@
 //! same time: each turn is played once. With [`Script::speaking_claude`] it prints claude's stream-json (use
 //! `kind = "claude"`): a `write`, `append`, `run` or `remember` is a tool call then, and the `result` record comes at the
 //! end of a turn that does not end by itself (`exit`, `kill`, `hang`) and has no `raw` record of that type. With
+//! [`Script::speaking_codex`] it prints the records of `codex exec --json` in the same way (`kind = "codex"`), and
+//! `turn.completed` at the end. With
 //! [`Script::speaking_acp`] it speaks ACP (use `kind = "acp"`): it answers `initialize` and `session/new`, takes its prompt
 //! from `session/prompt`, ends when it is cancelled or its input ends, and can ask (`ask`, `if_allowed`); `{request}` in a
 //! `raw` line stands for the number of the prompt, and such a line with a `result` or an `error` is its answer.
@@ -31,16 +33,18 @@
 mod acp;
 mod builder;
 mod installed;
+mod misdeeds;
 mod perform;
 mod speech;
 
 use serde::{Deserialize, Serialize};
 
 pub use builder::{
-    append, ask, daemon, exit, flood, flood_errors, garbage, hang, if_allowed, if_prompt_holds, kill, raw, remember,
-    run, say, say_error, say_in_chunks, sleep, think, turn_deaf, write,
+    append, ask, daemon, exit, flood, flood_errors, garbage, hang, if_allowed, if_prompt_holds, kill, long_line,
+    misbehave, raw, remember, run, say, say_error, say_in_chunks, sleep, think, turn_deaf, write,
 };
 pub use installed::{Call, ScriptedAgent, program};
+pub use misdeeds::{Misdeed, hostile_turn, left_in};
 pub use perform::perform;
 
 /// What an agent does, turn by turn.
@@ -58,6 +62,7 @@ enum Dialect {
     #[default]
     Plain,
     Claude,
+    Codex,
     Acp,
 }
 
@@ -92,6 +97,10 @@ pub enum Action {
     Flood(usize),
     /// Prints so many bytes as errors.
     FloodErrors(usize),
+    /// Prints so many bytes as one line.
+    LongLine(usize),
+    /// Does something that no good agent does.
+    Misbehave(Misdeed),
     /// Prints bytes that are no text and no JSON.
     Garbage,
     /// Prints a line as it is.
@@ -124,6 +133,13 @@ impl Script {
     #[must_use]
     pub fn speaking_claude(mut self) -> Self {
         self.dialect = Dialect::Claude;
+        self
+    }
+
+    /// In the records of `codex exec --json`.
+    #[must_use]
+    pub fn speaking_codex(mut self) -> Self {
+        self.dialect = Dialect::Codex;
         self
     }
 
