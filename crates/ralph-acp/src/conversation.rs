@@ -496,10 +496,10 @@ impl Listener for Conversation {
             .as_deref()
             .map(str::trim)
             .filter(|prompt| !prompt.is_empty());
-        if let (Some(first), Some(prompt)) = (messages.first_mut(), prompt) {
-            if let Some(rest) = first.trim_start().strip_prefix(prompt) {
-                *first = rest.to_owned();
-            }
+        if let (Some(first), Some(prompt)) = (messages.first_mut(), prompt)
+            && let Some(rest) = first.trim_start().strip_prefix(prompt)
+        {
+            *first = rest.to_owned();
         }
         EndOfTurn {
             end,
