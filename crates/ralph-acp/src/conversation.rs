@@ -150,11 +150,6 @@ impl Conversation {
         &self.introduction
     }
 
-    /// Whether there is a session.
-    pub(crate) fn has_session(&self) -> bool {
-        self.session.is_some()
-    }
-
     /// Goes on to the next request.
     fn ask(&mut self, stage: Stage, request: impl FnOnce(u64) -> Vec<u8>) -> Answer {
         self.stage = stage;
@@ -501,10 +496,10 @@ impl Listener for Conversation {
             .as_deref()
             .map(str::trim)
             .filter(|prompt| !prompt.is_empty());
-        if let (Some(first), Some(prompt)) = (messages.first_mut(), prompt) {
-            if let Some(rest) = first.trim_start().strip_prefix(prompt) {
-                *first = rest.to_owned();
-            }
+        if let (Some(first), Some(prompt)) = (messages.first_mut(), prompt)
+            && let Some(rest) = first.trim_start().strip_prefix(prompt)
+        {
+            *first = rest.to_owned();
         }
         EndOfTurn {
             end,

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_agent::{TurnEnd, claude_usage_limit};
+use ralph_agent::{TurnEnd, claude_usage_limit, codex_error};
 use ralph_model::preview;
 use serde_json::Value;
 
-use crate::codex_text::codex_error;
 use crate::schema::StopReason;
 use crate::wire::RpcError;
 
