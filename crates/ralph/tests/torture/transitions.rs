@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ralph_testkit::scripted::run;
+use ralph_testkit::scripted::{left_in, run};
 use ralph_testkit::{Seed, count};
 
 use super::runs::Work;
@@ -219,5 +219,27 @@ fn a_run_that_is_killed_by_those_whom_it_started_is_finished_by_the_next() {
         "{kills} kills each by {}: {} turns",
         KILLERS.join(", "),
         work.agent.turns()
+    );
+}
+
+/// The first turn kills the run and hangs; a later one looks whether the shell of the first still works.
+const HANGS_ONCE: &str = "
+if rm ../hang 2>/dev/null; then echo $$ > ../hanging; kill -9 $(ps -o ppid= -p $PPID); exec sleep 600; fi
+if grep -qs '^State:.[RSDTt]' /proc/$(cat ../hanging)/status; then touch ../company; fi";
+
+#[test]
+fn fault_29_an_agent_whose_run_was_killed_is_gone_before_the_next_is_started() {
+    let work = Work::with(&[run(HANGS_ONCE)], "");
+    work.add_task("the first");
+    work.env.write("../hang", "");
+    let killed = work.invocation("1").run();
+    assert_eq!(killed.code, None, "{killed}");
+    let project = work.env.project().canonicalize().unwrap();
+    assert_ne!(left_in(&project), [0; 0], "nobody hangs");
+    work.assert_all_done_once();
+    assert_eq!(work.agent.turns(), 2);
+    assert!(
+        !work.env.beside("company").exists(),
+        "the first agent worked beside the second"
     );
 }
