@@ -20,9 +20,12 @@ commit = \"task\"
 /// A turn that leaves a process in a session of its own, and kills the run once if it is asked to; the shell's parent is the
 /// agent, and its parent the run.
 const IN_TURN: &str = "setsid sleep 600 >/dev/null 2>&1 & touch ../turned; rm ../kill-in-turn 2>/dev/null && kill -9 $(ps -o ppid= -p $PPID); true";
-/// A hook that does the same; its parent is git, and git's parent the run.
-const HOOK: &str =
-    "#!/bin/sh\nrm ../kill-in-$(basename $0) 2>/dev/null && kill -9 $(ps -o ppid= -p $PPID)\nsleep 0.05\n";
+/// A hook that does the same; its parent is git, and git's parent the run, unless that was killed before.
+const HOOK: &str = "#!/bin/sh
+run=$(ps -o ppid= -p $PPID)
+if test \"$(ps -o comm= -p $run)\" = ralph; then rm ../kill-in-$(basename $0) 2>/dev/null && kill -9 $run; fi
+sleep 0.05
+";
 /// Where somebody whom the run has started kills it.
 const KILLERS: [&str; 5] = [
     "kill-in-baseline",
