@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::readers::{Activity, read_chunks};
-use crate::{command, sweep, sys};
+use crate::{StopHandle, command, sweep, sys};
 
 /// How long a question may take.
 pub const QUESTION_TIME: Duration = Duration::from_secs(60);
@@ -32,6 +32,9 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// How long git and its hooks have to end by themselves when they are asked to, which is when git takes its locks away.
 const TERM_GRACE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
+
+/// The same where a person waits for it.
+const STOP_GRACE: Duration = Duration::from_secs(1);
 
 /// The longest pause between two looks whether git has ended. What it prints last ends a pause at once.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
@@ -69,6 +72,12 @@ pub enum GitError {
         what: String,
         /// How long it had.
         limit: Duration,
+    },
+    /// Somebody wanted it to stop.
+    #[error("git {what} was stopped")]
+    Stopped {
+        /// Its first argument.
+        what: String,
     },
     /// It failed.
     #[error("git ended with {status}: {said}")]
@@ -131,6 +140,7 @@ pub struct Git {
     input: Vec<u8>,
     most_output: usize,
     limit: Duration,
+    stop: StopHandle,
 }
 
 impl Git {
@@ -157,7 +167,15 @@ impl Git {
             input: Vec::new(),
             most_output: MOST_ANSWER,
             limit,
+            stop: StopHandle::default(),
         }
+    }
+
+    /// With a way to stop it: it is asked to end then, with its hooks, and made to.
+    #[must_use]
+    pub fn stoppable(mut self, stop: &StopHandle) -> Self {
+        self.stop = stop.clone();
+        self
     }
 
     /// With a setting, as `name=value`.
@@ -225,12 +243,12 @@ impl Git {
         let (closed, closings) = channel();
         let output = Collector::start(git.stdout.take(), self.most_output, closed.clone()).map_err(not_started)?;
         let errors = Collector::start(git.stderr.take(), MOST_ANSWER, closed).map_err(not_started)?;
-        let ended = wait(git, &closings, self.limit).map_err(not_started)?;
-        let Some(status) = ended else {
-            return Err(GitError::TimedOut {
-                what,
-                limit: self.limit,
-            });
+        let limit = self.limit;
+        let ended = wait(git, &closings, limit, &self.stop).map_err(not_started)?;
+        let status = match ended {
+            Waited::Ended(status) => status,
+            Waited::TimedOut => return Err(GitError::TimedOut { what, limit }),
+            Waited::Stopped => return Err(GitError::Stopped { what }),
         };
         let (output, cut) = output.finish();
         let (errors, _) = errors.finish();
@@ -273,27 +291,44 @@ impl Drop for Running {
     }
 }
 
-/// Waits until git has ended; `None` when it did not in time and was ended with all that it started.
-fn wait(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    if let Some(status) = wait_for(git, closings, limit)? {
-        return Ok(Some(status));
+/// How git came to its end.
+enum Waited {
+    Ended(ExitStatus),
+    TimedOut,
+    Stopped,
+}
+
+/// Waits until git has ended. One that did not in time, or that somebody wants to stop, is ended with all that it started.
+fn wait(git: &mut Child, closings: &Receiver<()>, limit: Duration, stop: &StopHandle) -> io::Result<Waited> {
+    if let Some(status) = wait_for(git, closings, limit, &|| stop.is_wanted())? {
+        return Ok(Waited::Ended(status));
     }
+    let (why, grace) = if stop.is_wanted() {
+        (Waited::Stopped, STOP_GRACE)
+    } else {
+        (Waited::TimedOut, TERM_GRACE)
+    };
     let asked = Instant::now();
     sys::terminate_group(git.id());
-    let ended = wait_for(git, closings, TERM_GRACE)?;
+    let ended = wait_for(git, closings, grace, &|| false)?;
     // Git may be gone and a hook of its not.
-    while asked.elapsed() < TERM_GRACE && sys::group_is_there(git.id()) {
+    while asked.elapsed() < grace && sys::group_is_there(git.id()) {
         thread::sleep(LONGEST_PAUSE);
     }
     sys::kill_group(git.id());
     if ended.is_none() {
         git.wait()?;
     }
-    Ok(None)
+    Ok(why)
 }
 
-/// Waits until git has ended, for so long.
-fn wait_for(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Result<Option<ExitStatus>> {
+/// Waits until git has ended, for so long, unless there is no more use in it.
+fn wait_for(
+    git: &mut Child,
+    closings: &Receiver<()>,
+    limit: Duration,
+    gives_up: &dyn Fn() -> bool,
+) -> io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
@@ -306,7 +341,7 @@ fn wait_for(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Re
         if let Some(status) = git.try_wait()? {
             return Ok(Some(status));
         }
-        if left.is_zero() {
+        if left.is_zero() || gives_up() {
             return Ok(None);
         }
     }

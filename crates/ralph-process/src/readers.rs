@@ -85,9 +85,11 @@ impl Lines {
     }
 
     fn finish(&mut self) -> String {
-        let Self { line, skipped, .. } = std::mem::take(self);
-        let content = line.strip_suffix(b"\r").unwrap_or(&line);
-        let mut text = String::from_utf8_lossy(content).into_owned();
+        let Self { mut line, skipped, .. } = std::mem::take(self);
+        line.pop_if(|last| *last == b'\r');
+        // A line may be long, and is copied only where it has to be.
+        let mut text =
+            String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         if skipped > 0 {
             text.push_str(&format!(" [{skipped} more bytes of this line were left out]"));
         }

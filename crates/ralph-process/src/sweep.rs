@@ -68,6 +68,43 @@ pub fn kill_leftovers(marker: &str, agent: Option<(u32, u64)>) -> usize {
     swept.killed.len()
 }
 
+/// Kills every descendant of this process, whoever looks after it, and returns how many there were: the last thing to do
+/// before a process ends that cannot wait for anybody.
+pub fn kill_descendants() -> usize {
+    // Nobody starts another one meanwhile.
+    let children = supervised();
+    let mut killed = BTreeSet::new();
+    for child in children.iter() {
+        sys::kill_group(*child);
+    }
+    for _ in 0..MAX_LOOKS {
+        let parents: BTreeMap<u32, u32> = processes()
+            .filter(|(_, stat)| !stat.is_dead)
+            .map(|(pid, stat)| (pid, stat.parent))
+            .collect();
+        let found: Vec<u32> = parents.keys().copied().filter(|pid| descends(*pid, &parents)).collect();
+        let holds: Vec<Hold> = found
+            .iter()
+            .filter_map(|pid| Hold::on(*pid))
+            .filter(Hold::kill)
+            .collect();
+        if holds.is_empty() {
+            break;
+        }
+        killed.extend(found);
+        for hold in &holds {
+            hold.wait(DEATH_WAIT);
+        }
+    }
+    killed.len()
+}
+
+/// Whether a process comes from this one.
+fn descends(pid: u32, parents: &BTreeMap<u32, u32>) -> bool {
+    let line = std::iter::successors(Some(pid), |pid| parents.get(pid).copied());
+    line.take(parents.len() + 1).skip(1).any(|pid| pid == sys::own_pid())
+}
+
 /// Kills and reaps all that is left of a supervised child. The child itself has exited and is not reaped yet.
 pub(crate) fn sweep(leader: u32, started: u64, marker: &str) -> Swept {
     sys::kill_group(leader);

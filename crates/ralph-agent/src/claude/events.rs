@@ -5,6 +5,11 @@ use ralph_model::Usage;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::lenient::{lenient, lenient_list, lenient_or_default};
+
+/// The most that is kept of the text of a result, in bytes.
+const MOST_RESULT: usize = 64 << 10;
+
 /// What any record may hold.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope {
@@ -29,38 +34,6 @@ pub(super) struct Envelope {
     pub(super) tool_use_id: Option<String>,
 }
 
-/// A field in a form that is not known is as good as none: it must not cost the whole record.
-fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: serde::de::DeserializeOwned,
-{
-    let value = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).ok())
-}
-
-/// The same where there is something to take instead.
-fn lenient_or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: serde::de::DeserializeOwned + Default,
-{
-    Ok(lenient(deserializer)?.unwrap_or_default())
-}
-
-/// The elements of a list that are in a known form.
-fn lenient_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: serde::de::DeserializeOwned,
-{
-    let values: Vec<Value> = lenient_or_default(deserializer)?;
-    Ok(values
-        .into_iter()
-        .filter_map(|value| serde_json::from_value(value).ok())
-        .collect())
-}
-
 /// A message of the agent, or what its tools answered.
 #[derive(Debug, Deserialize)]
 pub(super) struct Message {
@@ -72,10 +45,20 @@ pub(super) struct Message {
 
 /// What a message holds: blocks, or a text alone.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(from = "Value")]
 pub(super) enum Content {
     Text(String),
     Blocks(Vec<Value>),
+}
+
+impl From<Value> for Content {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text),
+            Value::Array(blocks) => Self::Blocks(blocks),
+            _ => Self::default(),
+        }
+    }
 }
 
 impl Default for Content {
@@ -201,6 +184,14 @@ pub(super) struct ResultRecord {
 }
 
 impl ResultRecord {
+    /// Leaves the beginning of its text, which may repeat a whole answer: what it says of an error is short.
+    pub(super) fn shorten(&mut self) {
+        if let Some(text) = &mut self.result {
+            text.truncate(text.floor_char_boundary(MOST_RESULT));
+            text.shrink_to_fit();
+        }
+    }
+
     /// What it says about itself: the result, else the errors.
     pub(super) fn message(&self) -> String {
         let result = self.result.as_deref().map(str::trim).filter(|text| !text.is_empty());

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use ralph_memory::capture::clean;
-use ralph_process::MARKER_VARIABLE;
 use ralph_process::git::{Git, GitAnswer, GitError};
+use ralph_process::{MARKER_VARIABLE, StopHandle};
 
 use super::head_commit;
 use super::in_git::Repository;
@@ -71,15 +71,16 @@ fn repository_of(folder: &Path) -> Result<Repository, CommitError> {
 /// marker, by which they are found should they outlive the run; what hooks leave behind is ended.
 ///
 /// # Errors
-/// When there is nothing to commit, or git or a hook refuses; then everything is as it was.
+/// When there is nothing to commit, git or a hook refuses, or somebody stops it; then everything is as it was.
 pub fn commit_task(
     folder: &Path,
     files: &BTreeSet<String>,
     message: &str,
+    stop: &StopHandle,
     marker: &str,
 ) -> Result<String, CommitError> {
     let repository = repository_of(folder)?;
-    let committed = commit_in(&repository, files, message, marker);
+    let committed = commit_in(&repository, files, message, stop, marker);
     let _ended: usize = ralph_process::kill_leftovers(marker, None);
     committed
 }
@@ -88,10 +89,17 @@ fn commit_in(
     repository: &Repository,
     files: &BTreeSet<String>,
     message: &str,
+    stop: &StopHandle,
     marker: &str,
 ) -> Result<String, CommitError> {
     let top = repository.top.as_path();
-    let with_paths = |paths: &[String], arguments: &[&str]| with_paths(top, marker, paths, arguments);
+    let git = || {
+        // What goes on in the background after a commit would be ended with what hooks leave; a person's own git does it.
+        Git::change(top)
+            .setting("maintenance.auto=false")
+            .setting("gc.auto=0")
+            .env(MARKER_VARIABLE, marker)
+    };
     let paths: Vec<String> = files
         .iter()
         .filter_map(|file| repository.relative_to_top(file))
@@ -101,16 +109,19 @@ fn commit_in(
         return Err(CommitError::Nothing);
     }
     if !unknown.is_empty() {
-        refused(&with_paths(&unknown, &["add", "--intent-to-add"])?)?;
+        let announced = with_paths(git(), &unknown, &["add", "--intent-to-add"])?;
+        refused(&announced)?;
     }
     let message = format!("--message={message}");
-    let committed = with_paths(&changed, &["commit", "--quiet", "--only", message.as_str()])
+    let commit = git().stoppable(stop);
+    let committed = with_paths(commit, &changed, &["commit", "--quiet", "--only", message.as_str()])
         .map_err(CommitError::from)
         .and_then(|answer| refused(&answer));
     if let Err(error) = committed {
         if !unknown.is_empty() {
             // They are only announced: this forgets the names and leaves the files.
-            refused(&with_paths(&unknown, &["rm", "--cached", "--quiet", "--force"])?)?;
+            let forgotten = with_paths(git(), &unknown, &["rm", "--cached", "--quiet", "--force"])?;
+            refused(&forgotten)?;
         }
         return Err(error);
     }
@@ -172,14 +183,9 @@ fn changed_files(top: &Path, paths: &[String]) -> Result<(Vec<String>, Vec<Strin
 }
 
 /// Runs a command of git's on paths that mean nothing but themselves.
-fn with_paths(top: &Path, marker: &str, paths: &[String], arguments: &[&str]) -> Result<GitAnswer, GitError> {
+fn with_paths(git: Git, paths: &[String], arguments: &[&str]) -> Result<GitAnswer, GitError> {
     let from_input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    Git::change(top)
-        // What goes on in the background after a commit would be ended with what hooks leave; a person's own git does it.
-        .setting("maintenance.auto=false")
-        .setting("gc.auto=0")
-        .env(MARKER_VARIABLE, marker)
-        .env("GIT_LITERAL_PATHSPECS", "1")
+    git.env("GIT_LITERAL_PATHSPECS", "1")
         .input(paths.join("\0"))
         .run(arguments.iter().chain(&from_input))
 }

@@ -10,4 +10,5 @@ mod settlement;
 mod several;
 mod sigils;
 mod story;
+mod waits;
 mod worktrees;
