@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ralph_testkit::scripted::run;
+use ralph_testkit::scripted::{left_in, run};
 use ralph_testkit::{Seed, count};
 
 use super::runs::Work;
@@ -20,9 +20,12 @@ commit = \"task\"
 /// A turn that leaves a process in a session of its own, and kills the run once if it is asked to; the shell's parent is the
 /// agent, and its parent the run.
 const IN_TURN: &str = "setsid sleep 600 >/dev/null 2>&1 & touch ../turned; rm ../kill-in-turn 2>/dev/null && kill -9 $(ps -o ppid= -p $PPID); true";
-/// A hook that does the same; its parent is git, and git's parent the run.
-const HOOK: &str =
-    "#!/bin/sh\nrm ../kill-in-$(basename $0) 2>/dev/null && kill -9 $(ps -o ppid= -p $PPID)\nsleep 0.05\n";
+/// A hook that does the same; its parent is git, and git's parent the run, unless that was killed before.
+const HOOK: &str = "#!/bin/sh
+run=$(ps -o ppid= -p $PPID)
+if test \"$(ps -o comm= -p $run)\" = ralph; then rm ../kill-in-$(basename $0) 2>/dev/null && kill -9 $run; fi
+sleep 0.05
+";
 /// Where somebody whom the run has started kills it.
 const KILLERS: [&str; 5] = [
     "kill-in-baseline",
@@ -219,5 +222,27 @@ fn a_run_that_is_killed_by_those_whom_it_started_is_finished_by_the_next() {
         "{kills} kills each by {}: {} turns",
         KILLERS.join(", "),
         work.agent.turns()
+    );
+}
+
+/// The first turn kills the run and hangs; a later one looks whether the shell of the first still works.
+const HANGS_ONCE: &str = "
+if rm ../hang 2>/dev/null; then echo $$ > ../hanging; kill -9 $(ps -o ppid= -p $PPID); exec sleep 600; fi
+if grep -qs '^State:.[RSDTt]' /proc/$(cat ../hanging)/status; then touch ../company; fi";
+
+#[test]
+fn fault_29_an_agent_whose_run_was_killed_is_gone_before_the_next_is_started() {
+    let work = Work::with(&[run(HANGS_ONCE)], "");
+    work.add_task("the first");
+    work.env.write("../hang", "");
+    let killed = work.invocation("1").run();
+    assert_eq!(killed.code, None, "{killed}");
+    let project = work.env.project().canonicalize().unwrap();
+    assert_ne!(left_in(&project), [0; 0], "nobody hangs");
+    work.assert_all_done_once();
+    assert_eq!(work.agent.turns(), 2);
+    assert!(
+        !work.env.beside("company").exists(),
+        "the first agent worked beside the second"
     );
 }
