@@ -5,7 +5,6 @@ mod disk;
 mod ledger;
 pub(crate) mod loops;
 pub(crate) mod merge;
-mod model_server;
 pub(crate) mod notes;
 pub(crate) mod power;
 mod tests;
