@@ -435,7 +435,7 @@ mod tests {
             .run(["session"])
             .unwrap();
         let session: u32 = answer.text().unwrap().trim().parse().unwrap();
-        assert_ne!(Some(session), sys::own_session());
+        assert_ne!(Some(session), crate::sweep::own_session());
     }
 
     #[test]

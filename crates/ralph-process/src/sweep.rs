@@ -202,8 +202,13 @@ impl Stat {
     /// Whether it is a child of this process that this process did not start: those it starts itself share its session
     /// or are under supervision.
     fn is_adopted(&self) -> bool {
-        self.parent == sys::own_pid() && sys::own_session().is_some_and(|session| session != self.session)
+        self.parent == sys::own_pid() && own_session().is_some_and(|session| session != self.session)
     }
+}
+
+/// The session of this process. In a container it may be 0: whoever began it is outside, and has no number here.
+pub(crate) fn own_session() -> Option<u32> {
+    Stat::of(sys::own_pid()).map(|stat| stat.session)
 }
 
 fn place(pid: u32, name: &str) -> PathBuf {

@@ -29,12 +29,6 @@ pub(crate) fn own_pid() -> u32 {
     std::process::id()
 }
 
-/// The session of this process.
-pub(crate) fn own_session() -> Option<u32> {
-    let session = rustix::process::getsid(None).ok()?;
-    u32::try_from(session.as_raw_nonzero().get()).ok()
-}
-
 /// Lets a command begin a session of its own: no terminal, and a process group that can be signalled as one.
 #[expect(unsafe_code, reason = "the standard library cannot begin a session")]
 pub(crate) fn in_own_session(command: &mut Command) {

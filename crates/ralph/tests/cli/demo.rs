@@ -119,6 +119,19 @@ fn a_shell_and_its_small_programs_are_enough() {
 }
 
 #[test]
+fn it_runs_in_a_container_whose_session_began_outside() {
+    let env = env();
+    let container = "exec unshare --user --map-root-user --pid --fork --mount-proc";
+    if env.sh(&format!("{container} true")).run().code != Some(0) {
+        eprintln!("skipped: this system lets nobody make a namespace of processes");
+        return;
+    }
+    let demo = env.sh(&format!("{container} \"$RALPH\" demo")).run();
+    assert_eq!((demo.code, demo.stderr.as_str()), (Some(0), ""), "{demo}");
+    assert_eq!(cells(&demo.stdout, "Iterations "), ["7", "10"], "{demo}");
+}
+
+#[test]
 fn nothing_of_the_person_leads_out_of_the_folder() {
     // A temporary folder inside a project under git, settings that lead to a file of the person's, a clock and a seed.
     let env = sample();
