@@ -233,7 +233,12 @@ fn a_service_fails_in_its_own_words() {
             let answer = post(&server, &ask(PROMPT, Streamed::Yes, Turn::First));
             assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {answer}");
             assert!(body(&answer)["error"]["message"].is_string(), "{name}: {answer}");
-            // What an account meets, it meets in every request; a prompt that is too long is that of the task.
+            // What an account meets, it meets in every request; a prompt that is too long is that of the task, and it is
+            // too long to be summed up as well.
+            let (target, mut summary) = ask(PROMPT, Streamed::No, Turn::First);
+            summary["tools"] = json!([]);
+            let summary = post(&server, &(target, summary));
+            assert!(summary.starts_with(&format!("HTTP/1.1 {status} ")), "{name}: {summary}");
             let title = post(&server, &ask("A title, please", Streamed::No, Turn::First));
             let expected = if failure == Failure::ContextOverflow {
                 "200"

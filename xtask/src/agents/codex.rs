@@ -1,6 +1,7 @@
 //! Codex, by `exec --json`.
 
 use super::RealAgent;
+use super::case::{Case, Expected};
 use super::place::Place;
 
 pub(super) const AGENT: RealAgent = RealAgent {
@@ -11,7 +12,7 @@ pub(super) const AGENT: RealAgent = RealAgent {
     set_up,
     patience_s: 45,
     tells_usage: true,
-    differs: |_| None,
+    differs,
 };
 
 /// A provider of models of its own, which tries little again.
@@ -23,4 +24,12 @@ pub(super) fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, Stri
     );
     place.write_at_home(".codex/config.toml", &settings)?;
     Ok(vec![("SCRIPTED_KEY", "dummy".to_owned())])
+}
+
+pub(super) fn differs(case: Case) -> Option<Expected> {
+    match case {
+        // Its sandbox refuses the write to the command, not the command to the model: nobody is told of it but the model.
+        Case::Denied => Some(Expected::row(4, "blocked", "no_sigil")),
+        _ => None,
+    }
 }

@@ -10,5 +10,5 @@ pub(super) const AGENT: RealAgent = RealAgent {
     set_up: codex::set_up,
     patience_s: 45,
     tells_usage: true,
-    differs: |_| None,
+    differs: codex::differs,
 };

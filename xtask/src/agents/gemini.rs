@@ -11,7 +11,7 @@ pub(super) const AGENT: RealAgent = RealAgent {
     driver: "acp",
     set_up,
     patience_s: 45,
-    tells_usage: false,
+    tells_usage: true,
     differs,
 };
 

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::RealAgent;
+use super::case::{Case, Expected};
 use super::place::Place;
 
 pub(super) const AGENT: RealAgent = RealAgent {
@@ -14,7 +15,7 @@ pub(super) const AGENT: RealAgent = RealAgent {
     // It may take half a minute to start.
     patience_s: 60,
     tells_usage: true,
-    differs: |_| None,
+    differs,
 };
 
 fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, String> {
@@ -24,6 +25,8 @@ fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, Strin
         "provider": { "scripted": { "npm": "@ai-sdk/openai-compatible", "options": options, "models": models } },
         "model": "scripted/scripted-model",
         "small_model": "scripted/scripted-model",
+        // By itself it runs every command without asking.
+        "permission": { "bash": "ask" },
         "autoupdate": false,
         "share": "disabled"
     });
@@ -32,4 +35,12 @@ fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, Strin
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
         ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
     ])
+}
+
+fn differs(case: Case) -> Option<Expected> {
+    match case {
+        // Whatever the service answers, it says only that the service did not.
+        Case::Unauthorized => Some(Case::RateLimited.expected()),
+        _ => None,
+    }
 }

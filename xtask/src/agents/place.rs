@@ -8,6 +8,8 @@ use std::process::{Command, Stdio};
 use ralph_process::command;
 use tempfile::TempDir;
 
+use crate::programs::target_folder;
+
 /// The folders of a project.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -19,10 +21,11 @@ impl Place {
     /// Makes one, in which programs are found in these folders first.
     pub(crate) fn new(programs: Vec<PathBuf>) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("cannot make a project: {error}");
-        let folder = tempfile::Builder::new()
-            .prefix("ralph-agents-")
-            .tempdir()
-            .map_err(failed)?;
+        // Not among the system's temporary files, where sandboxes of agents let everybody write.
+        let places = target_folder()?.join("agents/places");
+        std::fs::create_dir_all(&places).map_err(failed)?;
+        let mut folder = tempfile::Builder::new();
+        let folder = folder.prefix("ralph-").tempdir_in(&places).map_err(failed)?;
         for name in ["project", "home", "tmp"] {
             std::fs::create_dir_all(folder.path().join(name)).map_err(failed)?;
         }

@@ -17,13 +17,21 @@ pub(super) struct Conversation {
     /// ralph's prompt, else everything that the user said.
     pub(super) prompt: String,
     /// The task that the prompt assigns.
-    pub(super) task: Option<String>,
+    pub(super) task: Option<AssignedTask>,
     /// The tools that may be called.
     pub(super) tools: Vec<OfferedTool>,
     /// Whether a tool has answered already.
     pub(super) has_tool_results: bool,
     /// The form that the answer is to have, where the agent wants JSON.
     pub(super) schema: Option<Value>,
+}
+
+/// The task that a prompt assigns.
+#[derive(Debug)]
+pub(super) struct AssignedTask {
+    pub(super) id: String,
+    /// Whether the request is for work on it, not for something about the prompt.
+    pub(super) is_worked_on: bool,
 }
 
 /// A tool that may be called.
@@ -63,15 +71,18 @@ impl Conversation {
         }
         let assigning = said.user.iter().find(|text| text.contains(HEADING));
         let prompt = assigning.cloned().unwrap_or_else(|| said.user.join("\n"));
-        let task = assigned_task(&prompt).map(|task| task.to_string());
+        let task = assigned_task(&prompt).map(|task| AssignedTask {
+            id: task.to_string(),
+            // A title for the session and a summary are made from the prompt as well, but not with tools.
+            is_worked_on: !tools.is_empty(),
+        });
         let generation = &body["generationConfig"];
         let schema = [&generation["responseJsonSchema"], &generation["responseSchema"]];
         Self {
             wire,
             model: body["model"].clone(),
             streamed: body["stream"] == true || path.ends_with(":streamGenerateContent"),
-            // A title for the session is made from the prompt as well, but not with tools.
-            task: task.filter(|_| !tools.is_empty()),
+            task,
             prompt,
             tools,
             has_tool_results: said.has_tool_results,

@@ -132,11 +132,14 @@ impl Plays {
         scenario.cloned().unwrap_or_else(|| Scenario::Says(ANSWER.to_owned()))
     }
 
-    /// What is played to a request that is about no task: only what concerns the whole account.
-    fn beside(&self) -> Option<Failure> {
+    /// What is played to a request that is for no work on a task: what concerns the whole account, and a prompt that is too
+    /// long, also where a title or a summary of it is wanted.
+    fn beside(&self, conversation: &Conversation) -> Option<Failure> {
         let current = self.prompts.len().saturating_sub(1);
         match self.scenarios.get(current).or(self.scenarios.last()) {
-            Some(Scenario::Fails(failure)) if failure.concerns_the_account() => Some(*failure),
+            Some(Scenario::Fails(failure)) if failure.concerns_the_account() || conversation.task.is_some() => {
+                Some(*failure)
+            }
             _ => None,
         }
     }
@@ -285,9 +288,11 @@ fn respond(request: &Request, shared: &Shared) -> Response {
 fn play(conversation: &Conversation, shared: &Shared) -> Response {
     let mut plays = lock(&shared.plays);
     let reply = match &conversation.task {
-        Some(task) => answer::to_a_task(&plays.scenario(&conversation.prompt), task, conversation),
-        None => plays
-            .beside()
+        Some(task) if task.is_worked_on => {
+            answer::to_a_task(&plays.scenario(&conversation.prompt), &task.id, conversation)
+        }
+        _ => plays
+            .beside(conversation)
             .map_or_else(|| Reply::plain(conversation), Reply::Failure),
     };
     drop(plays);
