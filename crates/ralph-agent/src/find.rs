@@ -16,6 +16,8 @@ pub struct KnownAgent {
     pub driver: Driver,
     /// How it is installed.
     pub install: &'static str,
+    /// The words by which a user runs it in a way of his own, without that driver.
+    pub own_way: &'static [&'static str],
     /// Its models from the weakest to the strongest, by names that last; empty where they are not known.
     pub models: &'static [&'static str],
 }
@@ -25,19 +27,25 @@ pub struct KnownAgent {
 pub enum Driver {
     /// Claude Code's records.
     Claude,
+    /// The records of `codex exec --json`.
+    Codex,
+    /// The Agent Client Protocol.
+    Acp,
     /// Any program: the prompt in, text out.
     Command,
 }
 
 impl Driver {
     /// Every driver.
-    pub const ALL: &[Self] = &[Self::Claude, Self::Command];
+    pub const ALL: &[Self] = &[Self::Claude, Self::Codex, Self::Acp, Self::Command];
 
     /// Its name, as `agent.kind` has it.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
             Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Acp => "acp",
             Self::Command => "command",
         }
     }
@@ -50,7 +58,8 @@ impl Driver {
     pub fn of(kind: Option<&str>, command: &CommandLine) -> Result<Self, DriverError> {
         let words = command.words().ok_or(DriverError::NoProgram)?;
         let Some(kind) = kind else {
-            let known = known_agents().iter().find(|agent| agent.program == file_name(&words));
+            let is_meant = |agent: &&KnownAgent| agent.program == file_name(&words) && !agent.runs_own_way(&words);
+            let known = known_agents().iter().find(is_meant);
             return Ok(known.map_or(Self::Command, |agent| agent.driver));
         };
         let named = Self::ALL.iter().find(|driver| driver.word() == kind);
@@ -60,23 +69,75 @@ impl Driver {
     }
 }
 
+impl KnownAgent {
+    /// Whether the words that start it say that it is run in a way of the user's own.
+    fn runs_own_way(&self, words: &[String]) -> bool {
+        let mut rest = words.iter().skip(1);
+        rest.any(|word| {
+            self.own_way.contains(&word.split('=').next().unwrap_or(word)) || word.contains("{prompt_file}")
+        })
+    }
+
+    /// One that speaks ACP.
+    const fn acp(name: &'static str, program: &'static str, install: &'static str) -> Self {
+        Self {
+            name,
+            program,
+            driver: Driver::Acp,
+            install,
+            own_way: &["-p", "--prompt", "--output-format"],
+            models: &[],
+        }
+    }
+}
+
 /// The agents that ralph starts by itself, the first choice first.
 #[must_use]
 pub fn known_agents() -> &'static [KnownAgent] {
-    &[KnownAgent {
-        name: "Claude Code",
-        program: "claude",
-        driver: Driver::Claude,
-        install: "npm install -g @anthropic-ai/claude-code",
-        models: &["haiku", "sonnet", "opus"],
-    }]
+    const AGENTS: &[KnownAgent] = &[
+        KnownAgent {
+            name: "Claude Code",
+            program: "claude",
+            driver: Driver::Claude,
+            install: "npm install -g @anthropic-ai/claude-code",
+            own_way: &[],
+            models: &["haiku", "sonnet", "opus"],
+        },
+        KnownAgent {
+            name: "Codex",
+            program: "codex",
+            driver: Driver::Codex,
+            install: "npm install -g @openai/codex",
+            own_way: &[],
+            // They are called otherwise every few months.
+            models: &[],
+        },
+        KnownAgent::acp("Gemini CLI", "gemini", "npm install -g @google/gemini-cli"),
+        KnownAgent {
+            own_way: &["run"],
+            ..KnownAgent::acp("OpenCode", "opencode", "npm install -g opencode-ai")
+        },
+        KnownAgent::acp("Qwen Code", "qwen", "npm install -g @qwen-code/qwen-code"),
+        KnownAgent::acp("GitHub Copilot CLI", "copilot", "npm install -g @github/copilot"),
+        KnownAgent::acp(
+            "Claude Code by ACP",
+            "claude-agent-acp",
+            "npm install -g @agentclientprotocol/claude-agent-acp",
+        ),
+        KnownAgent::acp(
+            "Codex by ACP",
+            "codex-acp",
+            "npm install -g @agentclientprotocol/codex-acp",
+        ),
+    ];
+    AGENTS
 }
 
 /// The programs of coding agents that ralph knows by their names and does not start by itself: how each is made to work
 /// without a person stands in the user's `agent.command`.
 #[must_use]
 pub fn agents_by_command() -> &'static [&'static str] {
-    &["codex", "gemini", "opencode", "cursor-agent", "goose", "aider", "amp"]
+    &["cursor-agent", "goose", "aider", "amp"]
 }
 
 /// Why there is no driver.
@@ -96,14 +157,20 @@ pub enum DriverError {
 /// The first known agent whose program is in one of these folders, and where it is.
 #[must_use]
 pub fn first_on_path(folders: &[PathBuf]) -> Option<(KnownAgent, PathBuf)> {
-    known_agents().iter().find_map(|agent| {
+    on_path(folders).next()
+}
+
+/// Every known agent whose program is in one of these folders, and where it is, the first choice first.
+pub fn on_path(folders: &[PathBuf]) -> impl Iterator<Item = (KnownAgent, PathBuf)> {
+    known_agents().iter().filter_map(|agent| {
         let mut places = folders.iter().map(|folder| folder.join(agent.program));
         Some((*agent, places.find(|place| can_run(place))?))
     })
 }
 
-/// The name of the program, without its folder.
-pub(crate) fn file_name(words: &[String]) -> &str {
+/// The name of the program that words start, without its folder.
+#[must_use]
+pub fn file_name(words: &[String]) -> &str {
     let program = words.first().map(String::as_str).unwrap_or_default();
     Path::new(program)
         .file_name()
@@ -147,15 +214,30 @@ mod tests {
         check(None, "claude", Ok("claude"));
         check(None, "/opt/bin/claude --bare", Ok("claude"));
         check(None, "/opt/claude/run.sh -x", Ok("command"));
+        check(None, "codex exec -m o3", Ok("codex"));
         check(Some("command"), "claude", Ok("command"));
         check(Some("claude"), "my-wrapper", Ok("claude"));
+        check(None, "gemini --yolo", Ok("acp"));
+        check(None, "opencode", Ok("acp"));
+        check(None, "/usr/bin/codex-acp", Ok("acp"));
+        check(Some("command"), "gemini", Ok("command"));
+        check(Some("acp"), "my-wrapper", Ok("acp"));
         check(
             Some("codecs"),
             "codex",
-            Err(r#"there is no driver "codecs"; agent.kind is "claude" or "command""#),
+            Err(r#"there is no driver "codecs"; agent.kind is "claude", "codex", "acp" or "command""#),
         );
         let no_program = "the agent's command names no program, or has a quote that nobody closes";
         check(None, "'claude", Err(no_program));
+    }
+
+    #[test]
+    fn who_runs_a_known_agent_in_a_way_of_his_own_is_left_alone() {
+        check(None, "gemini -p go --yolo", Ok("command"));
+        check(None, "qwen --output-format=json", Ok("command"));
+        check(None, "opencode run", Ok("command"));
+        check(None, "copilot {prompt_file}", Ok("command"));
+        check(Some("acp"), "opencode run", Ok("acp"));
     }
 
     #[test]
@@ -169,8 +251,13 @@ mod tests {
         // A file that nobody may run is no program.
         std::fs::File::create(one.join("claude")).unwrap();
         assert_eq!(first_on_path(&folders), None);
+        std::os::unix::fs::symlink("/bin/sh", one.join("codex")).unwrap();
+        let (agent, place) = first_on_path(&folders).unwrap();
+        assert_eq!((agent.driver, place), (Driver::Codex, one.join("codex")));
         std::os::unix::fs::symlink("/bin/sh", two.join("claude")).unwrap();
         let (agent, place) = first_on_path(&folders).unwrap();
         assert_eq!((agent.driver, place), (Driver::Claude, two.join("claude")));
+        let all: Vec<&str> = on_path(&folders).map(|(agent, _)| agent.program).collect();
+        assert_eq!(all, ["claude", "codex"]);
     }
 }

@@ -2,19 +2,27 @@
 //! from what the agent says in its own form, never by searching for words. What to do about it is decided elsewhere.
 
 mod claude;
+mod codex;
 mod command;
+mod command_words;
 pub mod environment;
 mod find;
 mod launch;
+mod lenient;
+mod moments;
+mod newest;
 mod replay;
 mod said;
 mod turn;
 
 use ralph_model::config::Permissions;
 
-pub use claude::ClaudeAgent;
+pub use claude::{ClaudeAgent, claude_usage_limit};
+pub use codex::{CodexAgent, codex_error};
 pub use command::CommandAgent;
-pub use find::{Driver, DriverError, KnownAgent, agents_by_command, first_on_path, known_agents};
+pub use find::{
+    Driver, DriverError, KnownAgent, agents_by_command, file_name as program_name, first_on_path, known_agents, on_path,
+};
 pub use launch::{Heard, Launch, Listener, end_of_process, launch};
 pub use replay::replay;
 pub use said::Said;
@@ -29,6 +37,11 @@ pub trait Agent {
     /// says what it may do.
     fn permissions(&self, _asked: Permissions) -> Option<Permissions> {
         None
+    }
+
+    /// The words that it is started with so that it may do that.
+    fn permission_words(&self, _granted: Permissions) -> &'static [&'static str] {
+        &[]
     }
 
     /// Starts a turn: a fresh session with this prompt. What happens is told to the sink, from threads of the driver's own;

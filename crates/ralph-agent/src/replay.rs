@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::EndOfTurn;
 use crate::claude::{self, ClaudeAgent};
+use crate::codex::{self, CodexAgent};
 use crate::command::PlainText;
 use crate::launch::Listener;
 
@@ -20,11 +21,12 @@ pub fn replay<'a>(agent: &str, transcript: impl IntoIterator<Item = &'a str>) ->
         .filter_map(|line| Some((line, serde_json::from_str(line).ok()?)))
         .collect();
     // Any program may be called so; records are what tells.
-    if agent == ClaudeAgent::NAME && lines.iter().any(|(_, value)| claude::is_record(value)) {
-        // When it is matters only for how a turn ended, and nobody saw that.
-        heard(claude::Records::new(Arc::new(NoTime)), &lines)
-    } else {
-        heard(PlainText::default(), &lines)
+    let has = |is_record: fn(&Value) -> bool| lines.iter().any(|(_, value)| is_record(value));
+    // When it is matters only for how a turn ended, and nobody saw that.
+    match agent {
+        ClaudeAgent::NAME if has(claude::is_record) => heard(claude::Records::new(Arc::new(NoTime)), &lines),
+        CodexAgent::NAME if has(codex::is_record) => heard(codex::Records::new(Arc::new(NoTime)), &lines),
+        _ => heard(PlainText::default(), &lines),
     }
 }
 
@@ -73,5 +75,13 @@ mod tests {
     fn of_records_only_the_agents_own_text_is_heard() {
         let end = replay("claude", [r#"{"line":"a warning"}"#, SAID, TOOL]);
         assert_eq!(end.messages, ["<journal>half</journal>"]);
+
+        let started = r#"{"type":"thread.started","thread_id":"t"}"#;
+        let said =
+            r#"{"type":"item.completed","item":{"id":"1","type":"agent_message","text":"<journal>half</journal>"}}"#;
+        let tool = r#"{"type":"item.completed","item":{"id":"2","type":"command_execution","command":"x","aggregated_output":"<journal>not mine</journal>","status":"completed"}}"#;
+        let again = replay("codex", [started, said, tool]);
+        assert_eq!((again.messages, again.session.as_deref()), (end.messages, Some("t")));
+        assert_eq!(replay("an-agent", [said]).messages, [format!("{said}\n")]);
     }
 }

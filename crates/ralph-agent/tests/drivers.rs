@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver};
 
 use jiff::Timestamp;
-use ralph_agent::{Agent, ClaudeAgent, CommandAgent, EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent};
+use ralph_agent::{
+    Agent, ClaudeAgent, CodexAgent, CommandAgent, EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent,
+};
 use ralph_model::Clock;
 use ralph_model::config::{CommandLine, Permissions};
 use ralph_testkit::scripted::{
@@ -18,6 +20,7 @@ use ralph_testkit::scripted::{
 fn agent(kind: &str, command: &CommandLine) -> Box<dyn Agent> {
     match kind {
         "claude" => Box::new(ClaudeAgent::new(command, Arc::new(Noon)).unwrap()),
+        "codex" => Box::new(CodexAgent::new(command, Arc::new(Noon)).unwrap()),
         _ => Box::new(CommandAgent::new(command).unwrap()),
     }
 }
@@ -45,6 +48,10 @@ impl Stage {
 
     fn claude(actions: Vec<Action>) -> Self {
         Self::new("claude", &Script::new().speaking_claude().turn(actions))
+    }
+
+    fn codex(actions: Vec<Action>) -> Self {
+        Self::new("codex", &Script::new().speaking_codex().turn(actions))
     }
 
     fn new(kind: &'static str, script: &Script) -> Self {
@@ -188,7 +195,7 @@ fn a_prompt_of_megabytes_arrives_whole_and_one_that_is_not_read_does_no_harm() {
 
 #[test]
 fn fault_29_nothing_of_a_turn_is_left() {
-    for kind in [Stage::plain, Stage::claude] {
+    for kind in [Stage::plain, Stage::claude, Stage::codex] {
         let stage = kind(vec![daemon(), run("setsid sleep 600 >/dev/null 2>&1 &"), say("done")]);
         let (_, end) = stage.play();
         assert_eq!(end.end, TurnEnd::Finished);
@@ -198,7 +205,7 @@ fn fault_29_nothing_of_a_turn_is_left() {
 
 #[test]
 fn a_turn_that_hangs_is_stopped() {
-    for kind in [Stage::plain, Stage::claude] {
+    for kind in [Stage::plain, Stage::claude, Stage::codex] {
         let stage = kind(vec![daemon(), say("up"), hang()]);
         let (mut turn, events) = stage.start(stage.script.words());
         while !matches!(events.recv().unwrap(), TurnEvent::Text(_)) {}
@@ -275,6 +282,52 @@ fn claude_tells_how_its_turn_ended_by_its_last_record() {
         r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401,"result":"Invalid API key"}"#;
     let stage = Stage::claude(vec![raw(record), exit(1)]);
     assert_eq!(stage.end(), TurnEnd::Auth("Invalid API key".into()));
+}
+
+#[test]
+fn codex_is_heard_in_its_records() {
+    let stage = Stage::codex(vec![
+        say("I begin"),
+        write("a.txt", "x"),
+        think("<task-done>t-000001</task-done>"),
+        run("echo '<task-done>t-000002</task-done>'"),
+        say_in_chunks("all done, ü", 50),
+    ]);
+    let (told, end) = stage.play();
+    assert_eq!(end.end, TurnEnd::Finished);
+    assert_eq!(end.messages, ["I begin", "all done, ü"]);
+    assert_eq!(end.final_messages(), ["all done, ü"]);
+    assert_eq!(end.writes, [stage.project().canonicalize().unwrap().join("a.txt")]);
+    assert_eq!(end.usage.tokens(), 370);
+    assert_eq!(end.model.as_deref(), Some("big"));
+    assert!(told.contains(&TurnEvent::Used(end.usage)));
+    let about = told.iter().filter_map(|event| match event {
+        TurnEvent::Tool { name, about } => Some((name.as_str(), about.as_str())),
+        _ => None,
+    });
+    assert_eq!(about.last(), Some(("shell", "echo '<task-done>t-000002</task-done>'")));
+    assert_eq!(
+        stage.script.call(1).arguments.join(" "),
+        "exec --json --skip-git-repo-check -s workspace-write -m big -"
+    );
+    assert_eq!(stage.script.prompts(), ["the prompt ü"]);
+}
+
+#[test]
+fn codex_that_fails_or_breaks_down_says_so() {
+    let message = "unexpected status 401 Unauthorized: no key, url: http://127.0.0.1/v1/responses";
+    let record = format!(r#"{{"type":"turn.failed","error":{{"message":"{message}"}}}}"#);
+    let stage = Stage::codex(vec![raw(&record), exit(1)]);
+    assert_eq!(stage.end(), TurnEnd::Auth(message.into()));
+    let crash = |text: &str| TurnEnd::Crash(text.to_owned());
+    let stage = Stage::codex(vec![say("half"), say_error("boom"), exit(1)]);
+    assert_eq!(stage.end(), crash("exit code 1: boom"));
+    assert_eq!(Stage::codex(vec![kill(9)]).end(), crash("killed by signal 9"));
+    for broken in [garbage(), raw(r#"{"type":"item.completed","item":{"type":"age"#)] {
+        assert!(matches!(Stage::codex(vec![broken, exit(0)]).end(), TurnEnd::Garbage(_)));
+    }
+    let empty = Stage::codex(Vec::new()).play().1;
+    assert_eq!((empty.end, empty.messages.len()), (TurnEnd::Finished, 0));
 }
 
 #[test]

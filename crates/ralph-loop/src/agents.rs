@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use ralph_agent::{Agent, ClaudeAgent, CommandAgent, Driver, DriverError, EndOfTurn};
+use ralph_acp::AcpAgent;
+use ralph_agent::{Agent, ClaudeAgent, CodexAgent, CommandAgent, Driver, DriverError, EndOfTurn};
 use ralph_model::Clock;
 use ralph_model::config::CommandLine;
 
@@ -18,11 +19,15 @@ pub fn agent_for(
 ) -> Result<Box<dyn Agent>, DriverError> {
     Ok(match Driver::of(kind, command)? {
         Driver::Claude => Box::new(ClaudeAgent::new(command, clock)?),
+        Driver::Codex => Box::new(CodexAgent::new(command, clock)?),
+        Driver::Acp => Box::new(AcpAgent::new(command, clock)?),
         Driver::Command => Box::new(CommandAgent::new(command)?),
     })
 }
 
 /// What an agent of this name said and did in a turn whose end nobody saw, told from the lines of its transcript.
 pub(crate) fn replay<'a>(agent: &str, transcript: impl IntoIterator<Item = &'a str>) -> EndOfTurn {
-    ralph_agent::replay(agent, transcript)
+    let transcript: Vec<&str> = transcript.into_iter().collect();
+    // An agent that speaks ACP may have any name; what it said tells.
+    ralph_acp::replay(&transcript).unwrap_or_else(|| ralph_agent::replay(agent, transcript))
 }

@@ -5,6 +5,8 @@ use ralph_model::Usage;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::lenient::{lenient, lenient_list, lenient_or_default};
+
 /// What any record may hold.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope {
@@ -27,38 +29,6 @@ pub(super) struct Envelope {
     pub(super) rate_limit_info: Option<RateLimit>,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) tool_use_id: Option<String>,
-}
-
-/// A field in a form that is not known is as good as none: it must not cost the whole record.
-fn lenient<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: serde::de::DeserializeOwned,
-{
-    let value = Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).ok())
-}
-
-/// The same where there is something to take instead.
-fn lenient_or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: serde::de::DeserializeOwned + Default,
-{
-    Ok(lenient(deserializer)?.unwrap_or_default())
-}
-
-/// The elements of a list that are in a known form.
-fn lenient_list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: serde::de::DeserializeOwned,
-{
-    let values: Vec<Value> = lenient_or_default(deserializer)?;
-    Ok(values
-        .into_iter()
-        .filter_map(|value| serde_json::from_value(value).ok())
-        .collect())
 }
 
 /// A message of the agent, or what its tools answered.

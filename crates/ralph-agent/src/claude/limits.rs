@@ -6,9 +6,10 @@
 //! - `API Error: Request rejected (429) · You've hit your usage limit`
 //! - `Claude AI usage limit reached|1763272800`
 
-use jiff::civil::Time;
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan, Zoned};
+
+use crate::moments;
 
 /// What stands before a message of the service.
 const REJECTED: &str = "API Error: Request rejected (429) · ";
@@ -25,7 +26,7 @@ pub(super) fn read(message: &str, now: Timestamp) -> Option<UsageLimit> {
     let line = ralph_model::first_line(message);
     let line = line.strip_prefix(REJECTED).unwrap_or(line);
     if let Some(epoch) = line.strip_prefix("Claude AI usage limit reached|") {
-        let resets_at = epoch.trim().parse().ok().and_then(from_epoch);
+        let resets_at = epoch.trim().parse().ok().and_then(moments::from_epoch);
         return Some(UsageLimit { resets_at });
     }
     let (what, rest) = match line.split_once(['·', '∙', '•']) {
@@ -44,22 +45,6 @@ pub(super) fn read(message: &str, now: Timestamp) -> Option<UsageLimit> {
     })
 }
 
-/// Seconds since 1970 as a time; one in milliseconds is taken for what it is.
-pub(super) fn from_epoch(seconds: f64) -> Option<Timestamp> {
-    const LATEST_SECONDS: f64 = 1e11;
-    let seconds = if seconds > LATEST_SECONDS {
-        seconds / 1000.0
-    } else {
-        seconds
-    };
-    let is_whole = seconds.is_finite() && (0.0..LATEST_SECONDS).contains(&seconds);
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "it is within the range that was just checked"
-    )]
-    is_whole.then(|| Timestamp::from_second(seconds as i64).ok()).flatten()
-}
-
 /// The next time that a clock in a zone shows `3:20am (Europe/Brussels)`, or `Nov 20, 3pm (Zone)`. Without a zone nobody
 /// can tell.
 fn next_time(when: &str, now: Timestamp) -> Option<Timestamp> {
@@ -70,58 +55,11 @@ fn next_time(when: &str, now: Timestamp) -> Option<Timestamp> {
         Some((day, clock)) => (Some(day.trim_end_matches(" at").trim_end_matches(',')), clock),
         None => (None, clock.trim()),
     };
-    let time = clock_time(clock)?;
+    let time = moments::clock_time(clock)?;
     match day {
-        Some(day) => next_date(day, time, &here),
-        None => {
-            let today = here.with().time(time).build().ok()?;
-            let next = if today.timestamp() > now {
-                today
-            } else {
-                today.checked_add(1.day()).ok()?
-            };
-            Some(next.timestamp())
-        }
+        Some(day) => moments::next_date(day, time, &here),
+        None => moments::next_clock(time, &here),
     }
-}
-
-/// `Nov 20` of this year, or of the next when it is past.
-fn next_date(day: &str, time: Time, here: &Zoned) -> Option<Timestamp> {
-    const MONTHS: [&str; 12] = [
-        "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-    ];
-    let (month, day) = day.split_once(' ')?;
-    let beginning: String = month.to_lowercase().chars().take(3).collect();
-    let month = i8::try_from(MONTHS.iter().position(|name| *name == beginning)? + 1).ok()?;
-    let day: i8 = day.trim().trim_end_matches(',').parse().ok()?;
-    let of_year = |year: i16| {
-        let date = jiff::civil::Date::new(year, month, day).ok()?;
-        let at = date.to_datetime(time).to_zoned(here.time_zone().clone()).ok()?;
-        Some(at.timestamp())
-    };
-    of_year(here.year())
-        .filter(|at| *at > here.timestamp())
-        .or_else(|| of_year(here.year() + 1))
-}
-
-/// `3pm`, `3:20am`, `15:20`.
-fn clock_time(clock: &str) -> Option<Time> {
-    let lower = clock.to_lowercase();
-    let (digits, half) = if let Some(digits) = lower.strip_suffix("am") {
-        (digits, Some(0))
-    } else if let Some(digits) = lower.strip_suffix("pm") {
-        (digits, Some(12))
-    } else {
-        (lower.as_str(), None)
-    };
-    let (hour, minute) = digits.trim().split_once(':').unwrap_or((digits.trim(), "0"));
-    let hour: i8 = hour.parse().ok()?;
-    let hour = match half {
-        Some(half) if (1..=12).contains(&hour) => hour % 12 + half,
-        Some(_) => return None,
-        None => hour,
-    };
-    Time::new(hour, minute.parse().ok()?, 0, 0).ok()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod events;
 mod limits;
 mod outcome;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,7 +14,9 @@ use ralph_model::{Clock, Usage, first_line, preview};
 use ralph_process::{Ended, HowEnded, Input};
 use serde_json::Value;
 
+use crate::command_words::has_option;
 use crate::launch::{Heard, Launch, Listener, end_of_process, launch};
+use crate::newest::{Newest, short};
 use crate::{Agent, Denial, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 use events::{Block, Envelope, RateLimit, ResultRecord, ToolInput};
 
@@ -44,10 +46,7 @@ impl ClaudeAgent {
 
     /// Whether the command has an option.
     fn has(&self, option: &str) -> bool {
-        let with_value = format!("{option}=");
-        self.words
-            .iter()
-            .any(|word| word == option || word.starts_with(&with_value))
+        has_option(&self.words, option)
     }
 
     fn words_for(&self, turn: &Turn<'_>) -> Vec<String> {
@@ -56,12 +55,8 @@ impl ClaudeAgent {
             words.push("-p".to_owned());
         }
         words.extend(["--output-format", "stream-json", "--verbose"].map(String::from));
-        if let Some(permissions) = self.permissions(turn.permissions) {
-            let mode = match permissions {
-                Permissions::Edit => "acceptEdits",
-                Permissions::Full => "bypassPermissions",
-            };
-            words.extend(["--permission-mode", mode].map(String::from));
+        if let Some(granted) = self.permissions(turn.permissions) {
+            words.extend(self.permission_words(granted).iter().copied().map(String::from));
         }
         if let Some(model) = turn.model.filter(|_| !self.has("--model")) {
             words.extend(["--model", model].map(String::from));
@@ -81,6 +76,13 @@ impl Agent for ClaudeAgent {
         (!decided).then_some(asked)
     }
 
+    fn permission_words(&self, granted: Permissions) -> &'static [&'static str] {
+        match granted {
+            Permissions::Edit => &["--permission-mode", "acceptEdits"],
+            Permissions::Full => &["--permission-mode", "bypassPermissions"],
+        }
+    }
+
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {
         let listener = Records::new(Arc::clone(&self.clock));
         let words = self.words_for(turn);
@@ -89,20 +91,21 @@ impl Agent for ClaudeAgent {
     }
 }
 
-/// What the records of a turn have said so far.
+/// What the records of a turn have said so far. Of its calls the newest thousands are kept: one that is denied or fails is
+/// answered soon, and what an older one has written is seen on disk.
 pub(crate) struct Records {
     clock: Arc<dyn Clock + Send + Sync>,
     session: Option<String>,
     model: Option<String>,
     said: Said,
     /// The files that write calls name, each with the call's id.
-    writes: Vec<(String, PathBuf)>,
+    writes: Newest<(String, PathBuf)>,
     /// The calls that failed, by their ids.
-    failed: BTreeSet<String>,
+    failed: Newest<String>,
     /// What every tool call would be as a denial, by the call's id: a record that denies one tells no more than that id.
-    calls: BTreeMap<String, Denial>,
+    calls: Newest<(String, Denial)>,
     /// The denied calls, by their ids.
-    denied: BTreeMap<String, Denial>,
+    denied: Newest<(String, Denial)>,
     rejected: Option<RateLimit>,
     /// The program's word for the error of the service that came last.
     error: Option<String>,
@@ -118,10 +121,10 @@ impl Records {
             session: None,
             model: None,
             said: Said::default(),
-            writes: Vec::new(),
-            failed: BTreeSet::new(),
-            calls: BTreeMap::new(),
-            denied: BTreeMap::new(),
+            writes: Newest::default(),
+            failed: Newest::default(),
+            calls: Newest::default(),
+            denied: Newest::default(),
             rejected: None,
             error: None,
             result: None,
@@ -155,9 +158,11 @@ impl Records {
                     if is_own {
                         self.said.tool();
                     }
-                    self.writes
-                        .extend(written_file(&name, &input).map(|file| (id.clone(), file)));
-                    self.calls.insert(id, outcome::denial(&name, &input));
+                    let id = short(&id);
+                    if let Some(file) = written_file(&name, &input) {
+                        self.writes.push((id.clone(), file));
+                    }
+                    self.calls.push((id, outcome::denial(&name, &input)));
                     let about = input.about();
                     told.push(TurnEvent::Tool { name, about });
                 }
@@ -179,7 +184,7 @@ impl Records {
                 is_error: true,
             } = block
             {
-                self.failed.insert(tool_use_id);
+                self.failed.push(short(&tool_use_id));
             }
         }
     }
@@ -223,23 +228,32 @@ impl Records {
 
     /// The last record lists what was denied; without one, what was told on the way counts. The same wish is told once.
     fn denials(&mut self) -> Vec<Denial> {
-        let mut denied = std::mem::take(&mut self.denied);
-        self.failed.extend(denied.keys().cloned());
         let listed = self
             .result
             .as_mut()
             .map(|result| std::mem::take(&mut result.permission_denials));
         for call in listed.unwrap_or_default() {
-            self.failed.insert(call.tool_use_id.clone());
-            denied.insert(call.tool_use_id, outcome::denial(&call.tool_name, &call.tool_input));
+            let denial = outcome::denial(&call.tool_name, &call.tool_input);
+            self.denied.push((short(&call.tool_use_id), denial));
         }
         let mut denials: Vec<Denial> = Vec::new();
-        for denial in denied.into_values() {
+        for (id, denial) in std::mem::take(&mut self.denied) {
+            self.failed.push(id);
             if !denials.contains(&denial) {
                 denials.push(denial);
             }
         }
         denials
+    }
+
+    /// The files that were written by calls of which nobody says that they failed.
+    fn writes(&mut self) -> Vec<PathBuf> {
+        let failed: BTreeSet<String> = std::mem::take(&mut self.failed).into_iter().collect();
+        std::mem::take(&mut self.writes)
+            .into_iter()
+            .filter(|(call, _)| call.is_empty() || !failed.contains(call))
+            .map(|(_, file)| file)
+            .collect()
     }
 }
 
@@ -257,7 +271,7 @@ impl Listener for Records {
             ("system", Some("permission_denied")) => {
                 let id = envelope.tool_use_id.unwrap_or_default();
                 if let Some(denial) = self.calls.get(&id) {
-                    self.denied.insert(id, denial.clone());
+                    self.denied.push((short(&id), denial.clone()));
                 }
             }
             ("assistant", _) => return self.hear_message(envelope).into(),
@@ -286,11 +300,7 @@ impl Listener for Records {
             usage: result.as_ref().map_or_else(Usage::default, ResultRecord::usage),
             session: self.session.take(),
             model: self.model.take(),
-            writes: std::mem::take(&mut self.writes)
-                .into_iter()
-                .filter(|(call, _)| call.is_empty() || !self.failed.contains(call))
-                .map(|(_, file)| file)
-                .collect(),
+            writes: self.writes(),
             stderr_tail: ended.stderr_tail,
         }
     }
@@ -300,6 +310,15 @@ impl Listener for Records {
 pub(crate) fn is_record(value: &Value) -> bool {
     let has = |key| value.get(key).is_some_and(Value::is_string);
     has("type") && has("session_id")
+}
+
+/// The usage limit that a message of Claude Code's about an error tells of; none when it is not of a known form.
+#[must_use]
+pub fn claude_usage_limit(message: &str, now: jiff::Timestamp) -> Option<TurnEnd> {
+    limits::read(message, now).map(|limit| TurnEnd::UsageLimit {
+        resets_at: limit.resets_at,
+        message: message.to_owned(),
+    })
 }
 
 /// The file that a call of a writing tool names.

@@ -1,11 +1,12 @@
 //! What the last record of a turn means. The program says `success` also when the service refused, so that is asked last.
 
 use jiff::Timestamp;
-use ralph_model::config::CommandLine;
-use ralph_model::{first_line, preview};
+use ralph_model::preview;
 
 use super::events::{RateLimit, ResultRecord, ToolInput};
 use super::limits;
+use crate::command_words::beginning;
+use crate::moments;
 use crate::{Denial, TurnEnd};
 
 /// How much of a message is kept.
@@ -70,7 +71,7 @@ fn end_by_reason(result: &ResultRecord, message: &str) -> Option<TurnEnd> {
 }
 
 fn resets_at(limit: &RateLimit) -> Option<Timestamp> {
-    limit.resets_at.and_then(limits::from_epoch)
+    limit.resets_at.and_then(moments::from_epoch)
 }
 
 /// Too many requests: a limit of the subscription where the program said so, else it passes by itself.
@@ -100,8 +101,8 @@ fn described(result: &ResultRecord, message: String) -> String {
 
 /// A tool that was not permitted, and the line of `.claude/settings.json` that permits it.
 pub(super) fn denial(tool: &str, input: &ToolInput) -> Denial {
-    let rule = match (tool, input.command().and_then(command_beginning)) {
-        ("Bash", Some(beginning)) => format!("Bash({beginning}:*)"),
+    let rule = match (tool, input.command().map(beginning).unwrap_or_default().as_slice()) {
+        ("Bash", words @ [_, ..]) => format!("Bash({}:*)", words.join(" ")),
         _ => tool.to_owned(),
     };
     let rule = serde_json::Value::from(rule);
@@ -112,28 +113,4 @@ pub(super) fn denial(tool: &str, input: &ToolInput) -> Denial {
             "\"permissions\": {{\"allow\": [{rule}]}} in .claude/settings.json"
         )),
     }
-}
-
-/// What a rule for a command names: the program, and its first word when that is a subcommand. Variables that are set for
-/// it are none of it; many hold a secret.
-fn command_beginning(command: &str) -> Option<String> {
-    let line = CommandLine::Line(first_line(command).to_owned());
-    // Quotes that are not closed are closed in another line.
-    let words = line
-        .words()
-        .unwrap_or_else(|| command.split_whitespace().map(str::to_owned).collect());
-    let mut words = words.into_iter().skip_while(|word| sets_variable(word));
-    let program = words.next()?;
-    let is_subcommand =
-        |word: &String| word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '-') && !word.starts_with('-');
-    Some(match words.next().filter(is_subcommand) {
-        Some(subcommand) => format!("{program} {subcommand}"),
-        None => program,
-    })
-}
-
-fn sets_variable(word: &str) -> bool {
-    word.split_once('=').is_some_and(|(name, _)| {
-        !name.is_empty() && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
-    })
 }

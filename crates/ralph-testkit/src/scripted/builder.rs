@@ -104,6 +104,34 @@ pub fn raw(line: &str) -> Action {
     Action::Raw(line.to_owned())
 }
 
+/// Asks its client for something by a method, in ACP; what is answered is printed as an error.
+#[must_use]
+pub fn ask(method: &str) -> Action {
+    Action::Ask(method.to_owned())
+}
+
+/// Asks, in ACP, whether it may use a tool of a kind with a title, and does the first if it may, else the second.
+#[must_use]
+pub fn if_allowed(
+    kind: &str,
+    title: &str,
+    then: impl IntoIterator<Item = Action>,
+    otherwise: impl IntoIterator<Item = Action>,
+) -> Action {
+    Action::IfAllowed(
+        kind.to_owned(),
+        title.to_owned(),
+        then.into_iter().collect(),
+        otherwise.into_iter().collect(),
+    )
+}
+
+/// Hears from now on, in ACP, neither that it is cancelled nor that its input has ended.
+#[must_use]
+pub fn turn_deaf() -> Action {
+    Action::TurnDeaf
+}
+
 /// Does the first if the prompt holds a text, else the second.
 #[must_use]
 pub fn if_prompt_holds(

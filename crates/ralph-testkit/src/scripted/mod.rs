@@ -23,8 +23,14 @@
 //! the turn, from 1. Files are those of the folder that the agent is started in. Several runs may use one script at the
 //! same time: each turn is played once. With [`Script::speaking_claude`] it prints claude's stream-json (use
 //! `kind = "claude"`): a `write`, `append`, `run` or `remember` is a tool call then, and the `result` record comes at the
-//! end of a turn that does not end by itself (`exit`, `kill`, `hang`) and has no `raw` record of that type.
+//! end of a turn that does not end by itself (`exit`, `kill`, `hang`) and has no `raw` record of that type. With
+//! [`Script::speaking_codex`] it prints the records of `codex exec --json` in the same way (`kind = "codex"`), and
+//! `turn.completed` at the end. With
+//! [`Script::speaking_acp`] it speaks ACP (use `kind = "acp"`): it answers `initialize` and `session/new`, takes its prompt
+//! from `session/prompt`, ends when it is cancelled or its input ends, and can ask (`ask`, `if_allowed`); `{request}` in a
+//! `raw` line stands for the number of the prompt, and such a line with a `result` or an `error` is its answer.
 
+mod acp;
 mod builder;
 mod installed;
 mod perform;
@@ -33,8 +39,8 @@ mod speech;
 use serde::{Deserialize, Serialize};
 
 pub use builder::{
-    append, daemon, exit, flood, flood_errors, garbage, hang, if_prompt_holds, kill, raw, remember, run, say,
-    say_error, say_in_chunks, sleep, think, write,
+    append, ask, daemon, exit, flood, flood_errors, garbage, hang, if_allowed, if_prompt_holds, kill, raw, remember,
+    run, say, say_error, say_in_chunks, sleep, think, turn_deaf, write,
 };
 pub use installed::{Call, ScriptedAgent, program};
 pub use perform::perform;
@@ -43,6 +49,9 @@ pub use perform::perform;
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Script {
     dialect: Dialect,
+    /// What an agent that speaks ACP says of a new session, as JSON: what it offers, or an error.
+    #[serde(default)]
+    session: Option<Result<String, String>>,
     turns: Vec<Vec<Action>>,
 }
 
@@ -51,6 +60,8 @@ enum Dialect {
     #[default]
     Plain,
     Claude,
+    Codex,
+    Acp,
 }
 
 /// One thing that an agent does. The functions of this module make them.
@@ -88,6 +99,12 @@ pub enum Action {
     Garbage,
     /// Prints a line as it is.
     Raw(String),
+    /// Asks its client for something by a method; what is answered is printed as an error.
+    Ask(String),
+    /// Asks whether it may use a tool of a kind with a title, and does the first if it may, else the second.
+    IfAllowed(String, String, Vec<Self>, Vec<Self>),
+    /// Does not hear from now on that it shall end.
+    TurnDeaf,
     /// Does the first if the prompt holds a text, else the second.
     IfPromptHolds(String, Vec<Self>, Vec<Self>),
 }
@@ -110,6 +127,34 @@ impl Script {
     #[must_use]
     pub fn speaking_claude(mut self) -> Self {
         self.dialect = Dialect::Claude;
+        self
+    }
+
+    /// In the records of `codex exec --json`.
+    #[must_use]
+    pub fn speaking_codex(mut self) -> Self {
+        self.dialect = Dialect::Codex;
+        self
+    }
+
+    /// In ACP.
+    #[must_use]
+    pub fn speaking_acp(mut self) -> Self {
+        self.dialect = Dialect::Acp;
+        self
+    }
+
+    /// With this JSON in what it says of a new session: modes, models.
+    #[must_use]
+    pub fn offering(mut self, session: &str) -> Self {
+        self.session = Some(Ok(session.to_owned()));
+        self
+    }
+
+    /// Without sessions: whoever asks for one gets this JSON as an error.
+    #[must_use]
+    pub fn refusing_sessions(mut self, error: &str) -> Self {
+        self.session = Some(Err(error.to_owned()));
         self
     }
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::acp::Client;
 use super::installed::{call_file, prompt_file, replace};
 use super::speech::{Speech, print_in_chunks};
-use super::{Action, Call, Script};
+use super::{Action, Call, Dialect, Script};
 use crate::assigned::assigned_task;
 
 /// Plays the next turn of the script in the folder that the first argument names, and does not return.
@@ -16,16 +17,18 @@ pub fn perform() -> ! {
     let mut arguments = std::env::args().skip(1);
     let folder = PathBuf::from(arguments.next().expect("the first argument is the folder of a script"));
     let arguments: Vec<String> = arguments.collect();
+    let script: Script = serde_json::from_slice(&std::fs::read(folder.join("script.json")).unwrap()).unwrap();
+    let mut client = (script.dialect == Dialect::Acp).then(Client::new);
     let file = arguments.iter().skip_while(|word| *word != "--prompt-file").nth(1);
-    let prompt = match file {
-        Some(file) => std::fs::read(file).unwrap(),
-        None => {
+    let prompt = match (&mut client, file) {
+        (Some(client), _) => client.prompt(&script).into_bytes(),
+        (None, Some(file)) => std::fs::read(file).unwrap(),
+        (None, None) => {
             let mut input = Vec::new();
             std::io::stdin().read_to_end(&mut input).unwrap();
             input
         }
     };
-    let script: Script = serde_json::from_slice(&std::fs::read(folder.join("script.json")).unwrap()).unwrap();
     let turn = record_turn(&folder, &prompt, arguments);
     let actions = script.turns.get(turn - 1).or(script.turns.last());
     let prompt = String::from_utf8_lossy(&prompt).into_owned();
@@ -33,7 +36,7 @@ pub fn perform() -> ! {
         task: assigned_task(&prompt).map_or_else(|| "t-none".to_owned(), |task| task.to_string()),
         turn: turn.to_string(),
         prompt,
-        speech: Speech::begin(script.dialect),
+        speech: Speech::begin(script.dialect, client),
     };
     for action in actions.into_iter().flatten() {
         actor.play(action);
@@ -97,12 +100,26 @@ impl Actor {
             Action::FloodErrors(bytes) => in_lines(*bytes, print_error),
             Action::Garbage => print_in_chunks(b"\xff\xfe{\"type\":\0 <not json>\n", 1),
             Action::Raw(line) => self.speech.raw(&self.filled_in(line)),
+            Action::Ask(method) => {
+                let answer = self.speech.client().ask(method, &json!({}));
+                print_error(format!("{answer}\n").as_bytes());
+            }
+            Action::IfAllowed(kind, title, then, otherwise) => {
+                let title = self.filled_in(title);
+                let may = self.speech.client().may(kind, &title);
+                self.play_all(if may { then } else { otherwise });
+            }
+            Action::TurnDeaf => self.speech.client().turn_deaf(),
             Action::IfPromptHolds(text, then, otherwise) => {
                 let holds = self.prompt.contains(&self.filled_in(text));
-                for action in if holds { then } else { otherwise } {
-                    self.play(action);
-                }
+                self.play_all(if holds { then } else { otherwise });
             }
+        }
+    }
+
+    fn play_all(&mut self, actions: &[Action]) {
+        for action in actions {
+            self.play(action);
         }
     }
 
@@ -186,6 +203,6 @@ fn print_error(bytes: &[u8]) {
 }
 
 #[expect(clippy::exit, reason = "this is a program's end")]
-fn end_with(code: i32) -> ! {
+pub(super) fn end_with(code: i32) -> ! {
     std::process::exit(code)
 }

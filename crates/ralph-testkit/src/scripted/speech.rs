@@ -1,60 +1,100 @@
-//! How the scripted agent prints what it does: as plain text, or as records of claude's stream-json.
+//! How the scripted agent prints what it does: as plain text, as records of claude's or of codex's, or in ACP.
 
 use std::io::Write;
 
 use serde_json::{Value, json};
 
 use super::Dialect;
+use super::acp::{self, Client};
 
 /// The name of the model that the scripted agent says it is.
-const MODEL: &str = "scripted-model";
+pub(super) const MODEL: &str = "scripted-model";
 /// The name of its session.
-const SESSION: &str = "11111111-2222-3333-4444-555555555555";
+pub(super) const SESSION: &str = "11111111-2222-3333-4444-555555555555";
 
 /// What it has said in this turn.
 pub(super) struct Speech {
     dialect: Dialect,
+    /// Who started it, when it speaks ACP.
+    client: Option<Client>,
     calls: usize,
+    items: usize,
     last_text: String,
     has_result: bool,
 }
 
 impl Speech {
     /// Begins to speak.
-    pub(super) fn begin(dialect: Dialect) -> Self {
+    pub(super) fn begin(dialect: Dialect, client: Option<Client>) -> Self {
         let speech = Self {
             dialect,
+            client,
             calls: 0,
+            items: 0,
             last_text: String::new(),
             has_result: false,
         };
-        if dialect == Dialect::Claude {
-            print_record(&json!({
+        match dialect {
+            Dialect::Plain | Dialect::Acp => {}
+            Dialect::Claude => print_record(&json!({
                 "type": "system", "subtype": "init", "session_id": SESSION, "model": MODEL,
                 "tools": ["Bash", "Write"], "mcp_servers": [], "permissionMode": "acceptEdits",
-            }));
+            })),
+            Dialect::Codex => {
+                print_record(&json!({"type": "thread.started", "thread_id": SESSION}));
+                let warning = json!({"id": "item_0", "type": "error", "message": "a warning, as the real one has"});
+                print_record(&json!({"type": "item.completed", "item": warning}));
+                print_record(&json!({"type": "turn.started"}));
+            }
         }
         speech
+    }
+
+    /// Who started it, which is known only in ACP.
+    pub(super) fn client(&mut self) -> &mut Client {
+        self.client.as_mut().expect("only an agent that speaks ACP can ask")
     }
 
     /// Says a text, in so many pieces.
     pub(super) fn say(&mut self, text: &str, chunks: usize) {
         match self.dialect {
+            Dialect::Acp => self.client().say(text, chunks),
             Dialect::Plain => print_in_chunks(format!("{text}\n").as_bytes(), chunks),
             Dialect::Claude => {
                 text.clone_into(&mut self.last_text);
                 let record = message(&json!({"type": "text", "text": text}));
                 print_in_chunks(format!("{record}\n").as_bytes(), chunks);
             }
+            Dialect::Codex => {
+                let item = json!({"id": self.next_item(), "type": "agent_message", "text": text});
+                let record = json!({"type": "item.completed", "item": item});
+                print_in_chunks(format!("{record}\n").as_bytes(), chunks);
+            }
         }
     }
 
+    /// The id of the next item.
+    fn next_item(&mut self) -> String {
+        self.items += 1;
+        format!("item_{}", self.items)
+    }
+
     /// Thinks a text.
-    pub(super) fn think(&self, text: &str) {
-        if self.dialect == Dialect::Claude {
-            print_record(&message(
+    pub(super) fn think(&mut self, text: &str) {
+        match self.dialect {
+            Dialect::Plain => {}
+            Dialect::Acp => {
+                acp::update(
+                    &json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": text}}),
+                );
+            }
+            Dialect::Claude => print_record(&message(
                 &json!({"type": "thinking", "thinking": text, "signature": "x"}),
-            ));
+            )),
+            Dialect::Codex => {
+                let item = json!({"id": self.next_item(), "type": "reasoning", "text": text});
+                print_record(&json!({"type": "item.completed", "item": item}));
+            }
         }
     }
 
@@ -62,34 +102,67 @@ impl Speech {
     pub(super) fn use_tool(&mut self, name: &str, input: &Value, work: impl FnOnce() -> String) {
         self.calls += 1;
         let id = format!("toolu_{:02}", self.calls);
-        if self.dialect == Dialect::Claude {
-            print_record(&message(
-                &json!({"type": "tool_use", "id": id, "name": name, "input": input}),
-            ));
-        }
-        let output = work();
-        if self.dialect == Dialect::Claude {
-            print_record(&json!({
-                "type": "user", "session_id": SESSION, "parent_tool_use_id": null,
-                "message": {"role": "user", "content": [
-                    {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": false},
-                ]},
-            }));
+        match self.dialect {
+            Dialect::Plain => drop(work()),
+            Dialect::Acp => {
+                acp::begin_tool(&id, name, input);
+                acp::end_tool(&id, &work());
+            }
+            Dialect::Claude => {
+                print_record(&message(
+                    &json!({"type": "tool_use", "id": id, "name": name, "input": input}),
+                ));
+                let output = work();
+                print_record(&json!({
+                    "type": "user", "session_id": SESSION, "parent_tool_use_id": null,
+                    "message": {"role": "user", "content": [
+                        {"type": "tool_result", "tool_use_id": id, "content": output, "is_error": false},
+                    ]},
+                }));
+            }
+            Dialect::Codex => {
+                let mut item = codex_item(&self.next_item(), input);
+                print_record(&json!({"type": "item.started", "item": item}));
+                let output = work();
+                item["status"] = json!("completed");
+                if item["type"] == "command_execution" {
+                    item["aggregated_output"] = json!(output);
+                    item["exit_code"] = json!(0);
+                }
+                print_record(&json!({"type": "item.completed", "item": item}));
+            }
         }
     }
 
     /// Prints a line as it is.
     pub(super) fn raw(&mut self, line: &str) {
-        let record = serde_json::from_str::<Value>(line).unwrap_or_default();
-        self.has_result |= record.get("type").and_then(Value::as_str) == Some("result");
+        let number = self.client.as_ref().map(Client::prompt_number).unwrap_or_default();
+        let line = line.replace("{request}", &number);
+        let record = serde_json::from_str::<Value>(&line).unwrap_or_default();
+        let is_answer = record.get("result").is_some() || record.get("error").is_some();
+        let kind = record.get("type").and_then(Value::as_str).unwrap_or_default();
+        self.has_result |= match self.dialect {
+            Dialect::Acp => is_answer && record.get("method").is_none(),
+            _ => matches!(kind, "result" | "turn.completed" | "turn.failed"),
+        };
         print_in_chunks(format!("{line}\n").as_bytes(), 1);
     }
 
     /// Ends a turn that went well.
     pub(super) fn end(&self) {
-        if self.dialect == Dialect::Claude && !self.has_result {
+        if let Some(client) = &self.client {
+            if !self.has_result {
+                client.end();
+            }
+            client.wait_for_the_end();
+        }
+        if self.has_result {
+            return;
+        }
+        match self.dialect {
+            Dialect::Plain | Dialect::Acp => {}
             // The order of keys is not fixed: the type is not the first, as with the real one.
-            print_record(&json!({
+            Dialect::Claude => print_record(&json!({
                 "subtype": "success", "is_error": false, "api_error_status": null, "duration_ms": 1200,
                 "type": "result", "num_turns": self.calls + 1, "result": self.last_text, "stop_reason": "end_turn",
                 "terminal_reason": "completed", "session_id": SESSION, "total_cost_usd": 0.25,
@@ -99,7 +172,11 @@ impl Speech {
                     "cacheCreationInputTokens": 40, "costUSD": 0.25, "contextWindow": 200_000,
                 }},
                 "permission_denials": [], "errors": [],
-            }));
+            })),
+            Dialect::Codex => print_record(&json!({"type": "turn.completed", "usage": {
+                "input_tokens": 350, "cached_input_tokens": 300, "cache_write_input_tokens": 0,
+                "output_tokens": 20, "reasoning_output_tokens": 0,
+            }})),
         }
     }
 }
@@ -111,7 +188,21 @@ fn message(block: &Value) -> Value {
     })
 }
 
-fn print_record(record: &Value) {
+/// A tool's use as codex tells of it: a change of a file, or a command that its shell runs.
+fn codex_item(id: &str, input: &Value) -> Value {
+    match (input.get("file_path"), input.get("command").and_then(Value::as_str)) {
+        (Some(path), _) => json!({
+            "id": id, "type": "file_change", "changes": [{"path": path, "kind": "add"}], "status": "in_progress",
+        }),
+        (None, command) => json!({
+            "id": id, "type": "command_execution", "status": "in_progress", "aggregated_output": "", "exit_code": null,
+            "command": format!("/bin/bash -lc '{}'", command.unwrap_or_default().replace('\'', r"'\''")),
+        }),
+    }
+}
+
+/// Prints a record as a line.
+pub(super) fn print_record(record: &Value) {
     print_in_chunks(format!("{record}\n").as_bytes(), 1);
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ralph_agent::{Agent, first_on_path, known_agents};
+use ralph_agent::{Agent, known_agents, on_path};
 use ralph_loop::agent_for;
 use ralph_model::config::{CommandLine, Config};
 
@@ -23,9 +23,12 @@ impl ChosenAgent {
     /// Who works, and what it may do.
     pub(super) fn in_words(&self, config: &Config) -> String {
         let (name, how) = (self.driver.name(), self.how);
-        match self.driver.permissions(config.agent.permissions) {
-            Some(permissions) => format!("{name} ({how}), permissions: {permissions}"),
-            None => format!("{name} ({how})"),
+        let Some(granted) = self.driver.permissions(config.agent.permissions) else {
+            return format!("{name} ({how})");
+        };
+        match self.driver.permission_words(granted) {
+            [] => format!("{name} ({how}), permissions: {granted}"),
+            words => format!("{name} ({how}), permissions: {granted} ({})", words.join(" ")),
         }
     }
 }
@@ -54,9 +57,10 @@ pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>)
 /// The program of the first known agent that is installed.
 fn found(kind: Option<&str>) -> Result<String, CommandError> {
     let folders = env::program_folders();
-    match first_on_path(&folders) {
-        Some((agent, _)) if kind.is_none_or(|kind| kind == agent.driver.word()) => Ok(agent.program.to_owned()),
-        _ => {
+    let mut installed = on_path(&folders).map(|(agent, _)| agent);
+    match installed.find(|agent| kind.is_none_or(|kind| kind == agent.driver.word())) {
+        Some(agent) => Ok(agent.program.to_owned()),
+        None => {
             let known: Vec<String> = known_agents()
                 .iter()
                 .map(|agent| format!("{} ({})", agent.name, agent.install))

@@ -14,22 +14,64 @@ fn without_any_agent_it_is_said_what_can_be_installed() {
     assert_snapshot!(finished, @"
     exit 1
     --- stderr
-    Error: no agent is configured, and none is on the PATH; ralph knows Claude Code (npm install -g @anthropic-ai/claude-code)
+    Error: no agent is configured, and none is on the PATH; ralph knows Claude Code (npm install -g @anthropic-ai/claude-code), Codex (npm install -g @openai/codex)
     Hint: any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input
     ");
     assert_eq!(scene.env.tree(), []);
 }
 
+/// Puts the agent of a scene on a PATH, under the name of a real one.
+fn installed_as(scene: &Scene, name: &str) -> String {
+    let text = format!("#!/bin/sh\nexec {} \"$@\"\n", scene.agent.command());
+    scene.env.write(&format!("../bin/{name}"), text);
+    let program = scene.env.beside("bin").join(name);
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    format!("{}:/usr/bin:/bin", scene.env.beside("bin").display())
+}
+
+#[test]
+fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
+    let scene = Scene::new(&Script::new().speaking_codex().turn([write("a.txt", "x"), say(DONE)]));
+    let path = installed_as(&scene, "codex");
+    let finished = scene
+        .ralph(&["run", "a text", "--model", "gpt-9"])
+        .env("PATH", &path)
+        .run();
+    assert_snapshot!(normal(finished), @"
+    exit 0
+    --- stdout
+    Everything is done.
+    1 iteration: 1 task done
+    --- stderr
+    Task t-025cc1: a text
+    Agent: codex (found on the PATH), permissions: edit (-s workspace-write).
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: a text
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] model: gpt-9 (you asked for it)
+    11:20:00 [t-025cc1]   apply_patch a.txt
+    11:20:00 [t-025cc1] done (1 file changed)
+    ");
+    assert_eq!(
+        scene.agent.call(1).arguments.join(" "),
+        "exec --json --skip-git-repo-check -s workspace-write -m gpt-9 -"
+    );
+
+    // A kind that is asked for is found behind another agent, which is the first choice else.
+    installed_as(&scene, "claude");
+    scene
+        .env
+        .write(".ralph.toml", "[agent]\nkind = \"codex\"\npermissions = \"full\"\n");
+    let finished = scene.ralph(&["run", "more", "--trust"]).env("PATH", &path).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let line = "codex (found on the PATH), permissions: full (--dangerously-bypass-approvals-and-sandbox).";
+    assert!(finished.stderr.contains(line), "{finished}");
+}
+
 #[test]
 fn an_agent_that_is_installed_is_used_and_named() {
     let scene = Scene::new(&Script::new().speaking_claude().turn([write("a.txt", "x"), say(DONE)]));
-    let program = scene.env.beside("bin/claude");
-    scene.env.write(
-        "../bin/claude",
-        format!("#!/bin/sh\nexec {} \"$@\"\n", scene.agent.command()),
-    );
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let path = format!("{}:/usr/bin:/bin", scene.env.beside("bin").display());
+    let path = installed_as(&scene, "claude");
     let finished = scene.ralph(&["run", "a text"]).env("PATH", path).run();
     assert_snapshot!(normal(finished), @"
     exit 0
@@ -38,7 +80,7 @@ fn an_agent_that_is_installed_is_used_and_named() {
     1 iteration: 1 task done, $0.25
     --- stderr
     Task t-025cc1: a text
-    Agent: claude (found on the PATH), permissions: edit.
+    Agent: claude (found on the PATH), permissions: edit (--permission-mode acceptEdits).
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: a text
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -110,7 +152,7 @@ fn a_command_that_is_none_is_refused() {
     assert_snapshot!(scene.run(&["a text"]), @r#"
     exit 1
     --- stderr
-    Error: there is no driver "codex9"; agent.kind is "claude" or "command"
+    Error: there is no driver "codex9"; agent.kind is "claude", "codex" or "command"
     Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
     "#);
 }
@@ -190,7 +232,7 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
     1 iteration: no task done, 1 failed
     --- stderr
     Task t-025cc1: run the tests
-    Agent: claude (from --agent), permissions: edit.
+    Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: run the tests
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory

@@ -148,7 +148,7 @@ fn an_agent_that_is_not_logged_in_ends_the_run_with_an_error() {
     1 iteration: no task done
     --- stderr
     Task t-025cc1: one
-    Agent: claude (from --agent), permissions: edit.
+    Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -192,7 +192,7 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     Everything is done.
     2 iterations: 2 tasks done, 3 notes, $0.50
     --- stderr
-    Agent: claude (from --agent), permissions: edit.
+    Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     11:20:00 run-ee42c90b begins.
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory

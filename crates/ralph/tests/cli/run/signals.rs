@@ -216,7 +216,7 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     1 iteration: no task done
     --- stderr
     Task t-025cc1: one
-    Agent: claude (from --agent), permissions: edit.
+    Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory

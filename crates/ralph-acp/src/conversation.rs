@@ -1,0 +1,549 @@
+//! A conversation with an agent, from the first word to the end of its turn: initialize, a session, the model and the mode,
+//! the prompt, what comes then, its answer. It does nothing itself: it hears lines and says what is answered.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ralph_agent::{Denial, EndOfTurn, Heard, Listener, Said, TurnEnd, TurnEvent, end_of_process};
+use ralph_model::config::Permissions;
+use ralph_model::{Clock, Usage, preview};
+use ralph_process::{Answer, Ended, HowEnded, Then};
+use serde_json::Value;
+
+use crate::ends;
+use crate::permission::{self, Verdict};
+use crate::schema::{self, CLIENT_METHOD_NAMES, Choice, InitializeResponse, NewSessionResponse, StopReason};
+use crate::tools::Calls;
+use crate::usage;
+use crate::wire::{self, Message, RpcError};
+
+/// How much of what is no message is told.
+const GARBAGE_COLUMNS: usize = 200;
+/// How the warnings begin that codex's adapter puts among what the model says.
+const WARNING: &str = "Warning: ";
+
+/// What is wanted of an agent.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wishes {
+    /// The prompt; without one the conversation ends when there is a session.
+    pub(crate) prompt: Option<String>,
+    /// The folder to work in, and its other names.
+    pub(crate) folders: Vec<PathBuf>,
+    /// The model to choose; none leaves it to the agent.
+    pub(crate) model: Option<String>,
+    /// The model that it was started with.
+    pub(crate) model_in_words: Option<String>,
+    /// The modes that fit the permissions, the best first. An agent that offers none of them stays in its own.
+    pub(crate) modes: &'static [&'static str],
+    /// What it may do without asking.
+    pub(crate) permissions: Permissions,
+}
+
+/// What an agent said about itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Introduction {
+    /// Its name and its version.
+    pub(crate) agent: Option<(String, String)>,
+    /// The version of the protocol that it speaks.
+    pub(crate) protocol: Option<u16>,
+    /// How one can log in.
+    pub(crate) logins: Vec<String>,
+    /// Its models.
+    pub(crate) models: Option<Choice>,
+    /// Its modes.
+    pub(crate) modes: Option<Choice>,
+}
+
+/// Where the conversation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// It was asked who it is.
+    Greeted,
+    /// It was asked for a session.
+    Opening,
+    /// It was asked for a model or a mode.
+    Setting(Wish),
+    /// It has its prompt.
+    Working,
+    /// It has answered, or there is nothing to hope for.
+    Over,
+    /// Nobody is there to be answered: this was said long ago.
+    Past,
+}
+
+/// What is chosen in a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wish {
+    Model,
+    Mode,
+}
+
+/// How the turn ended, as far as the agent has said.
+enum Outcome {
+    /// It is known.
+    Known(TurnEnd),
+    /// It came to its end. Whether it said anything of what it used matters with codex.
+    Ended(StopReason, usage::Told),
+}
+
+/// A conversation.
+pub(crate) struct Conversation {
+    wishes: Wishes,
+    clock: Arc<dyn Clock + Send + Sync>,
+    stage: Stage,
+    /// The number of the request that waits for an answer.
+    awaited: u64,
+    to_set: VecDeque<(Wish, String)>,
+    introduction: Introduction,
+    session: Option<String>,
+    model: Option<String>,
+    said: Said,
+    /// Whether the model has begun to do anything.
+    has_begun: bool,
+    calls: Calls,
+    denials: Vec<Denial>,
+    usage: Usage,
+    outcome: Option<Outcome>,
+    /// Whether any message of the protocol came.
+    was_understood: bool,
+    /// The first line that is no message.
+    garbage: Option<String>,
+}
+
+impl Conversation {
+    /// A conversation that begins, and its first word.
+    pub(crate) fn new(wishes: Wishes, clock: Arc<dyn Clock + Send + Sync>) -> (Self, Vec<u8>) {
+        let conversation = Self::at(Stage::Greeted, wishes, clock);
+        let first = schema::initialize(conversation.awaited);
+        (conversation, first)
+    }
+
+    /// One that was held long ago, and is heard again.
+    pub(crate) fn of_the_past(clock: Arc<dyn Clock + Send + Sync>) -> Self {
+        Self::at(Stage::Past, Wishes::default(), clock)
+    }
+
+    fn at(stage: Stage, wishes: Wishes, clock: Arc<dyn Clock + Send + Sync>) -> Self {
+        Self {
+            model: wishes.model_in_words.clone(),
+            wishes,
+            clock,
+            stage,
+            awaited: 0,
+            to_set: VecDeque::new(),
+            introduction: Introduction::default(),
+            session: None,
+            said: Said::default(),
+            has_begun: false,
+            calls: Calls::default(),
+            denials: Vec::new(),
+            usage: Usage::default(),
+            outcome: None,
+            was_understood: false,
+            garbage: None,
+        }
+    }
+
+    /// What the agent has said about itself so far.
+    pub(crate) fn introduction(&self) -> &Introduction {
+        &self.introduction
+    }
+
+    /// Whether there is a session.
+    pub(crate) fn has_session(&self) -> bool {
+        self.session.is_some()
+    }
+
+    /// Goes on to the next request.
+    fn ask(&mut self, stage: Stage, request: impl FnOnce(u64) -> Vec<u8>) -> Answer {
+        self.stage = stage;
+        self.awaited += 1;
+        Answer {
+            say: request(self.awaited),
+            ..Answer::default()
+        }
+    }
+
+    /// There is nothing more to say.
+    fn hang_up(&mut self, outcome: Outcome) -> Answer {
+        self.stage = Stage::Over;
+        self.outcome = Some(outcome);
+        Answer {
+            farewell: Some(Vec::new()),
+            then: Then::HangUp,
+            ..Answer::default()
+        }
+    }
+
+    fn fail(&mut self, end: TurnEnd) -> Answer {
+        self.hang_up(Outcome::Known(end))
+    }
+
+    fn hear_response(&mut self, id: u64, outcome: Result<Value, RpcError>) -> Heard {
+        if self.stage == Stage::Past {
+            return self.remember(&outcome.unwrap_or_default());
+        }
+        if id != self.awaited || self.stage == Stage::Over {
+            return alive();
+        }
+        match (self.stage, outcome) {
+            (Stage::Working, Ok(result)) => return self.hear_end(&result),
+            (Stage::Greeted, Ok(result)) => self.hear_introduction(&result),
+            (Stage::Opening, Ok(result)) => self.hear_session(&result),
+            (Stage::Setting(wish), outcome) => self.hear_setting(wish, outcome.err().as_ref()),
+            (stage, Err(error)) => self.hear_error(stage, &error),
+            (Stage::Over | Stage::Past, Ok(_)) => return alive(),
+        }
+        .into_heard()
+    }
+
+    fn hear_introduction(&mut self, result: &Value) -> Answer {
+        self.introduce(result);
+        match self.introduction.protocol {
+            Some(schema::VERSION) => {
+                let folder = self.wishes.folders.first().cloned().unwrap_or_default();
+                self.ask(Stage::Opening, |id| schema::new_session(id, &folder))
+            }
+            Some(other) => self.fail(TurnEnd::Crash(format!(
+                "it speaks version {other} of the protocol, and ralph speaks version {}",
+                schema::VERSION
+            ))),
+            None => {
+                let said = preview(&result.to_string(), GARBAGE_COLUMNS);
+                self.fail(TurnEnd::Crash(format!(
+                    "it did not say which protocol it speaks: {said}"
+                )))
+            }
+        }
+    }
+
+    fn introduce(&mut self, result: &Value) {
+        self.introduction.protocol = result
+            .get("protocolVersion")
+            .and_then(Value::as_u64)
+            .and_then(|version| u16::try_from(version).ok());
+        if let Some(response) = schema::read::<InitializeResponse>(result) {
+            let info = response.agent_info;
+            self.introduction.agent = info.map(|info| (info.name, info.version));
+            let logins = response.auth_methods.iter().map(|login| login.name().to_owned());
+            self.introduction.logins = logins.collect();
+        }
+    }
+
+    fn hear_session(&mut self, result: &Value) -> Answer {
+        let Some(opened) = schema::read::<NewSessionResponse>(result) else {
+            let said = preview(&result.to_string(), GARBAGE_COLUMNS);
+            return self.fail(TurnEnd::Crash(format!("it opened no session: {said}")));
+        };
+        let session = opened.session_id.to_string();
+        self.introduction.models = Choice::of_model(&opened, result);
+        self.introduction.modes = Choice::of_mode(&opened);
+        if self.model.is_none() {
+            self.model = self.introduction.models.as_ref().map(|models| models.current.clone());
+        }
+        self.session = Some(session.clone());
+        if self.wishes.prompt.is_none() {
+            return self.hang_up(Outcome::Known(TurnEnd::Finished));
+        }
+        self.plan_settings();
+        let mut answer = self.next_step();
+        answer.farewell = Some(schema::cancel(&session));
+        answer
+    }
+
+    /// What is to be chosen in the session, if it is offered and not chosen yet.
+    fn plan_settings(&mut self) {
+        let Introduction { models, modes, .. } = &self.introduction;
+        let model = self.wishes.model.as_ref().zip(models.as_ref());
+        let model = model.filter(|(wanted, models)| **wanted != models.current);
+        self.to_set
+            .extend(model.map(|(wanted, _)| (Wish::Model, wanted.clone())));
+        let mode = modes.as_ref().and_then(|modes| {
+            let is_offered = |mode: &&&str| modes.offered.iter().any(|offered| offered == **mode);
+            let mode = self.wishes.modes.iter().find(is_offered)?;
+            (modes.current != **mode).then(|| (*mode).to_owned())
+        });
+        self.to_set.extend(mode.map(|mode| (Wish::Mode, mode)));
+    }
+
+    /// Chooses the next thing, or hands over the prompt.
+    fn next_step(&mut self) -> Answer {
+        let session = self.session.clone().unwrap_or_default();
+        let Some((wish, value)) = self.to_set.pop_front() else {
+            let prompt = self.wishes.prompt.clone().unwrap_or_default();
+            return self.ask(Stage::Working, |id| schema::prompt(id, &session, &prompt));
+        };
+        let choice = match wish {
+            Wish::Model => self.introduction.models.clone(),
+            Wish::Mode => self.introduction.modes.clone(),
+        };
+        let request = |id| {
+            choice
+                .map(|choice| choice.choose(id, &session, &value))
+                .unwrap_or_default()
+        };
+        self.ask(Stage::Setting(wish), request)
+    }
+
+    fn hear_setting(&mut self, wish: Wish, refused: Option<&RpcError>) -> Answer {
+        match (wish, refused) {
+            (Wish::Model, Some(error)) => {
+                let models = self.introduction.models.as_ref();
+                let offered = models.map(|models| models.offered.join(", ")).unwrap_or_default();
+                let wanted = self.wishes.model.as_deref().unwrap_or_default();
+                let said = ends::in_words(error);
+                let known = ends::of_error(error, self.clock.now());
+                let refusal = format!("it does not take the model {wanted:?} ({said}); it offers {offered}");
+                self.fail(known.unwrap_or(TurnEnd::Crash(refusal)))
+            }
+            (Wish::Model, None) => {
+                self.model.clone_from(&self.wishes.model);
+                self.next_step()
+            }
+            // It asks more often then, and is answered.
+            (Wish::Mode, _) => self.next_step(),
+        }
+    }
+
+    fn hear_error(&mut self, stage: Stage, error: &RpcError) -> Answer {
+        let said = ends::in_words(error);
+        let end = ends::of_error(error, self.clock.now()).unwrap_or_else(|| {
+            TurnEnd::Crash(match stage {
+                Stage::Greeted => format!("it did not begin to speak ACP: {said}"),
+                Stage::Opening => format!("it opened no session: {said}"),
+                _ => said,
+            })
+        });
+        self.fail(end)
+    }
+
+    fn hear_end(&mut self, result: &Value) -> Heard {
+        let told = self.hear_usage(result);
+        let reason = result.get("stopReason").unwrap_or(&Value::Null);
+        // One that is not known yet is an end all the same.
+        let reason = schema::read(reason).unwrap_or(StopReason::EndTurn);
+        Heard {
+            answer: self.hang_up(Outcome::Ended(reason, told)),
+            events: vec![TurnEvent::Used(self.usage)],
+        }
+    }
+
+    fn hear_usage(&mut self, result: &Value) -> usage::Told {
+        let told = usage::of_answer(result, &mut self.usage);
+        if let Some(model) = usage::model_of_answer(result) {
+            self.model = Some(model.to_owned());
+        }
+        told
+    }
+
+    /// An answer to a request that nobody knows any more.
+    fn remember(&mut self, result: &Value) -> Heard {
+        if result.get("protocolVersion").is_some() {
+            self.introduce(result);
+        } else if let Some(session) = result.get("sessionId").and_then(Value::as_str) {
+            self.session = Some(session.to_owned());
+        } else if result.get("stopReason").is_some() {
+            let told = self.hear_usage(result);
+            let reason = result.get("stopReason").and_then(schema::read);
+            self.outcome = Some(Outcome::Ended(reason.unwrap_or(StopReason::EndTurn), told));
+        }
+        alive()
+    }
+
+    fn hear_request(&mut self, id: &Value, method: &str, params: &Value) -> Heard {
+        if method != CLIENT_METHOD_NAMES.session_request_permission {
+            let say = wire::no_such_method(id, method);
+            return Answer {
+                say,
+                ..Answer::default()
+            }
+            .into_heard();
+        }
+        let described = params.get("toolCall").unwrap_or(&Value::Null);
+        self.said.tool();
+        let call = self.calls.describe(described).cloned().unwrap_or_default();
+        let verdict = permission::verdict(self.wishes.permissions, &call, &self.wishes.folders);
+        if verdict == Verdict::Deny {
+            self.calls.deny(described);
+            let denial = permission::denial(&call);
+            if !self.denials.contains(&denial) {
+                self.denials.push(denial);
+            }
+        }
+        let option = permission::option(params.get("options").unwrap_or(&Value::Null), verdict);
+        let say = schema::permission(id, option);
+        Answer {
+            say,
+            ..Answer::default()
+        }
+        .into_heard()
+    }
+
+    fn hear_update(&mut self, params: &Value) -> Heard {
+        let session = params.get("sessionId").and_then(Value::as_str);
+        let is_own = session.is_none() || self.session.is_none() || session == self.session.as_deref();
+        let is_turn = matches!(self.stage, Stage::Working | Stage::Over | Stage::Past);
+        let Some(update) = params.get("update").filter(|_| is_own && is_turn) else {
+            return alive();
+        };
+        let event = match update.get("sessionUpdate").and_then(Value::as_str) {
+            Some("agent_message_chunk") => self.hear_text(update),
+            Some("agent_thought_chunk") => {
+                self.has_begun = true;
+                None
+            }
+            Some("tool_call") => self.hear_call(update),
+            Some("tool_call_update") if self.calls.is_known(update) => {
+                self.calls.describe(update);
+                None
+            }
+            // Some announce a call only by what becomes of it.
+            Some("tool_call_update") => self.hear_call(update),
+            Some("usage_update") => {
+                usage::of_update(update, &mut self.usage);
+                Some(TurnEvent::Used(self.usage))
+            }
+            _ => None,
+        };
+        vec![event.unwrap_or(TurnEvent::Alive)].into()
+    }
+
+    fn hear_text(&mut self, update: &Value) -> Option<TurnEvent> {
+        let content = update.get("content")?;
+        let is_text = content
+            .get("type")
+            .and_then(Value::as_str)
+            .is_none_or(|kind| kind == "text");
+        let text = content.get("text").and_then(Value::as_str).filter(|_| is_text)?;
+        if !self.has_begun && self.is_codex() && text.starts_with(WARNING) {
+            return None;
+        }
+        if is_of_a_subagent(update) {
+            return None;
+        }
+        self.has_begun |= !text.trim().is_empty();
+        let message = update.get("messageId").and_then(Value::as_str);
+        self.said.text(message, text);
+        Some(TurnEvent::Text(text.to_owned()))
+    }
+
+    fn hear_call(&mut self, update: &Value) -> Option<TurnEvent> {
+        self.has_begun = true;
+        if !is_of_a_subagent(update) {
+            self.said.tool();
+        }
+        let call = self.calls.describe(update)?;
+        Some(TurnEvent::Tool {
+            name: call.name(),
+            about: call.about(),
+        })
+    }
+
+    /// Whether codex is behind this.
+    fn is_codex(&self) -> bool {
+        let agent = self.introduction.agent.as_ref();
+        agent.is_some_and(|(name, _)| name.to_lowercase().contains("codex"))
+    }
+
+    fn end(&self, ended: &Ended, last_text: &str) -> TurnEnd {
+        match &self.outcome {
+            // Whatever made the process end after that, the turn was over.
+            Some(Outcome::Known(end)) => return end.clone(),
+            Some(Outcome::Ended(StopReason::EndTurn, usage::Told::Null)) if self.is_codex() => {
+                return ends::of_silent_failure(last_text, self.clock.now());
+            }
+            Some(Outcome::Ended(reason, _)) => return ends::of_reason(*reason, last_text),
+            None => {}
+        }
+        match ended.how {
+            HowEnded::Stopped | HowEnded::TimedOut => return TurnEnd::Stopped,
+            HowEnded::OutputLimit => return TurnEnd::OutputLimit,
+            HowEnded::Exited(_) | HowEnded::Signalled(_) => {}
+        }
+        match (end_of_process(ended), &self.garbage) {
+            (TurnEnd::Finished, _) if self.was_understood => {
+                TurnEnd::Crash("it ended in the middle of its turn, with exit code 0".to_owned())
+            }
+            (TurnEnd::Finished, Some(line)) => TurnEnd::Garbage(format!("it does not speak ACP; it printed: {line}")),
+            (TurnEnd::Finished, None) => TurnEnd::Garbage("it does not speak ACP; it printed nothing".to_owned()),
+            (crash, _) => crash,
+        }
+    }
+}
+
+impl Listener for Conversation {
+    fn hear(&mut self, line: &str) -> Heard {
+        let Some(message) = Message::read(line) else {
+            if self.garbage.is_none() && !line.trim().is_empty() {
+                self.garbage = Some(preview(line, GARBAGE_COLUMNS));
+            }
+            return alive();
+        };
+        self.was_understood = true;
+        match message {
+            Message::Response { id, outcome } => self.hear_response(id, outcome),
+            Message::Request { id, method, params } => self.hear_request(&id, &method, &params),
+            Message::Notification { method, params } if method == CLIENT_METHOD_NAMES.session_update => {
+                self.hear_update(&params)
+            }
+            Message::Notification { .. } | Message::Other => alive(),
+        }
+    }
+
+    fn conclude(&mut self, ended: Ended) -> EndOfTurn {
+        let end = self.end(&ended, self.said.last().unwrap_or_default().trim());
+        let (mut messages, before_last_tool, left_out) = self.said.take();
+        // Some say first what they were told.
+        let prompt = self
+            .wishes
+            .prompt
+            .as_deref()
+            .map(str::trim)
+            .filter(|prompt| !prompt.is_empty());
+        if let (Some(first), Some(prompt)) = (messages.first_mut(), prompt) {
+            if let Some(rest) = first.trim_start().strip_prefix(prompt) {
+                *first = rest.to_owned();
+            }
+        }
+        EndOfTurn {
+            end,
+            messages,
+            before_last_tool,
+            left_out,
+            denials: std::mem::take(&mut self.denials),
+            usage: self.usage,
+            session: self.session.take(),
+            model: self.model.take(),
+            writes: self.calls.writes(),
+            stderr_tail: ended.stderr_tail,
+        }
+    }
+}
+
+/// Whether this is what a subagent of claude's does, which it does for the agent and not for us.
+fn is_of_a_subagent(update: &Value) -> bool {
+    let parent = update.pointer("/_meta/claudeCode/parentToolUseId");
+    parent.is_some_and(Value::is_string)
+}
+
+/// A sign of life.
+fn alive() -> Heard {
+    vec![TurnEvent::Alive].into()
+}
+
+/// An answer beside which there is nothing to tell but that the agent lives.
+trait IntoHeard {
+    fn into_heard(self) -> Heard;
+}
+
+impl IntoHeard for Answer {
+    fn into_heard(self) -> Heard {
+        let events = vec![TurnEvent::Alive];
+        Heard { events, answer: self }
+    }
+}
+
+#[cfg(test)]
+#[path = "conversation_tests.rs"]
+mod tests;

@@ -1,0 +1,576 @@
+//! Conversations as real agents hold them, and what they mean.
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        "2026-11-16T11:00:00Z".parse().unwrap()
+    }
+}
+
+const INIT: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"an-agent","version":"1.2.3"},"authMethods":[{"id":"k","name":"API key","description":null}]}}"#;
+const CODEX: &str =
+    r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"codex-acp","version":"2.6.0"}}}"#;
+const SESSION: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1"}}"#;
+const USED: &str = r#"{"inputTokens":10,"outputTokens":20,"totalTokens":30}"#;
+
+fn wishes() -> Wishes {
+    Wishes {
+        prompt: Some("Do it. <task-done>t-x</task-done>".to_owned()),
+        folders: vec![PathBuf::from("/p")],
+        ..Wishes::default()
+    }
+}
+
+fn update(update: &Value) -> String {
+    json!({"jsonrpc": "2.0", "method": "session/update", "params": {"sessionId": "s-1", "update": update}}).to_string()
+}
+
+fn chunk(text: &str) -> String {
+    update(&json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}))
+}
+
+fn chunk_of(message: &str, text: &str) -> String {
+    let content = json!({"type": "text", "text": text});
+    update(&json!({"sessionUpdate": "agent_message_chunk", "messageId": message, "content": content}))
+}
+
+fn tool(fields: &Value) -> String {
+    let mut call = json!({"sessionUpdate": "tool_call", "toolCallId": "c-1", "title": "A tool"});
+    for (key, value) in fields.as_object().unwrap() {
+        call[key] = value.clone();
+    }
+    update(&call)
+}
+
+fn ended(reason: &str) -> String {
+    format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"stopReason":"{reason}","usage":{USED}}}}}"#)
+}
+
+fn failed(error: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": 2, "error": error}).to_string()
+}
+
+fn exited(code: i32) -> Ended {
+    Ended {
+        how: HowEnded::Exited(code),
+        stderr_tail: "warning\nfatal: broken\n".to_owned(),
+        swept: 0,
+    }
+}
+
+/// A conversation in which these lines were heard, what was said to the agent, and what was told.
+fn hold(wishes: Wishes, lines: &[&str]) -> (Conversation, Vec<Value>, Vec<TurnEvent>) {
+    let (mut conversation, first) = Conversation::new(wishes, Arc::new(Noon));
+    let mut said = first;
+    let mut told = Vec::new();
+    for line in lines {
+        let heard = conversation.hear(line);
+        said.extend(heard.answer.say);
+        told.extend(heard.events);
+    }
+    let said = said.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let said = said.map(|line| serde_json::from_slice(line).unwrap()).collect();
+    (conversation, said, told)
+}
+
+fn end_of(lines: &[&str]) -> EndOfTurn {
+    let lines: Vec<&str> = [INIT, SESSION].into_iter().chain(lines.iter().copied()).collect();
+    hold(wishes(), &lines).0.conclude(exited(0))
+}
+
+#[track_caller]
+fn check(lines: &[&str], expected: &TurnEnd) {
+    assert_eq!(end_of(lines).end, *expected, "{lines:?}");
+}
+
+#[test]
+fn it_is_greeted_without_files_and_terminals_then_prompted_then_left() {
+    let (mut conversation, first) = Conversation::new(wishes(), Arc::new(Noon));
+    let first: Value = serde_json::from_slice(&first).unwrap();
+    assert_eq!(first["method"], "initialize");
+    assert_eq!(first["params"]["protocolVersion"], 1);
+    assert_eq!(first["params"]["clientInfo"]["name"], "ralph");
+    let capabilities = &first["params"]["clientCapabilities"];
+    let no_files = [
+        &capabilities["fs"]["readTextFile"],
+        &capabilities["fs"]["writeTextFile"],
+        &capabilities["terminal"],
+    ];
+    assert!(
+        no_files.iter().all(|value| **value == json!(false) || value.is_null()),
+        "{capabilities}"
+    );
+
+    let read = |answer: &Answer| serde_json::from_slice::<Value>(&answer.say).unwrap();
+    let opening = conversation.hear(INIT).answer;
+    let expected =
+        json!({"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": {"cwd": "/p", "mcpServers": []}});
+    assert_eq!(read(&opening), expected);
+    let prompting = conversation.hear(SESSION).answer;
+    let expected = json!({"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": {
+        "sessionId": "s-1", "prompt": [{"type": "text", "text": "Do it. <task-done>t-x</task-done>"}],
+    }});
+    assert_eq!(read(&prompting), expected);
+    let farewell: Value = serde_json::from_slice(&prompting.farewell.unwrap()).unwrap();
+    assert_eq!(
+        farewell,
+        json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s-1"}})
+    );
+    assert_eq!(prompting.then, Then::Listen);
+
+    let last = conversation.hear(&ended("end_turn"));
+    assert_eq!(last.answer.then, Then::HangUp);
+    assert_eq!(
+        last.answer.farewell,
+        Some(Vec::new()),
+        "a turn that is over is not cancelled"
+    );
+    let end = conversation.conclude(exited(0));
+    assert_eq!((end.end, end.session.as_deref()), (TurnEnd::Finished, Some("s-1")));
+    assert_eq!((end.usage.input_tokens, end.usage.output_tokens), (10, 20));
+}
+
+#[test]
+fn own_text_is_apart_from_thoughts_echoes_plans_and_tools() {
+    let other = |kind: &str| update(&json!({"sessionUpdate": kind, "content": {"type": "text", "text": "<x>"}}));
+    let end = end_of(&[
+        &other("user_message_chunk"),
+        &other("agent_thought_chunk"),
+        &other("plan"),
+        &other("compaction_summary_chunk"),
+        &other("brand_new"),
+        &chunk_of("m-1", "I will write the file. "),
+        &chunk_of("m-1", "Then say <task-done>t-0</task-done>"),
+        &tool(&json!({"kind": "edit"})),
+        &update(
+            &json!({"sessionUpdate": "tool_call_update", "toolCallId": "c-1", "status": "completed",
+            "content": [{"type": "content", "content": {"type": "text", "text": "<task-done>no</task-done>"}}]}),
+        ),
+        &chunk_of("m-2", "Work is finished. <task-done>t-1<"),
+        &chunk_of("m-2", "/task-done>"),
+        &update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "c-1", "status": "completed"})),
+        &ended("end_turn"),
+    ]);
+    assert_eq!(end.final_messages(), ["Work is finished. <task-done>t-1</task-done>"]);
+    let before = "I will write the file. Then say <task-done>t-0</task-done>";
+    assert_eq!(end.messages.first().unwrap(), before);
+    assert_eq!((end.messages.len(), end.end), (2, TurnEnd::Finished));
+}
+
+#[test]
+fn a_message_with_another_id_is_another_message() {
+    let end = end_of(&[
+        &chunk_of("a", "one"),
+        &chunk_of("b", "two"),
+        &chunk("three"),
+        &ended("end_turn"),
+    ]);
+    assert_eq!(end.messages, ["one", "two", "three"]);
+}
+
+#[test]
+fn what_is_said_before_the_prompt_or_in_another_session_is_no_answer() {
+    let (mut conversation, _, _) = hold(wishes(), &[INIT, &chunk("too early"), SESSION]);
+    let elsewhere = chunk("elsewhere").replace("s-1", "s-2");
+    drop(conversation.hear(&elsewhere));
+    drop(conversation.hear(&ended("end_turn")));
+    assert!(conversation.conclude(exited(0)).messages.is_empty());
+}
+
+#[test]
+fn a_leading_copy_of_the_prompt_is_no_answer() {
+    let end = end_of(&[
+        &chunk("Do it. <task-done>t-x"),
+        &chunk("</task-done>\nDone."),
+        &ended("end_turn"),
+    ]);
+    assert_eq!(end.messages, ["\nDone."]);
+}
+
+#[test]
+fn a_warning_of_codex_acp_before_its_answer_is_no_answer() {
+    let warning = chunk("Warning: Model metadata for `gpt-5` not found. Defaulting to fallback metadata.\n\n");
+    let lines = [
+        CODEX,
+        SESSION,
+        &warning,
+        &chunk("Done."),
+        &chunk("Warning: kept"),
+        &ended("end_turn"),
+    ];
+    let end = hold(wishes(), &lines).0.conclude(exited(0));
+    assert_eq!(end.messages, ["Done.Warning: kept"]);
+    let alone = hold(wishes(), &[CODEX, SESSION, &warning, &ended("end_turn")])
+        .0
+        .conclude(exited(0));
+    assert!(!alone.spoke());
+    let of_another = end_of(&[&chunk("Warning: it is so"), &ended("end_turn")]);
+    assert_eq!(of_another.messages, ["Warning: it is so"]);
+}
+
+#[test]
+fn tools_are_told_and_their_writes_kept_unless_they_failed() {
+    let calls = [
+        tool(&json!({"toolCallId": "a", "kind": "edit", "title": "Write hello.txt",
+            "content": [{"type": "diff", "path": "/p/hello.txt", "oldText": null, "newText": "x"}, {"type": "odd"}]})),
+        tool(&json!({"toolCallId": "b", "kind": "edit", "locations": [{"path": "/p/b.rs", "line": 3}]})),
+        tool(
+            &json!({"toolCallId": "c", "kind": "execute", "title": "ls", "rawInput": {"command": ["bash", "-lc", "ls"]}}),
+        ),
+        tool(&json!({"toolCallId": "d", "kind": "edit", "name": "write_file", "locations": [{"path": "/p/d.rs"}]})),
+        update(&json!({"sessionUpdate": "tool_call_update", "toolCallId": "d", "status": "failed"})),
+        tool(&json!({"toolCallId": "e", "kind": "from_the_future", "locations": [{"path": "/p/e"}]})),
+    ];
+    let lines: Vec<&str> = [INIT, SESSION]
+        .into_iter()
+        .chain(calls.iter().map(String::as_str))
+        .collect();
+    let (mut conversation, _, told) = hold(wishes(), &lines);
+    let tools: Vec<(String, String)> = told
+        .into_iter()
+        .filter_map(|event| match event {
+            TurnEvent::Tool { name, about } => Some((name, about)),
+            _ => None,
+        })
+        .collect();
+    let tools: Vec<(&str, &str)> = tools
+        .iter()
+        .map(|(name, about)| (name.as_str(), about.as_str()))
+        .collect();
+    let expected = [
+        ("edit", "/p/hello.txt"),
+        ("edit", "/p/b.rs"),
+        ("execute", "bash -lc ls"),
+        ("write_file", "/p/d.rs"),
+        ("other", "/p/e"),
+    ];
+    assert_eq!(tools, expected);
+    let writes = conversation.conclude(exited(0)).writes;
+    assert_eq!(writes, ["/p/b.rs", "/p/hello.txt"].map(PathBuf::from));
+}
+
+/// The request of claude-agent-acp, for a tool of this kind.
+fn asks(kind: &str) -> String {
+    let call = json!({"toolCallId": "toolu_1", "kind": kind, "title": "Write hello.txt",
+        "content": [{"type": "diff", "path": "/p/hello.txt", "oldText": null, "newText": "…"}]});
+    let options = json!([{"optionId": "allow-once", "kind": "allow_once"},
+        {"optionId": "allow-with-updates", "kind": "allow_always"}, {"optionId": "reject", "kind": "reject_once"}]);
+    let params = json!({"sessionId": "s-1", "toolCall": call, "options": options});
+    json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission", "params": params}).to_string()
+}
+
+#[test]
+fn who_asks_is_answered_by_the_kind_of_the_tool() {
+    let answer = |permissions, request: &str| {
+        let wishes = Wishes {
+            permissions,
+            ..wishes()
+        };
+        let (mut conversation, said, _) = hold(wishes, &[INIT, SESSION, request]);
+        let outcome = said.last().unwrap()["result"]["outcome"].clone();
+        (outcome, conversation.conclude(exited(0)))
+    };
+    let allowed = json!({"outcome": "selected", "optionId": "allow-once"});
+    let rejected = json!({"outcome": "selected", "optionId": "reject"});
+    let (outcome, end) = answer(Permissions::Edit, &asks("edit"));
+    assert_eq!((outcome, end.denials.len(), end.writes.len()), (allowed.clone(), 0, 1));
+    let (outcome, end) = answer(Permissions::Edit, &asks("execute"));
+    assert_eq!((outcome, end.writes.len()), (rejected.clone(), 0));
+    let denial = Denial {
+        tool: "execute".to_owned(),
+        about: "/p/hello.txt".to_owned(),
+        permit: Some("[agent] permissions = \"full\" in .ralph.toml".to_owned()),
+    };
+    assert_eq!(end.denials, [denial]);
+    assert_eq!(answer(Permissions::Full, &asks("execute")).0, allowed);
+    let outside = asks("edit").replace("/p/hello.txt", "/etc/passwd");
+    assert_eq!(answer(Permissions::Edit, &outside).0, rejected);
+    let without_options = asks("edit").replace("allow", "maybe");
+    assert_eq!(
+        answer(Permissions::Edit, &without_options).0,
+        json!({"outcome": "cancelled"})
+    );
+    let nothing = r#"{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":null}"#;
+    assert_eq!(answer(Permissions::Full, nothing).0, json!({"outcome": "cancelled"}));
+}
+
+#[test]
+fn what_is_asked_for_in_another_way_is_refused_at_once() {
+    let request = r#"{"jsonrpc":"2.0","id":"q-1","method":"craft/drainMidTurnQueue","params":{}}"#;
+    let notice = r#"{"jsonrpc":"2.0","method":"_auth/status_update","params":7}"#;
+    let (_, said, _) = hold(wishes(), &[request, INIT, notice, SESSION, request]);
+    let refusals: Vec<&Value> = said.iter().filter(|line| line["error"]["code"] == -32601).collect();
+    assert_eq!((refusals.len(), &refusals[0]["id"]), (2, &json!("q-1")));
+    let read = r#"{"jsonrpc":"2.0","id":5,"method":"fs/read_text_file","params":{"path":"/p/a"}}"#;
+    assert_eq!(hold(wishes(), &[read]).1.last().unwrap()["error"]["code"], -32601);
+}
+
+#[test]
+fn a_model_and_a_mode_are_chosen_where_they_are_offered() {
+    let session = json!({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s-1",
+        "modes": {"currentModeId": "default", "availableModes": [
+            {"id": "default", "name": "Always Ask"}, {"id": "acceptEdits", "name": "Accept Edits"}, {"odd": 1}]},
+        "configOptions": [7, {"id": "model", "name": "Model", "category": "model", "type": "select",
+            "currentValue": "sonnet", "options": [{"value": "sonnet", "name": "S"}, {"value": "opus", "name": "O"}]}]}});
+    let session = session.to_string();
+    let wanted = Wishes {
+        model: Some("opus".to_owned()),
+        modes: &["unheard-of", "acceptEdits"],
+        ..wishes()
+    };
+    let ok = |id: u64| json!({"jsonrpc": "2.0", "id": id, "result": {}}).to_string();
+    let lines = [INIT, &session, &ok(2), &ok(3)];
+    let (mut conversation, said, _) = hold(wanted.clone(), &lines);
+    let methods: Vec<(&str, &Value)> = said
+        .iter()
+        .skip(2)
+        .map(|line| (line["method"].as_str().unwrap(), &line["params"]))
+        .collect();
+    let model = json!({"sessionId": "s-1", "configId": "model", "value": "opus"});
+    assert_eq!(methods[0], ("session/set_config_option", &model));
+    assert_eq!(
+        methods[1],
+        (
+            "session/set_mode",
+            &json!({"sessionId": "s-1", "modeId": "acceptEdits"})
+        )
+    );
+    assert_eq!(methods[2].0, "session/prompt");
+    assert_eq!(conversation.conclude(exited(0)).model.as_deref(), Some("opus"));
+
+    let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"Invalid params"}}"#;
+    let end = hold(wanted.clone(), &[INIT, &session, refused])
+        .0
+        .conclude(exited(0))
+        .end;
+    let message = r#"it does not take the model "opus" (Invalid params); it offers sonnet, opus"#;
+    assert_eq!(end, TurnEnd::Crash(message.to_owned()));
+    // Without the mode it only asks more often.
+    let refused = refused.replace("\"id\":2", "\"id\":3");
+    let (_, said, _) = hold(wanted, &[INIT, &session, &ok(2), &refused]);
+    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+}
+
+#[test]
+fn an_older_agent_is_told_its_model_in_the_older_way() {
+    let session = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1","models":{"currentModelId":"a","availableModels":[{"modelId":"a","name":"A"},{"modelId":"b","name":"B"}]}}}"#;
+    let wanted = Wishes {
+        model: Some("b".to_owned()),
+        ..wishes()
+    };
+    let (_, said, _) = hold(wanted, &[INIT, session]);
+    let last = said.last().unwrap();
+    assert_eq!(
+        (&last["method"], &last["params"]["modelId"]),
+        (&json!("session/set_model"), &json!("b"))
+    );
+    let (mut conversation, said, _) = hold(wishes(), &[INIT, session]);
+    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    assert_eq!(conversation.conclude(exited(0)).model.as_deref(), Some("a"));
+}
+
+#[test]
+fn every_reason_to_stop_has_its_end() {
+    check(&[&chunk("x"), &ended("end_turn")], &TurnEnd::Finished);
+    check(&[&ended("max_tokens")], &TurnEnd::TokenLimit);
+    check(&[&ended("max_turn_requests")], &TurnEnd::TurnLimit);
+    check(
+        &[&chunk("I cannot"), &ended("refusal")],
+        &TurnEnd::Refusal("I cannot".to_owned()),
+    );
+    check(&[&ended("cancelled")], &TurnEnd::Stopped);
+    check(&[&ended("of_the_future")], &TurnEnd::Finished);
+}
+
+#[test]
+fn fault_28_an_answer_about_errors_and_limits_is_an_answer() {
+    for said in [
+        "Internal error: API Error: 401 authentication_failed",
+        "You've hit your limit · resets 3pm (UTC)",
+        "exceeded retry limit, last status: 429 Too Many Requests",
+        r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"no"}}"#,
+        "rate_limit prompt_too_long usage: null",
+    ] {
+        check(&[&chunk(said), &ended("end_turn")], &TurnEnd::Finished);
+        let codex = [CODEX, SESSION, &chunk(said), &ended("end_turn")];
+        assert_eq!(
+            hold(wishes(), &codex).0.conclude(exited(0)).end,
+            TurnEnd::Finished,
+            "{said}"
+        );
+        // An agent that never says what it used.
+        let quiet = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
+        check(&[&chunk(said), quiet], &TurnEnd::Finished);
+        check(
+            &[&chunk(said), &quiet.replace("}}", ",\"usage\":null}}")],
+            &TurnEnd::Finished,
+        );
+    }
+}
+
+#[test]
+fn the_normal_end_of_codex_acp_that_hides_an_error_is_told_by_its_usage_null() {
+    let end = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","usage":null}}"#;
+    let check = |said: &str, expected: TurnEnd| {
+        let lines = [CODEX, SESSION, &chunk(said), end];
+        assert_eq!(hold(wishes(), &lines).0.conclude(exited(0)).end, expected);
+    };
+    let text = "exceeded retry limit, last status: 429 Too Many Requests";
+    check(text, TurnEnd::Transient(text.to_owned()));
+    let text = r#"{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}"#;
+    let mut conversation = hold(wishes(), &[CODEX, SESSION, &chunk(text), end]).0;
+    assert!(matches!(
+        conversation.conclude(exited(0)).end,
+        TurnEnd::ContextOverflow(_)
+    ));
+    check("something new", TurnEnd::Transient("something new".to_owned()));
+}
+
+#[test]
+fn an_error_ends_the_turn_at_once_whatever_the_process_does() {
+    let error = json!({"code": -32603, "message": "Internal error", "data": {"details": "it broke"}});
+    check(
+        &[&chunk("half"), &failed(&error)],
+        &TurnEnd::Crash("Internal error: it broke".to_owned()),
+    );
+    let (mut conversation, ..) = hold(wishes(), &[INIT, SESSION]);
+    assert_eq!(conversation.hear(&failed(&error)).answer.then, Then::HangUp);
+    let stopped = Ended {
+        how: HowEnded::Stopped,
+        ..exited(0)
+    };
+    assert_eq!(
+        conversation.conclude(stopped).end,
+        TurnEnd::Crash("Internal error: it broke".to_owned())
+    );
+}
+
+#[test]
+fn an_agent_that_does_not_begin_says_what_it_said() {
+    let check = |lines: &[&str], expected: TurnEnd| {
+        assert_eq!(hold(wishes(), lines).0.conclude(exited(0)).end, expected, "{lines:?}");
+    };
+    let other = INIT.replace("\"protocolVersion\":1", "\"protocolVersion\":2");
+    let message = "it speaks version 2 of the protocol, and ralph speaks version 1";
+    check(&[&other], TurnEnd::Crash(message.to_owned()));
+    let odd = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"0.9"}}"#;
+    let message = r#"it did not say which protocol it speaks: {"protocolVersion":"0.9"}"#;
+    check(&[odd], TurnEnd::Crash(message.to_owned()));
+    let refused = r#"{"jsonrpc":"2.0","id":0,"error":{"code":-32601,"message":"Method not found"}}"#;
+    let message = "it did not begin to speak ACP: Method not found";
+    check(&[refused], TurnEnd::Crash(message.to_owned()));
+    let login = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"Authentication required"}}"#;
+    check(&[INIT, login], TurnEnd::Auth("Authentication required".to_owned()));
+    let none = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    check(&[INIT, none], TurnEnd::Crash("it opened no session: {}".to_owned()));
+}
+
+#[test]
+fn a_turn_without_its_answer_did_not_finish() {
+    let end = |code, lines: &[&str]| hold(wishes(), lines).0.conclude(exited(code)).end;
+    let crash = TurnEnd::Crash("exit code 1: fatal: broken".to_owned());
+    assert_eq!(end(1, &[INIT, SESSION, &chunk("half")]), crash);
+    assert_eq!(end(1, &["no ACP"]), crash);
+    let message = "it ended in the middle of its turn, with exit code 0";
+    assert_eq!(
+        end(0, &[INIT, SESSION, &chunk("half")]),
+        TurnEnd::Crash(message.to_owned())
+    );
+    let garbage = |message: &str| TurnEnd::Garbage(message.to_owned());
+    assert_eq!(
+        end(0, &["", "Hello", "{"]),
+        garbage("it does not speak ACP; it printed: Hello")
+    );
+    assert_eq!(end(0, &[]), garbage("it does not speak ACP; it printed nothing"));
+    for (how, expected) in [
+        (HowEnded::Stopped, TurnEnd::Stopped),
+        (HowEnded::TimedOut, TurnEnd::Stopped),
+        (HowEnded::OutputLimit, TurnEnd::OutputLimit),
+    ] {
+        let ended = Ended { how, ..exited(0) };
+        assert_eq!(hold(wishes(), &[INIT]).0.conclude(ended).end, expected);
+    }
+}
+
+#[test]
+fn a_line_that_is_not_whole_costs_only_itself() {
+    let end = end_of(&[
+        &chunk("one"),
+        r#"{"jsonrpc":"2.0","method":"session/upd"#,
+        &chunk(" two"),
+        &ended("end_turn"),
+    ]);
+    assert_eq!((end.messages, end.end), (vec!["one two".to_owned()], TurnEnd::Finished));
+}
+
+#[test]
+fn usage_and_cost_are_told_on_the_way() {
+    let cost = update(
+        &json!({"sessionUpdate": "usage_update", "used": 5, "size": 9, "cost": {"amount": 0.25, "currency": "USD"}}),
+    );
+    let (mut conversation, _, told) = hold(wishes(), &[INIT, SESSION, &cost, &ended("end_turn")]);
+    let used = Usage {
+        cost_usd: 0.25,
+        input_tokens: 10,
+        output_tokens: 20,
+    };
+    assert_eq!(told.last(), Some(&TurnEvent::Used(used)));
+    assert_eq!(conversation.conclude(exited(0)).usage, used);
+}
+
+/// Lines that are nearly messages.
+fn odd_line() -> impl Strategy<Value = String> {
+    let value = prop_oneof![
+        Just(json!(null)),
+        Just(json!(-1)),
+        Just(json!("text")),
+        Just(json!([1, {"a": null}])),
+        Just(json!({"type": "text", "text": 5, "sessionUpdate": "tool_call", "toolCallId": {}})),
+        Just(
+            json!({"sessionId": "s-1", "update": {"sessionUpdate": "tool_call", "toolCallId": "x", "kind": [], "content": 3}})
+        ),
+        Just(json!({"sessionId": "s-1", "update": {"sessionUpdate": "agent_thought_chunk", "content": []}})),
+        Just(json!({"sessionId": "s-1", "update": {"sessionUpdate": "usage_update", "cost": {"amount": "x"}}})),
+        Just(json!({"toolCall": {"toolCallId": 1}, "options": [{"kind": 1}, null]})),
+    ];
+    let method = prop_oneof![
+        Just("session/update"),
+        Just("session/request_permission"),
+        Just("terminal/create"),
+        Just("")
+    ];
+    let message = (method, value.clone(), prop::option::of(value)).prop_map(|(method, params, id)| {
+        let mut message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        if let Some(id) = id {
+            message["id"] = id;
+        }
+        message.to_string()
+    });
+    prop_oneof![".{0,80}", message]
+}
+
+proptest! {
+    #[test]
+    fn whatever_stands_between_the_turn_ends_and_its_answer_is_heard(
+        garbage in prop::collection::vec(odd_line(), 0..12),
+    ) {
+        let (mut conversation, _) = Conversation::new(wishes(), Arc::new(Noon));
+        let own = [INIT.to_owned(), SESSION.to_owned(), chunk_of("m", "the "), chunk_of("m", "answer"), ended("end_turn")];
+        for line in own {
+            for odd in &garbage {
+                drop(conversation.hear(odd));
+            }
+            drop(conversation.hear(&line));
+        }
+        let end = conversation.conclude(exited(0));
+        prop_assert_eq!(end.end, TurnEnd::Finished);
+        prop_assert_eq!(end.messages.concat(), "the answer");
+    }
+}

@@ -1,0 +1,167 @@
+//! The driver: an agent that is started once a turn, and spoken to until its turn is over.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use ralph_agent::{
+    Agent, DriverError, EndOfTurn, Launch, Listener, RunningTurn, StartError, Turn, TurnSink, launch, program_name,
+};
+use ralph_model::Clock;
+use ralph_model::config::{CommandLine, Permissions};
+use ralph_process::{Ended, HowEnded, Input};
+use serde_json::Value;
+
+use crate::conversation::{Conversation, Wishes};
+use crate::speakers::Speaker;
+
+/// An agent that speaks ACP.
+pub struct AcpAgent {
+    name: String,
+    words: Vec<String>,
+    speaker: Speaker,
+    clock: Arc<dyn Clock + Send + Sync>,
+}
+
+impl AcpAgent {
+    /// The agent that a command line starts. The words that make a known agent speak ACP are added where they are missing.
+    ///
+    /// # Errors
+    /// When the line names no program.
+    pub fn new(command: &CommandLine, clock: Arc<dyn Clock + Send + Sync>) -> Result<Self, DriverError> {
+        let words = command.words().ok_or(DriverError::NoProgram)?;
+        Ok(Self {
+            name: program_name(&words).to_owned(),
+            speaker: Speaker::of(&words),
+            words,
+            clock,
+        })
+    }
+
+    /// Starts it with a listener that is made from the beginning of a conversation.
+    pub(crate) fn start_with<L: Listener>(
+        &self,
+        turn: &Turn<'_>,
+        prompt: Option<&str>,
+        sink: TurnSink,
+        listener: impl FnOnce(Conversation) -> L,
+    ) -> Result<Box<dyn RunningTurn>, StartError> {
+        let wishes = self.wishes(turn, prompt);
+        let (conversation, first) = Conversation::new(wishes, Arc::clone(&self.clock));
+        let words = self.speaker.words_for(&self.words, turn.model);
+        let added = self
+            .speaker
+            .variables(turn)
+            .map(|(name, value)| (name.into(), value.into()));
+        let environment: Vec<(OsString, OsString)> = turn.environment.iter().cloned().chain(added).collect();
+        let turn = Turn {
+            environment: &environment,
+            ..turn.clone()
+        };
+        let input = Input::Open(first);
+        launch(Launch { words, input }, &turn, listener(conversation), sink)
+    }
+
+    fn wishes(&self, turn: &Turn<'_>, prompt: Option<&str>) -> Wishes {
+        let modes = self
+            .permissions(turn.permissions)
+            .map(|allowed| self.speaker.modes(allowed));
+        let in_session = self.speaker.model_in_session(turn.model);
+        let in_words = turn
+            .model
+            .filter(|_| in_session.is_none() && !self.speaker.names_a_model(&self.words));
+        Wishes {
+            prompt: prompt.map(str::to_owned),
+            folders: names_of(turn),
+            model: in_session,
+            model_in_words: in_words.map(str::to_owned),
+            modes: modes.unwrap_or_default(),
+            permissions: turn.permissions,
+        }
+    }
+}
+
+/// The folder of a turn, and what it really is where that is something else.
+fn names_of(turn: &Turn<'_>) -> Vec<PathBuf> {
+    let real = turn.folder.canonicalize().ok().filter(|real| real != turn.folder);
+    std::iter::once(turn.folder.to_owned()).chain(real).collect()
+}
+
+impl Agent for AcpAgent {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Who writes an option about it into the command has decided.
+    fn permissions(&self, asked: Permissions) -> Option<Permissions> {
+        (!self.speaker.is_decided(&self.words)).then_some(asked)
+    }
+
+    fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {
+        self.start_with(turn, Some(turn.prompt), sink, |conversation| conversation)
+    }
+}
+
+/// What an agent said and did in a turn whose end nobody saw, told from the lines of its transcript: what it printed, or an
+/// object with that as `line`. None when it did not speak ACP.
+#[must_use]
+pub fn replay(transcript: &[&str]) -> Option<EndOfTurn> {
+    let lines = transcript.iter().filter_map(|line| {
+        let value: Value = serde_json::from_str(line).ok()?;
+        Some((*line, value))
+    });
+    let lines: Vec<(&str, Value)> = lines.collect();
+    if !lines.iter().any(|(_, value)| is_of_a_conversation(value)) {
+        return None;
+    }
+    // When it is matters only for how a turn ended, and nobody saw that.
+    let mut conversation = Conversation::of_the_past(Arc::new(NoTime));
+    for (line, value) in &lines {
+        let text = value.get("line").and_then(Value::as_str);
+        drop(conversation.hear(text.unwrap_or(line)));
+    }
+    Some(conversation.conclude(Ended {
+        how: HowEnded::Stopped,
+        stderr_tail: String::new(),
+        swept: 0,
+    }))
+}
+
+/// Whether something was said in ACP: any program may print JSON-RPC.
+fn is_of_a_conversation(value: &Value) -> bool {
+    let is_update = value.get("method").and_then(Value::as_str) == Some("session/update");
+    value.get("jsonrpc").is_some() && (is_update || value.pointer("/result/protocolVersion").is_some())
+}
+
+struct NoTime;
+
+impl Clock for NoTime {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transcript_is_heard_again_whatever_was_asked_for() {
+        let transcript = [
+            r#"{"line":"a warning"}"#,
+            r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"x","version":"1"}}}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1"}}"#,
+            r#"{"jsonrpc":"2.0","id":2,"result":{}}"#,
+            r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"<journal>ha"}}}}"#,
+            r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"lf</journal>"}}}}"#,
+            r#"{"jsonrpc":"2.0","method":"session/up"#,
+        ];
+        let end = replay(&transcript).unwrap();
+        assert_eq!(end.messages, ["<journal>half</journal>"]);
+        assert_eq!(end.session.as_deref(), Some("s-1"));
+        assert_eq!(end.end, ralph_agent::TurnEnd::Stopped);
+        let other = [r#"{"line":"x"}"#, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#];
+        assert_eq!(replay(&other), None);
+    }
+}

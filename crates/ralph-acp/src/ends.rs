@@ -1,0 +1,322 @@
+//! How a turn ended, from what an agent answers: the reason that it gives, or an error with its code and its data. Each
+//! agent has words of its own there; a message is read only where nothing else tells, and only in whole, known forms.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_agent::{TurnEnd, claude_usage_limit};
+use ralph_model::preview;
+use serde_json::Value;
+
+use crate::codex_text::codex_error;
+use crate::schema::StopReason;
+use crate::wire::RpcError;
+
+/// How much of a message is kept.
+const MESSAGE_COLUMNS: usize = 500;
+/// The code for an agent that is not logged in.
+const AUTH_REQUIRED: i64 = -32000;
+/// The code for a request that was cancelled.
+const REQUEST_CANCELLED: i64 = -32800;
+
+/// How a turn ended that came to its end.
+pub(crate) fn of_reason(reason: StopReason, last_text: &str) -> TurnEnd {
+    match reason {
+        StopReason::MaxTokens => TurnEnd::TokenLimit,
+        StopReason::MaxTurnRequests => TurnEnd::TurnLimit,
+        StopReason::Refusal => TurnEnd::Refusal(preview(last_text, MESSAGE_COLUMNS)),
+        StopReason::Cancelled => TurnEnd::Stopped,
+        // A reason that is not known yet is still an end.
+        _ => TurnEnd::Finished,
+    }
+}
+
+/// How a turn of codex ended that says nothing of what it used: the service failed, and what it said of that is the last
+/// text. Nothing else tells.
+pub(crate) fn of_silent_failure(last_text: &str, now: Timestamp) -> TurnEnd {
+    codex_error(last_text, now).unwrap_or_else(|| TurnEnd::Transient(preview(last_text, MESSAGE_COLUMNS)))
+}
+
+/// What an error means; none when it has no form that is known.
+pub(crate) fn of_error(error: &RpcError, now: Timestamp) -> Option<TurnEnd> {
+    let shown = in_words(error);
+    by_kind(error, &shown, now)
+        .or_else(|| by_codex_info(error, &shown, now))
+        .or_else(|| by_code(error.code, &shown))
+        .or_else(|| by_name(error, &shown))
+        .or_else(|| by_status(status(error)?, error, &shown, now))
+        .or_else(|| usage_limit(error, &shown, now))
+}
+
+/// An error as a person reads it.
+pub(crate) fn in_words(error: &RpcError) -> String {
+    let message = error.message.trim();
+    let details = texts_of_data(&error.data).find(|text| *text != message);
+    let shown = match (message, details) {
+        ("", None) => format!("error {}", error.code),
+        (message, None) => message.to_owned(),
+        ("", Some(details)) => details.to_owned(),
+        (message, Some(details)) => format!("{message}: {details}"),
+    };
+    preview(&shown, MESSAGE_COLUMNS)
+}
+
+/// The word that claude-agent-acp puts beside an error, and that of its kin.
+fn by_kind(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
+    let shown = || shown.to_owned();
+    Some(match error.data.get("errorKind")?.as_str()? {
+        "authentication_failed" | "authentication_error" | "authentication" | "oauth_org_not_allowed" => {
+            TurnEnd::Auth(shown())
+        }
+        "billing_error" | "billing" => TurnEnd::Billing(shown()),
+        "rate_limit" | "rate_limit_error" => {
+            usage_limit(error, &shown(), now).unwrap_or_else(|| TurnEnd::Transient(shown()))
+        }
+        "overloaded" | "overloaded_error" | "server_error" | "api_error" | "timeout" => TurnEnd::Transient(shown()),
+        "prompt_too_long" | "model_context_window_exceeded" => TurnEnd::ContextOverflow(shown()),
+        "max_output_tokens" => TurnEnd::TokenLimit,
+        "max_turns" => TurnEnd::TurnLimit,
+        "refusal" => TurnEnd::Refusal(shown()),
+        // It has the same word for a prompt that is too long and for a request that is wrong.
+        "invalid_request" if messages(error).any(is_too_long_for_claude) => TurnEnd::ContextOverflow(shown()),
+        _ => return None,
+    })
+}
+
+/// What claude says of a prompt that is too long, with or without the numbers.
+fn is_too_long_for_claude(text: &str) -> bool {
+    let text = text.strip_prefix("API Error: 400 ").unwrap_or(text);
+    let starts = |beginning: &str| {
+        text.get(..beginning.len())
+            .is_some_and(|word| word.eq_ignore_ascii_case(beginning))
+    };
+    starts("Prompt is too long")
+}
+
+/// The word of codex: a text, or an object with one key.
+fn by_codex_info(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
+    let info = error.data.get("codexErrorInfo")?;
+    let object = info.as_object().and_then(|object| object.iter().next());
+    let word = info.as_str().or(object.map(|(word, _)| word.as_str()))?;
+    let status = object.and_then(|(_, more)| more.get("httpStatusCode").or(more.get("http_status_code"))?.as_u64());
+    // It has been written both ways.
+    let word: String = word
+        .chars()
+        .filter(|sign| *sign != '_')
+        .collect::<String>()
+        .to_lowercase();
+    let by_text = messages(error).find_map(|text| codex_error(text, now));
+    let shown = shown.to_owned();
+    Some(match word.as_str() {
+        "usagelimitexceeded" => {
+            let resets_at = match by_text {
+                Some(TurnEnd::UsageLimit { resets_at, .. }) => resets_at,
+                _ => None,
+            };
+            TurnEnd::UsageLimit {
+                resets_at,
+                message: shown,
+            }
+        }
+        "contextwindowexceeded" => TurnEnd::ContextOverflow(shown),
+        "unauthorized" => TurnEnd::Auth(shown),
+        "internalservererror"
+        | "serveroverloaded"
+        | "httpconnectionfailed"
+        | "responsestreamconnectionfailed"
+        | "responsestreamdisconnected"
+        | "responsetoomanyfailedattempts" => match status.and_then(|status| by_plain_status(status, &shown)) {
+            Some(end) => end,
+            None => TurnEnd::Transient(shown),
+        },
+        _ => return by_text,
+    })
+}
+
+fn by_code(code: i64, shown: &str) -> Option<TurnEnd> {
+    match code {
+        AUTH_REQUIRED => Some(TurnEnd::Auth(shown.to_owned())),
+        REQUEST_CANCELLED => Some(TurnEnd::Stopped),
+        _ => None,
+    }
+}
+
+/// The name of an error, as opencode gives it.
+fn by_name(error: &RpcError, shown: &str) -> Option<TurnEnd> {
+    let name = error.data.get("name").or(error.data.pointer("/error/name"))?.as_str()?;
+    let shown = shown.to_owned();
+    match name {
+        "ContextOverflowError" => Some(TurnEnd::ContextOverflow(shown)),
+        "ProviderAuthError" => Some(TurnEnd::Auth(shown)),
+        "MessageOutputLengthError" => Some(TurnEnd::TokenLimit),
+        "MessageAbortedError" => Some(TurnEnd::Stopped),
+        _ => None,
+    }
+}
+
+/// The status of the service: gemini makes it the code of the error, others put it into its data, or in front of what they
+/// say.
+fn status(error: &RpcError) -> Option<u64> {
+    let is_status = |number: &u64| (400..600).contains(number);
+    let places = [
+        "/status",
+        "/statusCode",
+        "/data/statusCode",
+        "/error/code",
+        "/error/data/statusCode",
+    ];
+    let of_data = || {
+        places
+            .iter()
+            .find_map(|place| error.data.pointer(place)?.as_u64().filter(is_status))
+    };
+    let of_text = |text: &str| {
+        let (status, _) = text.split_once(' ')?;
+        (status.len() == 3)
+            .then(|| status.parse().ok())
+            .flatten()
+            .filter(is_status)
+    };
+    let code = u64::try_from(error.code).ok().filter(is_status);
+    code.or_else(of_data).or_else(|| messages(error).find_map(of_text))
+}
+
+fn by_status(status: u64, error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
+    match status {
+        429 => usage_limit(error, shown, now).or_else(|| quota(error, shown, now)),
+        400 if is_too_long(error) => Some(TurnEnd::ContextOverflow(shown.to_owned())),
+        _ => None,
+    }
+    .or_else(|| by_plain_status(status, shown))
+}
+
+fn by_plain_status(status: u64, shown: &str) -> Option<TurnEnd> {
+    let shown = shown.to_owned();
+    match status {
+        401 | 403 => Some(TurnEnd::Auth(shown)),
+        402 => Some(TurnEnd::Billing(shown)),
+        413 => Some(TurnEnd::ContextOverflow(shown)),
+        408 | 409 | 429 | 500.. => Some(TurnEnd::Transient(shown)),
+        _ => None,
+    }
+}
+
+/// Whether a refused request was too long: by the word of the service, or by the sentence of the one that has no word.
+fn is_too_long(error: &RpcError) -> bool {
+    let words = ["/error/code", "/code", "/error/status", "/reason"];
+    let says = |value: &Value| {
+        words
+            .iter()
+            .any(|place| value.pointer(place).and_then(Value::as_str) == Some("context_length_exceeded"))
+    };
+    says(&error.data)
+        || messages(error).any(|text| {
+            inner_json(text).is_some_and(|inner| says(&inner))
+                || sentence(text).starts_with("The input token count")
+                || is_too_long_for_claude(text)
+        })
+}
+
+/// A quota of gemini's that is used up, if it says until when.
+fn quota(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
+    const RESETS: &str = "Your quota will reset after ";
+    let inner = messages(error).find_map(inner_json);
+    let delay = [Some(&error.data), inner.as_ref()]
+        .into_iter()
+        .flatten()
+        .find_map(retry_delay);
+    let by_text = || {
+        messages(error).find_map(|text| {
+            let (_, rest) = text.split_once(RESETS)?;
+            span(rest.split([' ', '\n']).next()?.trim_end_matches('.'))
+        })
+    };
+    let delay = delay.or_else(by_text)?;
+    Some(TurnEnd::UsageLimit {
+        resets_at: now.checked_add(delay).ok(),
+        message: shown.to_owned(),
+    })
+}
+
+/// How long a used up quota lasts, from the details that the service gives: one of them names the quota, another the time.
+fn retry_delay(value: &Value) -> Option<Duration> {
+    let details = value.pointer("/error/details").or(value.get("details"))?.as_array()?;
+    let of_type = |name: &str| {
+        details.iter().find(|detail| {
+            let kind = detail.get("@type").and_then(Value::as_str);
+            kind.is_some_and(|kind| kind.ends_with(name))
+        })
+    };
+    of_type("google.rpc.QuotaFailure")?;
+    span(of_type("google.rpc.RetryInfo")?.get("retryDelay")?.as_str()?)
+}
+
+/// `5h3m2s`, `34.07s`.
+fn span(text: &str) -> Option<Duration> {
+    let mut seconds = 0.0;
+    let mut number = String::new();
+    for sign in text.chars() {
+        if sign.is_ascii_digit() || sign == '.' {
+            number.push(sign);
+            continue;
+        }
+        let unit = match sign {
+            'd' => 86_400.0,
+            'h' => 3_600.0,
+            'm' => 60.0,
+            's' => 1.0,
+            _ => return None,
+        };
+        seconds += std::mem::take(&mut number).parse::<f64>().ok()? * unit;
+    }
+    let is_whole = number.is_empty() && seconds > 0.0;
+    is_whole.then(|| Duration::try_from_secs_f64(seconds).ok()).flatten()
+}
+
+/// A limit of the subscription, in the words of claude or of codex.
+fn usage_limit(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
+    messages(error).find_map(|text| {
+        let read = [claude_usage_limit(text, now), codex_error(text, now)];
+        let message = shown.to_owned();
+        read.into_iter().flatten().find_map(|end| match end {
+            TurnEnd::UsageLimit { resets_at, .. } => Some(TurnEnd::UsageLimit {
+                resets_at,
+                message: message.clone(),
+            }),
+            _ => None,
+        })
+    })
+}
+
+/// All the texts of an error, without what adapters put in front of what the service says.
+fn messages(error: &RpcError) -> impl Iterator<Item = &str> {
+    std::iter::once(error.message.trim())
+        .chain(texts_of_data(&error.data))
+        .map(|text| text.strip_prefix("Internal error: ").unwrap_or(text))
+}
+
+/// The texts in the data of an error.
+fn texts_of_data(data: &Value) -> impl Iterator<Item = &str> {
+    let places = ["", "/details", "/message", "/data/message", "/error/message", "/error"];
+    let texts = places.into_iter().filter_map(|place| data.pointer(place)?.as_str());
+    texts.map(str::trim).filter(|text| !text.is_empty())
+}
+
+/// The JSON that a text is, or ends with, as when the answer of the service is handed on.
+fn inner_json(text: &str) -> Option<Value> {
+    let start = text.find('{')?;
+    serde_json::from_str(text.split_at(start).1.trim_end()).ok()
+}
+
+/// The message in the JSON that a text is, else the text.
+fn sentence(text: &str) -> String {
+    let inner = inner_json(text);
+    let message = inner
+        .as_ref()
+        .and_then(|inner| inner.pointer("/error/message")?.as_str());
+    message.unwrap_or(text).to_owned()
+}
+
+#[cfg(test)]
+#[path = "ends_tests.rs"]
+mod tests;

@@ -1,0 +1,140 @@
+//! What an agent that asks may do. The answer is chosen by the kind of the tool, never by what a tool or an option is
+//! called.
+//!
+//! | kind of tool | `edit` | `full` |
+//! |---|---|---|
+//! | read, search, edit, move: all that they name is inside the project | yes | yes |
+//! | the same outside of it | no | yes |
+//! | think | yes | yes |
+//! | execute, delete, fetch, `switch_mode`, any other | no | yes |
+
+use std::path::{Component, Path, PathBuf};
+
+use ralph_agent::Denial;
+use ralph_model::config::Permissions;
+use serde_json::Value;
+
+use crate::schema::ToolKind;
+use crate::tools::Call;
+
+/// What is answered to an agent that asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It may.
+    Allow,
+    /// It may not.
+    Deny,
+}
+
+/// Whether a call is allowed without a person.
+pub(crate) fn verdict(permissions: Permissions, call: &Call, folders: &[PathBuf]) -> Verdict {
+    let is_inside = |path: &PathBuf| {
+        folders
+            .iter()
+            .any(|folder| normal(&folder.join(path)).starts_with(folder))
+    };
+    let is_allowed = match (permissions, call.kind) {
+        (Permissions::Full, _) | (Permissions::Edit, ToolKind::Think) => true,
+        (Permissions::Edit, ToolKind::Read | ToolKind::Search | ToolKind::Edit | ToolKind::Move) => {
+            call.paths.iter().all(is_inside)
+        }
+        (Permissions::Edit, _) => false,
+    };
+    if is_allowed { Verdict::Allow } else { Verdict::Deny }
+}
+
+/// The option to take: the one that reaches least far; none where no option of the wanted kind is offered.
+pub(crate) fn option(options: &Value, verdict: Verdict) -> Option<&str> {
+    let kinds = match verdict {
+        Verdict::Allow => ["allow_once", "allow_always"],
+        Verdict::Deny => ["reject_once", "reject_always"],
+    };
+    let options = options.as_array()?;
+    let of_kind = |kind: &&str| {
+        let fits = |option: &&Value| option.get("kind").and_then(Value::as_str) == Some(kind);
+        options.iter().find(fits)?.get("optionId")?.as_str()
+    };
+    kinds.iter().find_map(of_kind)
+}
+
+/// What was not allowed, and the line that would allow it.
+pub(crate) fn denial(call: &Call) -> Denial {
+    Denial {
+        tool: call.name(),
+        about: call.about(),
+        permit: Some("[agent] permissions = \"full\" in .ralph.toml".to_owned()),
+    }
+}
+
+/// A path without its `.` and `..`, as far as one can tell without looking.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            part => normal.push(part),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(permissions: Permissions, kind: ToolKind, paths: &[&str], expected: Verdict) {
+        let mut call = Call::default();
+        call.kind = kind;
+        call.paths = paths.iter().map(PathBuf::from).collect();
+        let folders = [PathBuf::from("/p"), PathBuf::from("/real/p")];
+        assert_eq!(verdict(permissions, &call, &folders), expected, "{kind:?} {paths:?}");
+    }
+
+    #[test]
+    fn edit_allows_reading_and_editing_inside_the_project_and_no_more() {
+        let check = |kind, paths: &[&str], expected| check(Permissions::Edit, kind, paths, expected);
+        for kind in [ToolKind::Read, ToolKind::Search, ToolKind::Edit, ToolKind::Move] {
+            check(kind, &["/p/a.rs", "b/c.rs", "/real/p/x"], Verdict::Allow);
+            check(kind, &[], Verdict::Allow);
+            check(kind, &["/p/a.rs", "/etc/passwd"], Verdict::Deny);
+            check(kind, &["/p/../q"], Verdict::Deny);
+            check(kind, &["../q"], Verdict::Deny);
+            check(kind, &["/pq"], Verdict::Deny);
+        }
+        check(ToolKind::Think, &[], Verdict::Allow);
+        for kind in [
+            ToolKind::Execute,
+            ToolKind::Delete,
+            ToolKind::Fetch,
+            ToolKind::SwitchMode,
+            ToolKind::Other,
+        ] {
+            check(kind, &["/p/a.rs"], Verdict::Deny);
+        }
+    }
+
+    #[test]
+    fn full_allows_everything() {
+        check(Permissions::Full, ToolKind::Delete, &["/etc"], Verdict::Allow);
+        check(Permissions::Full, ToolKind::Other, &[], Verdict::Allow);
+    }
+
+    #[test]
+    fn options_are_chosen_by_their_kind_the_least_far_reaching_first() {
+        let all = json!([
+            {"optionId": "always", "kind": "allow_always"}, {"optionId": "once", "kind": "allow_once"}, 7,
+            {"optionId": "never", "kind": "reject_always"}, {"optionId": "no", "kind": "reject_once"},
+        ]);
+        assert_eq!(option(&all, Verdict::Allow), Some("once"));
+        assert_eq!(option(&all, Verdict::Deny), Some("no"));
+        let named = json!([{"optionId": "allow", "name": "Allow", "kind": "reject_always"}, {"optionId": "x"}]);
+        assert_eq!(option(&named, Verdict::Allow), None);
+        assert_eq!(option(&named, Verdict::Deny), Some("allow"));
+        assert_eq!(option(&Value::Null, Verdict::Allow), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! The agents that are known to speak ACP: what each has to be told so that it does, and how it names a model and what it
+//! may do.
+//!
+//! | program | words | model | `edit` | `full` |
+//! |---|---|---|---|---|
+//! | gemini | `--acp --skip-trust` | `-m` | mode `autoEdit` | mode `yolo` |
+//! | qwen | `--acp` | `-m` | mode `auto-edit` | mode `yolo` |
+//! | opencode | `acp` | in the session | as its own settings say | the same |
+//! | copilot | `--acp` | in the session | asks, and is answered | the same |
+//! | claude-agent-acp | | in the session | mode `acceptEdits` | mode `bypassPermissions` (not offered to root) |
+//! | codex-acp | | in the session | mode `agent` | mode `agent-full-access` |
+//! | any other | | in the session | any of these modes, if it is offered | the same |
+//!
+//! A mode that is not offered is not asked for. What an agent asks is answered by `permission.rs` in every mode.
+
+use ralph_agent::{Turn, program_name};
+use ralph_model::config::Permissions;
+
+/// An agent, as it is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Speaker {
+    program: &'static str,
+    /// What makes it speak ACP; an older word that does the same may stand for each.
+    words: &'static [&'static [&'static str]],
+    /// The options that name a model, the one to write first; none where it is chosen in the session.
+    model_options: &'static [&'static str],
+    edit_modes: &'static [&'static str],
+    full_modes: &'static [&'static str],
+    /// The options by which a user has decided what it may do.
+    deciding_options: &'static [&'static str],
+    /// Variables that are set unless the user has set them.
+    environment: &'static [(&'static str, &'static str)],
+}
+
+/// Those by whom the service is asked a second and a third time, and not for many minutes: the loop waits better.
+const FEW_RETRIES: &[(&str, &str)] = &[("CLAUDE_CODE_MAX_RETRIES", "2")];
+
+const SPEAKERS: &[Speaker] = &[
+    Speaker {
+        words: &[&["--acp", "--experimental-acp"], &["--skip-trust"]],
+        model_options: &["-m", "--model"],
+        edit_modes: &["autoEdit", "auto_edit"],
+        full_modes: &["yolo"],
+        deciding_options: &["--approval-mode", "--yolo", "-y"],
+        ..Speaker::any("gemini")
+    },
+    Speaker {
+        words: &[&["--acp", "--experimental-acp"]],
+        model_options: &["-m", "--model"],
+        edit_modes: &["auto-edit", "autoEdit"],
+        full_modes: &["yolo"],
+        deciding_options: &["--approval-mode", "--yolo", "-y"],
+        ..Speaker::any("qwen")
+    },
+    Speaker {
+        words: &[&["acp"]],
+        edit_modes: &[],
+        full_modes: &[],
+        ..Speaker::any("opencode")
+    },
+    Speaker {
+        words: &[&["--acp"]],
+        edit_modes: &[],
+        full_modes: &[],
+        deciding_options: &["--allow-all-tools", "--allow-all", "--yolo"],
+        ..Speaker::any("copilot")
+    },
+    Speaker {
+        edit_modes: &["acceptEdits"],
+        full_modes: &["bypassPermissions"],
+        environment: FEW_RETRIES,
+        ..Speaker::any("claude-agent-acp")
+    },
+    Speaker {
+        edit_modes: &["acceptEdits"],
+        full_modes: &["bypassPermissions"],
+        environment: FEW_RETRIES,
+        ..Speaker::any("claude-code-acp")
+    },
+    Speaker {
+        edit_modes: &["agent", "auto"],
+        full_modes: &["agent-full-access", "full-access"],
+        ..Speaker::any("codex-acp")
+    },
+];
+
+impl Speaker {
+    /// A program that is not known.
+    const fn any(program: &'static str) -> Self {
+        Self {
+            program,
+            words: &[],
+            model_options: &[],
+            edit_modes: &["acceptEdits", "autoEdit", "auto-edit", "agent"],
+            full_modes: &["bypassPermissions", "yolo", "agent-full-access"],
+            deciding_options: &[],
+            environment: &[],
+        }
+    }
+
+    /// The one whose program these words start.
+    pub(crate) fn of(words: &[String]) -> Self {
+        let program = program_name(words);
+        let known = SPEAKERS.iter().find(|speaker| speaker.program == program);
+        known.copied().unwrap_or(Self::any(""))
+    }
+
+    /// The words that start it for a turn: those of the user, with what is missing.
+    pub(crate) fn words_for(&self, words: &[String], model: Option<&str>) -> Vec<String> {
+        let mut words = words.to_vec();
+        for wanted in self.words {
+            if wanted.iter().any(|word| has(&words, word)) {
+                continue;
+            }
+            let Some(word) = wanted.first() else { continue };
+            // A subcommand stands first.
+            let place = if word.starts_with('-') { words.len() } else { 1 };
+            words.insert(place.min(words.len()), (*word).to_owned());
+        }
+        if let (Some(model), Some(option)) = (model, self.model_options.first()) {
+            if !self.names_a_model(&words) {
+                words.extend([(*option).to_owned(), model.to_owned()]);
+            }
+        }
+        words
+    }
+
+    /// The model that is chosen in the session, and the one that the words name.
+    pub(crate) fn model_in_session(&self, model: Option<&str>) -> Option<String> {
+        model.filter(|_| self.model_options.is_empty()).map(str::to_owned)
+    }
+
+    /// Whether the words name a model.
+    pub(crate) fn names_a_model(&self, words: &[String]) -> bool {
+        self.model_options.iter().any(|option| has(words, option))
+    }
+
+    /// Whether the user has decided what it may do.
+    pub(crate) fn is_decided(&self, words: &[String]) -> bool {
+        self.deciding_options.iter().any(|option| has(words, option))
+    }
+
+    /// The modes that fit what it may do, the best first.
+    pub(crate) fn modes(&self, permissions: Permissions) -> &'static [&'static str] {
+        match permissions {
+            Permissions::Edit => self.edit_modes,
+            Permissions::Full => self.full_modes,
+        }
+    }
+
+    /// The variables that it gets beside those of the turn.
+    pub(crate) fn variables(&self, turn: &Turn<'_>) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let is_set = |name: &str| turn.environment.iter().any(|(set, _)| set == name);
+        self.environment.iter().copied().filter(move |(name, _)| !is_set(name))
+    }
+}
+
+/// Whether words have an option or a subcommand.
+fn has(words: &[String], wanted: &str) -> bool {
+    let with_value = format!("{wanted}=");
+    words
+        .iter()
+        .skip(1)
+        .any(|word| word == wanted || word.starts_with(&with_value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(command: &str, model: Option<&str>, expected: &str) {
+        let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+        let started = Speaker::of(&words).words_for(&words, model);
+        assert_eq!(started.join(" "), expected, "{command}");
+    }
+
+    #[test]
+    fn what_is_missing_is_added_and_what_was_written_is_kept() {
+        check("gemini", None, "gemini --acp --skip-trust");
+        check(
+            "/opt/bin/gemini -d",
+            Some("pro"),
+            "/opt/bin/gemini -d --acp --skip-trust -m pro",
+        );
+        check(
+            "gemini --experimental-acp --skip-trust --model=x",
+            Some("pro"),
+            "gemini --experimental-acp --skip-trust --model=x",
+        );
+        check(
+            "qwen --auth-type openai",
+            Some("coder"),
+            "qwen --auth-type openai --acp -m coder",
+        );
+        check("opencode", Some("big"), "opencode acp");
+        check("opencode acp --print-logs", None, "opencode acp --print-logs");
+        check("copilot --acp", Some("big"), "copilot --acp");
+        check("claude-agent-acp", Some("opus"), "claude-agent-acp");
+        check("my-agent --speak acp", Some("x"), "my-agent --speak acp");
+    }
+
+    #[test]
+    fn who_wrote_what_it_may_do_has_decided() {
+        let decided = |command: &str| {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            Speaker::of(&words).is_decided(&words)
+        };
+        assert!(decided("gemini --approval-mode=plan"));
+        assert!(decided("qwen -y"));
+        assert!(!decided("gemini"));
+        assert!(!decided("other --yolo"));
+    }
+}

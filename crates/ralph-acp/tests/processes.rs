@@ -1,0 +1,265 @@
+//! The driver with real child processes: the scripted agent speaks ACP, and behaves in all the ways that agents do.
+#![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver};
+
+use jiff::Timestamp;
+use ralph_acp::AcpAgent;
+use ralph_agent::{Agent, EndOfTurn, RunningTurn, Turn, TurnEnd, TurnEvent};
+use ralph_model::Clock;
+use ralph_model::config::{CommandLine, Permissions};
+use ralph_testkit::scripted::{
+    Action, Script, ScriptedAgent, ask, daemon, exit, flood, garbage, hang, if_allowed, kill, raw, run, say, say_error,
+    say_in_chunks, think, turn_deaf, write,
+};
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        "2026-11-16T11:00:00Z".parse().unwrap()
+    }
+}
+
+/// A scripted agent in a folder of its own.
+struct Stage {
+    folder: tempfile::TempDir,
+    script: ScriptedAgent,
+    permissions: Permissions,
+    model: Option<&'static str>,
+}
+
+impl Stage {
+    fn acp(actions: Vec<Action>) -> Self {
+        Self::new(&Script::new().speaking_acp().turn(actions))
+    }
+
+    fn new(script: &Script) -> Self {
+        ralph_process::become_subreaper().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("project")).unwrap();
+        let script = script.install(&folder.path().join("agent"));
+        Self {
+            folder,
+            script,
+            permissions: Permissions::Edit,
+            model: None,
+        }
+    }
+
+    fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    /// A word that nobody else has.
+    fn marker(&self) -> String {
+        self.folder.path().to_str().unwrap().to_owned()
+    }
+
+    fn start(&self, words: Vec<String>) -> (Box<dyn RunningTurn>, Receiver<TurnEvent>) {
+        let agent = AcpAgent::new(&CommandLine::Words(words), Arc::new(Noon)).unwrap();
+        let environment: [(OsString, OsString); 1] = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
+        let prompt_file = self.folder.path().join("the prompt.md");
+        std::fs::File::create(&prompt_file).unwrap();
+        let turn = Turn {
+            prompt: "the prompt ü",
+            prompt_file: &prompt_file,
+            model: self.model,
+            folder: &self.project(),
+            environment: &environment,
+            permissions: self.permissions,
+            marker: &self.marker(),
+            output_limit: None,
+        };
+        let (sender, events) = mpsc::channel();
+        let sink = Box::new(move |event| sender.send(event).unwrap());
+        (agent.start(&turn, sink).unwrap(), events)
+    }
+
+    fn play(&self) -> (Vec<TurnEvent>, EndOfTurn) {
+        let (_turn, events) = self.start(self.script.words());
+        self.finish(&events)
+    }
+
+    fn end(&self) -> TurnEnd {
+        self.play().1.end
+    }
+
+    /// All that is told; the end comes once, last, and nothing is left then.
+    fn finish(&self, events: &Receiver<TurnEvent>) -> (Vec<TurnEvent>, EndOfTurn) {
+        let mut told: Vec<TurnEvent> = events.iter().filter(|event| *event != TurnEvent::Alive).collect();
+        let left = ralph_process::kill_leftovers(&self.marker(), None);
+        assert_eq!(left, 0, "something was left");
+        let ends = told.iter().filter(|event| matches!(event, TurnEvent::Ended(_)));
+        assert_eq!(ends.count(), 1);
+        let Some(TurnEvent::Ended(end)) = told.pop() else {
+            unreachable!("the end is not the last");
+        };
+        (told, *end)
+    }
+}
+
+#[test]
+fn a_turn_goes_from_the_handshake_to_the_final_text() {
+    let stage = Stage::acp(vec![
+        say("I begin. <task-done>t-000001</task-done>"),
+        write("a.txt", "x"),
+        think("<task-done>t-000002</task-done>"),
+        run("echo '<task-done>t-000003</task-done>'"),
+        say_in_chunks("all done, ü <task-done>t-1</task-done>", 19),
+    ]);
+    let (told, end) = stage.play();
+    assert_eq!(end.end, TurnEnd::Finished, "{}", end.stderr_tail);
+    assert_eq!(end.final_messages(), ["all done, ü <task-done>t-1</task-done>"]);
+    assert_eq!(end.writes, [stage.project().canonicalize().unwrap().join("a.txt")]);
+    assert_eq!(end.usage.tokens(), 330);
+    assert!(end.session.is_some() && end.denials.is_empty());
+    assert!(told.contains(&TurnEvent::Used(end.usage)));
+    let pieces = told.iter().filter(|event| matches!(event, TurnEvent::Text(_)));
+    assert_eq!(pieces.count(), 20);
+    assert_eq!(stage.script.prompts(), ["the prompt ü"]);
+    assert_eq!(stage.script.call(1).folder, stage.project().canonicalize().unwrap());
+}
+
+#[test]
+fn a_model_and_a_mode_are_asked_for_in_the_session() {
+    let offered = r#"{"models":{"currentModelId":"small","availableModels":[{"modelId":"small"},{"modelId":"big"}]},
+        "modes":{"currentModeId":"default","availableModes":[{"id":"acceptEdits","name":"x"}]}}"#;
+    let mut stage = Stage::new(&Script::new().speaking_acp().offering(offered).turn([say("ok")]));
+    stage.model = Some("big");
+    let (_, end) = stage.play();
+    assert_eq!((end.end, end.model.as_deref()), (TurnEnd::Finished, Some("big")));
+}
+
+#[test]
+fn an_agent_that_asks_is_answered_and_what_it_may_not_is_on_record() {
+    let actions = || {
+        vec![
+            ask("craft/drainMidTurnQueue"),
+            raw(r#"{"jsonrpc":"2.0","method":"_auth/status_update","params":{}}"#),
+            if_allowed("edit", "Write b.txt", [write("b.txt", "x")], [say("not even that")]),
+            if_allowed("execute", "cargo test", [say("ran it")], [say("could not run it")]),
+        ]
+    };
+    let (_, end) = Stage::acp(actions()).play();
+    assert_eq!(end.final_messages(), ["could not run it"]);
+    assert!(end.stderr_tail.contains("-32601"), "{}", end.stderr_tail);
+    let denied: Vec<(&str, &str)> = end
+        .denials
+        .iter()
+        .map(|denial| (denial.tool.as_str(), denial.about.as_str()))
+        .collect();
+    assert_eq!(denied, [("execute", "cargo test")]);
+    let mut stage = Stage::acp(actions());
+    stage.permissions = Permissions::Full;
+    let (_, end) = stage.play();
+    assert_eq!(
+        (end.final_messages(), end.denials.len()),
+        (&["ran it".to_owned()][..], 0)
+    );
+}
+
+#[test]
+fn a_turn_that_hangs_is_cancelled_in_its_own_words() {
+    let stage = Stage::acp(vec![daemon(), say("up"), hang()]);
+    let (mut turn, events) = stage.start(stage.script.words());
+    while !matches!(events.recv().unwrap(), TurnEvent::Text(_)) {}
+    turn.stop();
+    let (told, end) = stage.finish(&events);
+    assert_eq!((end.end, end.messages.concat().as_str()), (TurnEnd::Stopped, "up"));
+    let cancelled = |event: &TurnEvent| matches!(event, TurnEvent::Line(line) if line.contains("cancelled"));
+    assert!(told.iter().any(cancelled), "it was not asked: {told:?}");
+}
+
+#[test]
+fn one_that_hears_no_cancellation_is_ended_all_the_same() {
+    let stage = Stage::acp(vec![turn_deaf(), say("up"), hang()]);
+    let (mut turn, events) = stage.start(stage.script.words());
+    while !matches!(events.recv().unwrap(), TurnEvent::Text(_)) {}
+    turn.stop();
+    assert_eq!(stage.finish(&events).1.end, TurnEnd::Stopped);
+}
+
+#[test]
+fn one_that_never_begins_is_stopped() {
+    // It waits for the end of its input, and says nothing.
+    let stage = Stage::new(&Script::new().turn([say("never")]));
+    let (mut turn, events) = stage.start(stage.script.words());
+    turn.stop();
+    assert_eq!(stage.finish(&events).1.end, TurnEnd::Stopped);
+    assert_eq!(stage.script.turns(), 0);
+}
+
+#[test]
+fn one_that_stays_after_its_turn_is_ended_and_its_turn_is_finished() {
+    let (_, end) = Stage::acp(vec![turn_deaf(), say("done")]).play();
+    assert_eq!((end.end, end.messages.concat().as_str()), (TurnEnd::Finished, "done"));
+}
+
+#[test]
+fn fault_29_nothing_of_a_turn_is_left() {
+    let stage = Stage::acp(vec![daemon(), run("setsid sleep 600 >/dev/null 2>&1 &"), say("done")]);
+    let (_, end) = stage.play();
+    assert_eq!((end.end, end.messages.concat().as_str()), (TurnEnd::Finished, "done"));
+}
+
+#[test]
+fn one_that_breaks_down_in_the_middle_says_so() {
+    let crash = |text: &str| TurnEnd::Crash(text.to_owned());
+    let stage = Stage::acp(vec![say("half"), say_error("boom"), exit(1)]);
+    let (_, end) = stage.play();
+    assert_eq!(
+        (end.end, end.messages.concat().as_str()),
+        (crash("exit code 1: boom"), "half")
+    );
+    assert_eq!(Stage::acp(vec![kill(9)]).end(), crash("killed by signal 9"));
+    let cut = Stage::acp(vec![raw(r#"{"jsonrpc":"2.0","method":"session/upd"#), exit(0)]);
+    assert_eq!(cut.end(), crash("it ended in the middle of its turn, with exit code 0"));
+}
+
+#[test]
+fn garbage_and_floods_between_do_no_harm() {
+    let (_, end) = Stage::acp(vec![garbage(), say("one"), flood(3_000_000), garbage(), say("two")]).play();
+    assert_eq!(
+        (end.end, end.messages.join(" ").as_str()),
+        (TurnEnd::Finished, "one two")
+    );
+}
+
+#[test]
+fn a_program_that_does_not_speak_acp_is_told_by_what_it_printed() {
+    let stage = Stage::new(&Script::new().turn([say("Hello, I am no agent")]));
+    let (_turn, events) = stage.start(
+        stage
+            .script
+            .words_with_prompt_file()
+            .into_iter()
+            .map(|word| word.replace("{prompt_file}", "/dev/null"))
+            .collect(),
+    );
+    let message = "it does not speak ACP; it printed: Hello, I am no agent";
+    assert_eq!(stage.finish(&events).1.end, TurnEnd::Garbage(message.to_owned()));
+}
+
+#[test]
+fn an_error_is_classified_and_the_agent_left() {
+    let error = r#"{"jsonrpc":"2.0","id":{request},"error":{"code":-32603,"message":"Internal error: x","data":{"errorKind":"rate_limit"}}}"#;
+    let stage = Stage::acp(vec![say("API Error"), raw(error)]);
+    assert_eq!(stage.end(), TurnEnd::Transient("Internal error: x".to_owned()));
+    let no_login = r#"{"code":-32000,"message":"Authentication required"}"#;
+    let stage = Stage::new(&Script::new().speaking_acp().refusing_sessions(no_login).turn([]));
+    assert_eq!(stage.end(), TurnEnd::Auth("Authentication required".to_owned()));
+}
+
+#[test]
+fn an_answer_of_megabytes_arrives_whole() {
+    let long = "långt ".repeat(300_000);
+    for chunks in [1, 500] {
+        let (_, end) = Stage::acp(vec![say_in_chunks(&long, chunks)]).play();
+        assert_eq!(end.end, TurnEnd::Finished);
+        assert!(end.messages == [long.clone()], "the answer came otherwise");
+    }
+}

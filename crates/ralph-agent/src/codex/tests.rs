@@ -1,0 +1,305 @@
+//! Records as Codex prints them, and what they mean. Those of whole turns were recorded from Codex 0.166.0 with a scripted
+//! model.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use ralph_model::Usage;
+use ralph_process::{Ended, HowEnded};
+
+use super::*;
+use crate::launch::Listener;
+use crate::{Denial, EndOfTurn, TurnEnd, TurnEvent};
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        "2026-11-16T11:00:00Z".parse().unwrap()
+    }
+}
+
+pub(super) const STARTED: &str = r#"{"type":"thread.started","thread_id":"01a1e2f8-385b-74d3-9ce6-af3f0031952e"}"#;
+pub(super) const WARNING: &str = r#"{"type":"item.completed","item":{"id":"item_0","type":"error","message":"Model metadata for `gpt-5` not found. Defaulting to fallback metadata; this can degrade performance and cause issues."}}"#;
+pub(super) const TURN: &str = r#"{"type":"turn.started"}"#;
+pub(super) const COMPLETED: &str = r#"{"type":"turn.completed","usage":{"input_tokens":2400,"cached_input_tokens":600,"cache_write_input_tokens":0,"output_tokens":84,"reasoning_output_tokens":0}}"#;
+
+pub(super) fn hear(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
+    let mut records = Records::new(Arc::new(Noon));
+    let events = lines.iter().flat_map(|line| records.hear(line).events).collect();
+    (records, events)
+}
+
+pub(super) fn exited(code: i32) -> Ended {
+    Ended {
+        how: HowEnded::Exited(code),
+        stderr_tail: "warning\nfatal: broken\n".to_owned(),
+        swept: 0,
+    }
+}
+
+fn end_of(code: i32, lines: &[&str]) -> EndOfTurn {
+    hear(lines).0.conclude(exited(code))
+}
+
+pub(super) fn said(text: &str) -> String {
+    let text = serde_json::Value::from(text);
+    format!(r#"{{"type":"item.completed","item":{{"id":"item_9","type":"agent_message","text":{text}}}}}"#)
+}
+
+pub(super) fn error(text: &str) -> String {
+    serde_json::json!({"type": "error", "message": text}).to_string()
+}
+
+pub(super) fn failed(text: &str) -> String {
+    serde_json::json!({"type": "turn.failed", "error": {"message": text}}).to_string()
+}
+
+pub(super) fn command(kind: &str, status: &str, output: &str) -> String {
+    serde_json::json!({"type": kind, "item": {
+        "id": "item_2", "type": "command_execution", "command": "/bin/bash -lc 'cargo test --all'",
+        "aggregated_output": output, "exit_code": 1, "status": status,
+    }})
+    .to_string()
+}
+
+fn change(kind: &str, status: &str) -> String {
+    format!(
+        r#"{{"type":"{kind}","item":{{"id":"item_3","type":"file_change","changes":[{{"path":"/p/a.rs","kind":"add"}},{{"path":"/p/b.rs","kind":"update"}}],"status":"{status}"}}}}"#
+    )
+}
+
+#[test]
+fn own_text_is_apart_from_tools_thoughts_and_warnings() {
+    let (mut records, events) = hear(&[
+        STARTED,
+        WARNING,
+        TURN,
+        &said("I begin"),
+        &command("item.started", "in_progress", ""),
+        &command("item.completed", "completed", "<task-done>no</task-done>"),
+        r#"{"type":"item.completed","item":{"id":"item_4","type":"reasoning","text":"<task-done>no</task-done>"}}"#,
+        &change("item.started", "in_progress"),
+        &change("item.completed", "completed"),
+        r#"{"type":"item.completed","item":{"id":"item_5","type":"web_search","query":"rust","action":{"type":"search"}}}"#,
+        r#"{"type":"item.started","item":{"id":"item_6","type":"mcp_tool_call","server":"mem","tool":"recall","arguments":{},"status":"in_progress"}}"#,
+        r#"{"type":"item.updated","item":{"id":"item_7","type":"todo_list","items":[{"text":"x","completed":true}]}}"#,
+        r#"{"type":"item.completed","item":{"id":"item_8","type":"brand_new","text":7}}"#,
+        &said("the last word"),
+        COMPLETED,
+    ]);
+    let shown: Vec<TurnEvent> = events.into_iter().filter(|event| *event != TurnEvent::Alive).collect();
+    let tool = |name: &str, about: &str| TurnEvent::Tool {
+        name: name.to_owned(),
+        about: about.to_owned(),
+    };
+    let usage = Usage {
+        cost_usd: 0.0,
+        input_tokens: 2400,
+        output_tokens: 84,
+    };
+    assert_eq!(
+        shown,
+        [
+            TurnEvent::Text("I begin".into()),
+            tool("shell", "cargo test --all"),
+            tool("apply_patch", "/p/a.rs, /p/b.rs"),
+            tool("web_search", "rust"),
+            tool("mcp", "mem recall"),
+            TurnEvent::Text("the last word".into()),
+            TurnEvent::Used(usage),
+        ]
+    );
+    let end = records.conclude(exited(0));
+    assert_eq!(end.end, TurnEnd::Finished);
+    assert_eq!(end.messages, ["I begin", "the last word"]);
+    assert_eq!(end.final_messages(), ["the last word"]);
+    assert_eq!(end.writes, ["/p/a.rs", "/p/b.rs"].map(PathBuf::from));
+    assert_eq!(end.session.as_deref(), Some("01a1e2f8-385b-74d3-9ce6-af3f0031952e"));
+    assert_eq!(end.usage, usage);
+}
+
+#[test]
+fn only_the_last_message_is_final_though_calls_without_a_record_stand_between() {
+    let end = end_of(0, &[&said("<task-done>t-1</task-done>"), &said("no, wait"), COMPLETED]);
+    assert_eq!(end.final_messages(), ["no, wait"]);
+    let end = end_of(
+        0,
+        &[&said("before"), &command("item.started", "in_progress", ""), COMPLETED],
+    );
+    assert!(end.final_messages().is_empty());
+    // A command in the background is over after the last word.
+    let end = end_of(
+        0,
+        &[
+            &command("item.started", "in_progress", ""),
+            &said("last"),
+            &command("item.completed", "failed", ""),
+            COMPLETED,
+        ],
+    );
+    assert_eq!(end.final_messages(), ["last"]);
+}
+
+#[test]
+fn a_write_that_failed_is_none_and_what_is_declined_is_named_with_the_line_that_permits_it() {
+    assert!(
+        end_of(0, &[&change("item.completed", "failed"), COMPLETED])
+            .writes
+            .is_empty()
+    );
+    let end = end_of(
+        0,
+        &[
+            &change("item.completed", "declined"),
+            &command("item.completed", "declined", ""),
+            &command("item.completed", "failed", "Read-only file system"),
+            COMPLETED,
+        ],
+    );
+    assert!(end.writes.is_empty());
+    let denial = |tool: &str, about: &str, permit: &str| Denial {
+        tool: tool.to_owned(),
+        about: about.to_owned(),
+        permit: Some(permit.to_owned()),
+    };
+    assert_eq!(
+        end.denials,
+        [
+            denial("apply_patch", "/p/a.rs, /p/b.rs", "--add-dir /p in [agent] command"),
+            denial(
+                "shell",
+                "cargo test --all",
+                r#"prefix_rule(pattern = ["cargo","test"], decision = "allow") in ~/.codex/rules/default.rules"#
+            ),
+        ]
+    );
+}
+
+#[test]
+fn the_words_of_the_command_are_completed() {
+    let check = |command: &str, permissions, model, expected: &str| {
+        let agent = CodexAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
+        let turn = Turn {
+            prompt: "",
+            prompt_file: Path::new("/x"),
+            model,
+            folder: Path::new("/"),
+            environment: &[],
+            permissions,
+            marker: "",
+            output_limit: None,
+        };
+        assert_eq!(agent.words_for(&turn).join(" "), expected);
+    };
+    let (edit, full) = (Permissions::Edit, Permissions::Full);
+    check(
+        "codex",
+        edit,
+        None,
+        "codex exec --json --skip-git-repo-check -s workspace-write -",
+    );
+    check(
+        "codex exec",
+        full,
+        Some("o3"),
+        "codex exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -m o3 -",
+    );
+    check(
+        "/opt/bin/codex -c 'model_provider=\"x\"' --json",
+        edit,
+        None,
+        "/opt/bin/codex exec -c model_provider=\"x\" --json --skip-git-repo-check -s workspace-write -",
+    );
+    check(
+        "npx -y @openai/codex@latest -mo4 -",
+        edit,
+        Some("o3"),
+        "npx -y @openai/codex@latest exec -mo4 - --json --skip-git-repo-check -s workspace-write",
+    );
+    check(
+        "codex e -c model=o4 --sandbox=read-only",
+        full,
+        Some("o3"),
+        "codex e -c model=o4 --sandbox=read-only --json --skip-git-repo-check -",
+    );
+    for decided in [
+        "-s read-only",
+        "--full-auto",
+        "--yolo",
+        "-c sandbox_mode=read-only",
+        "--config=sandbox_mode=x",
+    ] {
+        let expected = format!("my-codex {decided} exec --json --skip-git-repo-check -");
+        check(&format!("my-codex {decided}"), full, None, &expected);
+    }
+}
+
+/// How a message is classified at a moment in winter, in a zone that is not that of the machine.
+fn classified(text: &str) -> Option<TurnEnd> {
+    let zone = TimeZone::get("Europe/Brussels").unwrap();
+    errors::read(text, &Noon.now().to_zoned(zone))
+}
+
+#[track_caller]
+fn check_limit(text: &str, resets_at: Option<&str>) {
+    let expected = TurnEnd::UsageLimit {
+        resets_at: resets_at.map(|time| time.parse().unwrap()),
+        message: text.replace('’', "'"),
+    };
+    assert_eq!(classified(text), Some(expected), "{text}");
+}
+
+#[test]
+fn times_of_a_usage_limit_are_those_of_the_machine() {
+    // It is noon in Brussels.
+    check_limit(
+        "You’ve hit your usage limit. Upgrade to Pro (https://chatgpt.com/explore/pro), visit https://chatgpt.com/settings/usage to purchase more credits or try again at 7:07 PM.",
+        Some("2026-11-16T18:07:00Z"),
+    );
+    check_limit(
+        "You've hit your usage limit. Try again at 12:01 PM.",
+        Some("2026-11-16T11:01:00Z"),
+    );
+    // The minute that has just begun is not a day away; one of an hour ago is.
+    check_limit(
+        "You've hit your usage limit. Try again at 12:00 PM.",
+        Some("2026-11-16T11:01:00Z"),
+    );
+    check_limit(
+        "You've hit your usage limit. Try again at 11:00 AM.",
+        Some("2026-11-17T10:00:00Z"),
+    );
+    check_limit(
+        "You’ve hit your usage limit. To get more access now, send a request to your admin or try again at Nov 18th, 2026 11:06 AM.",
+        Some("2026-11-18T10:06:00Z"),
+    );
+    check_limit(
+        "You've hit your usage limit for gpt-6. Switch to another model now, or try again at Jan 1st, 2027 12:30 AM.",
+        Some("2026-12-31T23:30:00Z"),
+    );
+    for without in ["Try again later.", "Try again at noon.", "Try again at 13:99 PM.", ""] {
+        check_limit(format!("You've hit your usage limit. {without}").trim_end(), None);
+    }
+}
+
+#[test]
+fn texts_that_only_speak_of_errors_are_of_no_form() {
+    for text in [
+        "",
+        "I fixed it: unexpected status 401 Unauthorized is handled now",
+        "The message says: You've hit your usage limit. Try again later.",
+        "You've hit your usage limits in this test",
+        "unexpected status quo",
+        "unexpected status 404 Not Found: no such model, url: http://127.0.0.1/v1/responses",
+        "Reconnecting... 2/5 (exceeded retry limit, last status: 429 Too Many Requests)",
+        r#"{"error": {"message": "bad thing", "type": "invalid_request_error", "code": "x"}}"#,
+        r#"{"error": "context_length_exceeded"}"#,
+        r#"The service said {"error":{"code":"context_length_exceeded"}}"#,
+        "Incomplete response returned, reason: unknown",
+    ] {
+        assert_eq!(classified(text), None, "{text}");
+    }
+    assert_eq!(codex_error("unexpected status 404 Not Found: x", Noon.now()), None);
+}

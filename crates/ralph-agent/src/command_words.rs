@@ -1,0 +1,36 @@
+//! The words of commands: those that start an agent, and those that an agent runs.
+
+use ralph_model::config::CommandLine;
+use ralph_model::first_line;
+
+/// Whether words have an option, with its value apart or attached: `-m x`, `-mx`, `--model x`, `--model=x`.
+pub(crate) fn has_option(words: &[String], option: &str) -> bool {
+    words.iter().skip(1).any(|word| {
+        word.strip_prefix(option).is_some_and(|rest| {
+            let is_short = !option.starts_with("--");
+            rest.is_empty() || rest.starts_with('=') || is_short
+        })
+    })
+}
+
+/// What a rule for a command names: the program, and its first word when that is a subcommand. Variables that are set for
+/// it are none of it; many hold a secret.
+pub(crate) fn beginning(command: &str) -> Vec<String> {
+    let line = CommandLine::Line(first_line(command).to_owned());
+    // Quotes that are not closed are closed in another line.
+    let words = line
+        .words()
+        .unwrap_or_else(|| command.split_whitespace().map(str::to_owned).collect());
+    let is_subcommand =
+        |word: &String| word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '-') && !word.starts_with('-');
+    let mut words = words.into_iter().skip_while(|word| sets_variable(word));
+    let program = words.next();
+    let subcommand = words.next().filter(is_subcommand);
+    program.into_iter().chain(subcommand).collect()
+}
+
+fn sets_variable(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
+    })
+}
