@@ -37,6 +37,26 @@ pub(crate) fn of_silent_failure(last_text: &str, now: Timestamp) -> TurnEnd {
     codex_error(last_text, now).unwrap_or_else(|| TurnEnd::Transient(preview(last_text, MESSAGE_COLUMNS)))
 }
 
+/// How a turn of copilot ended that says nothing of what it used: what failed is the last thing that it says, right behind
+/// what the model had said.
+pub(crate) fn of_copilots_failure(last_text: &str) -> Option<TurnEnd> {
+    let (_, error) = last_text.rsplit_once("Error: ")?;
+    let shown = preview(error, MESSAGE_COLUMNS);
+    let (first, _) = error.split_once('\n').unwrap_or((error, ""));
+    let status = first
+        .trim_end_matches('.')
+        .rsplit_once("(HTTP ")
+        .and_then(|(_, end)| end.strip_suffix(')'));
+    let by_status = status.and_then(|status| by_plain_status(status.parse().ok()?, &shown));
+    Some(if let Some(end) = by_status {
+        end
+    } else if error.starts_with("The provider rejected the prompt as too long") {
+        TurnEnd::ContextOverflow(shown)
+    } else {
+        TurnEnd::Transient(shown)
+    })
+}
+
 /// What an error means; none when it has no form that is known.
 pub(crate) fn of_error(error: &RpcError, now: Timestamp) -> Option<TurnEnd> {
     let shown = in_words(error);
@@ -143,13 +163,16 @@ fn by_code(code: i64, shown: &str) -> Option<TurnEnd> {
 
 /// The name of an error, as opencode gives it.
 fn by_name(error: &RpcError, shown: &str) -> Option<TurnEnd> {
-    let name = error.data.get("name").or(error.data.pointer("/error/name"))?.as_str()?;
+    let places = ["/name", "/errorName", "/error/name"];
+    let name = places.iter().find_map(|place| error.data.pointer(place)?.as_str())?;
     let shown = shown.to_owned();
     match name {
         "ContextOverflowError" => Some(TurnEnd::ContextOverflow(shown)),
         "ProviderAuthError" => Some(TurnEnd::Auth(shown)),
         "MessageOutputLengthError" => Some(TurnEnd::TokenLimit),
         "MessageAbortedError" => Some(TurnEnd::Stopped),
+        // It is the same for every answer of the service that is none, with no status beside it.
+        "APIError" if status(error).is_none() => Some(TurnEnd::Transient(shown)),
         _ => None,
     }
 }
