@@ -452,9 +452,9 @@ impl Conversation {
         match told {
             usage::Told::Null if self.is("codex") => Some(ends::of_silent_failure(last_text, self.clock.now())),
             usage::Told::Nothing if self.is("copilot") => ends::of_copilots_failure(last_text),
-            usage::Told::Numbers if self.usage.tokens() == 0 && last_text.is_empty() => Some(TurnEnd::Transient(
-                "the agent came to its end without an answer of the model".to_owned(),
-            )),
+            usage::Told::NoModel => Some(without_an_answer()),
+            // Services that do not count tokens are told apart by what was said.
+            usage::Told::Numbers if self.usage.tokens() == 0 && last_text.is_empty() => Some(without_an_answer()),
             _ => None,
         }
     }
@@ -533,6 +533,11 @@ impl Listener for Conversation {
             stderr_tail: ended.stderr_tail,
         }
     }
+}
+
+/// The end of a turn in which no model came to the end of an answer.
+fn without_an_answer() -> TurnEnd {
+    TurnEnd::Transient("the agent came to its end without an answer of the model".to_owned())
 }
 
 /// Whether this is what a subagent of claude's does, which it does for the agent and not for us.

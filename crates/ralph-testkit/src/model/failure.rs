@@ -72,25 +72,35 @@ impl Failure {
         }
     }
 
-    fn message(self) -> &'static str {
+    /// What it says; some agents know a prompt that is too long by this alone.
+    fn message(self, wire: Wire) -> &'static str {
         match self {
             Self::Unauthorized => "The key is not valid.",
             Self::RateLimited => "Too many requests; try again later.",
             Self::UsageLimit { .. } => "You've hit your usage limit",
             Self::ServerError => "Internal server error",
-            Self::ContextOverflow => "prompt is too long: 210000 tokens > 200000 maximum",
+            Self::ContextOverflow => match wire {
+                Wire::Anthropic => "prompt is too long: 210000 tokens > 200000 maximum",
+                Wire::Chat | Wire::Responses => {
+                    "Your input exceeds the context window of this model. Please adjust your input and try again."
+                }
+                Wire::Gemini => {
+                    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."
+                }
+            },
             Self::Billing => "Your credit balance is too low",
         }
     }
 
     fn as_anthropic(self) -> Value {
+        let message = self.message(Wire::Anthropic);
         let kind = match self {
             Self::Unauthorized => "authentication_error",
             Self::RateLimited | Self::UsageLimit { .. } => "rate_limit_error",
             Self::ServerError => "api_error",
             Self::ContextOverflow | Self::Billing => "invalid_request_error",
         };
-        json!({ "type": "error", "error": { "type": kind, "message": self.message() }, "request_id": "req_scripted" })
+        json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": "req_scripted" })
     }
 
     fn as_openai(self) -> Value {
@@ -102,7 +112,7 @@ impl Failure {
             Self::ContextOverflow => ("invalid_request_error", "context_length_exceeded"),
             Self::Billing => ("insufficient_quota", "insufficient_quota"),
         };
-        let mut error = json!({ "message": self.message(), "type": kind, "code": code });
+        let mut error = json!({ "message": self.message(Wire::Chat), "type": kind, "code": code });
         if let Self::UsageLimit { resets_at } = self {
             error["plan_type"] = json!("plus");
             error["resets_at"] = json!(resets_at);
@@ -118,7 +128,8 @@ impl Failure {
             Self::ContextOverflow => "INVALID_ARGUMENT",
             Self::Billing => "FAILED_PRECONDITION",
         };
-        let mut error = json!({ "code": self.status(Wire::Gemini), "message": self.message(), "status": status });
+        let mut error =
+            json!({ "code": self.status(Wire::Gemini), "message": self.message(Wire::Gemini), "status": status });
         if let Self::UsageLimit { .. } = self {
             let violation = json!({ "quotaId": "GenerateRequestsPerDayPerProjectPerModel" });
             error["details"] =
