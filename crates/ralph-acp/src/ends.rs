@@ -66,6 +66,7 @@ pub(crate) fn of_error(error: &RpcError, now: Timestamp) -> Option<TurnEnd> {
         .or_else(|| by_name(error, &shown))
         .or_else(|| by_status(status(error)?, error, &shown, now))
         .or_else(|| usage_limit(error, &shown, now))
+        .or_else(|| connection_lost(error, &shown))
 }
 
 /// An error as a person reads it.
@@ -98,19 +99,39 @@ fn by_kind(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
         "max_turns" => TurnEnd::TurnLimit,
         "refusal" => TurnEnd::Refusal(shown()),
         // It has the same word for a prompt that is too long and for a request that is wrong.
-        "invalid_request" if messages(error).any(is_too_long_for_claude) => TurnEnd::ContextOverflow(shown()),
+        "invalid_request" if messages(error).any(is_sentence_of_too_long) => TurnEnd::ContextOverflow(shown()),
         _ => return None,
     })
 }
 
-/// What claude says of a prompt that is too long, with or without the numbers.
-fn is_too_long_for_claude(text: &str) -> bool {
-    let text = text.strip_prefix("API Error: 400 ").unwrap_or(text);
-    let starts = |beginning: &str| {
-        text.get(..beginning.len())
-            .is_some_and(|word| word.eq_ignore_ascii_case(beginning))
-    };
-    starts("Prompt is too long")
+/// Whether this is what a service says of a prompt that is too long, perhaps behind its status: in this order Anthropic,
+/// `OpenAI` in its two forms, and Google.
+fn is_sentence_of_too_long(text: &str) -> bool {
+    const BEGINNINGS: [&str; 4] = [
+        "Prompt is too long",
+        "Your input exceeds the context window",
+        "This model's maximum context length is",
+        "The input token count",
+    ];
+    let text = text.strip_prefix("API Error: ").unwrap_or(text);
+    let text = text.strip_prefix("400 ").unwrap_or(text);
+    BEGINNINGS.iter().any(|beginning| {
+        let start = text.get(..beginning.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+    })
+}
+
+/// What the libraries that agents speak HTTP with say, and nothing else, when a connection is broken off or not made.
+fn connection_lost(error: &RpcError, shown: &str) -> Option<TurnEnd> {
+    const WHOLE: [&str; 5] = [
+        "terminated",
+        "fetch failed",
+        "Connection error",
+        "Premature close",
+        "socket hang up",
+    ];
+    let is_lost = messages(error).any(|text| WHOLE.contains(&text.trim_end_matches('.')));
+    is_lost.then(|| TurnEnd::Transient(shown.to_owned()))
 }
 
 /// The word of codex: a text, or an object with one key.
@@ -233,11 +254,8 @@ fn is_too_long(error: &RpcError) -> bool {
             .any(|place| value.pointer(place).and_then(Value::as_str) == Some("context_length_exceeded"))
     };
     says(&error.data)
-        || messages(error).any(|text| {
-            inner_json(text).is_some_and(|inner| says(&inner))
-                || sentence(text).starts_with("The input token count")
-                || is_too_long_for_claude(text)
-        })
+        || messages(error)
+            .any(|text| inner_json(text).is_some_and(|inner| says(&inner)) || is_sentence_of_too_long(&sentence(text)))
 }
 
 /// A quota of gemini's that is used up, if it says until when.

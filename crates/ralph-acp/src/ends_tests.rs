@@ -232,3 +232,21 @@ fn copilot_says_what_failed_as_the_last_of_its_text() {
     );
     check("I have read it.", "nothing");
 }
+
+#[test]
+fn qwen_hands_on_what_the_service_and_its_library_say() {
+    let check = |details: &str, expected: &str| {
+        let data = json!({ "details": details });
+        check(
+            &json!({"code": -32603, "message": "Internal error", "data": data}),
+            expected,
+        );
+    };
+    check("400 prompt is too long: 210000 tokens > 200000 maximum", "overflow");
+    check("400 Your input exceeds the context window of this model.", "overflow");
+    check("400 This model's maximum context length is 128000 tokens.", "overflow");
+    check("400 The field `x` is too long", "nothing");
+    check("terminated", "transient");
+    check("Connection error.", "transient");
+    check("The work was terminated", "nothing");
+}

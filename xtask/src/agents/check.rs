@@ -13,8 +13,10 @@ use crate::child::output;
 use crate::programs::Programs;
 
 /// How long a run may take, in seconds, after which it is asked to stop; and how long that may take.
-const RUN_LIMIT_S: &str = "240";
+const RUN_LIMIT_S: &str = "300";
 const STOP_LIMIT_S: &str = "20";
+/// How long an agent may be silent where it tries again by itself, in seconds.
+const CUT_PATIENCE_S: u32 = 120;
 /// How many memories there are: so many that half of them are fewer.
 const MEMORIES: usize = 40;
 const MEMORY: &str = "A quokka sleeps in house number";
@@ -56,6 +58,12 @@ impl Run<'_> {
             patience_s,
             ..
         } = self.agent;
+        // Some try again for a minute without a word when a stream is cut, and only then give up.
+        let idle_s = if self.case == Case::Cut {
+            CUT_PATIENCE_S
+        } else {
+            *patience_s
+        };
         output(self.place.bare("git")?.args(["init", "--quiet"]))?;
         self.place.write("README.md", "A project.\n")?;
         let note = |n: usize| {
@@ -70,8 +78,8 @@ impl Run<'_> {
                 "[agent]\ncommand = [{program:?}]\nkind = {driver:?}\n\n\
                  [verify]\ncommands = [\"grep -q made {FILE}\"]\n\n\
                  [execution]\nverify = false\n\n\
-                 [limits]\nidle_time = \"{patience_s}s\"\niteration_time = \"{}s\"\n",
-                patience_s * 2
+                 [limits]\nidle_time = \"{idle_s}s\"\niteration_time = \"{}s\"\n",
+                idle_s * 2
             ),
         )?;
         output(self.place.bare("ralph")?.args(["task", "add", "Make the file"])).map(drop)
