@@ -43,6 +43,8 @@ Usage: cargo xtask <task>
                  [--seed N] [--histories N] [--cases N]
   soak loop      Whole runs, killed at any call and any moment, and in four worktrees at once
                  [--seed N] [--kills N] [--tasks N]
+  soak agents    Hostile agents, of whom nothing is left, and runs killed at every transition
+                 [--seed N] [--agents N] [--bytes N] [--kills N]
   soak claude    The real Claude Code with `ralph setup claude`; installs it under target/, 500 MB, by npm
                  [--update]
   soak power     Cuts a file system off under the memory commands; needs root and loop devices
@@ -75,6 +77,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
         ["soak", "merge", flags @ ..] => soak::merge::run(root(), flags),
         ["soak", "loop", flags @ ..] => soak::loops::run(root(), flags),
+        ["soak", "agents", flags @ ..] => soak::agents::run(root(), flags),
         ["soak", "claude", flags @ ..] => soak::claude::run(root(), flags),
         ["soak", "power", flags @ ..] => soak::power::run(root(), flags),
         [] | ["help" | "-h" | "--help"] => {

@@ -1,5 +1,6 @@
 //! Long runs: the tests of the gate with full counts, what only root can do to a machine, and real agents.
 
+pub(crate) mod agents;
 pub(crate) mod claude;
 mod disk;
 mod ledger;

@@ -10,7 +10,7 @@ use ralph_agent::{
 };
 use ralph_model::Clock;
 use ralph_model::config::{CommandLine, Permissions};
-use ralph_process::{Ended, HowEnded, Input};
+use ralph_process::Input;
 use serde_json::Value;
 
 use crate::conversation::{Conversation, Wishes};
@@ -106,26 +106,12 @@ impl Agent for AcpAgent {
 /// What an agent said and did in a turn whose end nobody saw, told from the lines of its transcript: what it printed, or an
 /// object with that as `line`. None when it did not speak ACP.
 #[must_use]
-pub fn replay(transcript: &[&str]) -> Option<EndOfTurn> {
-    let lines = transcript.iter().filter_map(|line| {
-        let value: Value = serde_json::from_str(line).ok()?;
-        Some((*line, value))
-    });
-    let lines: Vec<(&str, Value)> = lines.collect();
-    if !lines.iter().any(|(_, value)| is_of_a_conversation(value)) {
-        return None;
-    }
+pub fn replay<I: Iterator<Item = String>>(transcript: impl Fn() -> I) -> Option<EndOfTurn> {
+    let is_ours = |line: String| serde_json::from_str(&line).is_ok_and(|value| is_of_a_conversation(&value));
     // When it is matters only for how a turn ended, and nobody saw that.
-    let mut conversation = Conversation::of_the_past(Arc::new(NoTime));
-    for (line, value) in &lines {
-        let text = value.get("line").and_then(Value::as_str);
-        drop(conversation.hear(text.unwrap_or(line)));
-    }
-    Some(conversation.conclude(Ended {
-        how: HowEnded::Stopped,
-        stderr_tail: String::new(),
-        swept: 0,
-    }))
+    transcript()
+        .any(is_ours)
+        .then(|| ralph_agent::hear_again(Conversation::of_the_past(Arc::new(NoTime)), transcript()))
 }
 
 /// Whether something was said in ACP: any program may print JSON-RPC.
@@ -157,11 +143,11 @@ mod tests {
             r#"{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"lf</journal>"}}}}"#,
             r#"{"jsonrpc":"2.0","method":"session/up"#,
         ];
-        let end = replay(&transcript).unwrap();
+        let end = replay(|| transcript.into_iter().map(String::from)).unwrap();
         assert_eq!(end.messages, ["<journal>half</journal>"]);
         assert_eq!(end.session.as_deref(), Some("s-1"));
         assert_eq!(end.end, ralph_agent::TurnEnd::Stopped);
         let other = [r#"{"line":"x"}"#, r#"{"jsonrpc":"2.0","id":1,"result":{}}"#];
-        assert_eq!(replay(&other), None);
+        assert_eq!(replay(|| other.into_iter().map(String::from)), None);
     }
 }

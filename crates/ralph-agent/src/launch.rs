@@ -6,6 +6,9 @@ use ralph_process::{Answer, Ended, HowEnded, Input, ProcessEvent, Spec, Supervis
 
 use crate::{EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
+/// The most that is told of a text while it comes, in bytes.
+const MOST_TEXT: usize = 64 << 10;
+
 /// Who understands what an agent prints.
 pub trait Listener: Send + 'static {
     /// Hears a line, and says what it means and what is answered.
@@ -63,7 +66,8 @@ pub fn launch(
     };
     let tell = move |event: ProcessEvent| match event {
         ProcessEvent::Line(line) => {
-            let heard = listener.hear(&line);
+            let mut heard = listener.hear(&line);
+            heard.events.iter_mut().for_each(shorten);
             sink(TurnEvent::Line(line));
             heard.events.into_iter().for_each(&sink);
             heard.answer
@@ -84,6 +88,16 @@ pub fn launch(
             Err(StartError::NotFound { program })
         }
         Err(error) => Err(StartError::NotStarted { program, error }),
+    }
+}
+
+/// Leaves of a very long text as much as anybody wants to see go by; the listener has heard all of it.
+fn shorten(event: &mut TurnEvent) {
+    if let TurnEvent::Text(text) = event
+        && text.len() > MOST_TEXT
+    {
+        text.truncate(text.floor_char_boundary(MOST_TEXT));
+        text.shrink_to_fit();
     }
 }
 

@@ -38,7 +38,7 @@ pub type TurnSink = Box<dyn Fn(TurnEvent) + Send>;
 pub enum TurnEvent {
     /// A line that the agent printed, for the transcript. Not masked.
     Line(String),
-    /// Its own text, as it comes.
+    /// Its own text, as it comes; of a very long one the beginning.
     Text(String),
     /// It uses a tool; what it says afterwards may be its final text.
     Tool {

@@ -26,8 +26,7 @@ pub fn agent_for(
 }
 
 /// What an agent of this name said and did in a turn whose end nobody saw, told from the lines of its transcript.
-pub(crate) fn replay<'a>(agent: &str, transcript: impl IntoIterator<Item = &'a str>) -> EndOfTurn {
-    let transcript: Vec<&str> = transcript.into_iter().collect();
+pub(crate) fn replay<I: Iterator<Item = String>>(agent: &str, transcript: impl Fn() -> I) -> EndOfTurn {
     // An agent that speaks ACP may have any name; what it said tells.
     ralph_acp::replay(&transcript).unwrap_or_else(|| ralph_agent::replay(agent, transcript))
 }

@@ -7,6 +7,7 @@ pub mod changes;
 mod driver;
 pub mod gates;
 mod heart;
+mod inbox;
 mod lock;
 mod run_folder;
 pub mod settle;
@@ -14,6 +15,7 @@ mod site;
 pub mod state;
 pub mod strategy;
 mod summary;
+mod transcript;
 mod watch;
 
 pub use agents::agent_for;

@@ -2,16 +2,14 @@
 //! evidence, not a fact that anything depends on, so it is not synced.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use ralph_memory::capture::TranscriptCleaner;
 use ralph_model::RunId;
 
-/// The most that is kept of a transcript.
-const TRANSCRIPT_BYTES: u64 = 64 << 20;
+use crate::transcript::{self, Limits, Transcript};
 
 /// The name of the folder for what a run needs only while it goes on.
 const SCRATCH: &str = "scratch";
@@ -53,8 +51,8 @@ impl IterationFolder {
 
     /// How long its transcript was written, counted from its prompt; none when one of them is not there.
     pub(crate) fn time_written(&self) -> Option<Duration> {
-        let written = |name: &str| fs::metadata(self.0.join(name)).ok()?.modified().ok();
-        written("transcript.jsonl")?.duration_since(written("prompt.md")?).ok()
+        let begun = fs::metadata(self.prompt()).ok()?.modified().ok()?;
+        transcript::last_written(&self.0)?.duration_since(begun).ok()
     }
 
     /// A file of the folder, as far as it is text; none when it is not there.
@@ -68,13 +66,17 @@ impl IterationFolder {
         private_file(&self.0.join(name))?.write_all(text.as_bytes())
     }
 
+    /// The transcript of an agent that is started now.
     pub(crate) fn transcript(&self) -> io::Result<Transcript> {
-        Ok(Transcript {
-            file: BufWriter::new(private_file(&self.0.join("transcript.jsonl"))?),
-            cleaner: TranscriptCleaner::default(),
-            room: TRANSCRIPT_BYTES,
-            left_out: 0,
-        })
+        Transcript::begin(&self.0, Limits::default())
+    }
+
+    /// The transcript of a turn whose end nobody saw, made whole; none when there is none.
+    pub(crate) fn lost_transcript(&self) -> Option<PathBuf> {
+        // What cannot be joined can still be read as far as it is there.
+        drop(transcript::join(&self.0, Limits::default()));
+        let path = transcript::path(&self.0);
+        path.is_file().then_some(path)
     }
 }
 
@@ -112,54 +114,11 @@ fn private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-fn private_file(path: &Path) -> io::Result<File> {
+pub(crate) fn private_file(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(true)
         .mode(0o600)
         .open(path)
-}
-
-/// What an agent printed, line by line, without secrets. Every line is JSON.
-#[derive(Debug)]
-pub(crate) struct Transcript {
-    file: BufWriter<File>,
-    cleaner: TranscriptCleaner,
-    room: u64,
-    left_out: u64,
-}
-
-impl Transcript {
-    /// Adds a line that the agent printed.
-    pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
-        let cleaned = self.cleaner.clean_line(line);
-        let json = if serde_json::from_str::<serde::de::IgnoredAny>(&cleaned).is_ok() {
-            cleaned
-        } else {
-            serde_json::json!({ "line": cleaned }).to_string()
-        };
-        let size = json.len() as u64 + 1;
-        if size > self.room {
-            self.left_out += 1;
-            return Ok(());
-        }
-        self.room -= size;
-        self.file.write_all(json.as_bytes())?;
-        self.file.write_all(b"\n")
-    }
-
-    /// Hands what was added over to the system, which keeps it should this process be killed.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
-
-    /// Closes it, with a last line that says what was too much.
-    pub(crate) fn close(mut self) -> io::Result<()> {
-        if self.left_out > 0 {
-            let note = serde_json::json!({ "left_out_lines": self.left_out });
-            writeln!(self.file, "{note}")?;
-        }
-        self.file.flush()
-    }
 }

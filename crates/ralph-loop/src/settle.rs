@@ -137,7 +137,7 @@ pub enum StopRun {
 #[must_use]
 pub fn judge(facts: &Facts<'_>) -> Judgement {
     if let Some(cause) = facts.turn.cause {
-        return Judgement::Settled(stopped(cause, &facts.limits));
+        return Judgement::Settled(stopped(cause, facts));
     }
     match &facts.turn.end {
         TurnEnd::Finished => finished(facts),
@@ -178,7 +178,8 @@ pub fn gates_interrupted() -> Ruling {
 }
 
 /// It was stopped by ralph, whatever it said.
-fn stopped(cause: StopCause, limits: &Limits) -> Ruling {
+fn stopped(cause: StopCause, facts: &Facts<'_>) -> Ruling {
+    let limits = &facts.limits;
     match cause {
         StopCause::Interrupt => gates_interrupted(),
         StopCause::RalphDied => interrupted(
@@ -189,7 +190,11 @@ fn stopped(cause: StopCause, limits: &Limits) -> Ruling {
         StopCause::RunLimit => interrupted(
             StopReason::RunLimit,
             Then::Stop(StopRun::Limit),
-            "A limit of the run was reached while the agent worked.",
+            facts
+                .turn
+                .limit
+                .as_deref()
+                .unwrap_or("A limit of the run was reached while the agent worked."),
         ),
         StopCause::Timeout => {
             let most = set("iteration_time", limits.iteration_time.map(duration_text));

@@ -12,7 +12,7 @@ use ralph_model::config::Config;
 use ralph_store::{RunProcess, Scope};
 
 use crate::changes::OwnFiles;
-use crate::state::Pace;
+use crate::state::{FirstTry, Pace};
 
 /// Where a run takes place.
 pub struct Site<'a> {
@@ -62,4 +62,6 @@ pub struct Order {
     pub share: MemoryShare,
     /// How long waits are.
     pub pace: Pace,
+    /// Whether the first iteration heeds a pause of the agent.
+    pub first_try: FirstTry,
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use ralph_agent::TurnEnd;
 use ralph_model::config::{Commit, Limits, StrategyName};
 use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus};
-use ralph_store::Claim;
+use ralph_store::{Claim, NewPause, Pause, PauseChange, PauseReason};
 
 use super::*;
 use crate::settle::Fate;
@@ -21,6 +21,8 @@ fn plan() -> Plan {
         commit: Commit::None,
         has_gates: false,
         pace: Pace::default(),
+        first_try: FirstTry::AfterThePause,
+        seed: 7,
     }
 }
 
@@ -46,7 +48,21 @@ fn claim(number: u64) -> ClaimAnswer {
         attempt: 1,
         fence: 1,
         marker: String::new(),
+        pause: None,
     }))
+}
+
+/// The clock on the wall, where it goes as the other does: it is 1970.
+fn clock(at: Duration) -> Timestamp {
+    Timestamp::UNIX_EPOCH + at
+}
+
+fn event(at: Duration, what: Happening) -> Event {
+    Event {
+        at,
+        now: clock(at),
+        what,
+    }
 }
 
 fn turn_done(number: u64) -> TurnSummary {
@@ -69,6 +85,9 @@ struct World {
     /// What was done, in words.
     done: Vec<String>,
     settled: Vec<Draft>,
+    /// What keeps the agent from being started.
+    pause: Option<Pause>,
+    told: Vec<Notice>,
 }
 
 impl World {
@@ -78,10 +97,54 @@ impl World {
             begun: 0,
             done: Vec::new(),
             settled: Vec::new(),
+            pause: None,
+            told: Vec::new(),
         }
     }
 
-    fn answer(&mut self, effect: &Effect) -> Option<Happening> {
+    /// Keeps the pause of a settlement as the database does.
+    fn put_pause(&mut self, draft: &Draft, now: Timestamp) {
+        match &draft.pause {
+            PauseChange::Keep => {}
+            PauseChange::Lift => self.pause = None,
+            PauseChange::Put(what) => {
+                self.pause = Some(Pause {
+                    agent: "claude".to_owned(),
+                    what: what.clone(),
+                    run: draft.current.run.clone(),
+                    created_at: now,
+                });
+            }
+        }
+    }
+
+    /// Whether the pause keeps a run from a task.
+    fn is_paused(&self, pauses: &Pauses, now: Timestamp) -> Option<Pause> {
+        let pause = self.pause.clone().filter(|pause| pause.left(now).is_some())?;
+        let is_heeded = match pauses {
+            Pauses::Heeded => true,
+            Pauses::HeededBut(waited) => !waited.is(&pause),
+            Pauses::Ignored => false,
+        };
+        is_heeded.then_some(pause)
+    }
+
+    fn claim(&mut self, pauses: &Pauses, now: Timestamp) -> ClaimAnswer {
+        if self.begun >= self.tasks {
+            return ClaimAnswer::Nothing(Standing::default());
+        }
+        if let Some(pause) = self.is_paused(pauses, now) {
+            return ClaimAnswer::Paused(Box::new(pause));
+        }
+        self.begun += 1;
+        let ClaimAnswer::Claimed(mut claim) = claim(self.begun) else {
+            unreachable!()
+        };
+        claim.pause.clone_from(&self.pause);
+        ClaimAnswer::Claimed(claim)
+    }
+
+    fn answer(&mut self, effect: &Effect, now: Timestamp) -> Option<Happening> {
         let name = format!("{effect:?}");
         self.done
             .push(name.split([' ', '(', '{']).next().unwrap_or_default().to_owned());
@@ -89,11 +152,7 @@ impl World {
             Effect::Recover => Happening::Recovered(Vec::new()),
             Effect::Abandon(_) => Happening::Abandoned,
             Effect::FinishOutbox => Happening::OutboxFinished,
-            Effect::Claim { .. } if self.begun < self.tasks => {
-                self.begun += 1;
-                Happening::Answered(claim(self.begun))
-            }
-            Effect::Claim { .. } => Happening::Answered(ClaimAnswer::Nothing(Standing::default())),
+            Effect::Claim { pauses, .. } => Happening::Answered(self.claim(pauses, now)),
             Effect::Count => {
                 let open = u32::try_from(self.tasks - self.begun).unwrap();
                 Happening::Counted(Standing {
@@ -123,12 +182,15 @@ impl World {
             Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
-                Happening::Settled {
-                    now: Timestamp::UNIX_EPOCH,
-                }
+                self.put_pause(draft, now);
+                Happening::Settled
             }
             Effect::EndRun(_) => Happening::RunEnded,
-            Effect::StopGates | Effect::KeepBaseline(_) | Effect::Tell(_) => return None,
+            Effect::Tell(notice) => {
+                self.told.push(notice.clone());
+                return None;
+            }
+            Effect::StopGates | Effect::KeepBaseline(_) => return None,
         })
     }
 
@@ -136,8 +198,8 @@ impl World {
     fn run(&mut self, mut state: State, effects: Vec<Effect>, at: Duration) -> State {
         let mut open: VecDeque<Effect> = effects.into();
         while let Some(effect) = open.pop_front() {
-            if let Some(what) = self.answer(&effect) {
-                open.extend(state.step(Event { at, what }));
+            if let Some(what) = self.answer(&effect, clock(at)) {
+                open.extend(state.step(event(at, what)));
             }
         }
         state
@@ -145,7 +207,7 @@ impl World {
 
     fn happens(&mut self, mut state: State, what: Happening, seconds: u64) -> State {
         let at = Duration::from_secs(seconds);
-        let effects = state.step(Event { at, what });
+        let effects = state.step(event(at, what));
         self.run(state, effects, at)
     }
 
@@ -201,7 +263,7 @@ fn fault_4_a_limit_of_n_iterations_runs_n() {
     let state = world.begin(limited);
     let end = world.finish(state);
     assert_eq!(world.settled.len(), 2);
-    assert_eq!(end, End::Limit("The limit of 2 iterations is reached.".to_owned()));
+    assert_eq!(end.sentence(), "The limit of 2 iterations is reached.");
     assert_eq!(end.code(), 4);
 }
 
@@ -245,40 +307,6 @@ fn silence_and_time_stop_the_agent_and_the_run_goes_on() {
 }
 
 #[test]
-fn eight_failures_of_the_service_in_a_row_end_the_run() {
-    let mut world = World::with_tasks(20);
-    let mut state = world.begin(plan());
-    let mut waits = Vec::new();
-    for at in 0..8 {
-        let turn = TurnSummary {
-            end: TurnEnd::Transient("503".to_owned()),
-            ..turn_done(1)
-        };
-        state = world.happens(state, Happening::TurnEnded(Box::new(turn)), at * 1000);
-        let Some(until) = state.deadline() else { break };
-        waits.push(until.as_secs() - at * 1000);
-        state = world.happens(state, Happening::Tick, at * 1000 + 999);
-    }
-    assert_eq!(waits, [5, 10, 20, 40, 80, 160, 300]);
-    assert_eq!(state.end().map(End::code), Some(1));
-}
-
-#[test]
-fn a_usage_limit_is_waited_for_until_it_is_over() {
-    let mut world = World::with_tasks(1);
-    let state = world.begin(plan());
-    let turn = TurnSummary {
-        end: TurnEnd::UsageLimit {
-            resets_at: Some(Timestamp::from_second(3600).unwrap()),
-            message: String::new(),
-        },
-        ..turn_done(1)
-    };
-    let state = world.happens(state, Happening::TurnEnded(Box::new(turn)), 10);
-    assert_eq!(state.deadline(), Some(Duration::from_secs(3610)));
-}
-
-#[test]
 fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
     let (state, _) = State::begin(plan());
     let ClaimAnswer::Claimed(claim) = claim(7) else {
@@ -309,7 +337,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
 }
 
 fn happening(number: u8) -> Happening {
-    match number % 18 {
+    match number % 19 {
         0 => Happening::Recovered(Vec::new()),
         1 => Happening::Abandoned,
         2 => Happening::OutboxFinished,
@@ -330,11 +358,20 @@ fn happening(number: u8) -> Happening {
         11 => Happening::EndRecorded,
         12 => Happening::Examined(Box::default()),
         13 => Happening::Committed(Some(Err("no".to_owned()))),
-        14 => Happening::Settled {
-            now: Timestamp::UNIX_EPOCH,
-        },
+        14 => Happening::Settled,
         15 => Happening::Tick,
         16 => Happening::RunEnded,
+        17 => Happening::Answered(ClaimAnswer::Paused(Box::new(Pause {
+            agent: "claude".to_owned(),
+            what: NewPause {
+                reason: PauseReason::UsageLimit,
+                until: clock(Duration::from_secs(100)),
+                times: 1,
+                said: String::new(),
+            },
+            run: RunId::new(2),
+            created_at: clock(Duration::ZERO),
+        }))),
         _ => Happening::Interrupt,
     }
 }
@@ -368,14 +405,14 @@ proptest! {
             let over = state.end().is_some();
             // Half of what happens is the answer to what was last asked for, the rest is chance.
             let what = match open.pop_front() {
-                Some(effect) if number % 2 == 0 => world.answer(&effect).unwrap_or(Happening::Sign),
+                Some(effect) if number % 2 == 0 => world.answer(&effect, clock(at)).unwrap_or(Happening::Sign),
                 Some(effect) => {
                     open.push_front(effect);
                     happening(number / 2)
                 }
                 None => happening(number / 2),
             };
-            let effects = state.step(Event { at, what });
+            let effects = state.step(event(at, what));
             prop_assert!(!over || effects.is_empty());
             for effect in &effects {
                 step = match (step, effect) {
@@ -396,3 +433,10 @@ proptest! {
         }
     }
 }
+
+#[path = "state_tests/limits.rs"]
+mod limits;
+#[path = "state_tests/standstill.rs"]
+mod standstill;
+#[path = "state_tests/waits.rs"]
+mod waits;

@@ -11,6 +11,9 @@ pub struct TurnSummary {
     pub end: TurnEnd,
     /// Why ralph stopped it, if it did.
     pub cause: Option<StopCause>,
+    /// The limit of the run for which it was stopped, in a sentence.
+    #[serde(default)]
+    pub limit: Option<String>,
     /// What it said to the loop.
     pub control: Control,
     /// What it said for later.
@@ -36,6 +39,7 @@ impl TurnSummary {
         Self {
             end: TurnEnd::Stopped,
             cause: Some(StopCause::RalphDied),
+            limit: None,
             control: Control::default(),
             captured: Captured::default(),
             spoke: false,

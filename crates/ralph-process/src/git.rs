@@ -4,7 +4,8 @@
 //! same command does at a prompt, hooks and all. Neither waits for ever.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read, Write};
+use std::io::{self, PipeWriter, Read, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -12,7 +13,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{command, sweep, sys};
+use crate::readers::{Activity, read_chunks};
+use crate::{StopHandle, command, sweep, sys};
 
 /// How long a question may take.
 pub const QUESTION_TIME: Duration = Duration::from_secs(60);
@@ -25,9 +27,14 @@ const MOST_ANSWER: usize = 64 << 20;
 
 /// How long what git leaves behind may keep its output open after its end.
 const AFTER_THE_END: Duration = Duration::from_millis(250);
+/// How long to read what is left in its pipes then.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// How long git and its hooks have to end by themselves when they are asked to, which is when git takes its locks away.
 const TERM_GRACE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
+
+/// The same where a person waits for it.
+const STOP_GRACE: Duration = Duration::from_secs(1);
 
 /// The longest pause between two looks whether git has ended. What it prints last ends a pause at once.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
@@ -65,6 +72,12 @@ pub enum GitError {
         what: String,
         /// How long it had.
         limit: Duration,
+    },
+    /// Somebody wanted it to stop.
+    #[error("git {what} was stopped")]
+    Stopped {
+        /// Its first argument.
+        what: String,
     },
     /// It failed.
     #[error("git ended with {status}: {said}")]
@@ -127,6 +140,7 @@ pub struct Git {
     input: Vec<u8>,
     most_output: usize,
     limit: Duration,
+    stop: StopHandle,
 }
 
 impl Git {
@@ -153,7 +167,15 @@ impl Git {
             input: Vec::new(),
             most_output: MOST_ANSWER,
             limit,
+            stop: StopHandle::default(),
         }
+    }
+
+    /// With a way to stop it: it is asked to end then, with its hooks, and made to.
+    #[must_use]
+    pub fn stoppable(mut self, stop: &StopHandle) -> Self {
+        self.stop = stop.clone();
+        self
     }
 
     /// With a setting, as `name=value`.
@@ -217,15 +239,16 @@ impl Git {
             // One that ends before it has read everything says why.
             thread::spawn(move || drop(stdin.write_all(&input)));
         }
+        let not_started = |error| GitError::NotStarted { error };
         let (closed, closings) = channel();
-        let output = Collector::start(git.stdout.take(), self.most_output, closed.clone());
-        let errors = Collector::start(git.stderr.take(), MOST_ANSWER, closed);
-        let ended = wait(git, &closings, self.limit).map_err(|error| GitError::NotStarted { error })?;
-        let Some(status) = ended else {
-            return Err(GitError::TimedOut {
-                what,
-                limit: self.limit,
-            });
+        let output = Collector::start(git.stdout.take(), self.most_output, closed.clone()).map_err(not_started)?;
+        let errors = Collector::start(git.stderr.take(), MOST_ANSWER, closed).map_err(not_started)?;
+        let limit = self.limit;
+        let ended = wait(git, &closings, limit, &self.stop).map_err(not_started)?;
+        let status = match ended {
+            Waited::Ended(status) => status,
+            Waited::TimedOut => return Err(GitError::TimedOut { what, limit }),
+            Waited::Stopped => return Err(GitError::Stopped { what }),
         };
         let (output, cut) = output.finish();
         let (errors, _) = errors.finish();
@@ -268,27 +291,44 @@ impl Drop for Running {
     }
 }
 
-/// Waits until git has ended; `None` when it did not in time and was ended with all that it started.
-fn wait(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    if let Some(status) = wait_for(git, closings, limit)? {
-        return Ok(Some(status));
+/// How git came to its end.
+enum Waited {
+    Ended(ExitStatus),
+    TimedOut,
+    Stopped,
+}
+
+/// Waits until git has ended. One that did not in time, or that somebody wants to stop, is ended with all that it started.
+fn wait(git: &mut Child, closings: &Receiver<()>, limit: Duration, stop: &StopHandle) -> io::Result<Waited> {
+    if let Some(status) = wait_for(git, closings, limit, &|| stop.is_wanted())? {
+        return Ok(Waited::Ended(status));
     }
+    let (why, grace) = if stop.is_wanted() {
+        (Waited::Stopped, STOP_GRACE)
+    } else {
+        (Waited::TimedOut, TERM_GRACE)
+    };
     let asked = Instant::now();
     sys::terminate_group(git.id());
-    let ended = wait_for(git, closings, TERM_GRACE)?;
+    let ended = wait_for(git, closings, grace, &|| false)?;
     // Git may be gone and a hook of its not.
-    while asked.elapsed() < TERM_GRACE && sys::group_is_there(git.id()) {
+    while asked.elapsed() < grace && sys::group_is_there(git.id()) {
         thread::sleep(LONGEST_PAUSE);
     }
     sys::kill_group(git.id());
     if ended.is_none() {
         git.wait()?;
     }
-    Ok(None)
+    Ok(why)
 }
 
-/// Waits until git has ended, for so long.
-fn wait_for(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Result<Option<ExitStatus>> {
+/// Waits until git has ended, for so long, unless there is no more use in it.
+fn wait_for(
+    git: &mut Child,
+    closings: &Receiver<()>,
+    limit: Duration,
+    gives_up: &dyn Fn() -> bool,
+) -> io::Result<Option<ExitStatus>> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
@@ -301,7 +341,7 @@ fn wait_for(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Re
         if let Some(status) = git.try_wait()? {
             return Ok(Some(status));
         }
-        if left.is_zero() {
+        if left.is_zero() || gives_up() {
             return Ok(None);
         }
     }
@@ -311,40 +351,46 @@ fn wait_for(git: &mut Child, closings: &Receiver<()>, limit: Duration) -> io::Re
 struct Collector {
     collected: Arc<Mutex<(Vec<u8>, bool)>>,
     done: Receiver<()>,
+    /// Whoever collects stops when this is gone and nothing is left to be read.
+    gives_up: PipeWriter,
 }
 
 impl Collector {
-    fn start(pipe: Option<impl Read + Send + 'static>, most: usize, closed: Sender<()>) -> Self {
+    fn start(pipe: Option<impl Read + AsFd + Send + 'static>, most: usize, closed: Sender<()>) -> io::Result<Self> {
         let collected = Arc::new(Mutex::new((Vec::new(), false)));
         let (finished, done) = channel::<()>();
+        let (given_up, gives_up) = io::pipe()?;
         let target = Arc::clone(&collected);
         thread::spawn(move || {
-            let mut buffer = vec![0; 64 << 10];
-            let mut pipe = pipe;
-            while let Some(pipe) = &mut pipe {
-                let read = match pipe.read(&mut buffer) {
-                    Ok(0) => break,
-                    Ok(read) => read,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                    Err(_) => break,
-                };
-                let mut target = target.lock().unwrap_or_else(PoisonError::into_inner);
-                let room = most.saturating_sub(target.0.len());
-                target
-                    .0
-                    .extend_from_slice(buffer.get(..read.min(room)).unwrap_or_default());
-                target.1 |= read > room;
+            if let Some(pipe) = pipe {
+                read_chunks(pipe, &given_up, &Activity::default(), |chunk| {
+                    let mut target = target.lock().unwrap_or_else(PoisonError::into_inner);
+                    let room = most.saturating_sub(target.0.len());
+                    let kept = chunk.get(..chunk.len().min(room)).unwrap_or_default();
+                    target.0.extend_from_slice(kept);
+                    target.1 |= chunk.len() > room;
+                });
             }
             // Whoever waits is told by the ends of these.
             drop(finished);
             drop(closed);
         });
-        Self { collected, done }
+        Ok(Self {
+            collected,
+            done,
+            gives_up,
+        })
     }
 
-    /// What came, and whether more may come: a process that git left behind may keep the pipe open.
+    /// What came, and whether more may come: a process that git left behind may keep the pipe open. All that stands in the
+    /// pipe by then is read, however late the one who reads it gets to it.
     fn finish(self) -> (Vec<u8>, bool) {
         let open = self.done.recv_timeout(AFTER_THE_END) == Err(RecvTimeoutError::Timeout);
+        drop(self.gives_up);
+        if open {
+            // It ends by the channel's end; only somebody who prints without end can keep it from that.
+            let _ended = self.done.recv_timeout(LAST_WORDS);
+        }
         let (output, cut) = std::mem::take(&mut *self.collected.lock().unwrap_or_else(PoisonError::into_inner));
         (output, cut || open)
     }

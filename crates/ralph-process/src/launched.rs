@@ -1,7 +1,8 @@
 //! A child that was started, and how its end is waited for or brought about. Who supervises it does so in one thread, to
 //! which the others report.
 
-use std::io::{self, PipeReader};
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -62,6 +63,10 @@ pub(crate) struct Launched {
     pub(crate) started: u64,
     marker: String,
     printed: Arc<Meter>,
+    /// Those who read and write the pipes wait for the end of this, too: they are given up when the other end goes with
+    /// this value, whoever still holds a pipe.
+    given_up: PipeReader,
+    _gives_up: PipeWriter,
     readers: Vec<Arc<Activity>>,
     pub(crate) orders: Sender<Order>,
     inbox: Receiver<Order>,
@@ -93,6 +98,7 @@ impl Launched {
                 Some(reader)
             }
         };
+        let (given_up, gives_up) = io::pipe()?;
         sys::in_own_session(&mut command);
         let mut children = sweep::supervised();
         let process = command.spawn()?;
@@ -111,6 +117,8 @@ impl Launched {
             started: sweep::start_time(pid).unwrap_or(0),
             marker: spec.marker,
             printed: Arc::new(Meter(Mutex::new((0, spec.output_limit.unwrap_or(u64::MAX))))),
+            given_up,
+            _gives_up: gives_up,
             readers: Vec::new(),
             orders,
             inbox,
@@ -127,8 +135,8 @@ impl Launched {
         };
         match input {
             Input::Nothing => {}
-            Input::Whole(text) => drop(Voice::new(stdin, text)?),
-            Input::Open(first) => self.voice = Some(Voice::new(stdin, first)?),
+            Input::Whole(text) => drop(Voice::new(stdin, text, self.given_up.try_clone()?)?),
+            Input::Open(first) => self.voice = Some(Voice::new(stdin, first, self.given_up.try_clone()?)?),
         }
         Ok(())
     }
@@ -145,15 +153,16 @@ impl Launched {
     /// Reads a pipe in a thread: chunks, and nothing at the end. What goes beyond the limit is not handed on.
     pub(crate) fn read(
         &mut self,
-        stream: impl io::Read + Send + 'static,
+        stream: impl io::Read + AsFd + Send + 'static,
         mut take: impl FnMut(Option<&[u8]>) + Send + 'static,
     ) -> io::Result<()> {
         let activity = Arc::new(Activity::default());
         self.readers.push(Arc::clone(&activity));
         let printed = Arc::clone(&self.printed);
         let orders = self.orders.clone();
+        let given_up = self.given_up.try_clone()?;
         in_thread(move || {
-            read_chunks(stream, &activity, |chunk| {
+            read_chunks(stream, &given_up, &activity, |chunk| {
                 let allowed = printed.admit(chunk.len());
                 if allowed < chunk.len() {
                     send(&orders, Order::Stop(HowEnded::OutputLimit));
@@ -185,11 +194,15 @@ impl Launched {
     /// The child is reaped last: until then no other process can have its pid.
     fn sweep_and_reap(&mut self) -> (HowEnded, usize) {
         let swept = sweep::sweep(self.pid, self.started, &self.marker);
+        // It fails only when there is no such child.
+        let _waited: bool = sys::wait_for_exit(self.pid).is_ok();
+        let mut children = sweep::supervised();
         // Had somebody else reaped it, nobody would know how it ended.
         let how = self.process.wait().map_or(HowEnded::Signalled(0), how);
-        sweep::supervised().remove(&self.pid);
+        children.remove(&self.pid);
+        drop(children);
         self.is_over = true;
-        (how, swept)
+        (how, swept.killed.len())
     }
 
     /// Waits until the child has exited; says why it was made to, if it was.

@@ -17,5 +17,5 @@ pub use command::command;
 pub use run_to_end::{Finished, OutputShare, RunLimits, StopHandle, run_to_end, run_to_end_watched};
 pub use signals::on_stop_signals;
 pub use supervise::{Answer, Ended, HowEnded, Input, ProcessEvent, ProcessSink, Spec, Supervised, Then, start};
-pub use sweep::{MARKER_VARIABLE, is_alive, kill_leftovers, start_time};
+pub use sweep::{MARKER_VARIABLE, is_alive, kill_descendants, kill_leftovers, start_time};
 pub use sys::{become_subreaper, host_name};

@@ -1,9 +1,12 @@
 //! Reading what a child prints, within limits: it may print for ever, in one line, and in no encoding.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io::{self, PipeReader, Read};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use crate::sys::{GivenUp, Readiness, wait_until};
 
 /// The longest line that is kept whole. Agents print answers of megabytes as one line.
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
@@ -26,10 +29,18 @@ impl Activity {
     }
 }
 
-/// Reads to the end and hands every chunk on. A stream that fails has ended.
-pub(crate) fn read_chunks(mut stream: impl Read, activity: &Activity, mut take: impl FnMut(&[u8])) {
+/// Reads to the end, or until this is given up, and hands every chunk on. A stream that fails has ended.
+pub(crate) fn read_chunks(
+    mut stream: impl Read + AsFd,
+    given_up: &PipeReader,
+    activity: &Activity,
+    mut take: impl FnMut(&[u8]),
+) {
     let mut buffer = vec![0; CHUNK];
     loop {
+        if wait_until(&stream, Readiness::Readable, given_up) == GivenUp::Yes {
+            return;
+        }
         match stream.read(&mut buffer) {
             Ok(0) => return,
             Ok(length) => {
@@ -74,9 +85,11 @@ impl Lines {
     }
 
     fn finish(&mut self) -> String {
-        let Self { line, skipped, .. } = std::mem::take(self);
-        let content = line.strip_suffix(b"\r").unwrap_or(&line);
-        let mut text = String::from_utf8_lossy(content).into_owned();
+        let Self { mut line, skipped, .. } = std::mem::take(self);
+        line.pop_if(|last| *last == b'\r');
+        // A line may be long, and is copied only where it has to be.
+        let mut text =
+            String::from_utf8(line).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         if skipped > 0 {
             text.push_str(&format!(" [{skipped} more bytes of this line were left out]"));
         }

@@ -67,6 +67,12 @@ impl StopHandle {
         }
     }
 
+    /// Whether it was used.
+    #[must_use]
+    pub fn is_wanted(&self) -> bool {
+        lock(&self.0).is_wanted
+    }
+
     fn attach(&self, orders: &Sender<Order>) {
         let mut stop = lock(&self.0);
         stop.orders = Some(orders.clone());
@@ -95,7 +101,7 @@ pub fn run_to_end_watched(
     mut tell: Box<dyn FnMut(String) + Send>,
 ) -> io::Result<Finished> {
     let begin = Instant::now();
-    if lock(&stop.0).is_wanted {
+    if stop.is_wanted() {
         return Ok(Finished {
             how: HowEnded::Stopped,
             output: String::new(),

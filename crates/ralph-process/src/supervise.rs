@@ -129,7 +129,9 @@ impl Supervised {
     /// Makes it end without asking. Returns at once too.
     pub fn kill(&self) {
         self.stop();
-        if sweep::is_alive(self.pid, self.started) {
+        // As long as this is held it is not reaped, and its pid is nobody else's.
+        let children = sweep::supervised();
+        if children.contains(&self.pid) && sweep::is_alive(self.pid, self.started) {
             sys::kill_group(self.pid);
         }
     }

@@ -2,22 +2,28 @@
 //! child's group does not reach them; they are found by the marker that they inherited, by their session, or because
 //! they became orphans and were given to this process.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::sys::{self, Hold};
 
 /// The variable that holds the marker in the environment of a supervised child and of all its descendants.
 pub const MARKER_VARIABLE: &str = "RALPH_MARKER";
 
-/// How often to look again. A process that forks between two looks is found by the next one.
-const MAX_ROUNDS: usize = 64;
-/// How long to wait for a killed process to die.
+/// How long to go on looking and killing. Only what cannot be killed, or forks faster than anybody can look, takes longer.
+const SWEEP_TIME: Duration = Duration::from_secs(10);
+/// How often to look for those that came while the others were being held still, before all of them are killed.
+const MAX_LOOKS: usize = 16;
+/// How often nobody must be seen any more after somebody was: one that forks and exits may slip past one look.
+const LAST_LOOKS: usize = 2;
+/// How long to wait for killed processes to die before looking again.
 const DEATH_WAIT: Duration = Duration::from_secs(1);
+/// How long a process that a dead run has left may take to end by itself: git, for one, takes its locks away then.
+const ASKED_WAIT: Duration = Duration::from_millis(500);
 
 /// More than what the system says of a process on one line: some fifty numbers and a name of 64 characters at most.
 const MAX_STAT_BYTES: usize = 2_048;
@@ -43,94 +49,209 @@ pub fn is_alive(pid: u32, started: u64) -> bool {
     Stat::of(pid).is_some_and(|stat| stat.started == started && !stat.is_dead)
 }
 
-/// Kills what a dead run has left: its agent with its group, if it is exactly that process, and every process with the
-/// run's marker in its environment. Returns how many were killed.
+/// Ends what a dead run has left: its agent with its group, if it is exactly that process, and every process with the
+/// run's marker in its environment. They are asked first, and killed if they stay. Returns how many there were.
 #[must_use]
 pub fn kill_leftovers(marker: &str, agent: Option<(u32, u64)>) -> usize {
     let agent = agent.filter(|(pid, started)| *pid != sys::own_pid() && is_alive(*pid, *started));
     let left = Left {
         marker,
         leader: agent.map(|(pid, _)| pid),
-        adopted_since: None,
+        since: 0,
+        takes_orphans: false,
         // A run that is dead has no children here that somebody still looks after.
         spares_children: false,
     };
-    left.sweep()
+    let asked = left.ask();
+    let mut swept = left.sweep();
+    swept.killed.extend(asked);
+    swept.killed.len()
+}
+
+/// Kills every descendant of this process, whoever looks after it, and returns how many there were: the last thing to do
+/// before a process ends that cannot wait for anybody.
+pub fn kill_descendants() -> usize {
+    // Nobody starts another one meanwhile.
+    let children = supervised();
+    let mut killed = BTreeSet::new();
+    for child in children.iter() {
+        sys::kill_group(*child);
+    }
+    for _ in 0..MAX_LOOKS {
+        let parents: BTreeMap<u32, u32> = processes()
+            .filter(|(_, stat)| !stat.is_dead)
+            .map(|(pid, stat)| (pid, stat.parent))
+            .collect();
+        let found: Vec<u32> = parents.keys().copied().filter(|pid| descends(*pid, &parents)).collect();
+        let holds: Vec<Hold> = found
+            .iter()
+            .filter_map(|pid| Hold::on(*pid))
+            .filter(Hold::kill)
+            .collect();
+        if holds.is_empty() {
+            break;
+        }
+        killed.extend(found);
+        for hold in &holds {
+            hold.wait(DEATH_WAIT);
+        }
+    }
+    killed.len()
+}
+
+/// Whether a process comes from this one.
+fn descends(pid: u32, parents: &BTreeMap<u32, u32>) -> bool {
+    let line = std::iter::successors(Some(pid), |pid| parents.get(pid).copied());
+    line.take(parents.len() + 1).skip(1).any(|pid| pid == sys::own_pid())
 }
 
 /// Kills and reaps all that is left of a supervised child. The child itself has exited and is not reaped yet.
-pub(crate) fn sweep(leader: u32, started: u64, marker: &str) -> usize {
+pub(crate) fn sweep(leader: u32, started: u64, marker: &str) -> Swept {
     sys::kill_group(leader);
     let left = Left {
         marker,
         leader: Some(leader),
+        since: started,
         // As the first process of a container, this one is given orphans that are none of its own.
-        adopted_since: (sys::own_pid() != 1).then_some(started),
+        takes_orphans: sys::own_pid() != 1,
         spares_children: true,
     };
     left.sweep()
+}
+
+/// A process: its pid, and when it began.
+type Process = (u32, u64);
+
+/// What came of a sweep.
+#[derive(Debug, Default)]
+pub(crate) struct Swept {
+    /// Those that were killed.
+    pub(crate) killed: BTreeSet<Process>,
+    /// Those that may not be killed, as another user's may not.
+    pub(crate) refused: BTreeSet<Process>,
 }
 
 /// By what the processes that a child left are known.
 struct Left<'a> {
     marker: &'a str,
     leader: Option<u32>,
-    adopted_since: Option<u64>,
+    /// No descendant is older than the child was.
+    since: u64,
+    takes_orphans: bool,
     /// Whether children under supervision stay: whoever supervises them sees to their end.
     spares_children: bool,
 }
 
 impl Left<'_> {
-    fn sweep(&self) -> usize {
-        let mut killed = BTreeSet::new();
-        let mut refused = BTreeSet::new();
-        for _ in 0..MAX_ROUNDS {
-            // Nobody is started while this looks; see SUPERVISED.
-            let children = supervised();
-            let seen: Vec<(u32, Stat)> = processes().collect();
-            let found: Vec<(u32, u64, Hold)> = seen
-                .iter()
-                .copied()
-                .filter(|(pid, _)| !refused.contains(pid))
-                .filter(|(pid, _)| !self.spares_children || !children.contains(pid))
-                .filter(|(pid, stat)| self.is_left(*pid, stat, &children))
-                .filter_map(|(pid, stat)| Some((pid, stat.started, Hold::on(pid)?)))
-                // The pid may have gone to somebody else before the hold was taken.
-                .filter(|(pid, started, _)| is_alive(*pid, *started))
-                .collect();
-            let mut dying = Vec::new();
-            for (pid, started, hold) in found {
-                if hold.kill() {
-                    killed.insert((pid, started));
-                    dying.push(hold);
-                } else {
-                    refused.insert(pid);
+    /// All are held still before the first is killed, so that none is left to start another in its place.
+    fn sweep(&self) -> Swept {
+        let begun = Instant::now();
+        let mut swept = Swept::default();
+        let mut looks_left = 1;
+        while looks_left > 0 && begun.elapsed() < SWEEP_TIME {
+            let held = self.hold_still(&mut swept.refused);
+            looks_left = if held.is_empty() { looks_left - 1 } else { LAST_LOOKS };
+            let (killed, refused): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, hold)| hold.kill());
+            let dead_by = Instant::now() + DEATH_WAIT;
+            for (process, hold) in killed {
+                hold.wait(dead_by.saturating_duration_since(Instant::now()));
+                swept.killed.insert(process);
+            }
+            swept.refused.extend(refused.into_iter().map(|(process, _)| process));
+        }
+        swept
+    }
+
+    /// Asks all that are left to end, and waits a moment for those that do.
+    fn ask(&self) -> BTreeSet<Process> {
+        let Look { found, .. } = self.look(&BTreeSet::new());
+        let asked: BTreeMap<Process, Hold> = found
+            .into_iter()
+            .filter_map(|(process, hold)| Some((process, hold?)))
+            .filter(|(_, hold)| hold.ask())
+            .collect();
+        let gone_by = Instant::now() + ASKED_WAIT;
+        for hold in asked.values() {
+            hold.wait(gone_by.saturating_duration_since(Instant::now()));
+        }
+        asked.into_keys().collect()
+    }
+
+    /// Stops all that are left where they are, also those that came in the meantime.
+    fn hold_still(&self, refused: &mut BTreeSet<Process>) -> BTreeMap<Process, Hold> {
+        let mut held = BTreeMap::new();
+        for _ in 0..MAX_LOOKS {
+            let Look { found, vanished } = self.look(refused);
+            let mut news = vanished;
+            for (process, hold) in found {
+                if held.contains_key(&process) {
+                    continue;
+                }
+                match hold {
+                    Some(hold) if hold.stop() => {
+                        news = true;
+                        held.insert(process, hold);
+                    }
+                    // It may have died since; then it is not there at the next look.
+                    Some(_) if is_alive(process.0, process.1) => {
+                        refused.insert(process);
+                    }
+                    _ => news = true,
                 }
             }
-            reap_orphans(&seen, &children);
-            drop(children);
-            for hold in &dying {
-                hold.wait(DEATH_WAIT);
-            }
-            // Those that have died meanwhile are seen, and their remains taken, in the next round.
-            if dying.is_empty() {
+            if !news {
                 break;
             }
         }
-        killed.len()
+        held
+    }
+
+    /// Looks once for those that are left, and takes the remains of those that have died.
+    fn look(&self, refused: &BTreeSet<Process>) -> Look {
+        // Nobody is started while this looks; see SUPERVISED.
+        let children = supervised();
+        let seen: Vec<(u32, Stat)> = processes().collect();
+        let mut look = Look::default();
+        for (pid, stat) in &seen {
+            let process = (*pid, stat.started);
+            if refused.contains(&process)
+                || (self.spares_children && children.contains(pid))
+                || !self.is_left(*pid, stat, &children)
+            {
+                continue;
+            }
+            let hold = Hold::on(*pid);
+            // The pid may have gone to somebody else before the hold was taken.
+            if is_alive(*pid, stat.started) {
+                look.found.push((process, hold));
+            } else {
+                look.vanished = true;
+            }
+        }
+        reap_orphans(&seen, &children);
+        look
     }
 
     fn is_left(&self, pid: u32, stat: &Stat, children: &BTreeSet<u32>) -> bool {
-        if stat.is_dead {
+        if stat.is_dead || stat.started < self.since {
             return false;
         }
         if self.leader.is_some_and(|leader| stat.session == leader) {
             return true;
         }
         // With two children at once nobody can tell whose orphan it was.
-        let adopted = |since: u64| stat.started >= since && children.len() == 1 && stat.is_adopted();
-        self.adopted_since.is_some_and(adopted) || has_marker(pid, self.marker)
+        let is_orphan = self.takes_orphans && children.len() == 1 && stat.is_adopted();
+        is_orphan || has_marker(pid, self.marker)
     }
+}
+
+/// What one look has found.
+#[derive(Default)]
+struct Look {
+    /// Those that are left, with a hold on them where the system gives one.
+    found: Vec<(Process, Option<Hold>)>,
+    /// Whether one was seen that was gone a moment later; it may have started another before.
+    vanished: bool,
 }
 
 /// Takes the remains of the orphans that were given to this process and had died when they were seen.

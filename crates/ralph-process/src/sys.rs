@@ -1,6 +1,7 @@
 //! What is particular to an operating system: sessions, signals, waiting for processes and adopting orphans.
 
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
@@ -53,9 +54,10 @@ pub(crate) fn wait_for_exit(pid: u32) -> io::Result<()> {
     }
 }
 
-/// Asks a process group to end.
+/// Asks a process group to end. One that is stopped hears it only when it goes on.
 pub(crate) fn terminate_group(leader: u32) {
     signal_group(leader, Signal::TERM);
+    signal_group(leader, Signal::CONT);
 }
 
 /// Ends a process group.
@@ -99,7 +101,21 @@ impl Hold {
 
     /// Kills it; says whether it was allowed to.
     pub(crate) fn kill(&self) -> bool {
-        rustix::process::pidfd_send_signal(&self.0, Signal::KILL).is_ok()
+        self.send(Signal::KILL)
+    }
+
+    /// Stops it where it is; says whether it was allowed to.
+    pub(crate) fn stop(&self) -> bool {
+        self.send(Signal::STOP)
+    }
+
+    /// Asks it to end, also when it was stopped; says whether it was allowed to.
+    pub(crate) fn ask(&self) -> bool {
+        self.send(Signal::TERM) && self.send(Signal::CONT)
+    }
+
+    fn send(&self, signal: Signal) -> bool {
+        rustix::process::pidfd_send_signal(&self.0, signal).is_ok()
     }
 
     /// Waits until it has died, for so long.
@@ -126,11 +142,65 @@ impl Hold {
 
     /// Kills it; says whether it was allowed to.
     pub(crate) fn kill(&self) -> bool {
-        rustix::process::kill_process(self.0, Signal::KILL).is_ok()
+        self.send(Signal::KILL)
+    }
+
+    /// Stops it where it is; says whether it was allowed to.
+    pub(crate) fn stop(&self) -> bool {
+        self.send(Signal::STOP)
+    }
+
+    /// Asks it to end, also when it was stopped; says whether it was allowed to.
+    pub(crate) fn ask(&self) -> bool {
+        self.send(Signal::TERM) && self.send(Signal::CONT)
+    }
+
+    fn send(&self, signal: Signal) -> bool {
+        rustix::process::kill_process(self.0, signal).is_ok()
     }
 
     /// There is no way to wait for a process that is not a child.
     pub(crate) fn wait(&self, _limit: Duration) {}
+}
+
+/// Waits until something can be read from a stream, or written to it. Nothing more can when the other end of `given_up` is
+/// closed before.
+pub(crate) fn wait_until(stream: impl AsFd, ready: Readiness, given_up: impl AsFd) -> GivenUp {
+    use rustix::event::{PollFd, PollFlags, poll};
+
+    let wanted = match ready {
+        Readiness::Readable => PollFlags::IN,
+        Readiness::Writable => PollFlags::OUT,
+    };
+    loop {
+        let mut both = [PollFd::new(&stream, wanted), PollFd::new(&given_up, PollFlags::IN)];
+        match poll(&mut both, None) {
+            Err(rustix::io::Errno::INTR) => {}
+            // Where this cannot be waited for, the next call on the stream waits.
+            Err(_) => return GivenUp::No,
+            Ok(_) if !both[0].revents().is_empty() => return GivenUp::No,
+            Ok(_) => return GivenUp::Yes,
+        }
+    }
+}
+
+/// What is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Readiness {
+    Readable,
+    Writable,
+}
+
+/// Whether somebody has given up waiting for a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GivenUp {
+    Yes,
+    No,
+}
+
+/// Makes writing return at once when nothing can be written.
+pub(crate) fn never_block(stream: impl AsFd) -> io::Result<()> {
+    Ok(rustix::io::ioctl_fionbio(stream, true)?)
 }
 
 fn to_pid(pid: u32) -> io::Result<Pid> {

@@ -423,6 +423,48 @@ fn a_child_that_does_not_listen_is_ended_all_the_same() {
 }
 
 #[test]
+fn a_child_that_has_stopped_hears_that_it_is_to_end() {
+    let (child, events) = begin(spec(
+        "trap 'echo cleaned; exit 0' TERM; echo ready; kill -STOP $$; while :; do sleep 0.05; done",
+    ));
+    wait_for(&events, "ready");
+    child.stop();
+    let (lines, ended) = rest(&events);
+    assert_eq!((lines, ended.how), (vec!["cleaned".to_owned()], HowEnded::Stopped));
+}
+
+/// How many threads this process has, and how many descriptors.
+fn belongings() -> (usize, usize) {
+    let count = |folder: &str| std::fs::read_dir(folder).unwrap().count();
+    (count("/proc/self/task"), count("/proc/self/fd"))
+}
+
+/// Nobody may kill whoever holds the pipes here: it is the test itself.
+#[test]
+fn pipes_that_a_stranger_holds_keep_nobody_waiting_for_ever() {
+    let before = belongings();
+    let unread = Spec {
+        stdin: Input::Whole(vec![b'x'; 5_000_000]),
+        ..spec("trap '' PIPE; echo up; exec sleep 600")
+    };
+    let (child, events) = begin(unread);
+    wait_for(&events, "up");
+    let its = |descriptor: u32| format!("/proc/{}/fd/{descriptor}", child.process().0);
+    let input = std::fs::File::open(its(0)).unwrap();
+    let outputs = [1, 2].map(|descriptor| std::fs::File::options().write(true).open(its(descriptor)).unwrap());
+    child.stop();
+    let (_, ended) = rest(&events);
+    assert_eq!(ended.how, HowEnded::Stopped);
+    let with_the_pipes = (before.0, before.1 + 3);
+    let begun = std::time::Instant::now();
+    while belongings() != with_the_pipes && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::yield_now();
+    }
+    assert_eq!(belongings(), with_the_pipes);
+    drop((input, outputs));
+}
+
+#[test]
 fn the_machine_has_a_name() {
     let expected = std::fs::read_to_string(Path::new("/proc/sys/kernel/hostname")).unwrap();
     assert_eq!(host_name(), expected.trim_end());

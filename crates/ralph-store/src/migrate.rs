@@ -12,6 +12,7 @@ use crate::open::{APPLICATION_ID, MigrateError, folder_of};
 pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_note_log.sql"),
     include_str!("../migrations/0002_loop.sql"),
+    include_str!("../migrations/0003_pauses.sql"),
 ];
 
 /// Brings a database up to date; refuses one that is newer than these migrations.

@@ -15,6 +15,7 @@ mod git_ignores;
 mod merge_setup;
 mod numbers;
 mod paths;
+mod pause_words;
 mod programs;
 mod quick;
 pub mod reference;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use clap::error::{ContextKind, ErrorKind};
 use ralph_model::config::Color;
-use ralph_model::count;
+use ralph_model::{count, preview};
 
 use crate::env;
 use crate::error::CommandError;
@@ -73,6 +73,8 @@ pub(crate) struct Ui {
     out_color: Cell<bool>,
     err_color: Cell<bool>,
     speech: Speech,
+    /// Whether the last line is one that is drawn again and again.
+    redrawn: Cell<bool>,
 }
 
 /// Whether anything is said beside the data.
@@ -98,6 +100,7 @@ impl Ui {
             out_color: Cell::new(color(out_is_terminal)),
             err_color: Cell::new(color(err_is_terminal)),
             speech: Speech::Aloud,
+            redrawn: Cell::new(false),
         }
     }
 
@@ -122,6 +125,7 @@ impl Ui {
 
     /// Prints data, as it is.
     pub(crate) fn data(&self, text: &str) -> Result<(), CommandError> {
+        self.wipe();
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
@@ -231,6 +235,29 @@ impl Ui {
         error.exit_code()
     }
 
+    /// Whether a person reads what is said.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.err_is_terminal && self.speech == Speech::Aloud
+    }
+
+    /// Draws a line that is drawn anew each time, and gone when anything else is said: for whoever watches.
+    pub(crate) fn redraw(&self, line: &str) {
+        if !self.is_watched() {
+            return;
+        }
+        // A line that is broken by the edge of the terminal could not be wiped.
+        let line = preview(line, terminal_width().saturating_sub(1).max(1));
+        let mut stderr = io::stderr().lock();
+        drop(write!(stderr, "\r{line}\x1b[K").and_then(|()| stderr.flush()));
+        self.redrawn.set(true);
+    }
+
+    fn wipe(&self) {
+        if self.redrawn.replace(false) {
+            drop(write!(io::stderr().lock(), "\r\x1b[K"));
+        }
+    }
+
     /// Whether data is set apart by colours.
     pub(crate) fn has_colors(&self) -> bool {
         self.out_color.get()
@@ -284,6 +311,7 @@ impl Ui {
         } else {
             Cow::Borrowed(line)
         };
+        self.wipe();
         drop(writeln!(io::stderr().lock(), "{word}{line}"));
     }
 
@@ -292,12 +320,22 @@ impl Ui {
         if !self.out_is_terminal {
             return env::columns().unwrap_or(PIPE_WIDTH);
         }
-        terminal_size::terminal_size()
-            .map(|(width, _)| usize::from(width.0))
-            .filter(|width| *width > 0)
-            .or_else(env::columns)
-            .unwrap_or(DEFAULT_WIDTH)
+        terminal_width()
     }
+}
+
+/// How wide the terminal is.
+fn terminal_width() -> usize {
+    terminal_size::terminal_size()
+        .map(|(width, _)| usize::from(width.0))
+        .filter(|width| *width > 0)
+        .or_else(env::columns)
+        .unwrap_or(DEFAULT_WIDTH)
+}
+
+/// Says a line when nothing else can be done any more.
+pub(crate) fn last_words(line: &str) {
+    drop(writeln!(io::stderr().lock(), "{line}"));
 }
 
 /// Whether somebody sits at the other end who can be asked.

@@ -7,6 +7,9 @@ use serde_json::{Map, Value};
 
 use crate::lenient::{lenient, lenient_list, lenient_or_default};
 
+/// The most that is kept of the text of a result, in bytes.
+const MOST_RESULT: usize = 64 << 10;
+
 /// What any record may hold.
 #[derive(Debug, Deserialize)]
 pub(super) struct Envelope {
@@ -42,10 +45,20 @@ pub(super) struct Message {
 
 /// What a message holds: blocks, or a text alone.
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(from = "Value")]
 pub(super) enum Content {
     Text(String),
     Blocks(Vec<Value>),
+}
+
+impl From<Value> for Content {
+    fn from(value: Value) -> Self {
+        match value {
+            Value::String(text) => Self::Text(text),
+            Value::Array(blocks) => Self::Blocks(blocks),
+            _ => Self::default(),
+        }
+    }
 }
 
 impl Default for Content {
@@ -171,6 +184,14 @@ pub(super) struct ResultRecord {
 }
 
 impl ResultRecord {
+    /// Leaves the beginning of its text, which may repeat a whole answer: what it says of an error is short.
+    pub(super) fn shorten(&mut self) {
+        if let Some(text) = &mut self.result {
+            text.truncate(text.floor_char_boundary(MOST_RESULT));
+            text.shrink_to_fit();
+        }
+    }
+
     /// What it says about itself: the result, else the errors.
     pub(super) fn message(&self) -> String {
         let result = self.result.as_deref().map(str::trim).filter(|text| !text.is_empty());

@@ -198,6 +198,7 @@ impl Records {
             self.session.clone_from(&result.session_id);
         }
         result.error = result.error.or_else(|| self.error.clone());
+        result.shorten();
         let used = TurnEvent::Used(result.usage());
         self.result = Some(result);
         vec![used]

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use ralph_memory::capture::clean;
 use ralph_process::git::{Git, GitAnswer, GitError};
+use ralph_process::{MARKER_VARIABLE, StopHandle};
 
 use super::head_commit;
 use super::in_git::Repository;
@@ -66,13 +67,39 @@ fn repository_of(folder: &Path) -> Result<Repository, CommitError> {
 }
 
 /// Commits exactly these files, paths from the folder, in their present state, removed and new ones included, and returns
-/// the id of the commit. Files that are ignored or as in the last commit are passed over.
+/// the id of the commit. Files that are ignored or as in the last commit are passed over. Git and its hooks carry the
+/// marker, by which they are found should they outlive the run; what hooks leave behind is ended.
 ///
 /// # Errors
-/// When there is nothing to commit, or git or a hook refuses; then everything is as it was.
-pub fn commit_task(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
+/// When there is nothing to commit, git or a hook refuses, or somebody stops it; then everything is as it was.
+pub fn commit_task(
+    folder: &Path,
+    files: &BTreeSet<String>,
+    message: &str,
+    stop: &StopHandle,
+    marker: &str,
+) -> Result<String, CommitError> {
     let repository = repository_of(folder)?;
+    let committed = commit_in(&repository, files, message, stop, marker);
+    let _ended: usize = ralph_process::kill_leftovers(marker, None);
+    committed
+}
+
+fn commit_in(
+    repository: &Repository,
+    files: &BTreeSet<String>,
+    message: &str,
+    stop: &StopHandle,
+    marker: &str,
+) -> Result<String, CommitError> {
     let top = repository.top.as_path();
+    let git = || {
+        // What goes on in the background after a commit would be ended with what hooks leave; a person's own git does it.
+        Git::change(top)
+            .setting("maintenance.auto=false")
+            .setting("gc.auto=0")
+            .env(MARKER_VARIABLE, marker)
+    };
     let paths: Vec<String> = files
         .iter()
         .filter_map(|file| repository.relative_to_top(file))
@@ -82,16 +109,19 @@ pub fn commit_task(folder: &Path, files: &BTreeSet<String>, message: &str) -> Re
         return Err(CommitError::Nothing);
     }
     if !unknown.is_empty() {
-        refused(&with_paths(top, &unknown, &["add", "--intent-to-add"])?)?;
+        let announced = with_paths(git(), &unknown, &["add", "--intent-to-add"])?;
+        refused(&announced)?;
     }
     let message = format!("--message={message}");
-    let committed = with_paths(top, &changed, &["commit", "--quiet", "--only", message.as_str()])
+    let commit = git().stoppable(stop);
+    let committed = with_paths(commit, &changed, &["commit", "--quiet", "--only", message.as_str()])
         .map_err(CommitError::from)
         .and_then(|answer| refused(&answer));
     if let Err(error) = committed {
         if !unknown.is_empty() {
             // They are only announced: this forgets the names and leaves the files.
-            refused(&with_paths(top, &unknown, &["rm", "--cached", "--quiet", "--force"])?)?;
+            let forgotten = with_paths(git(), &unknown, &["rm", "--cached", "--quiet", "--force"])?;
+            refused(&forgotten)?;
         }
         return Err(error);
     }
@@ -153,10 +183,9 @@ fn changed_files(top: &Path, paths: &[String]) -> Result<(Vec<String>, Vec<Strin
 }
 
 /// Runs a command of git's on paths that mean nothing but themselves.
-fn with_paths(top: &Path, paths: &[String], arguments: &[&str]) -> Result<GitAnswer, GitError> {
+fn with_paths(git: Git, paths: &[String], arguments: &[&str]) -> Result<GitAnswer, GitError> {
     let from_input = ["--pathspec-from-file=-", "--pathspec-file-nul"];
-    Git::change(top)
-        .env("GIT_LITERAL_PATHSPECS", "1")
+    git.env("GIT_LITERAL_PATHSPECS", "1")
         .input(paths.join("\0"))
         .run(arguments.iter().chain(&from_input))
 }

@@ -88,6 +88,11 @@ impl Project {
     }
 }
 
+/// Commits, and nobody stops it.
+fn committed(folder: &Path, files: &BTreeSet<String>, message: &str) -> Result<String, CommitError> {
+    commit_task(folder, files, message, &ralph_process::StopHandle::default(), "")
+}
+
 fn collect(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -294,7 +299,7 @@ fn a_project_in_a_part_of_a_repository_sees_all_of_it() {
     });
     assert_eq!(changes, of(&["../../c", "../b", "a"]));
     assert_eq!(part.watch().dirty_files().unwrap(), set(&["../../c", "../b", "a"]));
-    let id = commit_task(&part.root, &set(&["a", "../b"]), "both").unwrap();
+    let id = committed(&part.root, &set(&["a", "../b"]), "both").unwrap();
     assert_eq!(head_commit(&part.root).unwrap(), Some(id));
     assert_eq!(part.watch().dirty_files().unwrap(), set(&["../../c"]));
 }
@@ -455,7 +460,7 @@ fn a_task_is_committed_and_nothing_else() {
         "made and removed again",
         "../outside",
     ]);
-    let id = commit_task(&project.root, &files, "Do it\n\nFor a reason.").unwrap();
+    let id = committed(&project.root, &files, "Do it\n\nFor a reason.").unwrap();
     assert_eq!(head_commit(&project.root).unwrap().as_deref(), Some(id.as_str()));
     assert_eq!(project.git("log -1 --format=%B").trim(), "Do it\n\nFor a reason.");
     let shown = project
@@ -483,7 +488,7 @@ fn the_first_commit_may_be_a_tasks() {
     let project = Project::in_git();
     project.write("a", "a");
     project.write("b", "b");
-    commit_task(&project.root, &set(&["a"]), "first").unwrap();
+    committed(&project.root, &set(&["a"]), "first").unwrap();
     assert_eq!(project.git("ls-tree --name-only HEAD"), "a\n");
     assert_eq!(project.git("status --porcelain"), "?? b\n");
 }
@@ -502,14 +507,37 @@ fn hooks_run_and_one_that_fails_leaves_everything_as_it_was() {
     project.write("b", "2");
     project.git("add b");
     let before = project.git("status --porcelain");
-    let error = commit_task(&project.root, &set(&["a", "new"]), "x").unwrap_err();
+    let error = committed(&project.root, &set(&["a", "new"]), "x").unwrap_err();
     assert_eq!(error.to_string(), "git did not commit: no tests, no commit");
     assert_eq!(project.git("status --porcelain"), before);
     assert_eq!(project.git("log --format=%s"), "first\n");
     assert_eq!(fs::read_to_string(project.root.join("new")).unwrap(), "2");
     project.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 0\n");
-    commit_task(&project.root, &set(&["a", "new"]), "x").unwrap();
+    committed(&project.root, &set(&["a", "new"]), "x").unwrap();
     assert_eq!(project.git("status --porcelain"), "M  b\n");
+}
+
+#[test]
+fn what_a_hook_leaves_behind_is_ended() {
+    let project = Project::with_files(&[("a", "1")]);
+    project.identify();
+    project.write("a", "2");
+    project.write(
+        ".git/hooks/post-commit",
+        "#!/bin/sh\nsetsid sleep 600 >/dev/null 2>&1 &\n",
+    );
+    let hook = project.root.join(".git/hooks/post-commit");
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let marker = format!("hook-test-{}", std::process::id());
+    commit_task(
+        &project.root,
+        &set(&["a"]),
+        "x",
+        &ralph_process::StopHandle::default(),
+        &marker,
+    )
+    .unwrap();
+    assert_eq!(ralph_process::kill_leftovers(&marker, None), 0);
 }
 
 #[test]
@@ -535,7 +563,7 @@ fn work_that_is_committed_already_has_its_commit() {
 #[test]
 fn why_there_is_no_commit_is_said() {
     let project = Project::with_files(&[("a", "1")]);
-    let fails = |files: &[&str]| commit_task(&project.root, &set(files), "x").unwrap_err().to_string();
+    let fails = |files: &[&str]| committed(&project.root, &set(files), "x").unwrap_err().to_string();
     let nothing = "there is nothing to commit: the files are as in the last commit, or ignored";
     assert_eq!(fails(&["a"]), nothing);
     assert_eq!(fails(&[]), nothing);
@@ -545,7 +573,7 @@ fn why_there_is_no_commit_is_said() {
     assert!(fails(&["a"]).starts_with("git does not know who you are"));
     assert_eq!(project.git("status --porcelain"), " M a\n");
     let outside = Project::new();
-    let error = commit_task(&outside.root, &set(&["a"]), "x").unwrap_err().to_string();
+    let error = committed(&outside.root, &set(&["a"]), "x").unwrap_err().to_string();
     assert!(
         error.ends_with("is in no git repository, so nothing can be committed"),
         "{error}"
@@ -608,6 +636,6 @@ fn what_a_hook_says_cannot_command_the_terminal() {
     let path = project.root.join(".git/hooks/pre-commit");
     fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     project.write("a", "2");
-    let error = commit_task(&project.root, &set(&["a"]), "x").unwrap_err();
+    let error = committed(&project.root, &set(&["a"]), "x").unwrap_err();
     assert_eq!(error.to_string(), "git did not commit: no tests");
 }

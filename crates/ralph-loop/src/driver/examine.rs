@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::SystemTime;
 use std::{io, thread};
@@ -16,6 +15,7 @@ use super::{Incoming, RunError, Runner};
 use crate::changes::{Changes, ProjectFiles, Snapshot};
 use crate::gates::GateRunner;
 use crate::heart::INTERVAL;
+use crate::inbox::Sender;
 use crate::run_folder::IterationFolder;
 use crate::state::{Current, Examined, Gates};
 
@@ -88,10 +88,10 @@ impl Runner<'_> {
 
 /// Does something that may take long in a thread of its own, and sends what comes of it. A run must not wait for ever for a
 /// thread that broke down.
-fn in_thread(
+pub(super) fn in_thread(
     name: &str,
-    sender: SyncSender<Incoming>,
-    work: impl FnOnce(&SyncSender<Incoming>) -> Incoming + Send + 'static,
+    sender: Sender<Incoming>,
+    work: impl FnOnce(&Sender<Incoming>) -> Incoming + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
     thread::Builder::new().name(name.to_owned()).spawn(move || {
         let result = catch_unwind(AssertUnwindSafe(|| work(&sender)));
@@ -113,7 +113,7 @@ struct Examination {
 }
 
 impl Examination {
-    fn run(self, sender: &SyncSender<Incoming>, stop: &StopHandle) -> Examined {
+    fn run(self, sender: &Sender<Incoming>, stop: &StopHandle) -> Examined {
         let changes = match &self.before {
             Some(before) => self.changes_since(before, sender),
             // Nothing is known of what was before: nobody may conclude that nothing changed.
@@ -148,7 +148,7 @@ impl Examination {
     }
 
     /// What was written after the run had died is somebody else's, and must not be committed with the task.
-    fn leave_out_strangers(&self, files: &mut BTreeSet<String>, sender: &SyncSender<Incoming>) {
+    fn leave_out_strangers(&self, files: &mut BTreeSet<String>, sender: &Sender<Incoming>) {
         let Some(dead_since) = self.dead_since else { return };
         let strangers: Vec<String> = files
             .extract_if(.., |file| self.files.is_written_after(file, dead_since))
@@ -160,7 +160,7 @@ impl Examination {
         }
     }
 
-    fn changes_since(&self, before: &Snapshot, sender: &SyncSender<Incoming>) -> Changes {
+    fn changes_since(&self, before: &Snapshot, sender: &Sender<Incoming>) -> Changes {
         let after = self.files.snapshot();
         if let Err(reason) = self.write_patch(before, &after) {
             // It is evidence; the settlement does not depend on it.
@@ -188,10 +188,6 @@ impl Examination {
     }
 }
 
-fn run_and_tell(
-    runner: &GateRunner,
-    sender: &SyncSender<Incoming>,
-    stop: &StopHandle,
-) -> Vec<crate::gates::GateResult> {
+fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<crate::gates::GateResult> {
     runner.run(stop, |result| drop(sender.send(Incoming::Gate(result.clone()))))
 }

@@ -10,7 +10,7 @@ mod turn;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -23,14 +23,14 @@ use ralph_store::{NewRun, Scope, Store, StoreError};
 
 use crate::gates::{Baseline, GateResult};
 use crate::heart::Heart;
-use crate::run_folder::{Transcript, remove_scratch_folder, run_folder};
+use crate::inbox::{Inbox, Sender, Weight, inbox};
+use crate::run_folder::{remove_scratch_folder, run_folder};
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
+use crate::transcript::Transcript;
 use crate::watch::{News, Survival, Watch};
 
-/// How many events may wait. Whoever tells more has to wait itself, so that a flood of output does not fill the memory; it
-/// also waits until an event is looked at whose text is longer than this.
-const WAITING_EVENTS: usize = 256;
+/// Whoever tells of a text that is longer than this waits until it is looked at, so that there is never more than one.
 const WAITING_BYTES: usize = 64 << 10;
 /// How many of them are looked at before anything else is.
 const MOST_AT_ONCE: usize = 1000;
@@ -74,16 +74,27 @@ enum Incoming {
     },
     Gate(GateResult),
     Examined(Examined),
+    /// The commit of a task's files, or why there is none.
+    Committed(Result<String, String>),
     Warning(String),
     Broken(String),
     Interrupt,
 }
 
+impl Weight for Incoming {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Turn(TurnEvent::Line(text) | TurnEvent::Text(text)) => text.len(),
+            _ => 0,
+        }
+    }
+}
+
 /// A way to interrupt a run from another thread, as Ctrl+C does.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Interrupter {
     wanted: Arc<AtomicU32>,
-    wake: SyncSender<Incoming>,
+    wake: Sender<Incoming>,
 }
 
 impl Interrupter {
@@ -119,8 +130,8 @@ pub struct Runner<'a> {
     run: RunId,
     entropy: &'a mut dyn Entropy,
     watch: &'a mut dyn Watch,
-    sender: SyncSender<Incoming>,
-    incoming: Receiver<Incoming>,
+    sender: Sender<Incoming>,
+    incoming: Inbox<Incoming>,
     begun: Instant,
     /// The iteration whose agent is prepared or works.
     turn: Option<Turn>,
@@ -155,7 +166,7 @@ impl<'a> Runner<'a> {
         watch: &'a mut dyn Watch,
     ) -> Result<Self, RunError> {
         let store = Store::open_or_create(&site.database)?;
-        let (sender, incoming) = sync_channel(WAITING_EVENTS);
+        let (sender, incoming) = inbox();
         let run = RunId::new(entropy.next_bits());
         Ok(Self {
             site,
@@ -309,8 +320,8 @@ impl<'a> Runner<'a> {
     }
 
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
-        let at = self.begun.elapsed();
-        state.step(Event { at, what })
+        let (at, now) = (self.begun.elapsed(), self.site.clock.now());
+        state.step(Event { at, now, what })
     }
 
     fn begin(&mut self) -> Result<(), RunError> {
@@ -329,7 +340,7 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&mut self) -> Plan {
         let config = self.site.config;
         Plan {
             run: self.run.clone(),
@@ -340,6 +351,8 @@ impl<'a> Runner<'a> {
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
             pace: self.order.pace,
+            first_try: self.order.first_try,
+            seed: self.entropy.next_bits(),
         }
     }
 
@@ -356,7 +369,7 @@ impl<'a> Runner<'a> {
     fn wait(&mut self, deadline: Option<Duration>) -> Option<Happening> {
         let mut sign = None;
         for _ in 0..MOST_AT_ONCE {
-            let Ok(incoming) = self.incoming.try_recv() else {
+            let Some(incoming) = self.incoming.try_recv() else {
                 // Nothing more for now: what the agent has said so far must outlive this process.
                 self.flush_transcript();
                 return sign.or_else(|| self.wait_for_one(deadline));
@@ -371,17 +384,10 @@ impl<'a> Runner<'a> {
     }
 
     fn wait_for_one(&mut self, deadline: Option<Duration>) -> Option<Happening> {
-        let incoming = match deadline {
-            None => self.incoming.recv().map_err(RecvTimeoutError::from),
-            Some(deadline) => {
-                let due = deadline.saturating_sub(self.begun.elapsed());
-                self.incoming.recv_timeout(due)
-            }
-        };
-        match incoming {
-            Ok(incoming) => self.came_in(incoming),
-            // The run holds a sender itself, so that there is always somebody.
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Some(Happening::Tick),
+        let patience = deadline.map(|deadline| deadline.saturating_sub(self.begun.elapsed()));
+        match self.incoming.recv(patience) {
+            Some(incoming) => self.came_in(incoming),
+            None => Some(Happening::Tick),
         }
     }
 
@@ -395,6 +401,7 @@ impl<'a> Runner<'a> {
                 None
             }
             Incoming::Examined(examined) => Some(Happening::Examined(Box::new(examined))),
+            Incoming::Committed(result) => Some(Happening::Committed(Some(result))),
             Incoming::Warning(warning) => {
                 self.watch.tell(&News::Warning(&warning));
                 None
@@ -413,7 +420,7 @@ impl<'a> Runner<'a> {
                 Happening::Abandoned
             }
             Effect::FinishOutbox => self.finish_outbox()?,
-            Effect::Claim { iteration } => self.claim(*iteration)?,
+            Effect::Claim { iteration, pauses } => self.claim(*iteration, pauses)?,
             Effect::Count => self.count()?,
             Effect::RunBaseline(current) => {
                 self.run_baseline(current)?;
@@ -447,7 +454,7 @@ impl<'a> Runner<'a> {
                 self.examine(current, writes, *gates)?;
                 return Ok(None);
             }
-            Effect::Commit(draft) => Happening::Committed(self.commit(draft)),
+            Effect::Commit(draft) => return self.commit(draft),
             Effect::Settle(draft) => self.settle(draft)?,
             Effect::Tell(notice) => {
                 self.watch.tell(&News::Notice(notice));

@@ -9,7 +9,7 @@ use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf, Tokens};
-use ralph_store::{ClaimRequest, Scope, Standing, Start};
+use ralph_store::{ClaimRequest, Heed, Scope, Standing, Start};
 
 use super::{RunError, Runner, Turn};
 use crate::alive::is_alive;
@@ -17,7 +17,7 @@ use crate::changes::{ProjectFiles, commits_in_head};
 use crate::heart::LEASE;
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
 use crate::site::Site;
-use crate::state::{Current, Happening};
+use crate::state::{Current, Happening, Pauses};
 use crate::watch::News;
 
 /// The folder of an iteration.
@@ -46,7 +46,7 @@ pub(super) fn environment(site: &Site<'_>, current: &Current) -> Result<Vec<(OsS
 
 impl Runner<'_> {
     /// Frees the claims of dead runs and claims the next task.
-    pub(super) fn claim(&mut self, iteration: u32) -> Result<Happening, RunError> {
+    pub(super) fn claim(&mut self, iteration: u32, pauses: &Pauses) -> Result<Happening, RunError> {
         let site = self.site;
         let now = site.clock.now();
         self.store
@@ -62,6 +62,11 @@ impl Runner<'_> {
             commits_here: &commits_here,
             marker: &marker,
             lease: LEASE,
+            heed: match pauses {
+                Pauses::Heeded => Heed::Pauses,
+                Pauses::HeededBut(waited) => Heed::But(waited),
+                Pauses::Ignored => Heed::Nothing,
+            },
             now,
         })?;
         Ok(Happening::Answered(answer))

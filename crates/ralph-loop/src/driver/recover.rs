@@ -36,7 +36,9 @@ impl Runner<'_> {
     fn resume(&mut self, record: IterationRecord) -> Result<Left, RunError> {
         let task = self.store.task(&record.task)?;
         let overflowed_before = self.store.has_overflowed(&record.task)?;
+        let pause = self.store.pause_of(&record.run)?;
         let current = Box::new(Current {
+            pause,
             kind: task.map_or(TaskKind::Once, |task| task.kind),
             overflowed_before,
             baseline: parsed::<Baseline>(record.baseline.as_deref()),

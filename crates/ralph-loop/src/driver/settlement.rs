@@ -1,15 +1,17 @@
 //! Settles an iteration: one transaction, then its files.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::Placement;
 use ralph_model::{CapturedLearning, LearningId, NewJournalRow};
-use ralph_store::{Settlement, TaskChange};
+use ralph_store::{Settlement, StoreError, TaskChange};
 
+use super::examine::in_thread;
 use super::prepare::folder_of;
-use super::{RunError, Runner};
+use super::{Incoming, RunError, Runner};
 use crate::changes::{CommitError, commit_task, commit_that_holds};
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
@@ -47,7 +49,7 @@ impl Runner<'_> {
             task: settled.task,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
-        Ok(Happening::Settled { now })
+        Ok(Happening::Settled)
     }
 
     fn settlement(&mut self, draft: &Draft, now: Timestamp) -> Result<Settlement, RunError> {
@@ -93,6 +95,8 @@ impl Runner<'_> {
             knowledge: captured.knowledge.clone(),
             memory_used: captured.memory_used.clone(),
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
+            seen_pause: current.pause.clone(),
+            pause: draft.pause.clone(),
         })
     }
 
@@ -128,42 +132,58 @@ impl Runner<'_> {
         Ok(Happening::OutboxFinished)
     }
 
-    /// Commits the files of all attempts at the task, if there are any; the error is a sentence.
-    pub(super) fn commit(&mut self, draft: &Draft) -> Option<Result<String, String>> {
-        match self.files_to_commit(draft) {
-            Ok(files) if files.is_empty() => None,
-            Ok(files) => Some(self.commit_files(draft, &files)),
-            Err(reason) => Some(Err(reason)),
-        }
-    }
-
-    fn files_to_commit(&self, draft: &Draft) -> Result<BTreeSet<String>, String> {
-        let history = self.store.journal_of_task(&draft.current.task);
-        let history = history.map_err(|error| error.to_string())?;
-        let earlier = history.into_iter().flat_map(|row| row.row.files_modified);
-        Ok(earlier.chain(draft.files.iter().cloned()).collect())
-    }
-
-    fn commit_files(&self, draft: &Draft, files: &BTreeSet<String>) -> Result<String, String> {
-        let in_words = |error: &dyn std::fmt::Display| error.to_string();
+    /// Commits the files of all attempts at the task, if there are any, in a thread of its own: hooks may take long. What
+    /// can be told at once is the answer.
+    pub(super) fn commit(&mut self, draft: &Draft) -> Result<Option<Happening>, RunError> {
+        let files = match self.files_to_commit(draft) {
+            Ok(files) if files.is_empty() => return Ok(Some(Happening::Committed(None))),
+            Ok(files) => files,
+            Err(reason) => return Ok(Some(Happening::Committed(Some(Err(reason))))),
+        };
         let task = &draft.current.task;
-        let dirty = self.store.dirty_before(task).map_err(|error| in_words(&error))?;
-        let Some(dirty) = dirty else {
+        let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
+        let (root, stop) = (self.site.root.clone(), self.stop_gates.clone());
+        let marker = draft.current.marker.clone();
+        let sender = self.sender.clone();
+        self.examiner = Some(in_thread("commit", sender, move |_| {
+            let committed = commit_task(&root, &files, &message, &stop, &marker);
+            Incoming::Committed(or_the_one_that_holds(committed, &root, &files))
+        })?);
+        Ok(None)
+    }
+
+    /// The files of all attempts; the error is a sentence that says why they cannot be committed.
+    fn files_to_commit(&self, draft: &Draft) -> Result<BTreeSet<String>, String> {
+        let in_words = |error: StoreError| error.to_string();
+        let task = &draft.current.task;
+        let history = self.store.journal_of_task(task).map_err(in_words)?;
+        let earlier = history.into_iter().flat_map(|row| row.row.files_modified);
+        let files: BTreeSet<String> = earlier.chain(draft.files.iter().cloned()).collect();
+        if files.is_empty() {
+            return Ok(files);
+        }
+        let Some(dirty) = self.store.dirty_before(task).map_err(in_words)? else {
             return Err("it is not known what was changed before the first attempt".to_owned());
         };
-        if let Some(file) = files.iter().find(|file| dirty.contains(file)) {
-            return Err(format!("{file} had changes of somebody else before the first attempt"));
+        match files.iter().find(|file| dirty.contains(file)) {
+            Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),
+            None => Ok(files),
         }
-        let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
-        let root = &self.site.root;
-        match commit_task(root, files, &message) {
-            // The agent did it, or a run that was killed right after it.
-            Err(nothing @ CommitError::Nothing) => match commit_that_holds(root, files) {
-                Ok(Some(commit)) => Ok(commit),
-                Ok(None) => Err(in_words(&nothing)),
-                Err(error) => Err(in_words(&error)),
-            },
-            other => other.map_err(|error| in_words(&error)),
-        }
+    }
+}
+
+/// The commit, also where the agent made it, or a run that was killed right after it. The error is a sentence.
+fn or_the_one_that_holds(
+    committed: Result<String, CommitError>,
+    root: &Path,
+    files: &BTreeSet<String>,
+) -> Result<String, String> {
+    match committed {
+        Err(nothing @ CommitError::Nothing) => match commit_that_holds(root, files) {
+            Ok(Some(commit)) => Ok(commit),
+            Ok(None) => Err(nothing.to_string()),
+            Err(error) => Err(error.to_string()),
+        },
+        other => other.map_err(|error| error.to_string()),
     }
 }

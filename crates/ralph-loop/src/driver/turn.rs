@@ -1,7 +1,7 @@
 //! The agent's turn: its start, what it says on the way, its end.
 
 use std::path::Path;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -12,9 +12,10 @@ use ralph_model::Control;
 use super::prepare::folder_of;
 use super::{Incoming, LAST_WAIT, RunError, Runner, WAITING_BYTES};
 use crate::agents::replay;
-use crate::run_folder::Transcript;
+use crate::inbox::Sender;
 use crate::state::{Current, Happening};
 use crate::summary::{StopCause, TurnSummary};
+use crate::transcript::{self, Transcript};
 use crate::watch::News;
 
 /// The most that is kept of a tool's name, in characters.
@@ -80,9 +81,9 @@ impl Runner<'_> {
         running.kill();
         let begun = Instant::now();
         while let Some(left) = LAST_WAIT.checked_sub(begun.elapsed()) {
-            match self.incoming.recv_timeout(left) {
-                Ok(Incoming::Turn(TurnEvent::Ended(_))) | Err(_) => return,
-                Ok(_) => {}
+            match self.incoming.recv(Some(left)) {
+                Some(Incoming::Turn(TurnEvent::Ended(_))) | None => return,
+                Some(_) => {}
             }
         }
     }
@@ -165,7 +166,8 @@ impl Runner<'_> {
     /// What is known of a turn of a dead run whose end nobody saw: what the agent had said counts whatever way it ended.
     pub(super) fn lost_turn(&self, current: &Current, started: Timestamp) -> Result<TurnSummary, RunError> {
         let folder = folder_of(self.site, current);
-        let Some(transcript) = folder.read("transcript.jsonl") else {
+        let written = folder.time_written();
+        let Some(transcript) = folder.lost_transcript() else {
             return Ok(TurnSummary::lost());
         };
         let prompt = folder.read("prompt.md").unwrap_or_default();
@@ -173,19 +175,24 @@ impl Runner<'_> {
         let agent = run.as_ref().map_or("", |run| run.begun.agent.as_str());
         let told = run.as_ref().map(|run| run.heartbeat.duration_since(started));
         let told = told.and_then(|time| Duration::try_from(time).ok());
-        let time = told.max(folder.time_written()).unwrap_or_default();
+        let time = told.max(written).unwrap_or_default();
         Ok(TurnSummary {
             end: TurnEnd::Stopped,
             cause: Some(StopCause::RalphDied),
             // What it said to the loop was said on the way, or nobody can tell any more.
             control: Control::default(),
-            ..summary(&self.site.root, replay(agent, transcript.lines()), &prompt, time)
+            ..summary(
+                &self.site.root,
+                replay(agent, || transcript::printed(&transcript)),
+                &prompt,
+                time,
+            )
         })
     }
 }
 
 /// Passes an event on to the run. Nobody listens any more when that is over.
-fn pass_on(sender: &SyncSender<Incoming>, event: TurnEvent) {
+fn pass_on(sender: &Sender<Incoming>, event: TurnEvent) {
     let is_long = match &event {
         TurnEvent::Line(text) | TurnEvent::Text(text) => text.len() > WAITING_BYTES,
         _ => false,
@@ -214,6 +221,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
     TurnSummary {
         end: cleaned(end.end),
         cause: None,
+        limit: None,
         control,
         captured,
         spoke,

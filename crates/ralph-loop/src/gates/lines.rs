@@ -177,7 +177,7 @@ fn words_of(line: &str) -> impl Iterator<Item = (String, String)> {
 }
 
 /// A line without what differs from run to run: numbers, spaces, rulers that fill a line up.
-fn normalised(line: &str) -> String {
+pub(crate) fn normalised(line: &str) -> String {
     let mut text = String::new();
     let mut length = 0;
     let mut before = None;

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::settle::Verdict;
 
 pub use lines::failure_lines;
+pub(crate) use lines::normalised;
 use lines::telling_lines;
 pub(crate) use run::GateRunner;
 

@@ -2,6 +2,8 @@
 
 use ralph_store::Standing;
 
+use super::{Reached, Standstill};
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
@@ -11,8 +13,10 @@ pub enum End {
     NothingToDo,
     /// All that could be done is done; the rest is for a person.
     LeftForPerson(Standing),
-    /// A limit was reached, in words.
-    Limit(String),
+    /// A limit was reached.
+    Limit(Reached),
+    /// The same came back again and again, and nothing changed.
+    NoProgress(Standstill),
     /// The agent said that the run has to stop.
     FailurePromise,
     /// Ctrl+C.
@@ -40,7 +44,7 @@ impl End {
             Self::Complete => 0,
             Self::Error(_) => 1,
             Self::NothingToDo => 3,
-            Self::LeftForPerson(_) | Self::Limit(_) | Self::FailurePromise => 4,
+            Self::LeftForPerson(_) | Self::Limit(_) | Self::NoProgress(_) | Self::FailurePromise => 4,
             Self::Interrupted => 130,
         }
     }
@@ -71,7 +75,8 @@ impl End {
                     _ => format!("The rest is for you: {failed}, {behind}."),
                 }
             }
-            Self::Limit(limit) => limit.clone(),
+            Self::Limit(limit) => limit.said.clone(),
+            Self::NoProgress(standstill) => standstill.sentence(),
             Self::FailurePromise => "The agent said that the run has to stop.".to_owned(),
             Self::Interrupted => "It was stopped.".to_owned(),
             Self::Error(reason) => reason.clone(),

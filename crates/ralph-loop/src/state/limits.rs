@@ -3,57 +3,86 @@
 use std::time::Duration;
 
 use ralph_model::config::duration_text;
+use ralph_model::{Usage, count, duration};
 
 use super::State;
 use super::types::{Phase, Working};
 use crate::summary::StopCause;
 
+/// A limit of the run that is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reached {
+    /// Its key in `[limits]`.
+    pub key: &'static str,
+    /// Which it is, and what was used, in a sentence.
+    pub said: String,
+}
+
+impl Reached {
+    fn set(key: &'static str, value: impl std::fmt::Display, used: &str) -> Self {
+        let said = format!("The limit `[limits] {key} = {value}` is reached: {used}.");
+        Self { key, said }
+    }
+}
+
 impl State {
-    /// Which limit keeps the run from another iteration, in words; none when it may go on.
-    pub(super) fn limit_reached(&self, at: Duration) -> Option<String> {
+    /// Which limit keeps the run from another iteration; none when it may go on.
+    pub(super) fn limit_reached(&self, at: Duration) -> Option<Reached> {
         let limits = &self.plan.limits;
-        let reached = |limit: String| Some(format!("The limit of {limit} is reached."));
-        let set = |key: &str, value: String| Some(format!("The limit `[limits] {key} = {value}` is reached."));
         if let Some(most) = limits.iterations.filter(|most| self.iterations >= *most) {
-            return reached(ralph_model::count(most as usize, "iteration", "iterations"));
+            let most = count(most as usize, "iteration", "iterations");
+            // It may come from a flag, so it is not told by its key.
+            let said = format!("The limit of {most} is reached.");
+            return Some(Reached {
+                key: "iterations",
+                said,
+            });
         }
-        if let Some(up) = self.time_is_up(at) {
-            return Some(up);
-        }
-        if let Some(most) = limits.cost_usd.filter(|most| self.spent.cost_usd >= *most) {
-            return set("cost_usd", most.to_string());
-        }
-        if let Some(most) = limits.tokens.filter(|most| self.spent.tokens() >= *most) {
-            return set("tokens", most.to_string());
+        if let Some(reached) = self.used_up(Usage::default(), at) {
+            return Some(reached);
         }
         let most = limits.consecutive_failures.filter(|most| self.streak >= *most)?;
-        set("consecutive_failures", most.to_string())
+        let failed = count(
+            self.streak as usize,
+            "iteration has failed",
+            "iterations in a row have failed",
+        );
+        Some(Reached::set("consecutive_failures", most, &failed))
     }
 
-    /// Whether the run has lasted as long as it may, in words.
-    pub(super) fn time_is_up(&self, at: Duration) -> Option<String> {
+    /// Which limit of time, cost or tokens is reached with what an agent that works has used so far.
+    fn used_up(&self, working: Usage, at: Duration) -> Option<Reached> {
+        let limits = &self.plan.limits;
+        if let Some(reached) = self.time_is_up(at) {
+            return Some(reached);
+        }
+        let cost = self.spent.cost_usd + working.cost_usd;
+        if let Some(most) = limits.cost_usd.filter(|most| cost >= *most) {
+            return Some(Reached::set("cost_usd", most, &format!("it has cost ${cost:.2}")));
+        }
+        let tokens = self.spent.tokens().saturating_add(working.tokens());
+        let most = limits.tokens.filter(|most| tokens >= *most)?;
+        Some(Reached::set("tokens", most, &format!("{tokens} tokens are used")))
+    }
+
+    /// Whether the run has lasted as long as it may.
+    pub(super) fn time_is_up(&self, at: Duration) -> Option<Reached> {
         let most = self.plan.limits.wall_clock.filter(|most| at >= *most)?;
-        let most = duration_text(most);
-        Some(format!("The limit `[limits] wall_clock = {most}` is reached."))
+        let lasted = format!("the run has lasted {}", duration(at));
+        Some(Reached::set("wall_clock", duration_text(most), &lasted))
     }
 
-    /// Why an agent that works must be stopped.
-    pub(super) fn cause_to_stop(&self, working: &Working, at: Duration) -> Option<StopCause> {
+    /// Why an agent that works must be stopped, and which limit of the run it is where it is one.
+    pub(super) fn cause_to_stop(&self, working: &Working, at: Duration) -> Option<(StopCause, Option<Reached>)> {
         let limits = &self.plan.limits;
         let since = |moment: Duration| at.saturating_sub(moment);
-        let cost = self.spent.cost_usd + working.used.cost_usd;
-        let tokens = self.spent.tokens().saturating_add(working.used.tokens());
         if limits.iteration_time.is_some_and(|most| since(working.began) >= most) {
-            Some(StopCause::Timeout)
+            Some((StopCause::Timeout, None))
         } else if limits.idle_time.is_some_and(|most| since(working.last_sign) >= most) {
-            Some(StopCause::Idle)
-        } else if limits.wall_clock.is_some_and(|most| at >= most)
-            || limits.cost_usd.is_some_and(|most| cost >= most)
-            || limits.tokens.is_some_and(|most| tokens >= most)
-        {
-            Some(StopCause::RunLimit)
+            Some((StopCause::Idle, None))
         } else {
-            None
+            let reached = self.used_up(working.used, at)?;
+            Some((StopCause::RunLimit, Some(reached)))
         }
     }
 
@@ -67,7 +96,7 @@ impl State {
                 limits.idle_time.map(|time| working.last_sign.saturating_add(time)),
                 limits.wall_clock,
             ],
-            Phase::Waiting { until, .. } => [Some(*until), limits.wall_clock, None],
+            Phase::Waiting(waiting) => [Some(self.next_look(waiting)), limits.wall_clock, None],
             _ => [None, None, None],
         };
         due.into_iter().flatten().min()

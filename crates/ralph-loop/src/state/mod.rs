@@ -5,41 +5,50 @@
 
 mod ending;
 mod limits;
+mod pauses;
+mod standstill;
 mod turn;
 mod types;
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use ralph_model::Usage;
+use ralph_model::{SplitMix64, Usage};
 use ralph_store::{ClaimAnswer, Standing};
 
 pub use ending::End;
+pub use limits::Reached;
+pub use standstill::Standstill;
 pub use types::{
-    Current, Draft, Effect, Event, Examined, Gates, Happening, Left, Notice, Pace, Plan, State, WaitReason,
+    Current, Draft, Effect, Event, Examined, FirstTry, Gates, Happening, Left, Notice, Pace, PauseWait, Pauses, Plan,
+    State,
 };
 
 use crate::gates::{Baseline, GateEnd, GateResult, unusable};
+use crate::settle::gates_interrupted;
 use crate::strategy::{Choice, choose};
-use types::Phase;
+use types::{Moment, Phase};
 
 impl State {
     /// A run that has not begun, and what is to be done first.
     #[must_use]
     pub fn begin(plan: Plan) -> (Self, Vec<Effect>) {
         let state = Self {
-            plan,
             phase: Phase::Recovering,
             left: VecDeque::new(),
             iterations: 0,
             settled: 0,
             spent: Usage::default(),
             streak: 0,
-            transients: 0,
-            usage_waits: 0,
+            chance: SplitMix64::new(plan.seed),
+            waited: None,
+            paused: None,
+            reached: None,
+            standstill: None,
             hint: None,
             baseline: None,
             interrupts: 0,
+            plan,
         };
         (state, vec![Effect::Recover])
     }
@@ -66,21 +75,28 @@ impl State {
         match event.what {
             Happening::Interrupt => self.interrupted(phase),
             Happening::Failed(reason) => self.failed(&phase, reason),
-            what => self.moved(phase, what, event.at),
+            what => self.moved(
+                phase,
+                what,
+                Moment {
+                    at: event.at,
+                    now: event.now,
+                },
+            ),
         }
     }
 
-    fn moved(&mut self, phase: Phase, what: Happening, at: Duration) -> Vec<Effect> {
+    fn moved(&mut self, phase: Phase, what: Happening, when: Moment) -> Vec<Effect> {
         match (phase, what) {
             (Phase::Recovering, Happening::Recovered(left)) => {
                 self.left = left.into();
                 self.next_left()
             }
             (Phase::Abandoning, Happening::Abandoned) => self.next_left(),
-            (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(at),
+            (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(when.at),
             (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
             (Phase::Counting(limit), Happening::Counted(standing)) => self.counted(limit, standing),
-            (Phase::Claiming, Happening::Answered(answer)) => self.answered(answer, at),
+            (Phase::Claiming, Happening::Answered(answer)) => self.answered(answer, when),
             (Phase::Baselining(current), Happening::BaselineRan { results, left }) => {
                 self.baseline_ran(current, &results, left)
             }
@@ -91,7 +107,8 @@ impl State {
                     overflowed_before,
                 },
             ) => {
-                if self.interrupts > 0 {
+                // The gates and the look at the files may have taken long.
+                if self.interrupts > 0 || self.time_is_up(when.at).is_some() {
                     return self.abandon(current);
                 }
                 current.before = Some(before);
@@ -100,19 +117,24 @@ impl State {
                 self.phase = Phase::Starting(current);
                 vec![Effect::Spawn]
             }
-            (Phase::Starting(current), Happening::Spawned) => self.spawned(current, at),
-            (Phase::Working(working), what) => self.while_working(working, what, at),
+            (Phase::Starting(current), Happening::Spawned) => self.spawned(current, when.at),
+            (Phase::Working(working), what) => self.while_working(working, what, when.at),
             (Phase::Recording(current, summary), Happening::EndRecorded) => self.judged(current, summary),
-            (Phase::Examining(examining), Happening::Examined(examined)) => self.examined(*examining, *examined),
+            (Phase::Examining(examining), Happening::Examined(examined)) => {
+                self.examined(*examining, *examined, when.now)
+            }
             (Phase::Committing(mut draft), Happening::Committed(result)) => {
-                if let Some(Err(why)) = &result {
+                if self.interrupts > 0 && matches!(result, Some(Err(_))) {
+                    // Done is what is committed, where that is wanted; the next run does it.
+                    draft.ruling = gates_interrupted();
+                } else if let Some(Err(why)) = &result {
                     draft.ruling.also(&format!("It is not committed: {why}"));
                 }
                 draft.commit = result;
-                self.settle(draft)
+                self.settle(draft, when.now)
             }
-            (Phase::Settling(draft), Happening::Settled { now }) => self.settled(&draft, now, at),
-            (Phase::Waiting { until, reason }, Happening::Tick) => self.waited(until, reason, at),
+            (Phase::Settling(draft), Happening::Settled) => self.settled(&draft, when.at),
+            (Phase::Waiting(waiting), Happening::Tick) => self.waited(waiting, when),
             (Phase::Ending(end), Happening::RunEnded) => self.rest(Phase::Over(end)),
             (phase, _) => self.rest(phase),
         }
@@ -157,31 +179,30 @@ impl State {
         if let Some(limit) = self.limit_reached(at) {
             return self.count(limit);
         }
-        self.phase = Phase::Claiming;
-        vec![Effect::Claim {
-            iteration: self.iterations + 1,
-        }]
+        self.claim()
     }
 
-    fn count(&mut self, limit: String) -> Vec<Effect> {
+    fn count(&mut self, limit: Reached) -> Vec<Effect> {
         self.phase = Phase::Counting(limit);
         vec![Effect::Count]
     }
 
     /// A run that reached a limit with its last task done has come to its end all the same.
-    fn counted(&mut self, limit: String, standing: Standing) -> Vec<Effect> {
+    fn counted(&mut self, limit: Reached, standing: Standing) -> Vec<Effect> {
         let left = standing.failed + standing.waiting + standing.open;
         self.finish(if left == 0 { End::Complete } else { End::Limit(limit) })
     }
 
-    fn answered(&mut self, answer: ClaimAnswer, at: Duration) -> Vec<Effect> {
+    fn answered(&mut self, answer: ClaimAnswer, when: Moment) -> Vec<Effect> {
+        let known = self.paused.take();
         let claim = match answer {
             ClaimAnswer::Claimed(claim) => claim,
             ClaimAnswer::Busy { held } => {
                 let mut effects = vec![Effect::Tell(Notice::Busy(held))];
-                effects.extend(self.wait(self.plan.pace.busy, WaitReason::Busy, at));
+                effects.extend(self.wait_for_others(when));
                 return effects;
             }
+            ClaimAnswer::Paused(pause) => return self.wait_for(pause, known, when),
             ClaimAnswer::Nothing(standing) => return self.finish(End::without_work(standing, self.settled)),
         };
         let hint = self.hint.take();
@@ -222,26 +243,6 @@ impl State {
         let red_gates = self.baseline.as_ref().map(Baseline::red_gates).unwrap_or_default();
         self.phase = Phase::Preparing(current.clone());
         vec![Effect::Prepare { current, red_gates }]
-    }
-
-    fn wait(&mut self, time: Duration, reason: WaitReason, at: Duration) -> Vec<Effect> {
-        if self.interrupts > 0 {
-            return self.finish(End::Interrupted);
-        }
-        let until = at.saturating_add(time);
-        let notice = Notice::Waits { time, reason };
-        self.phase = Phase::Waiting { until, reason };
-        vec![Effect::Tell(notice)]
-    }
-
-    fn waited(&mut self, until: Duration, reason: WaitReason, at: Duration) -> Vec<Effect> {
-        if at >= until {
-            return self.tidy();
-        }
-        match self.time_is_up(at) {
-            Some(limit) => self.count(limit),
-            None => self.rest(Phase::Waiting { until, reason }),
-        }
     }
 
     fn finish(&mut self, end: End) -> Vec<Effect> {

@@ -6,16 +6,15 @@ use jiff::Timestamp;
 use ralph_agent::TurnEnd;
 use ralph_model::config::Commit;
 use ralph_model::{Promise, Usage};
+use ralph_store::PauseChange;
 
+use super::pauses::MAX_TRANSIENTS;
 use super::types::{Examining, Phase, Working};
-use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, State, WaitReason};
+use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, Reached, State};
 use crate::gates::{Baseline, Changed, GateEnd};
 use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
 use crate::strategy::on_the_ladder;
 use crate::summary::{StopCause, TurnSummary};
-
-/// How many failures of the service in a row end a run.
-const MAX_TRANSIENTS: u32 = 8;
 
 impl State {
     pub(super) fn spawned(&mut self, current: Box<Current>, at: Duration) -> Vec<Effect> {
@@ -36,6 +35,9 @@ impl State {
         match what {
             Happening::TurnEnded(mut summary) => {
                 summary.cause = cause_of_end(working.stop, &summary);
+                if summary.cause == Some(StopCause::RunLimit) {
+                    summary.limit = self.reached.as_ref().map(|reached| reached.said.clone());
+                }
                 self.phase = Phase::Recording(working.current, summary.clone());
                 return vec![Effect::RecordEnd(summary)];
             }
@@ -47,7 +49,10 @@ impl State {
             _ => {}
         }
         match (working.stop, self.cause_to_stop(&working, at)) {
-            (None, Some(cause)) => self.stop_agent(working, cause),
+            (None, Some((cause, reached))) => {
+                self.reached = reached;
+                self.stop_agent(working, cause)
+            }
             (Some(_), _) | (None, None) => self.rest(Phase::Working(working)),
         }
     }
@@ -90,7 +95,7 @@ impl State {
     }
 
     /// What changed and what the gates say is known: the settlement can be drawn up.
-    pub(super) fn examined(&mut self, examining: Examining, examined: Examined) -> Vec<Effect> {
+    pub(super) fn examined(&mut self, examining: Examining, examined: Examined, now: Timestamp) -> Vec<Effect> {
         let Examining {
             current,
             turn,
@@ -121,10 +126,12 @@ impl State {
         let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
         let draft = Box::new(Draft {
             changed_nothing: claims_done && changed == Changed::Nothing,
+            changed,
             files: examined.files,
             gates: examined.gates,
             baseline: shrunk,
             commit: None,
+            pause: PauseChange::Keep,
             current,
             turn,
             ruling,
@@ -133,16 +140,17 @@ impl State {
             self.phase = Phase::Committing(draft.clone());
             vec![Effect::Commit(draft)]
         } else {
-            self.settle(draft)
+            self.settle(draft, now)
         }
     }
 
-    pub(super) fn settle(&mut self, draft: Box<Draft>) -> Vec<Effect> {
+    pub(super) fn settle(&mut self, mut draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+        draft.pause = self.pause_after(&draft, now);
         self.phase = Phase::Settling(draft.clone());
         vec![Effect::Settle(draft)]
     }
 
-    pub(super) fn settled(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
+    pub(super) fn settled(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
         self.settled += 1;
         if draft.current.run != self.plan.run {
             // What a dead run did neither counts here nor decides what this one does.
@@ -160,16 +168,7 @@ impl State {
         if control.promise == Some(Promise::Complete) && ruling.task != Fate::Done {
             effects.push(Effect::Tell(Notice::CompleteTooEarly));
         }
-        self.transients = if ruling.then == Then::BackOff {
-            self.transients + 1
-        } else {
-            0
-        };
-        self.usage_waits = match &ruling.then {
-            Then::WaitForUsage { .. } => self.usage_waits + 1,
-            _ => 0,
-        };
-        effects.extend(self.after(draft, now, at));
+        effects.extend(self.after(draft, at));
         effects
     }
 
@@ -190,38 +189,38 @@ impl State {
             Some(false) => self.streak = 0,
             None => {}
         }
+        self.count_standstill(draft);
     }
 
     /// What the run does after a settlement.
-    fn after(&mut self, draft: &Draft, now: Timestamp, at: Duration) -> Vec<Effect> {
+    fn after(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
         match &draft.ruling.then {
             _ if self.interrupts > 0 => self.close(End::Interrupted),
-            Then::GoOn => self.tidy(),
+            Then::GoOn => match self.open_breaker() {
+                Some(standstill) => self.close(End::NoProgress(standstill)),
+                None => self.tidy(),
+            },
             Then::Stop(StopRun::Interrupt) => self.close(End::Interrupted),
             Then::Stop(StopRun::FailurePromise) => self.close(End::FailurePromise),
             Then::Stop(StopRun::AgentUnusable) => self.close(End::Error(draft.ruling.reason.clone())),
             Then::Stop(StopRun::Limit) => {
-                let limit = self.limit_reached(at).unwrap_or_else(|| draft.ruling.reason.clone());
+                let said = || Reached {
+                    key: "",
+                    said: draft.ruling.reason.clone(),
+                };
+                let limit = self
+                    .reached
+                    .take()
+                    .or_else(|| self.limit_reached(at))
+                    .unwrap_or_else(said);
                 self.close(End::Limit(limit))
             }
-            Then::BackOff if self.transients >= MAX_TRANSIENTS => self.close(End::Error(format!(
+            Then::BackOff if draft.pause == PauseChange::Lift => self.close(End::Error(format!(
                 "The service failed {MAX_TRANSIENTS} times in a row. {}",
                 draft.ruling.reason
             ))),
-            Then::BackOff => {
-                let doublings = self.transients.saturating_sub(1);
-                let time = self.plan.pace.back_off(doublings);
-                self.wait(time, WaitReason::Transient, at)
-            }
-            Then::WaitForUsage { resets_at } => {
-                let left = resets_at.and_then(|reset| Duration::try_from(reset.duration_since(now)).ok());
-                // One that should be over and is not has to be waited for like one whose end nobody tells.
-                let time = match left.filter(|left| !left.is_zero()) {
-                    Some(left) => left,
-                    None => self.plan.pace.usage_wait(self.usage_waits.saturating_sub(1)),
-                };
-                self.wait(time, WaitReason::UsageLimit, at)
-            }
+            // The pause is on record; the next claim is answered with it.
+            Then::BackOff | Then::WaitForUsage { .. } => self.tidy(),
         }
     }
 
@@ -234,11 +233,11 @@ impl State {
                 self.phase = Phase::Working(working);
                 vec![Effect::KillAgent]
             }
-            phase @ (Phase::Examining(_) | Phase::Baselining(_)) => {
+            phase @ (Phase::Examining(_) | Phase::Baselining(_) | Phase::Committing(_)) => {
                 self.phase = phase;
                 vec![Effect::StopGates]
             }
-            Phase::Waiting { .. } => self.finish(End::Interrupted),
+            Phase::Waiting(_) => self.finish(End::Interrupted),
             phase => self.rest(phase),
         }
     }

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::config::{Commit, Limits, StrategyName};
-use ralph_model::{FeatureId, RunId, TaskId, TaskKind, Usage};
-use ralph_store::{Claim, ClaimAnswer, Standing};
+use ralph_model::{FeatureId, RunId, SplitMix64, TaskId, TaskKind, Usage};
+use ralph_store::{Claim, ClaimAnswer, Pause, PauseChange, Standing};
 
-use super::End;
-use crate::gates::{Baseline, GateResult};
+use super::standstill::Standstill;
+use super::{End, Reached};
+use crate::gates::{Baseline, Changed, GateResult};
 use crate::settle::{Judgement, Ruling};
 use crate::strategy::Chosen;
 use crate::summary::{StopCause, TurnSummary};
@@ -33,6 +34,20 @@ pub struct Plan {
     pub has_gates: bool,
     /// How long waits are.
     pub pace: Pace,
+    /// Whether the first iteration heeds a pause of the agent.
+    pub first_try: FirstTry,
+    /// Where the chance in waits comes from.
+    pub seed: u64,
+}
+
+/// When the first agent of a run is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FirstTry {
+    /// When a pause that an earlier run has met is over.
+    #[default]
+    AfterThePause,
+    /// At once. A pause that this run meets itself is heeded.
+    AtOnce,
 }
 
 /// How long a run waits.
@@ -44,6 +59,10 @@ pub struct Pace {
     pub transient: Duration,
     /// For a usage limit whose end nobody tells; then twice as long each time, up to twelve times.
     pub usage: Duration,
+    /// How far runs that wait for the same usage limit start apart, at most.
+    pub spread: Duration,
+    /// How often a wait looks at the clock: that of the wall may have jumped, and somebody may watch it.
+    pub look: Duration,
 }
 
 impl Default for Pace {
@@ -52,6 +71,8 @@ impl Default for Pace {
             busy: Duration::from_secs(2),
             transient: Duration::from_secs(5),
             usage: Duration::from_mins(5),
+            spread: Duration::from_secs(30),
+            look: Duration::from_secs(30),
         }
     }
 }
@@ -81,10 +102,15 @@ pub struct State {
     pub(super) spent: Usage,
     /// Failures in a row.
     pub(super) streak: u32,
-    /// Failures of the service in a row.
-    pub(super) transients: u32,
-    /// Waits for a usage limit in a row.
-    pub(super) usage_waits: u32,
+    pub(super) chance: SplitMix64,
+    /// The pause that this run has waited for long enough.
+    pub(super) waited: Option<Box<Pause>>,
+    /// The wait that goes on unless the pause has been lifted, while that is asked for.
+    pub(super) paused: Option<Box<Waiting>>,
+    /// The limit for which the last agent was stopped.
+    pub(super) reached: Option<Reached>,
+    /// What came back again and again without a change on disk.
+    pub(super) standstill: Option<Standstill>,
     /// The model that the last iteration asked for.
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.
@@ -98,7 +124,7 @@ pub(super) enum Phase {
     Recovering,
     Abandoning,
     Tidying,
-    Counting(String),
+    Counting(Reached),
     Claiming,
     Baselining(Box<Current>),
     Preparing(Box<Current>),
@@ -108,10 +134,45 @@ pub(super) enum Phase {
     Examining(Box<Examining>),
     Committing(Box<Draft>),
     Settling(Box<Draft>),
-    Waiting { until: Duration, reason: WaitReason },
+    Waiting(Box<Waiting>),
     Closing(End),
     Ending(End),
     Over(End),
+}
+
+/// A moment, as a clock counts that never jumps, and as the one on the wall does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Moment {
+    /// Counted from the run's beginning.
+    pub(super) at: Duration,
+    pub(super) now: Timestamp,
+}
+
+impl Moment {
+    pub(super) fn after(self, time: Duration) -> Self {
+        Self {
+            at: self.at.saturating_add(time),
+            // What is longer than time itself never ends.
+            now: self.now.checked_add(time).unwrap_or(Timestamp::MAX),
+        }
+    }
+
+    /// Whether it is over. Either clock will do: the first stands still while a computer sleeps, the second may be set back.
+    pub(super) fn is_over(self, present: Self) -> bool {
+        present.at >= self.at || present.now >= self.now
+    }
+}
+
+/// A wait.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Waiting {
+    pub(super) until: Moment,
+    /// The pause that is waited for; none where other runs hold all tasks.
+    pub(super) pause: Option<Box<Pause>>,
+    /// When the clock was looked at last.
+    pub(super) looked: Duration,
+    /// When was asked last whether the pause still holds.
+    pub(super) asked: Duration,
 }
 
 /// An agent at work.
@@ -165,6 +226,8 @@ pub struct Current {
     pub baseline: Option<Baseline>,
     /// What the files were before, as the driver keeps it; known once it is prepared.
     pub before: Option<String>,
+    /// The last pause of the agent, when it was claimed.
+    pub pause: Option<Pause>,
 }
 
 impl Current {
@@ -184,6 +247,7 @@ impl Current {
             overflowed_before: false,
             baseline: None,
             before: None,
+            pause: claim.pause.clone(),
         }
     }
 }
@@ -230,23 +294,38 @@ pub struct Draft {
     pub files: Vec<String>,
     /// Whether the agent claimed something and nothing had changed.
     pub changed_nothing: bool,
+    /// Whether anything changed that counts as work.
+    pub changed: Changed,
     /// What the gates say.
     pub gates: Vec<GateResult>,
     /// What the gates may still say from now on.
     pub baseline: Option<Baseline>,
     /// The commit that was made, or why there is none; none when none was wanted or needed.
     pub commit: Option<Result<String, String>>,
+    /// What becomes of the agent's pause.
+    pub pause: PauseChange,
 }
 
-/// Why a run waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WaitReason {
-    /// Another run holds a task.
-    Busy,
-    /// The service failed for a moment.
-    Transient,
-    /// The usage limit is reached.
-    UsageLimit,
+/// A wait for the end of an agent's pause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PauseWait {
+    /// The pause.
+    pub pause: Box<Pause>,
+    /// When the run goes on, if nothing comes in between.
+    pub until: Timestamp,
+    /// How long that is.
+    pub left: Duration,
+}
+
+/// Which pauses of the agent keep a run from claiming.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pauses {
+    /// Every one.
+    Heeded,
+    /// Every one but this, which the run has waited for.
+    HeededBut(Box<Pause>),
+    /// None.
+    Ignored,
 }
 
 /// What a person should know that is no failure.
@@ -254,24 +333,23 @@ pub enum WaitReason {
 pub enum Notice {
     /// No task is ready, but other runs hold some.
     Busy(Vec<(TaskId, RunId)>),
-    /// It waits for so long.
-    Waits {
-        /// How long.
-        time: Duration,
-        /// Why.
-        reason: WaitReason,
-    },
+    /// It waits, from now on.
+    Waits(PauseWait),
+    /// It still waits: told again and again, as often as the plan's pace says.
+    StillWaits(PauseWait),
     /// An agent asked for a model that is not configured.
     UnknownModel(String),
     /// An agent said that everything is complete, and it is not.
     CompleteTooEarly,
 }
 
-/// Something that happened, and when, counted from the run's beginning.
+/// Something that happened, and when.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// When.
+    /// When, counted from the run's beginning by a clock that never jumps.
     pub at: Duration,
+    /// When, by the clock on the wall.
+    pub now: Timestamp,
     /// What.
     pub what: Happening,
 }
@@ -318,10 +396,7 @@ pub enum Happening {
     /// The commit that was made, or why there is none; none when nothing had changed.
     Committed(Option<Result<String, String>>),
     /// It is settled.
-    Settled {
-        /// The present moment, from which waits until a given one are counted.
-        now: Timestamp,
-    },
+    Settled,
     /// Ctrl+C.
     Interrupt,
     /// Time has passed.
@@ -345,6 +420,8 @@ pub enum Effect {
     Claim {
         /// Which iteration it will be.
         iteration: u32,
+        /// Which pauses of the agent keep it from that.
+        pauses: Pauses,
     },
     /// Count how the tasks stand.
     Count,
@@ -365,7 +442,7 @@ pub enum Effect {
     StopAgent,
     /// Make the agent end at once.
     KillAgent,
-    /// Break the gates off.
+    /// Break the gates off, or the commit with its hooks.
     StopGates,
     /// Put the end of the turn on record.
     RecordEnd(Box<TurnSummary>),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_loop::changes::OwnFiles;
-use ralph_loop::state::{Draft, Effect, End, Notice, Pace};
+use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
 use ralph_loop::{Finish, Interrupter, News, Order, Runner, Site, Survival, Watch};
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
@@ -83,6 +83,7 @@ pub(crate) struct Project {
     pub(crate) config: Config,
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,
+    pub(crate) first_try: FirstTry,
 }
 
 impl Project {
@@ -104,12 +105,30 @@ impl Project {
             config: Config::default(),
             share: MemoryShare::Whole,
             scope: Scope::All,
+            first_try: FirstTry::default(),
         }
     }
 
     /// The same with a plain agent.
     pub(crate) fn plain<const N: usize>(turns: [Vec<Action>; N]) -> Self {
         Self::new(Speaks::Plain, turns)
+    }
+
+    /// The same project with a plain agent beside its own.
+    pub(crate) fn with_plain_agent<const N: usize>(&self, turns: [Vec<Action>; N]) -> Self {
+        Self {
+            folder: Arc::clone(&self.folder),
+            root: self.root.clone(),
+            worktree: self.worktree.clone(),
+            speaks: Speaks::Plain,
+            clock: Arc::clone(&self.clock),
+            agent: install(Speaks::Plain, turns, &self.folder.path().join("plain-agent")),
+            words: None,
+            config: self.config.clone(),
+            share: self.share,
+            scope: self.scope.clone(),
+            first_try: self.first_try,
+        }
     }
 
     /// With another script from now on.
@@ -156,6 +175,7 @@ impl Project {
             config: self.config.clone(),
             share: self.share,
             scope: self.scope.clone(),
+            first_try: self.first_try,
         }
     }
 
@@ -301,9 +321,13 @@ impl Project {
             share: self.share,
             pace: Pace {
                 busy: Duration::from_millis(5),
-                transient: Duration::from_millis(1),
-                usage: Duration::from_millis(1),
+                // The clock of tests goes on by a second with every look at it.
+                transient: Duration::from_secs(4),
+                usage: Duration::from_secs(10),
+                spread: Duration::ZERO,
+                look: Duration::from_millis(1),
             },
+            first_try: self.first_try,
         };
         let mut ids = new_ids();
         let runner = Runner::new(&site, order, &mut ids, &mut seen).unwrap();

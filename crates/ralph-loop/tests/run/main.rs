@@ -4,9 +4,11 @@
 mod bench;
 mod crash;
 mod gates;
+mod hostile;
 mod recovery;
 mod settlement;
 mod several;
 mod sigils;
 mod story;
+mod waits;
 mod worktrees;

@@ -53,6 +53,7 @@ fn dead_run(project: &Project, worktree: &str, marker: &str) -> RunId {
         commits_here: &BTreeSet::new(),
         marker,
         lease: Duration::from_secs(3600),
+        heed: ralph_store::Heed::Pauses,
         now: project.now(),
     };
     store.claim_next(&request).unwrap();

@@ -1,7 +1,8 @@
 //! Every row of the settlement table, with an agent that really ends so.
 
-use ralph_loop::state::{Effect, WaitReason};
+use ralph_loop::state::{Effect, Notice};
 use ralph_model::TaskStatus;
+use ralph_store::PauseReason;
 use ralph_testkit::scripted::{Action, append, exit, flood, garbage, hang, kill, raw, say, say_error, write};
 
 use crate::bench::{Deed, NOON, Project, Seen, Speaks};
@@ -186,12 +187,12 @@ fn a_usage_limit_is_waited_for_and_is_nobodys_failure() {
         let ran = project.run();
         assert_eq!(project.story(), ["A interrupted: usage_limit", "A done: task_done"]);
         assert_eq!((ran.code(), project.stands(&task).attempts), (0, 2));
-        assert!(waited_for(&ran.seen, WaitReason::UsageLimit), "{:?}", ran.seen.notices);
+        assert!(waited_for(&ran.seen, PauseReason::UsageLimit), "{:?}", ran.seen.notices);
     }
 }
 
-fn waited_for(seen: &Seen, wanted: WaitReason) -> bool {
-    let is = |notice: &ralph_loop::state::Notice| matches!(notice, ralph_loop::state::Notice::Waits { reason, .. } if *reason == wanted);
+fn waited_for(seen: &Seen, wanted: PauseReason) -> bool {
+    let is = |notice: &Notice| matches!(notice, Notice::Waits(wait) if wait.pause.what.reason == wanted);
     seen.notices.iter().any(is)
 }
 
@@ -212,7 +213,7 @@ fn the_service_may_fail_seven_times_but_not_eight() {
             .count(),
         7
     );
-    assert!(waited_for(&ran.seen, WaitReason::Transient));
+    assert!(waited_for(&ran.seen, PauseReason::Transient));
 
     let project = Project::new(Speaks::Claude, [overloaded()]);
     let task = project.task("A");

@@ -135,7 +135,10 @@ fn failures_in_a_row_end_the_run_where_that_is_wanted() {
     assert_eq!(order(&project), ["Good", "Bad", "Bad"]);
     assert_eq!(
         (ran.code(), ran.end.unwrap().sentence().as_str()),
-        (4, "The limit `[limits] consecutive_failures = 2` is reached.")
+        (
+            4,
+            "The limit `[limits] consecutive_failures = 2` is reached: 2 iterations in a row have failed."
+        )
     );
 }
 

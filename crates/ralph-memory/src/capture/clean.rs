@@ -1,6 +1,7 @@
 //! Cleans what comes from agents before it is kept: no control characters, nothing invisible that hides text, no secrets,
 //! no more than there is room for.
 
+use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -78,12 +79,15 @@ fn capped(text: &str, cap: usize) -> String {
 
 /// What a person would see of a text, with secrets masked: those that stand in it, and those that only show when what is
 /// invisible is gone.
-pub(super) fn visible_without_secrets(text: &str) -> String {
+pub(super) fn visible_without_secrets(text: &str) -> Cow<'_, str> {
     visible_without(&find(text), text, 0)
 }
 
 /// The same from `start` on, when the secrets in the text are known.
-pub(super) fn visible_without(secrets: &[Secret], text: &str, start: usize) -> String {
+pub(super) fn visible_without<'a>(secrets: &[Secret], text: &'a str, start: usize) -> Cow<'a, str> {
+    if start == 0 && secrets.is_empty() && is_plain(text) {
+        return Cow::Borrowed(text);
+    }
     let mut seen = String::with_capacity(text.len());
     let mut at = start;
     // Each part by itself: an escape character before a secret must not take its first sign along.
@@ -93,7 +97,15 @@ pub(super) fn visible_without(secrets: &[Secret], text: &str, start: usize) -> S
         at = secret.range.end;
     }
     seen.push_str(&visible(text.get(at..).unwrap_or_default()));
-    mask(&seen).into_owned()
+    match mask(&seen) {
+        Cow::Borrowed(_) => Cow::Owned(seen),
+        Cow::Owned(masked) => Cow::Owned(masked),
+    }
+}
+
+/// Whether all of a text is visible and nothing but ASCII, as most of what agents print is.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t'))
 }
 
 /// The characters of a text that a person would see, and its line breaks.

@@ -25,7 +25,7 @@ pub use notebook::{
 };
 pub use scratchpad::{Moved, Scratchpad};
 pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control};
-pub use transcript::TranscriptCleaner;
+pub use transcript::{CleanLine, TranscriptCleaner};
 
 /// The largest text that one note may hold.
 pub const MAX_NOTE_BYTES: usize = 4 << 20;

@@ -4,13 +4,17 @@
 //! key over several lines of text, or over several pieces of a message, is masked piece by piece. Of any other secret that
 //! comes in two pieces the second is masked; the first was written before anybody could know.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::iter::Peekable;
 use std::ops::Range;
+use std::sync::LazyLock;
 
+use memchr::memmem::FinderRev;
 use serde::de::IgnoredAny;
 
 use super::clean::{visible_without, visible_without_secrets};
-use super::secrets::{SecretKind, find};
+use super::secrets::{Secret, SecretKind, find};
 
 /// The keys under which agents send their messages in pieces.
 const PIECE_KEYS: [&str; 8] = [
@@ -23,6 +27,8 @@ const PIECE_KEYS: [&str; 8] = [
     "output",
     "data",
 ];
+
+static KEY_BEGINNINGS: LazyLock<FinderRev<'static>> = LazyLock::new(|| FinderRev::new("-----BEGIN "));
 
 /// The end of a piece that may be the beginning of a secret, in bytes.
 const MOST_TAIL: usize = 256;
@@ -46,24 +52,41 @@ pub struct TranscriptCleaner {
     pieces: HashMap<&'static str, Stream>,
 }
 
+/// A line that was cleaned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CleanLine<'a> {
+    /// It is JSON, as it was before.
+    Json(Cow<'a, str>),
+    /// It is text.
+    Text(Cow<'a, str>),
+}
+
 impl TranscriptCleaner {
-    /// A line without control characters and secrets. A line that is JSON stays JSON.
-    pub fn clean_line(&mut self, line: &str) -> String {
+    /// A line without control characters and secrets. A line that is JSON stays JSON. Most lines are clean already, and
+    /// those are not copied.
+    pub fn clean_line<'a>(&mut self, line: &'a str) -> CleanLine<'a> {
         let line = line.trim_end_matches(['\n', '\r']);
         if serde_json::from_str::<IgnoredAny>(line).is_ok() {
             // Between its strings a line break means nothing, and inside there is none.
-            let cleaned = self.clean_strings(&line.replace(['\n', '\r'], " "));
-            mask_in_strings(&cleaned)
+            let line = replaced(Cow::Borrowed(line), ['\n', '\r']);
+            let cleaned = match self.clean_strings(&line) {
+                Some(cleaned) => Cow::Owned(cleaned),
+                None => line,
+            };
+            CleanLine::Json(match mask_in_strings(&cleaned) {
+                Some(masked) => Cow::Owned(masked),
+                None => cleaned,
+            })
         } else {
             // A line break inside would make two lines of one.
-            let cleaned = self.lines.clean(&format!("{line}\n"), Pieces::AreLines);
-            cleaned.trim_end_matches('\n').replace('\n', " ")
+            let cleaned = self.lines.clean(line, Pieces::AreLines);
+            CleanLine::Text(replaced(cleaned, ['\n', '\n']))
         }
     }
 
-    /// A line of JSON with each of its strings cleaned by itself.
-    fn clean_strings(&mut self, line: &str) -> String {
-        let mut cleaned = String::with_capacity(line.len());
+    /// A line of JSON with each of its strings cleaned by itself; none when all of them are clean.
+    fn clean_strings(&mut self, line: &str) -> Option<String> {
+        let mut cleaned: Option<String> = None;
         let mut at = 0;
         let mut key = None;
         for range in strings(line) {
@@ -76,19 +99,28 @@ impl TranscriptCleaner {
                 key = PIECE_KEYS.into_iter().find(|name| literal.trim_matches('"') == *name);
             }
             if let Some(new) = self.clean_string(literal, stream) {
+                let cleaned = cleaned.get_or_insert_with(|| String::with_capacity(line.len()));
                 cleaned.push_str(line.get(at..range.start).unwrap_or_default());
                 cleaned.push_str(&new);
                 at = range.end;
             }
         }
-        cleaned.push_str(line.get(at..).unwrap_or_default());
+        if let Some(cleaned) = &mut cleaned {
+            cleaned.push_str(line.get(at..).unwrap_or_default());
+        }
         cleaned
     }
 
     /// A string of JSON, cleaned; none when it is clean already.
     fn clean_string(&mut self, literal: &str, stream: Option<&'static str>) -> Option<String> {
-        // Half of a pair of surrogates is no text. What is written in ASCII around it still is.
-        let text = serde_json::from_str::<String>(literal).unwrap_or_else(|_| literal.trim_matches('"').to_owned());
+        let inside = literal.trim_matches('"');
+        let text = if literal.contains('\\') {
+            // Half of a pair of surrogates is no text. What is written in ASCII around it still is.
+            let text = serde_json::from_str::<String>(literal);
+            Cow::Owned(text.unwrap_or_else(|_| inside.to_owned()))
+        } else {
+            Cow::Borrowed(inside)
+        };
         let cleaned = match stream {
             Some(name) => self.pieces.entry(name).or_default().clean(&text, Pieces::AreJoined),
             None => visible_without_secrets(&text),
@@ -100,12 +132,21 @@ impl TranscriptCleaner {
     }
 }
 
+/// A text with a space for each of these signs.
+fn replaced(text: Cow<'_, str>, signs: [char; 2]) -> Cow<'_, str> {
+    if text.contains(signs) {
+        Cow::Owned(text.replace(signs, " "))
+    } else {
+        text
+    }
+}
+
 /// How the pieces of a stream stand to one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pieces {
     /// One after the other, with nothing between.
     AreJoined,
-    /// Each is a line, and only a key goes over several.
+    /// Each is a line, without its end, and only a key goes over several.
     AreLines,
 }
 
@@ -117,29 +158,43 @@ struct Stream {
 
 impl Stream {
     /// The next piece, cleaned, with its secrets masked, also those that began before it.
-    fn clean(&mut self, piece: &str, pieces: Pieces) -> String {
+    fn clean<'a>(&mut self, piece: &'a str, pieces: Pieces) -> Cow<'a, str> {
         let start = self.before.len();
+        if start == 0 {
+            let found = find(piece);
+            self.before = next_before(piece, &found, pieces);
+            return visible_without(&found, piece, 0);
+        }
         let joined = std::mem::take(&mut self.before) + piece;
         let found = find(&joined);
-        let cleaned = visible_without(&found, &joined, start);
-        let open_key = joined.rfind("-----BEGIN ").filter(|begin| {
-            let after = joined.get(*begin..).unwrap_or_default();
-            !after.contains("-----END ")
-        });
-        let key_end = open_key.and_then(|begin| {
-            let key = found
-                .iter()
-                .find(|secret| secret.kind == SecretKind::PrivateKey && secret.range.start == begin)?;
-            Some(key.range.end)
-        });
-        let rest = |at: usize| joined.get(at..).unwrap_or_default();
-        self.before = match (open_key, key_end) {
-            (Some(_), Some(end)) if rest(end).trim().is_empty() => key_so_far(pieces),
-            (Some(begin), None) if joined.len() - begin <= MOST_BEGINNING => rest(begin).to_owned(),
-            _ if pieces == Pieces::AreJoined => tail(&joined).to_owned(),
-            _ => String::new(),
-        };
-        cleaned
+        self.before = next_before(&joined, &found, pieces);
+        Cow::Owned(visible_without(&found, &joined, start).into_owned())
+    }
+}
+
+/// What of a text, in which these secrets are, matters for what follows it.
+fn next_before(joined: &str, found: &[Secret], pieces: Pieces) -> String {
+    let end_of_line = match pieces {
+        Pieces::AreJoined => "",
+        Pieces::AreLines => "\n",
+    };
+    let begin = KEY_BEGINNINGS.rfind(joined.as_bytes());
+    let open_key = begin.filter(|begin| {
+        let after = joined.get(*begin..).unwrap_or_default();
+        !after.contains("-----END ")
+    });
+    let key_end = open_key.and_then(|begin| {
+        let key = found
+            .iter()
+            .find(|secret| secret.kind == SecretKind::PrivateKey && secret.range.start == begin)?;
+        Some(key.range.end)
+    });
+    let rest = |at: usize| joined.get(at..).unwrap_or_default();
+    match (open_key, key_end) {
+        (Some(_), Some(end)) if rest(end).trim().is_empty() => key_so_far(pieces),
+        (Some(begin), None) if joined.len() - begin <= MOST_BEGINNING => format!("{}{end_of_line}", rest(begin)),
+        _ if pieces == Pieces::AreJoined => tail(joined).to_owned(),
+        _ => String::new(),
     }
 }
 
@@ -153,42 +208,37 @@ fn tail(text: &str) -> &str {
 }
 
 /// Where the strings of a line of JSON stand, with their quotes.
-fn strings(line: &str) -> Vec<Range<usize>> {
-    let mut strings = Vec::new();
-    let mut start = None;
+fn strings(line: &str) -> impl Iterator<Item = Range<usize>> {
     let mut bytes = line.bytes().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match (byte, start) {
-            (b'"', None) => start = Some(at),
-            (b'"', Some(from)) => {
-                strings.push(from..at + 1);
-                start = None;
+    std::iter::from_fn(move || {
+        let (start, _) = bytes.find(|(_, byte)| *byte == b'"')?;
+        loop {
+            match bytes.next()? {
+                (end, b'"') => return Some(start..end + 1),
+                (_, b'\\') => drop(bytes.next()),
+                _ => {}
             }
-            (b'\\', Some(_)) => {
-                bytes.next();
-            }
-            _ => {}
         }
-    }
-    strings
+    })
 }
 
-/// Masks what only the key before a string gives away, as in `"SecretAccessKey": "…"`. Escapes are masked whole or not
-/// at all, so that JSON stays JSON.
-fn mask_in_strings(line: &str) -> String {
-    let plain = Unescaped::of(line);
-    let found = find(&plain.text);
+/// Masks what only the key before a string gives away, as in `"SecretAccessKey": "…"`; none when there is no such thing.
+/// Escapes are masked whole or not at all, so that JSON stays JSON.
+fn mask_in_strings(line: &str) -> Option<String> {
+    let plain = unescaped(line);
+    let found = find(&plain);
     if found.is_empty() {
-        return line.to_owned();
+        return None;
     }
-    let strings = strings(line);
+    let mut strings = strings(line).peekable();
+    let mut places = Places::of(line);
     let mut masked = String::with_capacity(line.len());
     let mut at = 0;
     for secret in found {
-        let range = plain.place_in_line(&secret.range);
-        let following = strings.partition_point(|string| string.end <= range.end);
+        let range = places.in_line(&secret.range);
+        while strings.next_if(|string| string.end <= range.end).is_some() {}
         let inside = strings
-            .get(following)
+            .peek()
             .is_some_and(|string| string.start < range.start && range.end < string.end);
         if inside && range.start >= at {
             masked.push_str(line.get(at..range.start).unwrap_or_default());
@@ -197,58 +247,82 @@ fn mask_in_strings(line: &str) -> String {
         }
     }
     masked.push_str(line.get(at..).unwrap_or_default());
-    masked
+    Some(masked)
 }
 
 /// A line of JSON in which characters that need no escape have none: a secret may hold a slash, which some programs write
 /// as `\/`, or a plus, which others write as `\u002B`.
-struct Unescaped {
-    text: String,
-    /// Every escape of the line: where it stands in the text and in the line.
-    escapes: Vec<(Range<usize>, Range<usize>)>,
+fn unescaped(line: &str) -> Cow<'_, str> {
+    let mut text: Option<String> = None;
+    let mut at = 0;
+    for (_, place) in escapes(line) {
+        let Some(c) = needless(line.get(place.clone()).unwrap_or_default()) else {
+            continue;
+        };
+        let text = text.get_or_insert_with(|| String::with_capacity(line.len()));
+        text.push_str(line.get(at..place.start).unwrap_or_default());
+        text.push(c);
+        at = place.end;
+    }
+    match text {
+        Some(mut text) => {
+            text.push_str(line.get(at..).unwrap_or_default());
+            Cow::Owned(text)
+        }
+        None => Cow::Borrowed(line),
+    }
 }
 
-impl Unescaped {
-    fn of(line: &str) -> Self {
-        let mut text = String::with_capacity(line.len());
-        let mut escapes = Vec::new();
-        let mut at = 0;
-        while let Some(found) = line.get(at..).and_then(|rest| rest.find('\\')) {
-            let start = at + found;
-            text.push_str(line.get(at..start).unwrap_or_default());
-            let escape = escape_at(line, start);
-            let from = text.len();
-            match needless(escape) {
-                Some(c) => text.push(c),
-                None => text.push_str(escape),
-            }
-            at = start + escape.len();
-            escapes.push((from..text.len(), start..at));
-        }
-        text.push_str(line.get(at..).unwrap_or_default());
-        Self { text, escapes }
-    }
+/// The escapes of a line: where each stands in the text without the needless ones, and in the line.
+fn escapes(line: &str) -> impl Iterator<Item = (Range<usize>, Range<usize>)> {
+    let mut at = 0;
+    let mut saved = 0;
+    std::iter::from_fn(move || {
+        let start = at + memchr::memchr(b'\\', line.as_bytes().get(at..)?)?;
+        let escape = escape_at(line, start);
+        at = start + escape.len();
+        let from = start - saved;
+        let length = needless(escape).map_or(escape.len(), char::len_utf8);
+        saved += escape.len() - length;
+        Some((from..from + length, start..at))
+    })
+}
 
-    /// Where a part of the text stands in the line, with the whole of every escape that it holds a part of.
-    fn place_in_line(&self, range: &Range<usize>) -> Range<usize> {
-        let start = match self.escapes.get(..self.first_after(range.start)).and_then(<[_]>::last) {
+/// Finds places of the text without needless escapes in its line, one after the other.
+struct Places<I: Iterator<Item = (Range<usize>, Range<usize>)>> {
+    escapes: Peekable<I>,
+    last: Option<(Range<usize>, Range<usize>)>,
+}
+
+impl Places<std::iter::Empty<(Range<usize>, Range<usize>)>> {
+    fn of(line: &str) -> Places<impl Iterator<Item = (Range<usize>, Range<usize>)>> {
+        Places {
+            escapes: escapes(line).peekable(),
+            last: None,
+        }
+    }
+}
+
+impl<I: Iterator<Item = (Range<usize>, Range<usize>)>> Places<I> {
+    /// Where a part of the text stands in the line, with the whole of every escape that it holds a part of. Parts are asked
+    /// for in their order.
+    fn in_line(&mut self, range: &Range<usize>) -> Range<usize> {
+        while let Some(next) = self.escapes.next_if(|(text, _)| text.start <= range.start) {
+            self.last = Some(next);
+        }
+        let start = match &self.last {
             Some((text, line)) if text.end > range.start => line.start,
             Some((text, line)) => line.end + (range.start - text.end),
             None => range.start,
         };
-        let end = match self
-            .escapes
-            .get(..self.escapes.partition_point(|(text, _)| text.start < range.end))
-        {
-            Some([.., (text, line)]) => line.end + range.end.saturating_sub(text.end),
-            _ => range.end,
+        while let Some(next) = self.escapes.next_if(|(text, _)| text.start < range.end) {
+            self.last = Some(next);
+        }
+        let end = match &self.last {
+            Some((text, line)) => line.end + range.end.saturating_sub(text.end),
+            None => range.end,
         };
         start..end
-    }
-
-    /// How many escapes begin at a place of the text, or before it.
-    fn first_after(&self, place: usize) -> usize {
-        self.escapes.partition_point(|(text, _)| text.start <= place)
     }
 }
 
@@ -304,7 +378,10 @@ mod tests {
 
     fn clean_lines(lines: &[String]) -> Vec<String> {
         let mut cleaner = TranscriptCleaner::default();
-        lines.iter().map(|line| cleaner.clean_line(line)).collect()
+        let clean = |line| match cleaner.clean_line(line) {
+            CleanLine::Json(line) | CleanLine::Text(line) => line.into_owned(),
+        };
+        lines.iter().map(String::as_str).map(clean).collect()
     }
 
     #[track_caller]

@@ -155,7 +155,7 @@ fn every_kind_of_value_is_read() {
 #[test]
 fn limits_are_read_and_0_switches_them_off() {
     let all = "[limits]\niterations = 5\nwall_clock = \"1h30m\"\ncost_usd = 2\ntokens = 5_000_000_000\n\
-               iteration_time = 90\nidle_time = \"45s\"\nconsecutive_failures = 4\noutput_bytes = \"64KiB\"\n\
+               iteration_time = 90\nidle_time = \"45s\"\nconsecutive_failures = 4\nno_progress = 6\noutput_bytes = \"64KiB\"\n\
                [verify]\ntimeout = \"120\"\ncommands = [\"make test\"]\nverifier = \"codex\"";
     let expected = changed(|c| {
         c.limits = Limits {
@@ -166,6 +166,7 @@ fn limits_are_read_and_0_switches_them_off() {
             iteration_time: Some(Duration::from_secs(90)),
             idle_time: Some(Duration::from_secs(45)),
             consecutive_failures: Some(4),
+            no_progress: Some(6),
             output_bytes: Some(Bytes(65_536)),
         };
         c.verify = Verify {
@@ -177,7 +178,7 @@ fn limits_are_read_and_0_switches_them_off() {
     assert_eq!(from_file(all).unwrap().config, expected);
 
     let off = "[limits]\niterations = 0\nwall_clock = 0\ncost_usd = 0.0\ntokens = 0\niteration_time = \"0s\"\n\
-               idle_time = 0\nconsecutive_failures = 0\noutput_bytes = 0\n[runs]\nkeep_days = 0\nmax_bytes = \"0 B\"";
+               idle_time = 0\nconsecutive_failures = 0\nno_progress = 0\noutput_bytes = 0\n[runs]\nkeep_days = 0\nmax_bytes = \"0 B\"";
     let expected = changed(|c| {
         c.limits.iteration_time = None;
         c.limits.idle_time = None;

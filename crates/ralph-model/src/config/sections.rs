@@ -224,6 +224,8 @@ pub struct Limits {
     pub idle_time: Option<Duration>,
     /// Failures in a row.
     pub consecutive_failures: Option<u32>,
+    /// Iterations in a row that change nothing and fail in the same way.
+    pub no_progress: Option<u32>,
     /// Output of an iteration.
     pub output_bytes: Option<Bytes>,
 }
@@ -238,6 +240,7 @@ impl Default for Limits {
             iteration_time: Some(Duration::from_hours(2)),
             idle_time: Some(Duration::from_mins(15)),
             consecutive_failures: None,
+            no_progress: Some(5),
             output_bytes: Some(Bytes::mebi(256)),
         }
     }

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, pa
 
 use super::Store;
 use super::columns::{moment, number_at, word_at, word_in};
+use super::pauses::{Heed, Pause, pause_of};
 use super::standing::Graph;
 use super::task_reading::json_list;
 use super::task_rows::{TASK_COLUMNS, log, read_task};
@@ -43,6 +44,8 @@ pub struct ClaimRequest<'a> {
     pub marker: &'a str,
     /// For how long the claim holds unless the run says more.
     pub lease: Duration,
+    /// Whether a pause of the run's agent keeps it from a task.
+    pub heed: Heed<'a>,
     /// The present moment.
     pub now: Timestamp,
 }
@@ -58,6 +61,8 @@ pub struct Claim {
     pub fence: u64,
     /// The random word of the iteration.
     pub marker: String,
+    /// The last pause of the agent that no iteration has shown to be over.
+    pub pause: Option<Pause>,
 }
 
 /// What a run is answered that asks for its next task.
@@ -65,6 +70,8 @@ pub struct Claim {
 pub enum ClaimAnswer {
     /// This one.
     Claimed(Box<Claim>),
+    /// One is ready, but the run's agent should not be started yet. Nothing is claimed.
+    Paused(Box<Pause>),
     /// None is ready, but live runs hold tasks, and what they do may make one ready.
     Busy {
         /// The tasks that are held, with their runs.
@@ -146,7 +153,13 @@ impl Store {
         self.write_for_now(|transaction| {
             Ok(
                 match next_ready(transaction, request.scope, request.worktree, request.commits_here)? {
-                    Some((task, fence)) => ClaimAnswer::Claimed(Box::new(claim(transaction, request, task, fence)?)),
+                    Some(next) => {
+                        let pause = pause_of(transaction, request.run)?;
+                        match pause.as_ref().filter(|pause| request.heed.holds(pause, request.now)) {
+                            Some(pause) => ClaimAnswer::Paused(Box::new(pause.clone())),
+                            None => ClaimAnswer::Claimed(Box::new(claim(transaction, request, next, pause)?)),
+                        }
+                    }
                     None => Graph::read(transaction)?.answer(request),
                 },
             )
@@ -268,8 +281,8 @@ fn next_ready(
 fn claim(
     transaction: &Transaction<'_>,
     request: &ClaimRequest<'_>,
-    mut task: Task,
-    fence: u64,
+    (mut task, fence): (Task, u64),
+    pause: Option<Pause>,
 ) -> rusqlite::Result<Claim> {
     let (attempt, fence) = (task.attempts + 1, fence + 1);
     // A lease that is longer than time itself never ends.
@@ -316,6 +329,7 @@ fn claim(
         attempt,
         fence,
         marker,
+        pause,
     })
 }
 

@@ -12,6 +12,7 @@ use ralph_model::{
 use ralph_testkit::journal_row;
 
 mod overview;
+mod pauses;
 mod runs;
 mod settlement;
 
@@ -96,6 +97,7 @@ impl Bench {
             commits_here: &BTreeSet::new(),
             marker: "word",
             lease: LEASE,
+            heed: Heed::Pauses,
             now: at(1),
         };
         match self.store.claim_next(&request).unwrap() {

@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::Store;
 use super::columns::{count_at, moment, number_at, time_at, word_at};
+use super::pauses::{Pause, all_pauses};
 use super::runs::{Run, read_run};
 use crate::StoreError;
 
@@ -69,6 +70,8 @@ pub struct Overview {
     pub open_runs: Vec<Run>,
     /// What those runs are at, or were when they were killed.
     pub at_work: Vec<AtWork>,
+    /// What keeps agents from being started, as far as it is on record; some of it may be over.
+    pub pauses: Vec<Pause>,
     /// The run of this worktree that ended last.
     pub last_run: Option<Run>,
     /// The tasks that wait for a person: those that have failed, the most urgent first.
@@ -117,6 +120,7 @@ impl Store {
                     .query_map([], read_run)?
                     .collect::<rusqlite::Result<_>>()?,
                 at_work: at_work(&moment)?,
+                pauses: all_pauses(&moment)?,
                 last_run: moment
                     .prepare_cached(
                         "SELECT * FROM runs WHERE ended_at IS NOT NULL AND worktree = ?1 ORDER BY ended_at DESC, seq DESC",

@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::Store;
 use super::outbox::put_knowledge;
+use super::pauses::{self, Pause, PauseChange};
 use super::runs::set_baseline;
 use crate::StoreError;
 
@@ -56,6 +57,10 @@ pub struct Settlement {
     pub memory_used: Vec<String>,
     /// What the gates may still say, as the loop writes it; none leaves it as it is.
     pub baseline: Option<String>,
+    /// The pause of the agent that was on record when the task was claimed.
+    pub seen_pause: Option<Pause>,
+    /// What becomes of the agent's pause.
+    pub pause: PauseChange,
 }
 
 impl Settlement {
@@ -73,6 +78,8 @@ impl Settlement {
             knowledge: Vec::new(),
             memory_used: Vec::new(),
             baseline: None,
+            seen_pause: None,
+            pause: PauseChange::Keep,
         }
     }
 }
@@ -109,6 +116,7 @@ impl Store {
             if let Some(baseline) = &settlement.baseline {
                 set_baseline(transaction, &row.run, baseline)?;
             }
+            pauses::change(transaction, settlement)?;
             transaction
                 .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND iteration = ?2")?
                 .execute(params![row.run.as_str(), row.iteration])?;

@@ -169,6 +169,7 @@ fn apply(tasks: &mut Tasks, ids: &mut Vec<TaskId>, operation: &Operation, runs: 
             });
             let ready = ready.unwrap().into_iter().next().map(|task| task.id);
             let claimed = match tasks.ask(&run, &Scope::All) {
+                ClaimAnswer::Paused(pause) => panic!("{pause:?}"),
                 ClaimAnswer::Claimed(claim) => Some(claim.task.id),
                 ClaimAnswer::Busy { .. } => None,
                 ClaimAnswer::Nothing(standing) => {

@@ -1,6 +1,6 @@
 //! The words that scripts are written in.
 
-use super::Action;
+use super::{Action, Misdeed};
 
 /// Says a text.
 #[must_use]
@@ -90,6 +90,18 @@ pub fn flood(bytes: usize) -> Action {
 #[must_use]
 pub fn flood_errors(bytes: usize) -> Action {
     Action::FloodErrors(bytes)
+}
+
+/// Prints so many bytes as one line.
+#[must_use]
+pub fn long_line(bytes: usize) -> Action {
+    Action::LongLine(bytes)
+}
+
+/// Does something that no good agent does.
+#[must_use]
+pub fn misbehave(misdeed: Misdeed) -> Action {
+    Action::Misbehave(misdeed)
 }
 
 /// Prints what is neither text nor JSON.

@@ -33,16 +33,18 @@
 mod acp;
 mod builder;
 mod installed;
+mod misdeeds;
 mod perform;
 mod speech;
 
 use serde::{Deserialize, Serialize};
 
 pub use builder::{
-    append, ask, daemon, exit, flood, flood_errors, garbage, hang, if_allowed, if_prompt_holds, kill, raw, remember,
-    run, say, say_error, say_in_chunks, sleep, think, turn_deaf, write,
+    append, ask, daemon, exit, flood, flood_errors, garbage, hang, if_allowed, if_prompt_holds, kill, long_line,
+    misbehave, raw, remember, run, say, say_error, say_in_chunks, sleep, think, turn_deaf, write,
 };
 pub use installed::{Call, ScriptedAgent, program};
+pub use misdeeds::{Misdeed, hostile_turn, left_in};
 pub use perform::perform;
 
 /// What an agent does, turn by turn.
@@ -95,6 +97,10 @@ pub enum Action {
     Flood(usize),
     /// Prints so many bytes as errors.
     FloodErrors(usize),
+    /// Prints so many bytes as one line.
+    LongLine(usize),
+    /// Does something that no good agent does.
+    Misbehave(Misdeed),
     /// Prints bytes that are no text and no JSON.
     Garbage,
     /// Prints a line as it is.

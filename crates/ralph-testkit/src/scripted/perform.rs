@@ -9,13 +9,17 @@ use serde_json::json;
 use super::acp::Client;
 use super::installed::{call_file, prompt_file, replace};
 use super::speech::{Speech, print_in_chunks};
-use super::{Action, Call, Dialect, Script};
+use super::{Action, Call, Dialect, Script, misdeeds};
 use crate::assigned::assigned_task;
 
 /// Plays the next turn of the script in the folder that the first argument names, and does not return.
 pub fn perform() -> ! {
     let mut arguments = std::env::args().skip(1);
-    let folder = PathBuf::from(arguments.next().expect("the first argument is the folder of a script"));
+    let first = arguments.next().expect("the first argument is the folder of a script");
+    if first == misdeeds::FLAG {
+        misdeeds::play(arguments);
+    }
+    let folder = PathBuf::from(first);
     let arguments: Vec<String> = arguments.collect();
     let script: Script = serde_json::from_slice(&std::fs::read(folder.join("script.json")).unwrap()).unwrap();
     let mut client = (script.dialect == Dialect::Acp).then(Client::new);
@@ -98,6 +102,8 @@ impl Actor {
             Action::Daemon => start_daemon(),
             Action::Flood(bytes) => in_lines(*bytes, |lines| print_in_chunks(lines, 1)),
             Action::FloodErrors(bytes) => in_lines(*bytes, print_error),
+            Action::LongLine(bytes) => print_line(*bytes),
+            Action::Misbehave(misdeed) => misdeed.commit(),
             Action::Garbage => print_in_chunks(b"\xff\xfe{\"type\":\0 <not json>\n", 1),
             Action::Raw(line) => self.speech.raw(&self.filled_in(line)),
             Action::Ask(method) => {
@@ -198,10 +204,23 @@ fn in_lines(bytes: usize, mut hand_on: impl FnMut(&[u8])) {
     }
 }
 
+/// Prints so many bytes without an end of line, and then one.
+fn print_line(bytes: usize) {
+    let piece = [b'x'; 1 << 16];
+    let mut left = bytes;
+    while left > 0 {
+        let now = left.min(piece.len());
+        print_in_chunks(piece.get(..now).unwrap(), 1);
+        left -= now;
+    }
+    print_in_chunks(b"\n", 1);
+}
+
 fn print_error(bytes: &[u8]) {
     let _heard: bool = std::io::stderr().write_all(bytes).is_ok();
 }
 
+/// Ends the program.
 #[expect(clippy::exit, reason = "this is a program's end")]
 pub(super) fn end_with(code: i32) -> ! {
     std::process::exit(code)

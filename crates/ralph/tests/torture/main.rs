@@ -1,7 +1,7 @@
 //! Notes and runs that nothing can lose: errors and kills at every system call, many writers, editors that save at the same time,
 //! branches that are merged.
 //!
-//! The gate runs small counts; `cargo xtask soak notes`, `soak merge` and `soak loop` raise them through the environment.
+//! The gate runs small counts; `cargo xtask soak notes`, `soak merge`, `soak loop` and `soak agents` raise them through the environment.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
@@ -13,6 +13,7 @@ mod merges;
 mod runs;
 mod setup;
 mod shelves;
+mod transitions;
 mod writers;
 
 use std::path::{Path, PathBuf};

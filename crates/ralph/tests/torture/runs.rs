@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use ralph_testkit::scripted::{Script, ScriptedAgent, run, say, sleep, write};
+use ralph_testkit::scripted::{Action, Script, ScriptedAgent, left_in, run, say, sleep, write};
 use ralph_testkit::{Finished, Invocation, Seed, TestEnv, count};
 
 use super::{PROGRAM, under_fault};
@@ -16,36 +16,42 @@ const SAID: &str = "<knowledge tags=\"{task}\" title=\"About {task}\">Known of {
                     <journal>Did {task}.</journal><task-done>{task}</task-done>";
 
 /// A row of the journal: its run, iteration, task and outcome.
-type Row = (String, u32, String, String);
+pub(super) type Row = (String, u32, String, String);
 
 /// A project with tasks, and an agent that does them.
-struct Work {
-    env: TestEnv,
-    agent: ScriptedAgent,
+pub(super) struct Work {
+    pub(super) env: TestEnv,
+    pub(super) agent: ScriptedAgent,
 }
 
 impl Work {
     fn new() -> Self {
+        Self::with(&[sleep(40)], "[verify]\ncommands = [\"test -d .\"]\n")
+    }
+
+    /// With something more in every turn, and with settings.
+    pub(super) fn with(more: &[Action], settings: &str) -> Self {
         let env = TestEnv::new(PROGRAM);
-        let script = Script::new().turn([write("work/{task}.txt", "{turn}\n"), sleep(40), say(SAID)]);
+        let work = [write("work/{task}.txt", "{turn}\n")];
+        let script = Script::new().turn(work.into_iter().chain(more.iter().cloned()).chain([say(SAID)]));
         let agent = script.install(&env.beside("agent"));
-        env.write(".ralph.toml", "[verify]\ncommands = [\"test -d .\"]\n");
+        env.write(".ralph.toml", settings);
         Self { env, agent }
     }
 
-    fn add_task(&self, title: &str) {
+    pub(super) fn add_task(&self, title: &str) {
         let added = self.env.ralph(["task", "add", title]).unfixed().run();
         assert_eq!(added.code, Some(0), "{added}");
     }
 
-    fn invocation(&self, limit: &str) -> Invocation {
+    pub(super) fn invocation(&self, limit: &str) -> Invocation {
         let agent = self.agent.command();
         self.env
             .ralph(["run", "--trust", "--agent", &agent, "--limit", limit])
             .unfixed()
     }
 
-    fn query<T>(&self, sql: &str, read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {
+    pub(super) fn query<T>(&self, sql: &str, read: impl Fn(&rusqlite::Row<'_>) -> rusqlite::Result<T>) -> Vec<T> {
         #[expect(clippy::disallowed_methods, reason = "the test looks at the database from outside")]
         let database = rusqlite::Connection::open(self.env.path(".ralph/progress.db")).unwrap();
         let mut statement = database.prepare(sql).unwrap();
@@ -53,7 +59,7 @@ impl Work {
         rows.map(Result::unwrap).collect()
     }
 
-    fn journal(&self) -> Vec<Row> {
+    pub(super) fn journal(&self) -> Vec<Row> {
         self.query(
             "SELECT run_id, iteration, task_id, outcome FROM journal ORDER BY id",
             |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)),
@@ -62,7 +68,7 @@ impl Work {
 
     /// Runs all that is left, and checks that everything is as if nobody had ever been killed.
     #[track_caller]
-    fn assert_all_done_once(&self) {
+    pub(super) fn assert_all_done_once(&self) {
         let last = self.invocation("1000000").run();
         assert!(matches!(last.code, Some(0 | 3)), "{last}");
         let tasks: BTreeMap<String, String> = self
@@ -78,6 +84,8 @@ impl Work {
             self.env.beside("agent").display()
         ));
         assert_eq!(left.run().stdout, "", "an agent goes on");
+        let project = self.env.project().canonicalize().unwrap();
+        assert_eq!(left_in(&project), [0; 0], "somebody whom an agent started goes on");
     }
 
     /// Every turn has its row, and every task is done in one of them.

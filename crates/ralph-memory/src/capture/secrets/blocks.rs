@@ -3,11 +3,15 @@
 //! A key reaches us in many dresses: with line breaks escaped, indented, quoted, in a diff, behind line numbers, cut off
 //! before its end. What makes a key is the line that begins it and base64 after it; prose about such a line is no key.
 
+use std::sync::LazyLock;
+
 use memchr::{memchr2, memmem};
 
 use super::{MASK_OPENING, Secret, SecretKind, run_length};
 
 const BEGIN: &[u8] = b"-----BEGIN ";
+/// Made once: most texts are short lines, and making it takes longer than looking through one.
+static BEGINNINGS: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(BEGIN));
 const DASHES: &[u8] = b"-----";
 
 /// The most bytes of a title such as `ENCRYPTED PRIVATE KEY`.
@@ -29,7 +33,7 @@ const MOST_LINE_DIGITS: usize = 6;
 pub(super) fn find(bytes: &[u8]) -> Vec<Secret> {
     let mut found = Vec::new();
     let mut free_from = 0;
-    for begin in memmem::find_iter(bytes, BEGIN) {
+    for begin in BEGINNINGS.find_iter(bytes) {
         let key = bytes
             .get(begin..)
             .filter(|_| begin >= free_from)

@@ -97,7 +97,7 @@ impl Form {
         let prefix = self
             .prefixes
             .iter()
-            .find(|prefix| bytes.starts_with(prefix.as_bytes()))?;
+            .find(|prefix| bytes.first() == prefix.as_bytes().first() && bytes.starts_with(prefix.as_bytes()))?;
         let rest = bytes.get(prefix.len()..)?;
         let mut body = rest.get(..run_length(rest, self.most + 1, self.alphabet))?;
         // A dot may stand in a token; the last one ends the sentence.

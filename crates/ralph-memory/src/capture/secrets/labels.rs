@@ -88,9 +88,11 @@ impl Label {
             return None;
         }
         let name = self.names.iter().find(|name| {
-            bytes
-                .get(..name.len())
-                .is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()))
+            let second = |bytes: &[u8]| bytes.get(1).map(u8::to_ascii_lowercase);
+            second(bytes) == second(name.as_bytes())
+                && bytes
+                    .get(..name.len())
+                    .is_some_and(|head| head.eq_ignore_ascii_case(name.as_bytes()))
         })?;
         let rest = bytes.get(name.len()..)?;
         let gap = run_length(rest, MOST_GAP, separates);

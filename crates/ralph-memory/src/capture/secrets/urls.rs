@@ -1,6 +1,7 @@
 //! Passwords in URLs: `scheme://user:password@host`.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use memchr::{memchr, memmem, memrchr};
 
@@ -10,9 +11,13 @@ use super::{Secret, SecretKind, run_length};
 /// A password of fewer bytes protects nothing and is most often an example.
 const LEAST: usize = 3;
 
+/// Made once: most texts are short lines, and making it takes longer than looking through one.
+static AUTHORITIES: LazyLock<memmem::Finder<'static>> = LazyLock::new(|| memmem::Finder::new(b"://"));
+
 /// The passwords of the URLs in these bytes.
 pub(super) fn find(bytes: &[u8]) -> Vec<Secret> {
-    memmem::find_iter(bytes, b"://")
+    AUTHORITIES
+        .find_iter(bytes)
         .filter(|at| bytes.get(..*at).is_some_and(ends_in_scheme))
         .filter_map(|at| {
             let start = at + 3;

@@ -54,6 +54,7 @@ fn an_overview_tells_what_is_new_since_a_look() {
             duration_ms: 1500,
             open_runs: vec![bench.store.run(&RunId::new(2)).unwrap().unwrap()],
             at_work: vec![],
+            pauses: vec![],
             last_run: bench.store.run(&run_id()).unwrap(),
             waiting: vec![failed, news(2, "Given up", "Failed: Nobody wants it.", 0)],
             tasks: [(TaskStatus::Failed, 2)].into(),

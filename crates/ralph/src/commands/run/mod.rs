@@ -9,11 +9,12 @@ mod target;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
-use ralph_loop::state::{End, Pace};
+use ralph_loop::state::{End, FirstTry, Pace};
 use ralph_loop::{Finish, LockError, Order, Runner, Site, WorktreeLock};
 use ralph_memory::capture::{KnowledgeFolder, Surroundings};
 use ralph_memory::inject::prompt::MemoryShare;
@@ -68,9 +69,29 @@ pub(crate) struct RunArgs {
     /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
     #[arg(long)]
     trust: bool,
+    /// Start the agent at once, also where an earlier run has met a usage limit that is not over yet
+    #[arg(long = "no-wait", action = ArgAction::SetTrue, value_parser = FalseyValueParser::new().map(first_try))]
+    first_try: FirstTry,
     /// Leave the memory out of prompts, to see what difference it makes; notes are kept all the same
     #[arg(long = "without-memory", action = ArgAction::SetTrue, value_parser = FalseyValueParser::new().map(share))]
     share: MemoryShare,
+}
+
+fn first_try(no_wait: bool) -> FirstTry {
+    if no_wait {
+        FirstTry::AtOnce
+    } else {
+        FirstTry::AfterThePause
+    }
+}
+
+/// How often a wait looks at the clock: a person sees every second of it.
+fn look(context: &Context<'_>) -> Duration {
+    if context.ui.is_watched() {
+        Duration::from_secs(1)
+    } else {
+        Pace::default().look
+    }
 }
 
 fn share(without_memory: bool) -> MemoryShare {
@@ -127,7 +148,11 @@ pub(crate) fn cmd_run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode,
         agent: agent.driver,
         model: args.model.clone(),
         share: args.share,
-        pace: Pace::default(),
+        pace: Pace {
+            look: look(context),
+            ..Pace::default()
+        },
+        first_try: args.first_try,
     };
     run(context, &site, order, target.again)
 }
@@ -139,7 +164,14 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, again: String) -> R
     let finish = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut printer)?;
         let interrupter = runner.interrupter();
-        ralph_process::on_stop_signals(move || interrupter.interrupt())?;
+        let mut asked = 0;
+        ralph_process::on_stop_signals(move || {
+            interrupter.interrupt();
+            asked += 1;
+            if asked == 2 {
+                end_soon();
+            }
+        })?;
         runner.run()
     });
     let finish = finish.map_err(|error| CommandError::new(error.to_string()))?;
@@ -151,6 +183,21 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, again: String) -> R
         End::Error(reason) => Err(CommandError::new(reason)),
         end => Ok(ExitCode::from(end.code())),
     }
+}
+
+/// How long a run may take for its end after the second Ctrl+C.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// Whoever has asked twice does not want to wait for anything: what is not over soon is left as a killed run leaves it, with
+/// none of its processes alive, and the next run picks it up.
+fn end_soon() {
+    std::thread::spawn(|| {
+        std::thread::sleep(LAST_PATIENCE);
+        ralph_process::kill_descendants();
+        crate::ui::last_words("Ended at once; the next `ralph run` picks up what was not finished.");
+        #[expect(clippy::exit, reason = "the thread that would return the code does not come to it")]
+        std::process::exit(End::Interrupted.code().into());
+    });
 }
 
 fn cannot_commit(error: &CommitError) -> CommandError {

@@ -6,14 +6,15 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use ralph_agent::TurnEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
-use ralph_loop::state::{Draft, End, Notice, WaitReason};
+use ralph_loop::state::{Draft, End, Notice, PauseWait};
 use ralph_loop::{News, Watch};
 use ralph_model::{
-    Outcome, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview,
+    Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview,
 };
 
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::pause_words::countdown;
 
 /// How many columns of a text stand on a line, at most and at least.
 const MOST_COLUMNS: usize = 100;
@@ -22,6 +23,9 @@ const LEAST_COLUMNS: usize = 20;
 const BEGINNING: usize = 34;
 /// How many columns of a reason are shown: it may take several lines.
 const REASON_COLUMNS: usize = 300;
+
+/// How often a wait is told of where nobody watches.
+const TELL_EVERY: Duration = Duration::from_mins(10);
 
 /// How many characters of a commit's id are shown, as git does.
 const SHORT_COMMIT: usize = 7;
@@ -32,7 +36,10 @@ pub(super) struct Printer<'a> {
     /// The command that goes on with the same.
     again: String,
     columns: usize,
+    run: Option<RunId>,
     task: Option<TaskId>,
+    /// How much was left of a wait when a line last told of it.
+    told_left: Option<Duration>,
     /// What was said of the model last: it is said again when it changes.
     model: Option<String>,
     /// The size of a prompt that was told last.
@@ -62,7 +69,9 @@ impl<'a> Printer<'a> {
             context,
             again,
             columns: room.clamp(LEAST_COLUMNS, MOST_COLUMNS),
+            run: None,
             task: None,
+            told_left: None,
             model: None,
             busy: String::new(),
             prompt: None,
@@ -101,7 +110,20 @@ impl<'a> Printer<'a> {
             End::LeftForPerson(_) => {
                 ui.hint("`ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.");
             }
-            End::Limit(_) | End::Interrupted | End::FailurePromise => ui.hint(&format!("`{}` goes on.", self.again)),
+            End::Limit(limit) => {
+                let anew = match limit.key {
+                    // How many iterations there may be is said with every run anew.
+                    "" | "iterations" => String::new(),
+                    key => format!(" and counts anew; `[limits] {key}` in .ralph.toml sets how far"),
+                };
+                ui.hint(&format!("`{}` goes on{anew}.", self.again));
+            }
+            End::NoProgress(_) => ui.hint(&format!(
+                "`ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `{}` goes \
+                 on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.",
+                self.again
+            )),
+            End::Interrupted | End::FailurePromise => ui.hint(&format!("`{}` goes on.", self.again)),
             End::Complete | End::Error(_) => {}
         }
         Ok(())
@@ -241,6 +263,20 @@ impl<'a> Printer<'a> {
         }
     }
 
+    /// Counts a wait down: for whoever watches every time, in a log now and then.
+    fn wait(&mut self, wait: &PauseWait) {
+        let sentence = countdown(wait, self.context.clock().now());
+        if self.context.ui.is_watched() {
+            self.context.ui.redraw(&sentence);
+        } else if self
+            .told_left
+            .is_none_or(|told| told.saturating_sub(wait.left) >= TELL_EVERY)
+        {
+            self.line(&sentence);
+            self.told_left = Some(wait.left);
+        }
+    }
+
     fn notice(&mut self, notice: &Notice) {
         match notice {
             Notice::Busy(held) => {
@@ -252,14 +288,16 @@ impl<'a> Printer<'a> {
                     self.busy = line;
                 }
             }
-            Notice::Waits { time, reason } => {
-                let why = match reason {
-                    WaitReason::Busy => return,
-                    WaitReason::Transient => "the service failed for a moment",
-                    WaitReason::UsageLimit => "the usage limit is reached",
-                };
-                self.line(&format!("Waiting for {}: {why}.", duration(*time)));
+            Notice::Waits(wait) => {
+                self.task = None;
+                self.told_left = None;
+                if self.run.as_ref() != Some(&wait.pause.run) {
+                    let said = self.short(&wait.pause.what.said);
+                    self.line(&format!("{} found: {said}", wait.pause.run));
+                }
+                self.wait(wait);
             }
+            Notice::StillWaits(wait) => self.wait(wait),
             Notice::UnknownModel(model) => {
                 let model = self.short(model);
                 self.line(&format!(
@@ -274,7 +312,10 @@ impl<'a> Printer<'a> {
 impl Watch for Printer<'_> {
     fn tell(&mut self, news: &News<'_>) {
         match news {
-            News::Began { run } => self.line(&format!("{run} begins.")),
+            News::Began { run } => {
+                self.run = Some((*run).clone());
+                self.line(&format!("{run} begins."));
+            }
             News::FoundLeft {
                 run, iteration, killed, ..
             } => {

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{TaskStatus, count, duration, first_line, preview};
-use ralph_store::{Look, Overview, Run, TaskNews};
+use ralph_store::{Look, Overview, Pause, Run, TaskNews};
 use serde_json::{Value, json};
 
 use super::open_runs::{RunState, at_work, sentence};
 use super::titled;
+use crate::pause_words::standing as standing_pause;
 
 /// How many runs that have not ended are shown.
 const OPEN_RUNS: usize = 2;
@@ -37,6 +38,8 @@ pub(super) fn lines(
             .take(OPEN_RUNS)
             .map(|run| ("Run", sentence(overview, run, worktree, now))),
     );
+    let pauses = overview.pauses.iter().filter_map(|pause| standing_pause(pause, now));
+    lines.extend(titled("Waits", pauses));
     if let Some(run) = &overview.last_run {
         lines.push(("Run", ended_run(run, now)));
     }
@@ -204,6 +207,7 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         "output_tokens": overview.spent.output_tokens,
         "duration_ms": overview.duration_ms,
         "open": overview.open_runs.iter().map(|run| open_run_as_json(overview, run, now)).collect::<Value>(),
+        "pauses": overview.pauses.iter().filter(|pause| pause.left(now).is_some()).map(pause_as_json).collect::<Value>(),
         "last": overview.last_run.as_ref().map(run_as_json),
         "waiting": news(&overview.waiting),
         "tasks": counts(overview.tasks.iter().map(|(status, n)| (status.word(), *n)).collect()),
@@ -220,6 +224,17 @@ fn open_run_as_json(overview: &Overview, run: &Run, now: Timestamp) -> Value {
         );
     }
     value
+}
+
+fn pause_as_json(pause: &Pause) -> Value {
+    json!({
+        "agent": pause.agent,
+        "reason": pause.what.reason.word(),
+        "until": pause.what.until,
+        "times": pause.what.times,
+        "said": pause.what.said,
+        "run": pause.run,
+    })
 }
 
 fn run_as_json(run: &Run) -> Value {

@@ -8,9 +8,11 @@ mod files;
 mod folder;
 mod forms;
 mod gates;
+mod limits;
 mod signals;
 mod status;
 mod two_runs;
+mod waits;
 
 use std::cell::Cell;
 

@@ -197,6 +197,58 @@ fn a_gate_before_the_first_iteration_is_broken_off_and_leaves_no_iteration() {
 }
 
 #[test]
+fn a_hook_of_a_commit_is_broken_off_and_the_task_is_not_done() {
+    let scene = Scene::new(&Script::new().turn([write("work.txt", "x"), say(DONE)]));
+    scene.env.write(".ralph.toml", "[git]\ncommit = \"task\"\n");
+    let git = "git init -q && git config user.name T && git config user.email t@example.com";
+    assert_eq!(scene.env.sh(git).run().code, Some(0));
+    let hook = "#!/bin/sh\ntrap '' TERM INT\n: > ../at-the-hook\nsleep 32011\n";
+    scene.env.write(".git/hooks/pre-commit", hook);
+    let path = scene.env.path(".git/hooks/pre-commit");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let going = Going::start(&scene, "run", scene.invocation(&["one"]));
+    until("at-the-hook", || scene.env.beside("at-the-hook").exists());
+    going.signal("INT");
+    let finished = going.end();
+    assert_eq!(finished.code, Some(130), "{finished}");
+    assert_eq!(scene.outcomes(), ["interrupted"]);
+    assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
+    assert_gone(&scene, "sleep 32011");
+    // Nothing is left of the commit, and the next run makes it.
+    std::fs::remove_file(&path).unwrap();
+    let again = scene.run(&[]);
+    assert_eq!(again.code, Some(0), "{again}");
+    let log = scene.env.sh("git log --format=%s").run();
+    assert_eq!(log.stdout, "one\n", "{log}");
+}
+
+#[test]
+fn a_second_signal_ends_a_run_that_looks_at_files_and_does_not_come_to_an_end() {
+    let scene = Scene::new(&diligent());
+    let git = "#!/bin/sh\ntrap '' TERM INT\n: > \"$0.began\"\nsetsid sleep 32012\n";
+    scene.env.write("../bin/git", git);
+    let program = scene.env.beside("bin/git");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    scene.env.write(".git/HEAD", "ref: refs/heads/main\n");
+    let path = format!("{}:/usr/bin:/bin", scene.env.beside("bin").display());
+    let going = Going::start(&scene, "run", scene.invocation(&["one"]).env("PATH", path));
+    until("git", || scene.env.beside("bin/git.began").exists());
+    going.signal("INT");
+    going.signal("TERM");
+    let finished = going.end();
+    assert_eq!(finished.code, Some(130), "{finished}");
+    assert!(finished.stderr.contains("picks up what was not finished"), "{finished}");
+    assert_gone(&scene, "sleep 32012");
+    std::fs::remove_dir_all(scene.env.path(".git")).unwrap();
+    let again = scene.run(&[]);
+    assert_eq!(
+        (again.code, scene.outcomes()),
+        (Some(0), vec!["done".to_owned()]),
+        "{again}"
+    );
+}
+
+#[test]
 fn a_wait_for_the_usage_limit_can_be_ended() {
     let limit = r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1737390000,"rateLimitType":"five_hour"}}"#;
     let result = r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"You've hit your session limit"}"#;
@@ -207,7 +259,7 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     );
     scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
     let going = Going::start(&scene, "run", scene.invocation(&["one"]));
-    going.says("Waiting for");
+    going.says("goes on at");
     going.signal("INT");
     assert_snapshot!(going.end(), @"
     exit 130
@@ -222,7 +274,7 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1]   Bash true
     11:20:00 [t-025cc1] interrupted: The usage limit is reached: You've hit your session limit.
-    11:20:00 [t-025cc1] Waiting for 5 h: the usage limit is reached.
+    11:20:00 Usage limit of claude: goes on at 16:20 (in 5 h). Ctrl+C stops.
     Hint: `ralph run t-025cc1` goes on.
     ");
     assert_eq!(scene.outcomes(), ["interrupted"]);

@@ -1,0 +1,212 @@
+//! Every limit: reached exactly, one short of it, and switched off.
+
+use super::*;
+use ralph_model::Usage;
+use ralph_model::config::Limits;
+
+fn used(cost_usd: f64, input_tokens: u64, output_tokens: u64) -> Usage {
+    Usage {
+        cost_usd,
+        input_tokens,
+        output_tokens,
+    }
+}
+
+fn no_limits() -> Limits {
+    Limits {
+        iterations: None,
+        wall_clock: None,
+        cost_usd: None,
+        tokens: None,
+        iteration_time: None,
+        idle_time: None,
+        consecutive_failures: None,
+        no_progress: None,
+        output_bytes: None,
+    }
+}
+
+fn begun(limits: Limits) -> (World, State) {
+    let mut plan = plan();
+    plan.limits = limits;
+    let mut world = World::with_tasks(1000);
+    let state = world.begin(plan);
+    (world, state)
+}
+
+/// What a run says that is stopped while its first agent works, by what happens at a second; none when it goes on.
+fn stopped_by(limits: Limits, what: Happening, second: u64) -> Option<(String, String)> {
+    let (mut world, state) = begun(limits);
+    let state = world.happens(state, what, second);
+    let end = state.end()?.sentence();
+    let row = world.settled.pop()?;
+    assert_eq!(row.ruling.outcome, ralph_model::Outcome::Interrupted);
+    Some((row.ruling.reason, end))
+}
+
+#[track_caller]
+fn check(limits: Limits, one_short: (Happening, u64), reached: (Happening, u64), sentence: &str) {
+    assert_eq!(stopped_by(limits, one_short.0.clone(), one_short.1), None);
+    let both = (sentence.to_owned(), sentence.to_owned());
+    assert_eq!(
+        stopped_by(limits, reached.0.clone(), reached.1),
+        Some(both),
+        "row and end"
+    );
+    assert_eq!(stopped_by(no_limits(), reached.0, reached.1), None, "switched off");
+}
+
+#[test]
+fn a_limit_of_the_run_stops_the_agent_with_the_event_that_reaches_it_and_says_what_was_used() {
+    let cost = Limits {
+        cost_usd: Some(1.5),
+        ..no_limits()
+    };
+    check(
+        cost,
+        (Happening::Used(used(1.49, 0, 0)), 1),
+        (Happening::Used(used(1.5, 0, 0)), 1),
+        "The limit `[limits] cost_usd = 1.5` is reached: it has cost $1.50.",
+    );
+    let tokens = Limits {
+        tokens: Some(1000),
+        ..no_limits()
+    };
+    check(
+        tokens,
+        (Happening::Used(used(0.0, 600, 399)), 1),
+        (Happening::Used(used(0.0, 600, 450)), 1),
+        "The limit `[limits] tokens = 1000` is reached: 1050 tokens are used.",
+    );
+    let wall_clock = Limits {
+        wall_clock: Some(Duration::from_secs(3600)),
+        ..no_limits()
+    };
+    check(
+        wall_clock,
+        (Happening::Tick, 3599),
+        (Happening::Tick, 3600),
+        "The limit `[limits] wall_clock = 1h` is reached: the run has lasted 1 h.",
+    );
+}
+
+#[test]
+fn a_limit_of_the_iteration_stops_the_agent_and_not_the_run() {
+    let time = Limits {
+        iteration_time: Some(Duration::from_secs(60)),
+        ..no_limits()
+    };
+    let idle = Limits {
+        idle_time: Some(Duration::from_secs(60)),
+        ..no_limits()
+    };
+    for (limits, what, cause) in [
+        (time, Happening::Sign, StopCause::Timeout),
+        (idle, Happening::Tick, StopCause::Idle),
+    ] {
+        let (mut world, state) = begun(limits);
+        let state = world.happens(state, what.clone(), 59);
+        assert_eq!(world.settled.len(), 0);
+        let state = world.happens(state, what.clone(), 60);
+        assert_eq!((world.settled[0].turn.cause, state.end()), (Some(cause), None));
+        let (mut world, state) = begun(no_limits());
+        drop(world.happens(state, what, 1 << 40));
+        assert_eq!(world.settled.len(), 0, "switched off");
+    }
+}
+
+/// Lets agents fail or succeed one after the other; after how many the run is over.
+fn iterations_until_the_end(limits: Limits, turns: &[bool]) -> Option<(usize, String)> {
+    let (mut world, mut state) = begun(limits);
+    for (before, succeeds) in turns.iter().enumerate() {
+        let mut turn = turn_done(world.begun);
+        turn.usage = used(0.5, 100, 0);
+        if !succeeds {
+            turn.end = TurnEnd::Refusal("no".to_owned());
+        }
+        state = world.happens(state, Happening::TurnEnded(Box::new(turn)), 1);
+        if let Some(end) = state.end() {
+            return Some((before + 1, end.sentence()));
+        }
+    }
+    None
+}
+
+#[test]
+fn limits_are_looked_at_before_an_agent_is_started() {
+    let none = no_limits();
+    for (limits, after, sentence) in [
+        (
+            Limits {
+                iterations: Some(3),
+                ..none
+            },
+            3,
+            "The limit of 3 iterations is reached.",
+        ),
+        (
+            Limits {
+                cost_usd: Some(1.0),
+                ..none
+            },
+            2,
+            "The limit `[limits] cost_usd = 1` is reached: it has cost $1.00.",
+        ),
+        (
+            Limits {
+                tokens: Some(201),
+                ..none
+            },
+            3,
+            "The limit `[limits] tokens = 201` is reached: 300 tokens are used.",
+        ),
+    ] {
+        assert_eq!(
+            iterations_until_the_end(limits, &[true; 9]),
+            Some((after, sentence.to_owned()))
+        );
+        // Another run of the same begins to count at nothing.
+        assert_eq!(iterations_until_the_end(limits, &vec![true; after - 1]), None);
+    }
+    assert_eq!(iterations_until_the_end(none, &[true; 50]), None);
+}
+
+#[test]
+fn failures_in_a_row_end_a_run_and_a_success_begins_anew() {
+    let limits = Limits {
+        consecutive_failures: Some(3),
+        ..no_limits()
+    };
+    let sentence = "The limit `[limits] consecutive_failures = 3` is reached: 3 iterations in a row have failed.";
+    let failing = [false, false, true, false, false, false, false];
+    assert_eq!(
+        iterations_until_the_end(limits, &failing),
+        Some((6, sentence.to_owned()))
+    );
+    assert_eq!(
+        iterations_until_the_end(no_limits(), &[false; 50]),
+        None,
+        "switched off"
+    );
+}
+
+#[test]
+fn no_agent_is_started_when_the_time_is_up_before_it_is_prepared() {
+    let mut plan = plan();
+    plan.limits.wall_clock = Some(Duration::from_secs(60));
+    let (mut state, _) = State::begin(plan);
+    let ClaimAnswer::Claimed(claim) = claim(1) else {
+        unreachable!()
+    };
+    let chosen = crate::strategy::Chosen {
+        model: None,
+        rationale: String::new(),
+    };
+    state.phase = Phase::Preparing(Box::new(Current::of(&RunId::new(1), 1, &claim, chosen)));
+    let prepared = Happening::Prepared {
+        before: String::new(),
+        overflowed_before: false,
+    };
+    let effects = state.step(event(Duration::from_secs(60), prepared));
+    assert!(matches!(effects.as_slice(), [Effect::Abandon(_)]), "{effects:?}");
+}

@@ -1,0 +1,136 @@
+//! The breaker: what counts as no progress, what begins anew, and that it can be switched off.
+
+use super::*;
+use crate::gates::{Changed, GateResult};
+
+/// A round of a prompt: what the gate says, and whether anything changed.
+#[derive(Clone, Copy)]
+enum Round {
+    Red(&'static str),
+    RedAndChanged(&'static str),
+    Green,
+    Overloaded,
+    Refused(&'static str),
+}
+
+use Round::{Green, Overloaded, Red, RedAndChanged, Refused};
+
+fn gate(failure: Option<&str>) -> GateResult {
+    GateResult {
+        command: "make test".to_owned(),
+        end: failure.map_or(GateEnd::Passed, |_| GateEnd::Failed("exit code 1".to_owned())),
+        output: failure.unwrap_or_default().to_owned(),
+        duration_ms: 1,
+        failures: failure.map(crate::gates::failure_lines).unwrap_or_default(),
+    }
+}
+
+fn draft_of(round: Round) -> Draft {
+    let (outcome, then) = match round {
+        Red(_) | RedAndChanged(_) => (ralph_model::Outcome::Retried, crate::settle::Then::GoOn),
+        Green => (ralph_model::Outcome::Done, crate::settle::Then::GoOn),
+        Overloaded => (ralph_model::Outcome::Interrupted, crate::settle::Then::BackOff),
+        Refused(_) => (ralph_model::Outcome::Failed, crate::settle::Then::GoOn),
+    };
+    let ClaimAnswer::Claimed(claim) = claim(1) else {
+        unreachable!()
+    };
+    let chosen = crate::strategy::Chosen {
+        model: None,
+        rationale: String::new(),
+    };
+    Draft {
+        current: Box::new(Current::of(&RunId::new(1), 1, &claim, chosen)),
+        turn: Box::new(turn_done(1)),
+        ruling: crate::settle::Ruling {
+            outcome,
+            stop: ralph_model::StopReason::NoSigil,
+            task: Fate::Again,
+            then,
+            reason: match round {
+                Refused(why) => why.to_owned(),
+                _ => "The gate `make test` failed (exit code 1):\nerror: 3 of 17".to_owned(),
+            },
+        },
+        files: Vec::new(),
+        changed_nothing: false,
+        changed: match round {
+            RedAndChanged(_) => Changed::Something,
+            _ => Changed::Nothing,
+        },
+        gates: match round {
+            Red(failure) | RedAndChanged(failure) => vec![gate(Some(failure))],
+            Green => vec![gate(None)],
+            Overloaded | Refused(_) => Vec::new(),
+        },
+        baseline: None,
+        commit: None,
+        pause: PauseChange::Keep,
+    }
+}
+
+/// After how many of these rounds the run ends; none when it goes on after them.
+fn ends_after(no_progress: Option<u32>, rounds: &[Round]) -> Option<usize> {
+    let mut plan = plan();
+    plan.limits.no_progress = no_progress;
+    let (mut state, _) = State::begin(plan);
+    let after = rounds.iter().position(|round| {
+        state.phase = Phase::Settling(Box::new(draft_of(*round)));
+        let effects = state.step(event(Duration::ZERO, Happening::Settled));
+        assert_eq!(effects, [Effect::FinishOutbox]);
+        matches!(&state.phase, Phase::Closing(End::NoProgress(_)))
+    });
+    after.map(|before| before + 1)
+}
+
+#[test]
+fn the_same_failure_without_a_change_ends_the_run_when_it_has_come_often_enough() {
+    let red = Red("test a ... FAILED after 0.3 s");
+    assert_eq!(ends_after(Some(5), &[red; 9]), Some(5));
+    assert_eq!(ends_after(Some(1), &[red; 9]), Some(1));
+    assert_eq!(ends_after(Some(5), &[red; 4]), None);
+    assert_eq!(ends_after(None, &[red; 50]), None);
+    // Numbers make no difference.
+    let again = [red, Red("test a ... FAILED after 17 s")];
+    assert_eq!(ends_after(Some(4), &[again, again].concat()), Some(4));
+    assert_eq!(
+        ends_after(
+            Some(3),
+            &[Refused("exit code 1"), Refused("exit code 2"), Refused("exit code 3")]
+        ),
+        Some(3)
+    );
+}
+
+#[test]
+fn what_is_done_or_changed_or_fails_otherwise_begins_anew_and_what_was_interrupted_is_passed_over() {
+    let red = Red("test a ... FAILED");
+    assert_eq!(ends_after(Some(3), &[red, red, Green, red, red, red]), Some(6));
+    assert_eq!(
+        ends_after(Some(3), &[red, red, RedAndChanged("test a ... FAILED"), red, red, red]),
+        Some(6)
+    );
+    assert_eq!(
+        ends_after(Some(3), &[red, red, Red("test b ... FAILED"), red, red, red]),
+        Some(6)
+    );
+    assert_eq!(ends_after(Some(3), &[red, red, Refused("no"), red, red, red]), Some(6));
+    assert_eq!(ends_after(Some(3), &[red, Overloaded, red, Overloaded, red]), Some(5));
+}
+
+#[test]
+fn the_end_says_what_came_back_and_how_often() {
+    let mut plan = plan();
+    plan.limits.no_progress = Some(1);
+    let (mut state, _) = State::begin(plan);
+    state.phase = Phase::Settling(Box::new(draft_of(Refused("The model refused: no."))));
+    drop(state.step(event(Duration::ZERO, Happening::Settled)));
+    let Phase::Closing(end) = &state.phase else {
+        panic!("{state:?}")
+    };
+    assert_eq!(end.code(), 4);
+    assert_eq!(
+        end.sentence(),
+        "There is no progress: 1 iteration changed nothing on disk and ended in the same way. The last one: The model refused: no."
+    );
+}

@@ -1,0 +1,343 @@
+//! The transcript of a turn: what an agent printed, line by line, without secrets, its beginning and its end. Every line is
+//! JSON.
+//!
+//! The end is written to small files beside it, the oldest of which go as new ones come: whoever is killed leaves the last
+//! thing that its agent said. They are joined to the beginning when the turn is over, or by the run that finds it lost.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use ralph_memory::capture::{CleanLine, TranscriptCleaner};
+use serde::{Deserialize, Serialize};
+
+use crate::run_folder::private_file;
+
+/// How every name begins that belongs to a transcript.
+const NAME: &str = "transcript";
+/// How the name of a piece of its end begins; a number follows.
+const PIECE: &str = "transcript.end-";
+/// What the oldest piece is called when all of them are joined.
+const JOINED: &str = "transcript.joined";
+
+/// How much of a transcript is kept, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Of its beginning.
+    head: u64,
+    /// Of its end.
+    tail: u64,
+    /// How large a piece of the end becomes, unless one line is larger.
+    piece: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            head: 32 << 20,
+            tail: 8 << 20,
+            piece: 512 << 10,
+        }
+    }
+}
+
+/// A transcript that is being written.
+#[derive(Debug)]
+pub(crate) struct Transcript {
+    folder: PathBuf,
+    limits: Limits,
+    cleaner: TranscriptCleaner,
+    head: BufWriter<File>,
+    head_bytes: u64,
+    tail: Option<Tail>,
+}
+
+/// The end of a transcript that has become too long.
+#[derive(Debug)]
+struct Tail {
+    file: BufWriter<File>,
+    /// The pieces that are there, the oldest first.
+    pieces: VecDeque<Piece>,
+    /// All that came after the beginning.
+    seen: LeftOut,
+    next: u32,
+}
+
+#[derive(Debug)]
+struct Piece {
+    path: PathBuf,
+    bytes: u64,
+    last_line: u64,
+}
+
+/// What a line stands for that was put where something was left out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LeftOut {
+    #[serde(rename = "left_out_lines")]
+    lines: u64,
+    #[serde(rename = "left_out_bytes")]
+    bytes: u64,
+}
+
+/// The first line of a piece: where it belongs.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Place {
+    /// How long the beginning is.
+    head_bytes: u64,
+    /// What came between that and this piece.
+    before: LeftOut,
+}
+
+/// A line that is no JSON.
+#[derive(Serialize)]
+struct Printed<'a> {
+    line: &'a str,
+}
+
+impl Transcript {
+    /// Begins one in a folder.
+    pub(crate) fn begin(folder: &Path, limits: Limits) -> io::Result<Self> {
+        Ok(Self {
+            folder: folder.to_owned(),
+            limits,
+            cleaner: TranscriptCleaner::default(),
+            head: BufWriter::new(private_file(&path(folder))?),
+            head_bytes: 0,
+            tail: None,
+        })
+    }
+
+    /// Adds a line that the agent printed.
+    pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
+        let json = match self.cleaner.clean_line(line) {
+            CleanLine::Json(json) => json,
+            CleanLine::Text(text) => Cow::Owned(serde_json::to_string(&Printed { line: &text })?),
+        };
+        let size = json.len() as u64 + 1;
+        if self.tail.is_none() && self.head_bytes + size <= self.limits.head {
+            self.head_bytes += size;
+            self.head.write_all(json.as_bytes())?;
+            return self.head.write_all(b"\n");
+        }
+        if size > self.limits.tail {
+            let instead = LeftOut { lines: 1, bytes: size };
+            return self.add_to_tail(&serde_json::to_string(&instead)?, instead);
+        }
+        self.add_to_tail(&json, LeftOut { lines: 1, bytes: size })
+    }
+
+    /// Hands what was added over to the system, which keeps it should this process be killed.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        match &mut self.tail {
+            Some(tail) => tail.file.flush(),
+            None => self.head.flush(),
+        }
+    }
+
+    /// Closes it: its beginning, a line that says what is missing, its end.
+    pub(crate) fn close(mut self) -> io::Result<()> {
+        self.flush()?;
+        join(&self.folder, self.limits)
+    }
+
+    /// Adds a line to the end, which stands for so much of what the agent printed.
+    fn add_to_tail(&mut self, line: &str, stands_for: LeftOut) -> io::Result<()> {
+        let size = line.len() as u64 + 1;
+        let limits = self.limits;
+        let tail = match &mut self.tail {
+            Some(tail) if tail.has_room(size, limits.piece) => tail,
+            _ => self.next_piece()?,
+        };
+        tail.file.write_all(line.as_bytes())?;
+        tail.file.write_all(b"\n")?;
+        tail.seen.lines += stands_for.lines;
+        tail.seen.bytes += stands_for.bytes;
+        if let Some(piece) = tail.pieces.back_mut() {
+            piece.bytes += size;
+            piece.last_line = size;
+        }
+        tail.drop_oldest(limits.tail)
+    }
+
+    /// Begins a piece of the end.
+    fn next_piece(&mut self) -> io::Result<&mut Tail> {
+        self.flush()?;
+        let (number, before) = self
+            .tail
+            .as_ref()
+            .map_or_else(Default::default, |tail| (tail.next, tail.seen));
+        let path = self.folder.join(format!("{PIECE}{number:08}"));
+        let mut file = BufWriter::new(private_file(&path)?);
+        let place = Place {
+            head_bytes: self.head_bytes,
+            before,
+        };
+        writeln!(file, "{}", serde_json::to_string(&place)?)?;
+        let piece = Piece {
+            path,
+            bytes: 0,
+            last_line: 0,
+        };
+        let mut pieces = self.tail.take().map(|tail| tail.pieces).unwrap_or_default();
+        pieces.push_back(piece);
+        Ok(self.tail.insert(Tail {
+            file,
+            pieces,
+            seen: before,
+            next: number + 1,
+        }))
+    }
+}
+
+impl Tail {
+    /// Whether the newest piece has room for a line. A piece that is empty takes any.
+    fn has_room(&self, size: u64, limit: u64) -> bool {
+        let piece = self.pieces.back();
+        piece.is_some_and(|piece| piece.bytes == 0 || piece.bytes + size <= limit)
+    }
+
+    /// Removes the pieces of which nothing will be kept: not even their last line fits before what follows it.
+    fn drop_oldest(&mut self, limit: u64) -> io::Result<()> {
+        let mut bytes: u64 = self.pieces.iter().map(|piece| piece.bytes).sum();
+        while self.pieces.len() > 1 {
+            let oldest = self.pieces.front();
+            let Some(oldest) = oldest.filter(|piece| bytes - piece.bytes + piece.last_line > limit) else {
+                break;
+            };
+            bytes -= oldest.bytes;
+            fs::remove_file(&oldest.path)?;
+            self.pieces.pop_front();
+        }
+        Ok(())
+    }
+}
+
+/// Where the transcript of a folder is.
+pub(crate) fn path(folder: &Path) -> PathBuf {
+    folder.join("transcript.jsonl")
+}
+
+/// When something was written to the transcript of a folder last.
+pub(crate) fn last_written(folder: &Path) -> Option<SystemTime> {
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let own = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(NAME));
+    own.filter_map(|entry| entry.metadata().ok()?.modified().ok()).max()
+}
+
+/// The lines of a transcript, as far as they can be read and come from the agent.
+pub(crate) fn printed(transcript: &Path) -> impl Iterator<Item = String> {
+    let file = File::open(transcript).ok();
+    let lines = file.into_iter().flat_map(|file| BufReader::new(file).split(b'\n'));
+    lines
+        .map_while(Result::ok)
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .filter(|line| left_out(line).is_none())
+}
+
+/// Joins the pieces of an end to their beginning, where there are any. Killed half way, it can be done again.
+pub(crate) fn join(folder: &Path, limits: Limits) -> io::Result<()> {
+    let joined = folder.join(JOINED);
+    let mut pieces = pieces(folder)?;
+    if !joined.exists() {
+        let mut places = Vec::new();
+        for path in &pieces {
+            places.extend(Opened::piece(path)?);
+        }
+        let Some(oldest) = places.first() else {
+            // Of one that was only just begun there is nothing to join.
+            return pieces.iter().try_for_each(fs::remove_file);
+        };
+        let mut file = OpenOptions::new().write(true).open(path(folder))?;
+        file.set_len(oldest.place.head_bytes)?;
+        file.seek(SeekFrom::End(0))?;
+        write_tail(&mut BufWriter::new(file), places, limits.tail)?;
+        if !pieces.is_empty() {
+            fs::rename(pieces.remove(0), &joined)?;
+        }
+    }
+    pieces.iter().try_for_each(fs::remove_file)?;
+    fs::remove_file(joined)
+}
+
+/// A piece that is read, behind its first line.
+struct Opened {
+    place: Place,
+    bytes: u64,
+    content: BufReader<File>,
+}
+
+impl Opened {
+    /// Opens a piece; none when not even its first line is whole.
+    fn piece(path: &Path) -> io::Result<Option<Self>> {
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        let mut content = BufReader::new(file);
+        let mut first = Vec::new();
+        content.read_until(b'\n', &mut first)?;
+        let place = serde_json::from_slice(&first).ok();
+        Ok(place.filter(|_| first.ends_with(b"\n")).map(|place| Self {
+            place,
+            bytes: length.saturating_sub(first.len() as u64),
+            content,
+        }))
+    }
+}
+
+/// Writes what was left out, and then as many of the last lines as there is room for.
+fn write_tail(file: &mut impl Write, pieces: Vec<Opened>, limit: u64) -> io::Result<()> {
+    let mut missing = pieces.first().map(|piece| piece.place.before).unwrap_or_default();
+    let all: u64 = pieces.iter().map(|piece| piece.bytes).sum();
+    let mut too_much = all.saturating_sub(limit);
+    let mut has_begun = false;
+    for mut piece in pieces {
+        let mut line = Vec::new();
+        while too_much > 0 {
+            line.clear();
+            if piece.content.read_until(b'\n', &mut line)? == 0 {
+                break;
+            }
+            let size = line.len() as u64;
+            too_much = too_much.saturating_sub(size);
+            let stands_for = left_out(&String::from_utf8_lossy(&line)).unwrap_or(LeftOut { lines: 1, bytes: size });
+            missing.lines += stands_for.lines;
+            missing.bytes += stands_for.bytes;
+        }
+        if too_much > 0 {
+            continue;
+        }
+        if !has_begun && missing.lines > 0 {
+            writeln!(file, "{}", serde_json::to_string(&missing)?)?;
+        }
+        has_begun = true;
+        io::copy(&mut piece.content, file)?;
+    }
+    file.flush()
+}
+
+/// What a line stands for, if it says that something was left out.
+fn left_out(line: &str) -> Option<LeftOut> {
+    line.starts_with("{\"left_out_lines\":")
+        .then(|| serde_json::from_str(line).ok())
+        .flatten()
+}
+
+/// The pieces in a folder, the oldest first.
+fn pieces(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut pieces = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_name().to_string_lossy().starts_with(PIECE) {
+            pieces.push(entry.path());
+        }
+    }
+    pieces.sort();
+    Ok(pieces)
+}
+
+#[cfg(test)]
+#[path = "transcript_tests.rs"]
+mod tests;

@@ -1,0 +1,205 @@
+//! Tests of transcripts: what is kept of one that is too long, whoever closes it.
+
+use super::*;
+use tempfile::TempDir;
+
+/// A line of ten bytes with its end.
+fn line(number: u32) -> String {
+    format!("{:09}", 100_000_000 + number)
+}
+
+fn limits(head: u64, tail: u64, piece: u64) -> Limits {
+    Limits { head, tail, piece }
+}
+
+fn written(folder: &TempDir, limits: Limits, lines: impl Iterator<Item = String>) -> Transcript {
+    let mut transcript = Transcript::begin(folder.path(), limits).unwrap();
+    for line in lines {
+        transcript.line(&line).unwrap();
+    }
+    transcript
+}
+
+/// Ends it as a kill does: nothing is written any more.
+fn kill(mut transcript: Transcript) {
+    transcript.flush().unwrap();
+    std::mem::forget(transcript);
+}
+
+fn read(folder: &TempDir) -> Vec<String> {
+    let text = fs::read_to_string(path(folder.path())).unwrap();
+    text.lines().map(str::to_owned).collect()
+}
+
+fn names(folder: &TempDir) -> Vec<String> {
+    let entries = fs::read_dir(folder.path()).unwrap();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+fn on_disk(folder: &TempDir) -> u64 {
+    let entries = fs::read_dir(folder.path()).unwrap();
+    entries.map(|entry| entry.unwrap().metadata().unwrap().len()).sum()
+}
+
+/// So many of the first lines, how many are missing, so many of the last: of `all`.
+fn expected(all: u32, first: u32, last: u32) -> Vec<String> {
+    let missing = all - first - last;
+    let note = format!(r#"{{"left_out_lines":{missing},"left_out_bytes":{}}}"#, missing * 10);
+    let note = (missing > 0).then_some(note);
+    (0..first)
+        .map(line)
+        .chain(note)
+        .chain((all - last..all).map(line))
+        .collect()
+}
+
+#[track_caller]
+fn check(all: u32, limits: Limits, (first, last): (u32, u32)) {
+    let folder = TempDir::new().unwrap();
+    written(&folder, limits, (0..all).map(line)).close().unwrap();
+    assert_eq!(
+        read(&folder),
+        expected(all, first, last),
+        "closed: {all} lines, {limits:?}"
+    );
+    assert_eq!(names(&folder), ["transcript.jsonl"]);
+
+    let folder = TempDir::new().unwrap();
+    kill(written(&folder, limits, (0..all).map(line)));
+    join(folder.path(), limits).unwrap();
+    assert_eq!(
+        read(&folder),
+        expected(all, first, last),
+        "killed: {all} lines, {limits:?}"
+    );
+    assert_eq!(names(&folder), ["transcript.jsonl"]);
+}
+
+#[test]
+fn of_a_long_one_the_beginning_and_the_end_are_kept_and_the_rest_is_counted() {
+    let limits = limits(100, 50, 20);
+    check(0, limits, (0, 0));
+    check(10, limits, (10, 0));
+    check(11, limits, (10, 1));
+    check(15, limits, (10, 5));
+    for all in 16..40 {
+        check(all, limits, (10, 5));
+    }
+    check(1000, limits, (10, 5));
+}
+
+#[test]
+fn limits_between_two_lines_keep_whole_ones() {
+    check(1000, limits(109, 59, 29), (10, 5));
+    check(1000, limits(0, 10, 1), (0, 1));
+    check(1000, limits(9, 10, 1000), (0, 1));
+}
+
+#[test]
+fn there_is_never_more_on_disk_than_the_limits_and_a_little() {
+    let folder = TempDir::new().unwrap();
+    let limits = limits(1000, 500, 100);
+    let mut transcript = Transcript::begin(folder.path(), limits).unwrap();
+    for number in 0..1000 {
+        transcript.line(&line(number)).unwrap();
+        transcript.flush().unwrap();
+        let places = 8 * 80;
+        assert!(on_disk(&folder) <= 1000 + 500 + 100 + places, "{}", on_disk(&folder));
+    }
+    assert!(Limits::default().head + 2 * Limits::default().tail + Limits::default().piece < 49 << 20);
+}
+
+#[test]
+fn a_line_that_is_too_long_for_the_end_is_counted_where_it_stood() {
+    let folder = TempDir::new().unwrap();
+    let long = "x".repeat(2000);
+    let lines = [line(1), long, line(2)];
+    let transcript = written(&folder, limits(10, 100, 20), lines.into_iter());
+    transcript.close().unwrap();
+    let note = r#"{"left_out_lines":1,"left_out_bytes":2012}"#;
+    assert_eq!(read(&folder), [line(1), note.to_owned(), line(2)]);
+    // It still counts for what it was when it has to go itself.
+    let long = "x".repeat(2000);
+    let lines = [line(1), long].into_iter().chain((0..20).map(line));
+    let folder = TempDir::new().unwrap();
+    written(&folder, limits(10, 100, 20), lines).close().unwrap();
+    let mut kept = vec![line(1), r#"{"left_out_lines":11,"left_out_bytes":2112}"#.to_owned()];
+    kept.extend((10..20).map(line));
+    assert_eq!(read(&folder), kept);
+}
+
+#[test]
+fn a_line_larger_than_a_piece_is_kept_whole() {
+    let folder = TempDir::new().unwrap();
+    let long = format!("\"{}\"", "x".repeat(60));
+    let lines = [line(1), line(2), long.clone(), line(3)];
+    written(&folder, limits(10, 80, 20), lines.into_iter()).close().unwrap();
+    let note = r#"{"left_out_lines":1,"left_out_bytes":10}"#.to_owned();
+    assert_eq!(read(&folder), [line(1), note, long, line(3)]);
+}
+
+#[test]
+fn joining_that_was_killed_half_way_is_done_again() {
+    let limits = limits(100, 50, 20);
+    let folder = TempDir::new().unwrap();
+    kill(written(&folder, limits, (0..100).map(line)));
+    let pieces: Vec<_> = names(&folder)
+        .into_iter()
+        .filter(|name| name.starts_with(PIECE))
+        .collect();
+    let transcript = path(folder.path());
+    // Some of the end is there already.
+    let mut file = OpenOptions::new().append(true).open(&transcript).unwrap();
+    file.write_all(b"{\"left_out_lines\":3,").unwrap();
+    join(folder.path(), limits).unwrap();
+    assert_eq!(read(&folder), expected(100, 10, 5));
+    // All of it is there, and the pieces are not all gone.
+    fs::write(folder.path().join(JOINED), "").unwrap();
+    fs::write(folder.path().join(pieces.last().unwrap()), "what is left").unwrap();
+    join(folder.path(), limits).unwrap();
+    assert_eq!(read(&folder), expected(100, 10, 5));
+    assert_eq!(names(&folder), ["transcript.jsonl"]);
+}
+
+#[test]
+fn a_piece_that_was_only_just_begun_is_nothing() {
+    let limits = limits(100, 50, 20);
+    for torn in ["", "{\"head_bytes\":1"] {
+        let folder = TempDir::new().unwrap();
+        kill(written(&folder, limits, (0..10).map(line)));
+        fs::write(folder.path().join(format!("{PIECE}00000000")), torn).unwrap();
+        join(folder.path(), limits).unwrap();
+        assert_eq!(read(&folder), expected(10, 10, 0));
+        let folder = TempDir::new().unwrap();
+        kill(written(&folder, limits, (0..100).map(line)));
+        fs::write(folder.path().join(format!("{PIECE}99999999")), torn).unwrap();
+        join(folder.path(), limits).unwrap();
+        assert_eq!(read(&folder), expected(100, 10, 5));
+    }
+}
+
+#[test]
+fn secrets_are_masked_at_both_ends_and_lines_become_json() {
+    let folder = TempDir::new().unwrap();
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let lines = (0..100).map(|_| format!("the token {token}"));
+    written(&folder, limits(100, 100, 50), lines).close().unwrap();
+    let kept = read(&folder);
+    assert_eq!(kept.first().unwrap(), r#"{"line":"the token [secret: github]"}"#);
+    assert_eq!(kept.last(), kept.first());
+    assert_eq!(kept.len(), 2 + 1 + 2);
+}
+
+#[test]
+fn what_was_printed_is_read_without_what_was_left_out() {
+    let folder = TempDir::new().unwrap();
+    written(&folder, limits(100, 50, 20), (0..100).map(line))
+        .close()
+        .unwrap();
+    let printed: Vec<String> = printed(&path(folder.path())).collect();
+    assert_eq!(printed, (0..10).chain(95..100).map(line).collect::<Vec<_>>());
+}

@@ -1,0 +1,141 @@
+//! Pauses: made and lifted by settlements, heeded by claims.
+
+use super::*;
+
+impl Bench {
+    fn ask(&mut self, run: &RunId, iteration: u32, heed: Heed<'_>, now: i64) -> ClaimAnswer {
+        let request = ClaimRequest {
+            run,
+            iteration,
+            scope: &Scope::Task(task()),
+            worktree: "",
+            commits_here: &BTreeSet::new(),
+            marker: "word",
+            lease: LEASE,
+            heed,
+            now: at(now),
+        };
+        self.store.claim_next(&request).unwrap()
+    }
+
+    #[track_caller]
+    fn claimed(&mut self, run: &RunId, iteration: u32, heed: Heed<'_>, now: i64) -> Claim {
+        match self.ask(run, iteration, heed, now) {
+            ClaimAnswer::Claimed(claim) => *claim,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Settles an iteration that was claimed, and does this to the pause.
+    fn settled(&mut self, run: &RunId, claim: &Claim, pause: PauseChange, now: i64) {
+        let mut settlement = settlement(Outcome::Interrupted, claim.fence);
+        settlement.row.run = run.clone();
+        settlement.row.iteration = self.iteration_of(run);
+        settlement.row.created_at = at(now);
+        settlement.task = TaskChange::Again;
+        settlement.seen_pause.clone_from(&claim.pause);
+        settlement.pause = pause;
+        self.store.settle(&settlement).unwrap();
+    }
+
+    fn iteration_of(&self, run: &RunId) -> u32 {
+        let mut records = ["", "w"]
+            .into_iter()
+            .flat_map(|worktree| self.store.unfinished(worktree, &RunId::new(0)).unwrap());
+        records.find(|record| record.run == *run).unwrap().iteration
+    }
+}
+
+fn until(second: i64) -> NewPause {
+    NewPause {
+        reason: PauseReason::UsageLimit,
+        until: at(second),
+        times: 1,
+        said: "The usage limit is reached.".to_owned(),
+    }
+}
+
+#[test]
+fn a_pause_is_kept_with_the_settlement_and_heeded_by_every_run_with_the_same_agent() {
+    let mut bench = Bench::new();
+    let (own, other) = (run_id(), RunId::new(2));
+    bench.begin(&other, "w");
+    let claim = bench.claimed(&own, 1, Heed::Pauses, 1);
+    assert_eq!(claim.pause, None);
+    bench.settled(&own, &claim, PauseChange::Put(until(100)), 10);
+    let pause = Pause {
+        agent: "command".to_owned(),
+        what: until(100),
+        run: own.clone(),
+        created_at: at(10),
+    };
+    for run in [&own, &other] {
+        let answer = bench.ask(run, 2, Heed::Pauses, 99);
+        assert_eq!(answer, ClaimAnswer::Paused(Box::new(pause.clone())));
+    }
+    assert_eq!(
+        bench.store.overview(0, "").unwrap().pauses.as_slice(),
+        std::slice::from_ref(&pause)
+    );
+    // Whoever has waited long enough by its own count is let through although the clock was set back, and so is whoever
+    // was told not to wait.
+    let claim = bench.claimed(&other, 1, Heed::But(&pause), -5000);
+    assert_eq!(
+        claim.pause,
+        Some(pause.clone()),
+        "nothing has shown yet that it is over"
+    );
+    bench.settled(&other, &claim, PauseChange::Keep, 20);
+    let claim = bench.claimed(&other, 2, Heed::Nothing, 30);
+    bench.settled(&other, &claim, PauseChange::Lift, 40);
+    assert_eq!(bench.store.pause_of(&own).unwrap(), None);
+}
+
+#[test]
+fn an_iteration_that_began_before_a_pause_does_not_lift_it_and_does_not_shorten_it() {
+    let mut bench = Bench::new();
+    let (own, other) = (run_id(), RunId::new(2));
+    bench.begin(&other, "w");
+    bench.add_task("Another");
+    let early = bench.claimed(&own, 1, Heed::Pauses, 1);
+    let request = ClaimRequest {
+        run: &other,
+        iteration: 1,
+        scope: &Scope::All,
+        worktree: "w",
+        commits_here: &BTreeSet::new(),
+        marker: "word",
+        lease: LEASE,
+        heed: Heed::Pauses,
+        now: at(2),
+    };
+    let ClaimAnswer::Claimed(late) = bench.store.claim_next(&request).unwrap() else {
+        panic!("nothing is ready")
+    };
+    bench.settled(&other, &late, PauseChange::Put(until(500)), 10);
+    bench.settled(&own, &early, PauseChange::Lift, 20);
+    assert_eq!(bench.store.pause_of(&own).unwrap().unwrap().what, until(500));
+    let early = bench.claimed(&own, 2, Heed::Nothing, 30);
+    let early = Claim { pause: None, ..early };
+    bench.settled(&own, &early, PauseChange::Put(until(100)), 40);
+    assert_eq!(bench.store.pause_of(&own).unwrap().unwrap().what, until(500));
+    // One that was known when the task was claimed gives way to what was met since, longer or not.
+    let again = bench.claimed(&own, 3, Heed::Nothing, 50);
+    bench.settled(&own, &again, PauseChange::Put(until(100)), 60);
+    assert_eq!(bench.store.pause_of(&own).unwrap().unwrap().what, until(100));
+}
+
+#[test]
+fn nobody_waits_longer_than_a_pause_was_when_it_was_made() {
+    let pause = Pause {
+        agent: "claude".to_owned(),
+        what: until(100),
+        run: run_id(),
+        created_at: at(40),
+    };
+    let left = |now: i64| pause.left(at(now)).map(|left| left.as_secs());
+    assert_eq!(
+        [-86_400, 40, 99, 100, 86_400].map(left),
+        [Some(60), Some(60), Some(1), None, None]
+    );
+}

@@ -1,0 +1,188 @@
+//! Pauses: what keeps an agent from being started for a while, whichever run met it.
+//!
+//! A pause is told by a moment of the wall clock, which may jump. So nobody waits longer for one than it was when it was
+//! made, and a run that has waited long enough by its own count says so when it claims.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use ralph_model::RunId;
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+use super::Store;
+use super::columns::{count_at, moment, time_at, word_at};
+use super::settle::Settlement;
+use crate::StoreError;
+
+/// Why an agent should not be started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PauseReason {
+    /// What the user may use is used up.
+    UsageLimit,
+    /// The service fails.
+    Transient,
+}
+
+impl PauseReason {
+    /// It as it stands in the database, and for programs.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::UsageLimit => "usage_limit",
+            Self::Transient => "transient",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        [Self::UsageLimit, Self::Transient]
+            .into_iter()
+            .find(|reason| reason.word() == word)
+    }
+}
+
+/// A pause that is to be made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPause {
+    /// Why.
+    pub reason: PauseReason,
+    /// Until when.
+    pub until: Timestamp,
+    /// How often in a row this reason was met.
+    pub times: u32,
+    /// What was said about it, as a sentence.
+    pub said: String,
+}
+
+/// A pause of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pause {
+    /// The agent's name.
+    pub agent: String,
+    /// What it is.
+    pub what: NewPause,
+    /// The run that met it.
+    pub run: RunId,
+    /// When.
+    pub created_at: Timestamp,
+}
+
+impl Pause {
+    /// How much of it is left; none when it is over. Never more than there was when it was made, should the clock have been
+    /// set back since.
+    #[must_use]
+    pub fn left(&self, now: Timestamp) -> Option<Duration> {
+        let whole = self.what.until.duration_since(self.created_at);
+        let left = self.what.until.duration_since(now).min(whole);
+        Duration::try_from(left).ok().filter(|left| !left.is_zero())
+    }
+
+    /// Whether it is the same as another: made by the same run at the same moment.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.agent == other.agent && self.run == other.run && self.created_at == other.created_at
+    }
+}
+
+/// Which pauses keep a run from a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heed<'a> {
+    /// Every one.
+    Pauses,
+    /// Every one but this, which the run has waited for long enough.
+    But(&'a Pause),
+    /// None.
+    Nothing,
+}
+
+impl Heed<'_> {
+    pub(super) fn holds(self, pause: &Pause, now: Timestamp) -> bool {
+        let is_heeded = match self {
+            Self::Pauses => true,
+            Self::But(waited) => !pause.is(waited),
+            Self::Nothing => false,
+        };
+        is_heeded && pause.left(now).is_some()
+    }
+}
+
+/// What becomes of an agent's pause with a settlement.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PauseChange {
+    /// It stays: nothing was learned about it.
+    Keep,
+    /// The one that was there when the task was claimed is over. One that another run has met since stays.
+    Lift,
+    /// There is a new one. One that another run has met since and that lasts longer stays.
+    Put(NewPause),
+}
+
+impl Store {
+    /// The pause of a run's agent, over or not.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn pause_of(&self, run: &RunId) -> Result<Option<Pause>, StoreError> {
+        self.sql(pause_of(&self.connection, run))
+    }
+}
+
+pub(super) fn pause_of(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<Pause>> {
+    connection
+        .prepare_cached("SELECT pauses.* FROM pauses JOIN runs ON runs.agent = pauses.agent WHERE runs.id = ?1")?
+        .query_row([run.as_str()], read_pause)
+        .optional()
+}
+
+pub(super) fn all_pauses(connection: &Connection) -> rusqlite::Result<Vec<Pause>> {
+    connection
+        .prepare_cached("SELECT * FROM pauses ORDER BY agent")?
+        .query_map([], read_pause)?
+        .collect()
+}
+
+/// Does to the pause of the run's agent what a settlement says.
+pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
+    let there = pause_of(transaction, &settlement.row.run)?;
+    let is_seen = |pause: &Pause| settlement.seen_pause.as_ref().is_some_and(|seen| seen.is(pause));
+    match (&settlement.pause, there) {
+        (PauseChange::Lift, Some(pause)) if is_seen(&pause) => transaction
+            .prepare_cached("DELETE FROM pauses WHERE agent = ?1")?
+            .execute([&pause.agent])
+            .map(drop),
+        (PauseChange::Put(new), there) if there.as_ref().is_none_or(|it| is_seen(it) || it.what.until < new.until) => {
+            put(transaction, settlement, new)
+        }
+        (PauseChange::Keep | PauseChange::Lift | PauseChange::Put(_), _) => Ok(()),
+    }
+}
+
+fn put(transaction: &Transaction<'_>, settlement: &Settlement, new: &NewPause) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT OR REPLACE INTO pauses (agent, reason, until, times, said, run, created_at)
+             SELECT agent, ?2, ?3, ?4, ?5, ?1, ?6 FROM runs WHERE id = ?1",
+        )?
+        .execute(params![
+            settlement.row.run.as_str(),
+            new.reason.word(),
+            moment(new.until),
+            new.times,
+            new.said,
+            moment(settlement.row.created_at),
+        ])
+        .map(drop)
+}
+
+fn read_pause(row: &Row<'_>) -> rusqlite::Result<Pause> {
+    Ok(Pause {
+        agent: row.get("agent")?,
+        what: NewPause {
+            reason: word_at(row, "reason", PauseReason::parse)?,
+            until: time_at(row, "until")?,
+            times: count_at(row, "times")?,
+            said: row.get("said")?,
+        },
+        run: word_at(row, "run", RunId::parse)?,
+        created_at: time_at(row, "created_at")?,
+    })
+}

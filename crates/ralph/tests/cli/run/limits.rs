@@ -1,0 +1,67 @@
+//! A run that a limit ends, or that goes in circles: what it says, and how to go on.
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, raw, say, write};
+
+use super::{Scene, normal};
+
+#[test]
+fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
+    let scene = Scene::new(&Script::new().turn([say("I looked at it.")]));
+    scene.env.write(
+        ".ralph.toml",
+        "[verify]\ncommands = [\"ls made.txt\"]\n[limits]\nno_progress = 3\n",
+    );
+    scene.env.write("PROMPT.md", "Make it good.\n");
+    assert_snapshot!(scene.run(&["--trust", "PROMPT.md"]), @"
+    exit 4
+    --- stdout
+    There is no progress: 3 iterations in a row changed nothing on disk and ended in the same way. The last one: Nothing was changed, and the gate is still red. The gate `ls made.txt` failed (exit code 2).
+    3 rounds
+    --- stderr
+    Agent: scripted-agent (from --agent).
+    11:20:00 run-658eec67 begins.
+    11:20:00 gate failed (exit code 2): ls made.txt
+    11:20:00 red before anything was done: ls made.txt: ls: cannot access 'made.txt': No such file or directory
+    11:20:00 [t-025cc1] iteration 1: PROMPT.md
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
+    11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
+    11:20:00 [t-025cc1] iteration 2: PROMPT.md
+    11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
+    11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
+    11:20:00 [t-025cc1] iteration 3: PROMPT.md
+    11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
+    11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
+    Hint: `ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `ralph run PROMPT.md` goes on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.
+    ");
+    assert_eq!(scene.agent.turns(), 3);
+    // A change on disk is progress, whatever the gate says.
+    let busy = Scene::new(&Script::new().turn([write("work-{turn}.txt", "x"), say("I did a part.")]));
+    busy.env.write(
+        ".ralph.toml",
+        "[verify]\ncommands = [\"ls made.txt\"]\n[limits]\nno_progress = 3\n",
+    );
+    busy.env.write("PROMPT.md", "Make it good.\n");
+    assert_eq!(busy.run(&["--trust", "--limit", "7", "PROMPT.md"]).code, Some(4));
+    assert_eq!(busy.agent.turns(), 7);
+}
+
+#[test]
+fn a_run_that_has_cost_enough_says_what_and_how_to_go_on() {
+    let used = r#"{"type":"assistant","session_id":"s","message":{"id":"m1","role":"assistant","content":[{"type":"text","text":"a"}],"usage":{"input_tokens":900,"output_tokens":200}}}"#;
+    let scene = Scene::new(&Script::new().speaking_claude().turn([raw(used), say("Something.")]));
+    scene
+        .env
+        .write(".ralph.toml", "[agent]\nkind = \"claude\"\n[limits]\ntokens = 1000\n");
+    let finished = normal(scene.invocation(&["one"]).run());
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert!(
+        finished
+            .stdout
+            .contains("The limit `[limits] tokens = 1000` is reached: "),
+        "{finished}"
+    );
+    let hint = "Hint: `ralph run t-025cc1` goes on and counts anew; `[limits] tokens` in .ralph.toml sets how far.";
+    assert!(finished.stderr.contains(hint), "{finished}");
+}

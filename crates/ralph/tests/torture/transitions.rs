@@ -1,0 +1,223 @@
+//! `ralph run` killed at every transition by name: where it stood is read from what it left, and each place gets its share
+//! of kills. In the middle of a turn, of the gates and of a commit it is the agent, the gate and the hook that kill it.
+
+use std::collections::BTreeMap;
+
+use ralph_testkit::scripted::run;
+use ralph_testkit::{Seed, count};
+
+use super::runs::Work;
+use super::under_fault;
+
+/// A gate that kills the run, its parent, once, if it is asked to before the first turn or after it.
+const GATE: &str = "[verify]\ncommands = ['''
+if test -e ../turned; then rm ../kill-in-gate && kill -9 $PPID; else rm ../kill-in-baseline && kill -9 $PPID; fi 2>/dev/null
+test -d .
+''']
+[git]
+commit = \"task\"
+";
+/// A turn that leaves a process in a session of its own, and kills the run once if it is asked to; the shell's parent is the
+/// agent, and its parent the run.
+const IN_TURN: &str = "setsid sleep 600 >/dev/null 2>&1 & touch ../turned; rm ../kill-in-turn 2>/dev/null && kill -9 $(ps -o ppid= -p $PPID); true";
+/// A hook that does the same; its parent is git, and git's parent the run.
+const HOOK: &str =
+    "#!/bin/sh\nrm ../kill-in-$(basename $0) 2>/dev/null && kill -9 $(ps -o ppid= -p $PPID)\nsleep 0.05\n";
+/// Where somebody whom the run has started kills it.
+const KILLERS: [&str; 5] = [
+    "kill-in-baseline",
+    "kill-in-turn",
+    "kill-in-gate",
+    "kill-in-pre-commit",
+    "kill-in-post-commit",
+];
+
+/// Where a run stood when it was killed, in their order; and then where one stood that found a dead run's work.
+const PLACES: [&str; 9] = [
+    "not on record",
+    "before its first claim",
+    "claimed",
+    "prepared",
+    "agent on record",
+    "end of the turn on record",
+    "settled, with files to write",
+    "settled",
+    RECOVERING,
+];
+const RECOVERING: &str = "recovering what a dead run left";
+
+/// A project in git whose agent leaves a process in every turn.
+fn work() -> Work {
+    let work = Work::with(&[run(IN_TURN)], GATE);
+    work.env.git(["init", "--quiet"]);
+    for (name, value) in [("user.name", "t"), ("user.email", "t@example.com")] {
+        work.env.git(["config", name, value]);
+    }
+    for hook in ["pre-commit", "post-commit"] {
+        work.env.write(&format!(".git/hooks/{hook}"), HOOK);
+        let made = work.env.sh(&format!("chmod +x .git/hooks/{hook}")).run();
+        assert_eq!(made.code, Some(0), "{made}");
+    }
+    work.env.write(".gitignore", ".ralph/\n.agent/\n");
+    work.env.git(["add", "--all"]);
+    work.env.git(["commit", "--quiet", "-m", "first"]);
+    work.add_task("the first");
+    work
+}
+
+/// All is done once, and every task is committed once, with its file.
+#[track_caller]
+fn assert_all_committed_once(work: &Work) {
+    let _gone = std::fs::remove_file(work.env.beside("turned"));
+    work.assert_all_done_once();
+    let mut titles: Vec<String> = work.query("SELECT title FROM tasks", |row| row.get(0));
+    titles.push("first".to_owned());
+    titles.sort();
+    let log = work.env.git(["log", "--format=%s"]);
+    let mut committed: Vec<&str> = log.lines().collect();
+    committed.sort_unstable();
+    assert_eq!(committed, titles);
+    assert_eq!(work.env.git(["status", "--porcelain"]), "");
+}
+
+/// Where the newest run stands, if it is not one of so many that were there before.
+fn place_of_newest(work: &Work, runs_before: u32) -> &'static str {
+    let number = |sql: &str| work.query(sql, |row| row.get::<_, u32>(0))[0];
+    if number("SELECT count(*) FROM runs") == runs_before {
+        return "not on record";
+    }
+    let newest = "(SELECT id FROM runs ORDER BY seq DESC LIMIT 1)";
+    let phase = work.query(
+        &format!("SELECT phase, agent_pid IS NOT NULL FROM iterations WHERE run = {newest}"),
+        |row| Ok((row.get::<_, String>(0)?, row.get::<_, bool>(1)?)),
+    );
+    match phase.first().map(|(phase, agent)| (phase.as_str(), *agent)) {
+        Some(("claimed", _)) => return "claimed",
+        Some(("started", false)) => return "prepared",
+        Some(("started", true)) => return "agent on record",
+        Some(_) => return "end of the turn on record",
+        None => {}
+    }
+    let rows = format!("SELECT count(*) FROM journal WHERE run_id = {newest}");
+    let open = "AND id IN (SELECT journal FROM outbox WHERE state <> 'done')";
+    if number(&format!("{rows} {open}")) > 0 {
+        "settled, with files to write"
+    } else if number(&rows) > 0 {
+        "settled"
+    } else if number("SELECT count(*) FROM iterations") > 0 {
+        RECOVERING
+    } else {
+        "before its first claim"
+    }
+}
+
+/// How often a run was killed in each place, and the first and last call that hit it: where a run begins with nothing to
+/// recover, the same calls are at the same places.
+struct Hits {
+    kills: BTreeMap<&'static str, usize>,
+    calls: BTreeMap<&'static str, (usize, usize)>,
+    /// A run has no more calls than this.
+    most: usize,
+}
+
+impl Hits {
+    /// A call that may hit a place: one around those that did, and between those that hit places before and after it.
+    fn guess(&self, place: &str, seed: &mut Seed) -> usize {
+        let mut around = PLACES.splitn(2, |other| *other == place);
+        let calls_of = |places: Option<&[&str]>| -> Vec<(usize, usize)> {
+            let places = places.unwrap_or_default().iter();
+            places.filter_map(|place| self.calls.get(place).copied()).collect()
+        };
+        let (before, after) = (calls_of(around.next()), calls_of(around.next()));
+        let least = before.iter().map(|(_, last)| *last).max().unwrap_or(0);
+        let most = after.iter().map(|(first, _)| *first).min().unwrap_or(self.most);
+        // Calls of several threads come in any order, and a run's words are of any length.
+        let (least, most) = (least.saturating_sub(3), most + 3);
+        1 + least + seed.below(most.saturating_sub(least).max(12))
+    }
+
+    /// Kills a run at a call, and notes where that was.
+    fn kill(&mut self, work: &Work, call: usize, beginning: Beginning) {
+        let runs = work.query("SELECT count(*) FROM runs", |row| row.get::<_, u32>(0))[0];
+        let (finished, killed) = under_fault(&work.env, work.invocation("1"), &format!("kill:{call}"));
+        if killed {
+            assert_eq!(finished.code, None, "{finished}");
+            let place = place_of_newest(work, runs);
+            *self.kills.entry(place).or_default() += 1;
+            if beginning == Beginning::Clean {
+                let (first, last) = self.calls.entry(place).or_insert((call, call));
+                (*first, *last) = (call.min(*first), call.max(*last));
+            }
+        } else {
+            assert!(matches!(finished.code, Some(0 | 3 | 4)), "call {call}: {finished}");
+            if beginning == Beginning::Clean {
+                self.most = self.most.min(call);
+            }
+        }
+    }
+}
+
+/// What a run finds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Beginning {
+    Clean,
+    DeadRun,
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_transition_is_finished_by_the_next() {
+    let kills = count("RALPH_SOAK_TRANSITION_KILLS", 1);
+    let mut seed = Seed::announced("a run killed at every transition");
+    let work = work();
+    let mut hits = Hits {
+        kills: PLACES.iter().map(|place| (*place, 0)).collect(),
+        calls: BTreeMap::new(),
+        most: 400,
+    };
+    let mut number = 0;
+    while let Some(wanted) = PLACES.iter().find(|place| hits.kills[*place] < kills) {
+        number += 1;
+        assert!(
+            number < 100 + 30 * kills,
+            "{wanted}: only {:?} at {:?}",
+            hits.kills,
+            hits.calls
+        );
+        work.add_task(&format!("task {number}"));
+        if *wanted == RECOVERING {
+            let call = hits.guess("agent on record", &mut seed);
+            hits.kill(&work, call, Beginning::DeadRun);
+            let call = 20 + seed.below(100);
+            hits.kill(&work, call, Beginning::DeadRun);
+        } else {
+            let call = hits.guess(wanted, &mut seed);
+            hits.kill(&work, call, Beginning::Clean);
+            let next = work.invocation("1000000").run();
+            assert!(matches!(next.code, Some(0 | 3)), "{next}");
+        }
+    }
+    assert_all_committed_once(&work);
+    eprintln!("{number} rounds, kills: {:?}; {} turns", hits.kills, work.agent.turns());
+}
+
+#[test]
+fn a_run_that_is_killed_by_those_whom_it_started_is_finished_by_the_next() {
+    let kills = count("RALPH_SOAK_TRANSITION_KILLS", 1);
+    let work = work();
+    for number in 0..kills {
+        for killer in KILLERS {
+            work.add_task(&format!("{killer} {number}"));
+            let _gone = std::fs::remove_file(work.env.beside("turned"));
+            work.env.write(&format!("../{killer}"), "");
+            let killed = work.invocation("2").run();
+            assert_eq!(killed.code, None, "{killer}: {killed}");
+            assert!(!work.env.beside(killer).exists());
+        }
+    }
+    assert_all_committed_once(&work);
+    eprintln!(
+        "{kills} kills each by {}: {} turns",
+        KILLERS.join(", "),
+        work.agent.turns()
+    );
+}
