@@ -109,7 +109,9 @@ impl Listener for PlainText {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TurnEnd;
     use ralph_model::config::Permissions;
+    use ralph_process::HowEnded;
     use std::path::Path;
 
     fn check(command: &str, model: Option<&str>, expected: &[&str]) {
@@ -146,5 +148,50 @@ mod tests {
         );
         check(command, None, &["a", "x", "--", "y"]);
         check("-a {model}", None, &["-a"]);
+    }
+
+    fn end_of(how: HowEnded, lines: &[&str]) -> EndOfTurn {
+        let mut listener = PlainText::default();
+        for line in lines {
+            drop(listener.hear(line));
+        }
+        listener.conclude(Ended {
+            how,
+            stderr_tail: "warning\nusage limit reached\n".to_owned(),
+            swept: 0,
+        })
+    }
+
+    #[test]
+    fn only_the_process_tells_how_a_turn_ended() {
+        let crash = |text: &str| TurnEnd::Crash(text.to_owned());
+        for (how, expected) in [
+            (HowEnded::Exited(0), TurnEnd::Finished),
+            (HowEnded::Exited(1), crash("exit code 1: usage limit reached")),
+            (HowEnded::Signalled(9), crash("killed by signal 9: usage limit reached")),
+            (HowEnded::Stopped, TurnEnd::Stopped),
+            (HowEnded::TimedOut, TurnEnd::Stopped),
+            (HowEnded::OutputLimit, TurnEnd::OutputLimit),
+        ] {
+            let end = end_of(how, &["half"]);
+            assert_eq!((end.end, end.messages), (expected, vec!["half\n".to_owned()]));
+        }
+        let silent = end_of(HowEnded::Exited(0), &["", "  "]);
+        assert_eq!(silent.end, TurnEnd::Finished);
+        assert!(!silent.spoke(), "that is an empty answer");
+    }
+
+    #[test]
+    fn fault_28_a_turn_that_speaks_of_errors_went_well() {
+        for text in [
+            r#""is_error": false"#,
+            r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":401}"#,
+            r#"{"type":"turn.failed","error":{"message":"unexpected status 401 Unauthorized"}}"#,
+            "rate limit",
+            "usage limit reached",
+        ] {
+            let end = end_of(HowEnded::Exited(0), &[text]);
+            assert_eq!((end.end, end.messages), (TurnEnd::Finished, vec![format!("{text}\n")]));
+        }
     }
 }

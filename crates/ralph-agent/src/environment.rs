@@ -19,24 +19,35 @@ const SESSION_MARKS: &[&str] = &[
     "CLAUDE_CODE_SESSION_ID",
     "CLAUDE_CODE_SSE_PORT",
     "CLAUDE_ENV_FILE",
+    "CLAUDE_PLUGIN_DATA",
     "CLAUDE_PLUGIN_ROOT",
     "CLAUDE_PROJECT_DIR",
     "CODEX_CI",
     "CODEX_INTERNAL_*",
+    "CODEX_NETWORK_PROXY_*",
+    "CODEX_PERMISSION_PROFILE",
     "CODEX_SANDBOX",
     "CODEX_SANDBOX_*",
     "CODEX_THREAD_ID",
+    "CODEX_TOOL_CALL_ID",
     "GEMINI_CLI",
     "GEMINI_CLI_IDE_*",
+    "GEMINI_CLI_NO_RELAUNCH",
+    "GEMINI_CWD",
+    "GEMINI_PROJECT_DIR",
+    "GEMINI_SESSION_ID",
     "QWEN_CODE",
     "QWEN_CODE_IDE_*",
+    "QWEN_CODE_NO_RELAUNCH",
     "OPENCODE",
     "OPENCODE_PID",
+    "OPENCODE_PROCESS_ROLE",
     "OPENCODE_RUN_ID",
     "CURSOR_AGENT",
     "CURSOR_CLI",
     "CURSOR_TRACE_ID",
     "COPILOT_AGENT_*",
+    "COPILOT_CLI",
     "CLINE_ACTIVE",
     "GOOSE_TERMINAL",
     "AMP_CURRENT_THREAD_ID",
@@ -258,6 +269,55 @@ mod tests {
                 "https_proxy=http://p",
             ],
         );
+    }
+
+    #[test]
+    fn marks_of_a_session_go_and_credentials_and_settings_stay() {
+        for which in [Environment::Inherit, Environment::Clean] {
+            for mark in [
+                "CLAUDECODE",
+                "CLAUDE_CODE_ENTRYPOINT",
+                "CLAUDE_CODE_SESSION_ID",
+                "CODEX_CI",
+                "CODEX_SANDBOX",
+                "CODEX_SANDBOX_NETWORK_DISABLED",
+                "CODEX_THREAD_ID",
+                "CODEX_TOOL_CALL_ID",
+                "GEMINI_CLI",
+                "GEMINI_CLI_NO_RELAUNCH",
+                "OPENCODE",
+                "OPENCODE_PID",
+                "QWEN_CODE",
+                "COPILOT_CLI",
+            ] {
+                assert!(!is_inherited(OsStr::new(mark), which), "{mark}");
+            }
+            for kept in [
+                "ANTHROPIC_API_KEY",
+                "ANTHROPIC_AUTH_TOKEN",
+                "ANTHROPIC_BASE_URL",
+                "CLAUDE_CODE_OAUTH_TOKEN",
+                "CLAUDE_CODE_USE_BEDROCK",
+                "CLAUDE_CONFIG_DIR",
+                "OPENAI_API_KEY",
+                "CODEX_ACCESS_TOKEN",
+                "CODEX_API_KEY",
+                "CODEX_CA_CERTIFICATE",
+                "CODEX_HOME",
+                "GEMINI_API_KEY",
+                "GEMINI_CLI_HOME",
+                "GEMINI_CLI_TRUST_WORKSPACE",
+                "GOOGLE_GEMINI_BASE_URL",
+                "OPENCODE_API_KEY",
+                "OPENCODE_CONFIG",
+                "OPENCODE_DISABLE_AUTOUPDATE",
+                "QWEN_CODE_SUPPRESS_YOLO_WARNING",
+                "COPILOT_GITHUB_TOKEN",
+                "COPILOT_PROVIDER_API_KEY",
+            ] {
+                assert!(is_inherited(OsStr::new(kept), which), "{kept}");
+            }
+        }
     }
 
     #[test]

@@ -301,14 +301,17 @@ fn codex_is_heard_in_its_records() {
     assert_eq!(end.usage.tokens(), 370);
     assert_eq!(end.model.as_deref(), Some("big"));
     assert!(told.contains(&TurnEvent::Used(end.usage)));
-    let about = told.iter().filter_map(|event| match event {
+    let mut about = told.iter().filter_map(|event| match event {
         TurnEvent::Tool { name, about } => Some((name.as_str(), about.as_str())),
         _ => None,
     });
-    assert_eq!(about.last(), Some(("shell", "echo '<task-done>t-000002</task-done>'")));
+    assert_eq!(
+        about.next_back(),
+        Some(("shell", "echo '<task-done>t-000002</task-done>'"))
+    );
     assert_eq!(
         stage.script.call(1).arguments.join(" "),
-        "exec --json --skip-git-repo-check -s workspace-write -m big -"
+        "exec --json --skip-git-repo-check -c allow_login_shell=false -s workspace-write -m big -"
     );
     assert_eq!(stage.script.prompts(), ["the prompt ü"]);
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{io, thread};
@@ -15,6 +16,27 @@ pub(crate) const INTERVAL: Duration = Duration::from_secs(30);
 /// For how long a claim holds unless the run says more.
 pub(crate) const LEASE: Duration = Duration::from_secs(120);
 
+/// What a run last saw on the clock, for a thread that cannot look itself: the clock may have jumped since the run began.
+#[derive(Debug, Clone)]
+pub(crate) struct LastLook(Arc<Mutex<(Timestamp, Instant)>>);
+
+impl LastLook {
+    pub(crate) fn at(now: Timestamp) -> Self {
+        Self(Arc::new(Mutex::new((now, Instant::now()))))
+    }
+
+    /// The clock was looked at.
+    pub(crate) fn looked(&self, now: Timestamp) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (now, Instant::now());
+    }
+
+    /// The present moment, counted from the last look.
+    fn now(&self) -> Timestamp {
+        let (now, looked) = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        now.checked_add(looked.elapsed()).unwrap_or(now)
+    }
+}
+
 /// A heart that beats until it is dropped.
 pub(crate) struct Heart {
     stop: Option<SyncSender<()>>,
@@ -22,16 +44,15 @@ pub(crate) struct Heart {
 }
 
 impl Heart {
-    /// Begins to give signs for a run that began now.
-    pub(crate) fn start(database: &Path, run: &RunId, now: Timestamp) -> io::Result<Self> {
+    /// Begins to give signs for a run, by the clock that the run looks at.
+    pub(crate) fn start(database: &Path, run: &RunId, clock: &LastLook) -> io::Result<Self> {
         let (stop, stopped) = sync_channel::<()>(0);
-        let (database, run, begun) = (database.to_owned(), run.clone(), Instant::now());
+        let (database, run, clock) = (database.to_owned(), run.clone(), clock.clone());
         let thread = thread::Builder::new().name("heart".to_owned()).spawn(move || {
             while stopped.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
-                let moment = now.checked_add(begun.elapsed()).unwrap_or(now);
                 // A sign that does not get through is followed by another, while the claim still holds.
                 if let Ok(Some(mut store)) = Store::open_existing(&database, Wait::Long) {
-                    drop(store.heartbeat(&run, LEASE, moment));
+                    drop(store.heartbeat(&run, LEASE, clock.now()));
                 }
             }
         })?;

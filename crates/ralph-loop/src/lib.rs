@@ -25,4 +25,4 @@ pub use lock::{LockError, WorktreeLock};
 pub use run_folder::IterationFolder;
 pub use site::{Order, Site};
 pub use summary::{StopCause, TurnSummary};
-pub use watch::{News, Survival, Watch};
+pub use watch::{News, Room, Survival, Watch};

@@ -77,11 +77,25 @@ pub trait Watch {
     /// Something happened.
     fn tell(&mut self, news: &News<'_>);
 
+    /// Whether there is room on the disk for what an effect writes: tests fill it up.
+    fn room(&mut self, _effect: &Effect) -> Room {
+        Room::Enough
+    }
+
     /// An effect is done and its result not yet known to anybody else. The run dies here if this says so, without tidying
     /// up, as if it were killed: for tests.
     fn survives(&mut self, _effect: &Effect) -> Survival {
         Survival::Lives
     }
+}
+
+/// Whether an effect has room for what it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// As far as anybody knows.
+    Enough,
+    /// The disk is full.
+    None,
 }
 
 /// Whether a run goes on after an effect.

@@ -35,6 +35,12 @@ pub enum StoreError {
         /// Why.
         source: std::io::Error,
     },
+    /// There is no room to write it.
+    #[error("cannot write {}: the disk is full", path.display())]
+    Full {
+        /// The database.
+        path: PathBuf,
+    },
     /// SQLite said no.
     #[error("cannot use {}: {reason}", path.display())]
     Sql {

@@ -28,6 +28,9 @@ pub(super) struct Envelope {
     /// What the service said, in a message that the program made up from it.
     #[serde(default, deserialize_with = "lenient")]
     pub(super) error: Option<String>,
+    /// Whether it is such a message, also where it has no word for the error.
+    #[serde(default, deserialize_with = "lenient_or_default")]
+    pub(super) is_api_error_message: bool,
     #[serde(default, deserialize_with = "lenient")]
     pub(super) rate_limit_info: Option<RateLimit>,
     #[serde(default, deserialize_with = "lenient")]

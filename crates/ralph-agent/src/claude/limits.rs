@@ -2,6 +2,9 @@
 //! error: an answer that speaks of limits is an answer.
 //!
 //! - `You've hit your limit · resets 3:20am (Europe/Brussels)`, also `session limit`, `weekly limit`
+//! - `You're out of extra usage · resets 3am (Europe/Brussels)`, also `usage credits`
+//! - `You've hit your monthly spend limit · your session limit resets 3pm (Europe/Brussels)`; without a time this and
+//!   `You've hit your team's shared budget` are about money
 //! - `5-hour limit reached · resets 3pm (Europe/Brussels)`
 //! - `API Error: Request rejected (429) · You've hit your usage limit`
 //! - `Claude AI usage limit reached|1763272800`
@@ -14,35 +17,64 @@ use crate::moments;
 /// What stands before a message of the service.
 const REJECTED: &str = "API Error: Request rejected (429) · ";
 
-/// A usage limit that was read.
+/// What a message says of what may be used.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct UsageLimit {
-    /// When it is over, where that is said.
-    pub(super) resets_at: Option<Timestamp>,
+pub(super) enum Spent {
+    /// It is used up for now.
+    Usage {
+        /// When that is over, where it is said.
+        resets_at: Option<Timestamp>,
+    },
+    /// It is used up until somebody pays more.
+    Money,
 }
 
 /// Reads a message; none when it is not of a known form.
-pub(super) fn read(message: &str, now: Timestamp) -> Option<UsageLimit> {
+pub(super) fn read(message: &str, now: Timestamp) -> Option<Spent> {
     let line = ralph_model::first_line(message);
     let line = line.strip_prefix(REJECTED).unwrap_or(line);
     if let Some(epoch) = line.strip_prefix("Claude AI usage limit reached|") {
         let resets_at = epoch.trim().parse().ok().and_then(moments::from_epoch);
-        return Some(UsageLimit { resets_at });
+        return Some(Spent::Usage { resets_at });
     }
     let (what, rest) = match line.split_once(['·', '∙', '•']) {
         Some((what, rest)) => (what.trim(), rest.trim()),
         None => (line, ""),
     };
-    let what = what.trim_end_matches('.').replace('’', "'");
+    let what = what.replace('’', "'");
+    // `resets 3pm (Zone)`, or `your session limit resets 3pm (Zone)`.
+    let (which, when) = rest.split_once("resets ").unwrap_or((rest, ""));
+    let resets_at = next_time(when, now).filter(|_| which.is_empty() || which.starts_with("your "));
+    if is_about_money(&what) {
+        return Some(match resets_at {
+            Some(_) => Spent::Usage { resets_at },
+            None => Spent::Money,
+        });
+    }
+    let what = what.trim_end_matches('.');
     let is_limit = what
         .strip_prefix("You've hit your ")
         .is_some_and(|which| which == "limit" || which.ends_with(" limit"))
         || what.ends_with(" limit reached");
     // A sentence that happens to begin alike is longer.
     let is_short = what.split_whitespace().count() <= 6;
-    (is_limit && is_short).then(|| UsageLimit {
-        resets_at: rest.strip_prefix("resets ").and_then(|when| next_time(when, now)),
-    })
+    (is_limit && is_short).then_some(Spent::Usage { resets_at })
+}
+
+/// Whether a message is about what is paid for by use. More sentences may follow its first.
+fn is_about_money(what: &str) -> bool {
+    let first = what
+        .split_once(". ")
+        .map_or(what, |(first, _)| first)
+        .trim_end_matches('.');
+    matches!(
+        first,
+        "You're out of extra usage"
+            | "You're out of usage credits"
+            | "You've hit your monthly spend limit"
+            | "You've hit your channel's monthly spend limit"
+            | "You've hit your team's shared budget"
+    )
 }
 
 /// The next time that a clock in a zone shows `3:20am (Europe/Brussels)`, or `Nov 20, 3pm (Zone)`. Without a zone nobody
@@ -70,7 +102,7 @@ mod tests {
     fn check(message: &str, resets_at: Option<&str>) {
         let now: Timestamp = "2026-11-16T11:00:00Z".parse().unwrap();
         let resets_at = resets_at.map(|time| time.parse().unwrap());
-        assert_eq!(read(message, now), Some(UsageLimit { resets_at }), "{message}");
+        assert_eq!(read(message, now), Some(Spent::Usage { resets_at }), "{message}");
     }
 
     #[test]
@@ -109,6 +141,25 @@ mod tests {
     }
 
     #[test]
+    fn what_is_paid_for_by_use_comes_back_at_a_time_or_with_money() {
+        check(
+            "You're out of extra usage · resets 3am (Europe/Brussels)",
+            Some("2026-11-17T02:00:00Z"),
+        );
+        check(
+            "You've hit your monthly spend limit · your session limit resets 3pm (Europe/Brussels)",
+            Some("2026-11-16T14:00:00Z"),
+        );
+        for text in [
+            "You’re out of usage credits. Run /usage-credits to keep using Opus or /model to switch models.",
+            "You've hit your monthly spend limit.",
+            "You've hit your team's shared budget. /model to switch models.",
+        ] {
+            assert_eq!(read(text, Timestamp::UNIX_EPOCH), Some(Spent::Money), "{text}");
+        }
+    }
+
+    #[test]
     fn other_texts_are_no_limit() {
         for text in [
             "",
@@ -116,6 +167,7 @@ mod tests {
             "API Error: Request rejected (429) · This request would exceed your account's rate limit. Please try again later.",
             "The tests of the limit pass; I wrote that the 5-hour limit reached zero",
             "I fixed the message so that it says when the usage limit is reached",
+            "You're out of extra usage of the word limit",
             "You've hit your head on the limit of what I can do",
         ] {
             assert_eq!(read(text, Timestamp::UNIX_EPOCH), None, "{text}");

@@ -136,9 +136,11 @@ impl Records {
         // What a subagent says is said to the agent, not to us.
         let is_own = envelope.parent_tool_use_id.is_none();
         // A message of the program about an error of the service is nobody's answer.
-        let is_answer = envelope.error.is_none();
+        let no_word = envelope.is_api_error_message.then(|| "unknown".to_owned());
+        let error = envelope.error.or(no_word);
+        let is_answer = error.is_none();
         if is_own {
-            self.error = envelope.error;
+            self.error = error;
         }
         let Some(message) = envelope.message else {
             return vec![TurnEvent::Alive];
@@ -313,12 +315,15 @@ pub(crate) fn is_record(value: &Value) -> bool {
     has("type") && has("session_id")
 }
 
-/// The usage limit that a message of Claude Code's about an error tells of; none when it is not of a known form.
+/// The usage limit that a message of Claude Code's about an error tells of, or that what was paid for is used up; none when
+/// it is not of a known form.
 #[must_use]
 pub fn claude_usage_limit(message: &str, now: jiff::Timestamp) -> Option<TurnEnd> {
-    limits::read(message, now).map(|limit| TurnEnd::UsageLimit {
-        resets_at: limit.resets_at,
-        message: message.to_owned(),
+    let spent = limits::read(message, now)?;
+    let message = message.to_owned();
+    Some(match spent {
+        limits::Spent::Usage { resets_at } => TurnEnd::UsageLimit { resets_at, message },
+        limits::Spent::Money => TurnEnd::Billing(message),
     })
 }
 
@@ -338,5 +343,7 @@ impl ToolInput {
     }
 }
 
+#[cfg(test)]
+mod ends_tests;
 #[cfg(test)]
 mod tests;

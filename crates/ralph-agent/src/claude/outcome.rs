@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use ralph_model::preview;
 
 use super::events::{RateLimit, ResultRecord, ToolInput};
-use super::limits;
+use super::limits::{self, Spent};
 use crate::command_words::beginning;
 use crate::moments;
 use crate::{Denial, TurnEnd};
@@ -14,10 +14,11 @@ const MESSAGE_COLUMNS: usize = 500;
 
 /// How the turn ended that this record ends.
 pub(super) fn end_of(result: &ResultRecord, rejected: Option<&RateLimit>, now: Timestamp) -> TurnEnd {
-    let message = preview(&result.message(), MESSAGE_COLUMNS);
+    let text = result.message();
+    let message = preview(&text, MESSAGE_COLUMNS);
     match result.subtype.as_deref() {
         Some("error_max_turns") => return TurnEnd::TurnLimit,
-        _ if result.is_error => {}
+        _ if result.is_error || hides_an_error(result) => {}
         // What is no error is none, whatever its text says.
         Some("success") | None => return end_without_error(result, message),
         Some(_) => {}
@@ -25,22 +26,58 @@ pub(super) fn end_of(result: &ResultRecord, rejected: Option<&RateLimit>, now: T
     if let Some(end) = end_by_reason(result, &message) {
         return end;
     }
-    let text = result.message();
-    if let Some(limit) = limits::read(&text, now) {
-        return TurnEnd::UsageLimit {
-            resets_at: limit.resets_at.or_else(|| resets_at(rejected?)),
-            message,
-        };
+    let told = rejected.and_then(resets_at);
+    match limits::read(&text, now) {
+        Some(Spent::Money) if told.is_none() => return TurnEnd::Billing(message),
+        Some(Spent::Money) => return end_by_rate(rejected, message),
+        Some(Spent::Usage { resets_at }) => {
+            let resets_at = resets_at.or(told);
+            return TurnEnd::UsageLimit { resets_at, message };
+        }
+        None => {}
     }
+    end_by_error(result, rejected, message)
+}
+
+/// Whether a record that calls itself no error ends a turn that the service or the program broke off.
+fn hides_an_error(result: &ResultRecord) -> bool {
+    let broke_off = matches!(
+        result.terminal_reason.as_deref(),
+        Some(
+            "api_error"
+                | "model_error"
+                | "image_error"
+                | "prompt_too_long"
+                | "blocking_limit"
+                | "rapid_refill_breaker"
+                | "malformed_tool_use_exhausted"
+                | "turn_setup_failed"
+        )
+    );
+    broke_off || result.error.is_some()
+}
+
+/// What the service said, by its status or in the words of the program and of the service.
+fn end_by_error(result: &ResultRecord, rejected: Option<&RateLimit>, message: String) -> TurnEnd {
     match (result.api_error_status, result.error.as_deref()) {
-        (Some(401 | 403), _) | (_, Some("authentication_failed" | "oauth_org_not_allowed")) => TurnEnd::Auth(message),
+        (Some(401 | 403), _)
+        | (
+            _,
+            Some(
+                "authentication_failed"
+                | "oauth_org_not_allowed"
+                | "account_on_hold"
+                | "verification_required"
+                | "cloud_credential_error",
+            ),
+        ) => TurnEnd::Auth(message),
         (Some(402), _) | (_, Some("billing_error")) => TurnEnd::Billing(message),
         (Some(429), _) | (_, Some("rate_limit")) => end_by_rate(rejected, message),
         (Some(408 | 409 | 500..), _) | (_, Some("server_error" | "overloaded")) => TurnEnd::Transient(message),
         (Some(413), _) => TurnEnd::ContextOverflow(message),
         _ if rejected.is_some() => end_by_rate(rejected, message),
         // The service gave no status at all: it was not reached, or the stream was cut.
-        _ if result.terminal_reason.as_deref() == Some("api_error") => TurnEnd::Transient(message),
+        (None, _) if result.terminal_reason.as_deref() == Some("api_error") => TurnEnd::Transient(message),
         _ => TurnEnd::Crash(described(result, message)),
     }
 }
@@ -62,7 +99,9 @@ fn end_by_reason(result: &ResultRecord, message: &str) -> Option<TurnEnd> {
         result.stop_reason.as_deref(),
     ];
     words.into_iter().flatten().find_map(|word| match word {
-        "prompt_too_long" | "model_context_window_exceeded" => Some(TurnEnd::ContextOverflow(message.to_owned())),
+        "prompt_too_long" | "model_context_window_exceeded" | "blocking_limit" | "rapid_refill_breaker" => {
+            Some(TurnEnd::ContextOverflow(message.to_owned()))
+        }
         "max_output_tokens" | "max_tokens" => Some(TurnEnd::TokenLimit),
         "max_turns" => Some(TurnEnd::TurnLimit),
         "refusal" => Some(TurnEnd::Refusal(message.to_owned())),

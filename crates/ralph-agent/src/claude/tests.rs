@@ -13,13 +13,13 @@ impl Clock for Noon {
     }
 }
 
-fn hear(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
+pub(super) fn hear(lines: &[&str]) -> (Records, Vec<TurnEvent>) {
     let mut records = Records::new(Arc::new(Noon));
     let events = lines.iter().flat_map(|line| records.hear(line).events).collect();
     (records, events)
 }
 
-fn exited(code: i32) -> Ended {
+pub(super) fn exited(code: i32) -> Ended {
     Ended {
         how: HowEnded::Exited(code),
         stderr_tail: "warning\nfatal: broken\n".to_owned(),
@@ -27,7 +27,7 @@ fn exited(code: i32) -> Ended {
     }
 }
 
-fn end_of(code: i32, lines: &[&str]) -> EndOfTurn {
+pub(super) fn end_of(code: i32, lines: &[&str]) -> EndOfTurn {
     hear(lines).0.conclude(exited(code))
 }
 
@@ -36,10 +36,10 @@ fn check(code: i32, lines: &[&str], expected: &TurnEnd) {
     assert_eq!(end_of(code, lines).end, *expected);
 }
 
-const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s-1","tools":["Bash"],"mcp_servers":[],"model":"claude-sonnet-4-5","permissionMode":"acceptEdits","memory_paths":{"auto":"/x"}}"#;
-const SUCCESS: &str = r#"{"subtype":"success","is_error":false,"api_error_status":null,"type":"result","result":"done","stop_reason":"end_turn","terminal_reason":"completed","num_turns":2,"session_id":"s-1","total_cost_usd":9.0,"usage":{"input_tokens":1,"output_tokens":2},"modelUsage":{"claude-sonnet-4-5":{"inputTokens":10,"outputTokens":20,"cacheReadInputTokens":300,"cacheCreationInputTokens":4000,"costUSD":0.5,"contextWindow":200000},"claude-haiku":{"inputTokens":1,"outputTokens":2,"costUSD":0.25}},"permission_denials":[],"errors":[]}"#;
+pub(super) const INIT: &str = r#"{"type":"system","subtype":"init","session_id":"s-1","tools":["Bash"],"mcp_servers":[],"model":"claude-sonnet-4-5","permissionMode":"acceptEdits","memory_paths":{"auto":"/x"}}"#;
+pub(super) const SUCCESS: &str = r#"{"subtype":"success","is_error":false,"api_error_status":null,"type":"result","result":"done","stop_reason":"end_turn","terminal_reason":"completed","num_turns":2,"session_id":"s-1","total_cost_usd":9.0,"usage":{"input_tokens":1,"output_tokens":2},"modelUsage":{"claude-sonnet-4-5":{"inputTokens":10,"outputTokens":20,"cacheReadInputTokens":300,"cacheCreationInputTokens":4000,"costUSD":0.5,"contextWindow":200000},"claude-haiku":{"inputTokens":1,"outputTokens":2,"costUSD":0.25}},"permission_denials":[],"errors":[]}"#;
 
-fn text(text: &str) -> String {
+pub(super) fn text(text: &str) -> String {
     let text = serde_json::Value::from(text);
     format!(
         r#"{{"message":{{"id":null,"role":"assistant","content":[{{"type":"text","text":{text}}}]}},"parent_tool_use_id":null,"type":"assistant","session_id":"s-1"}}"#

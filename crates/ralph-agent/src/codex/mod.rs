@@ -32,6 +32,10 @@ const DECIDING: &[&str] = &[
     "--yolo",
 ];
 
+/// Whether the shells that it opens are login shells. Those of many systems set PATH anew, and then a command that the
+/// agent calls is not found where this turn's environment has it: `ralph` above all.
+const LOGIN_SHELL: &str = "allow_login_shell";
+
 /// Codex.
 pub struct CodexAgent {
     words: Vec<String>,
@@ -79,6 +83,9 @@ impl CodexAgent {
             if !self.has(option) {
                 add(&[option]);
             }
+        }
+        if !self.sets(LOGIN_SHELL) {
+            add(&["-c", "allow_login_shell=false"]);
         }
         if let Some(granted) = self.permissions(turn.permissions) {
             add(self.permission_words(granted));

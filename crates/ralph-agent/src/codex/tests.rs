@@ -198,31 +198,37 @@ fn the_words_of_the_command_are_completed() {
         "codex",
         edit,
         None,
-        "codex exec --json --skip-git-repo-check -s workspace-write -",
+        "codex exec --json --skip-git-repo-check -c allow_login_shell=false -s workspace-write -",
     );
     check(
         "codex exec",
         full,
         Some("o3"),
-        "codex exec --json --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox -m o3 -",
+        "codex exec --json --skip-git-repo-check -c allow_login_shell=false --dangerously-bypass-approvals-and-sandbox -m o3 -",
     );
     check(
         "/opt/bin/codex -c 'model_provider=\"x\"' --json",
         edit,
         None,
-        "/opt/bin/codex exec -c model_provider=\"x\" --json --skip-git-repo-check -s workspace-write -",
+        "/opt/bin/codex exec -c model_provider=\"x\" --json --skip-git-repo-check -c allow_login_shell=false -s workspace-write -",
     );
     check(
         "npx -y @openai/codex@latest -mo4 -",
         edit,
         Some("o3"),
-        "npx -y @openai/codex@latest exec -mo4 - --json --skip-git-repo-check -s workspace-write",
+        "npx -y @openai/codex@latest exec -mo4 - --json --skip-git-repo-check -c allow_login_shell=false -s workspace-write",
     );
     check(
         "codex e -c model=o4 --sandbox=read-only",
         full,
         Some("o3"),
-        "codex e -c model=o4 --sandbox=read-only --json --skip-git-repo-check -",
+        "codex e -c model=o4 --sandbox=read-only --json --skip-git-repo-check -c allow_login_shell=false -",
+    );
+    check(
+        "codex -c allow_login_shell=true -s read-only",
+        edit,
+        None,
+        "codex exec -c allow_login_shell=true -s read-only --json --skip-git-repo-check -",
     );
     for decided in [
         "-s read-only",
@@ -231,7 +237,7 @@ fn the_words_of_the_command_are_completed() {
         "-c sandbox_mode=read-only",
         "--config=sandbox_mode=x",
     ] {
-        let expected = format!("my-codex {decided} exec --json --skip-git-repo-check -");
+        let expected = format!("my-codex {decided} exec --json --skip-git-repo-check -c allow_login_shell=false -");
         check(&format!("my-codex {decided}"), full, None, &expected);
     }
 }

@@ -8,6 +8,7 @@ mod settlement;
 mod turn;
 
 use std::collections::VecDeque;
+use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -22,13 +23,13 @@ use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
 
 use crate::gates::{Baseline, GateResult};
-use crate::heart::Heart;
+use crate::heart::{Heart, LastLook};
 use crate::inbox::{Inbox, Sender, Weight, inbox};
 use crate::run_folder::{remove_scratch_folder, run_folder};
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::transcript::Transcript;
-use crate::watch::{News, Survival, Watch};
+use crate::watch::{News, Room, Survival, Watch};
 
 /// Whoever tells of a text that is longer than this waits until it is looked at, so that there is never more than one.
 const WAITING_BYTES: usize = 64 << 10;
@@ -36,6 +37,9 @@ const WAITING_BYTES: usize = 64 << 10;
 const MOST_AT_ONCE: usize = 1000;
 /// How long an agent that was killed may take to be gone.
 const LAST_WAIT: Duration = Duration::from_secs(10);
+
+/// How often a run that has to wait for room looks whether it is to stop.
+const GLANCE: Duration = Duration::from_millis(100);
 
 /// How many columns of what was asked for stand in the last sentence.
 const GOAL_COLUMNS: usize = 60;
@@ -61,6 +65,17 @@ pub enum RunError {
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),
+}
+
+impl RunError {
+    /// Whether there was no room to write; then it can be tried again.
+    fn is_full(&self) -> bool {
+        match self {
+            Self::Store(error) => matches!(error, StoreError::Full { .. }),
+            Self::Folder(error) => matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded),
+            Self::Notes(_) | Self::Agent(_) | Self::Record(_) | Self::Other(_) => false,
+        }
+    }
 }
 
 /// What comes in by itself.
@@ -133,6 +148,7 @@ pub struct Runner<'a> {
     sender: Sender<Incoming>,
     incoming: Inbox<Incoming>,
     begun: Instant,
+    last_look: LastLook,
     /// The iteration whose agent is prepared or works.
     turn: Option<Turn>,
     stop_gates: StopHandle,
@@ -178,6 +194,7 @@ impl<'a> Runner<'a> {
             sender,
             incoming,
             begun: Instant::now(),
+            last_look: LastLook::at(site.clock.now()),
             turn: None,
             stop_gates: StopHandle::default(),
             interrupts: Arc::default(),
@@ -208,13 +225,13 @@ impl<'a> Runner<'a> {
     /// When not even its beginning can be put on record.
     pub fn run(mut self) -> Result<Finish, RunError> {
         self.begin()?;
-        let _heart = Heart::start(&self.site.database, &self.run, self.site.clock.now())?;
+        let _heart = Heart::start(&self.site.database, &self.run, &self.last_look)?;
         let (mut state, effects) = State::begin(self.plan());
         let mut open: VecDeque<Effect> = effects.into();
         loop {
             self.tell_interrupts(&mut state, &mut open);
             while let Some(effect) = open.pop_front() {
-                let happening = self.perform(&effect);
+                let happening = self.perform_when_there_is_room(&state, &effect);
                 if self.watch.survives(&effect) == Survival::Dies {
                     return Ok(self.die());
                 }
@@ -222,7 +239,8 @@ impl<'a> Runner<'a> {
                     Ok(None) => {}
                     Ok(Some(what)) => open.extend(self.step(&mut state, what)),
                     Err(error) => {
-                        // What was to follow counted on this.
+                        // Whoever wanted to stop has a reason of its own. What was to follow counted on the effect.
+                        self.tell_interrupts(&mut state, &mut open);
                         open.clear();
                         open.extend(self.step(&mut state, Happening::Failed(error.to_string())));
                     }
@@ -321,6 +339,7 @@ impl<'a> Runner<'a> {
 
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
         let (at, now) = (self.begun.elapsed(), self.site.clock.now());
+        self.last_look.looked(now);
         state.step(Event { at, now, what })
     }
 
@@ -411,6 +430,52 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Does an effect. Where there is no room for what it writes, that is said once, and it is tried again until there is;
+    /// every effect may be done again. Ctrl+C and the end of the run's time end that, too.
+    fn perform_when_there_is_room(&mut self, state: &State, effect: &Effect) -> Result<Option<Happening>, RunError> {
+        let mut told = false;
+        let mut pause = self.order.pace.room / 8;
+        loop {
+            let done = match self.watch.room(effect) {
+                Room::Enough => self.perform(effect),
+                Room::None => Err(std::io::Error::from(ErrorKind::StorageFull).into()),
+            };
+            let error = match done {
+                Err(error) if error.is_full() => error,
+                done => {
+                    if told {
+                        self.watch.tell(&News::Warning("There is room again; the run goes on."));
+                    }
+                    return done;
+                }
+            };
+            if !told {
+                let warning =
+                    format!("{error}. The run is paused and goes on by itself when there is room; Ctrl+C stops it.");
+                self.watch.tell(&News::Warning(&warning));
+                told = true;
+            }
+            pause = (pause * 2).min(self.order.pace.room);
+            if self.is_stopped_within(pause) || state.is_out_of_time(self.begun.elapsed()) {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Waits for so long, unless the person asks to stop; says whether that was so. What comes in meanwhile has to wait.
+    fn is_stopped_within(&self, time: Duration) -> bool {
+        let begun = Instant::now();
+        loop {
+            if self.interrupts.load(Ordering::SeqCst) > 0 {
+                return true;
+            }
+            match time.checked_sub(begun.elapsed()) {
+                Some(left) if !left.is_zero() => std::thread::sleep(left.min(GLANCE)),
+                _ => return false,
+            }
+        }
+    }
+
     fn perform(&mut self, effect: &Effect) -> Result<Option<Happening>, RunError> {
         let now = self.site.clock.now();
         Ok(Some(match effect {
@@ -427,8 +492,8 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             }
             Effect::KeepBaseline(baseline) => {
-                self.watch.tell(&News::RedFromTheStart(baseline));
                 self.store.put_baseline(&self.run, &serde_json::to_string(baseline)?)?;
+                self.watch.tell(&News::RedFromTheStart(baseline));
                 return Ok(None);
             }
             Effect::Prepare { current, red_gates } => self.prepare(current, red_gates)?,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::Placement;
+use ralph_memory::capture::{OutboxError, Placement};
 use ralph_model::{CapturedLearning, LearningId, NewJournalRow};
 use ralph_store::{Settlement, StoreError, TaskChange};
 
@@ -119,7 +119,10 @@ impl Runner<'_> {
         let outboxed = site
             .knowledge
             .write_outbox(&mut self.store, &site.worktree)
-            .map_err(|error| RunError::Other(error.to_string()))?;
+            .map_err(|error| match error {
+                OutboxError::Store(error) => RunError::Store(error),
+                error => RunError::Other(error.to_string()),
+            })?;
         for written in &outboxed.written {
             if let Placement::Made(path) | Placement::Changed(path) = &written.placement {
                 self.watch.tell(&News::Wrote(path));

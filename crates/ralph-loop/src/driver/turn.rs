@@ -28,8 +28,18 @@ const SESSION_CHARACTERS: usize = 200;
 const END_CHARACTERS: usize = 600;
 
 impl Runner<'_> {
-    /// Starts the agent that is prepared.
+    /// Starts the agent that is prepared, unless it is started already and only not on record.
     pub(super) fn spawn(&mut self) -> Result<Happening, RunError> {
+        let process = match self.turn.as_ref().and_then(|turn| turn.running.as_ref()) {
+            Some(running) => running.process(),
+            None => self.start_agent()?,
+        };
+        self.store.record_agent(&self.run, process.0, process.1)?;
+        Ok(Happening::Spawned)
+    }
+
+    /// Starts the agent; its pid and its start are the answer.
+    fn start_agent(&mut self) -> Result<(u32, u64), RunError> {
         let Some(turn) = &mut self.turn else {
             return Err(RunError::Other("no agent is prepared".to_owned()));
         };
@@ -59,7 +69,7 @@ impl Runner<'_> {
                 return Err(error.into());
             }
         };
-        let (pid, began) = running.process();
+        let process = running.process();
         turn.running = Some(running);
         turn.started = Instant::now();
         match folder.transcript() {
@@ -69,8 +79,7 @@ impl Runner<'_> {
                 self.watch.tell(&News::Warning(&warning));
             }
         }
-        self.store.record_agent(&self.run, pid, began)?;
-        Ok(Happening::Spawned)
+        Ok(process)
     }
 
     /// Makes sure that no agent outlives the run: one that still works when the run has to end is killed, and its end seen.

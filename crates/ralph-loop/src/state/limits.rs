@@ -66,6 +66,12 @@ impl State {
     }
 
     /// Whether the run has lasted as long as it may.
+    #[must_use]
+    pub fn is_out_of_time(&self, at: Duration) -> bool {
+        self.time_is_up(at).is_some()
+    }
+
+    /// The same, as the limit that it is.
     pub(super) fn time_is_up(&self, at: Duration) -> Option<Reached> {
         let most = self.plan.limits.wall_clock.filter(|most| at >= *most)?;
         let lasted = format!("the run has lasted {}", duration(at));

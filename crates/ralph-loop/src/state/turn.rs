@@ -245,6 +245,7 @@ impl State {
     /// An effect could not be done: the run is over. What it had begun stays on record for the next.
     pub(super) fn failed(&mut self, phase: &Phase, reason: String) -> Vec<Effect> {
         match phase {
+            Phase::Ending(_) if self.interrupts > 0 => self.rest(Phase::Over(End::Interrupted)),
             Phase::Over(_) | Phase::Ending(_) => self.rest(Phase::Over(End::Error(reason))),
             _ if self.interrupts > 0 => self.finish(End::Interrupted),
             _ => self.finish(End::Error(reason)),

@@ -63,6 +63,8 @@ pub struct Pace {
     pub spread: Duration,
     /// How often a wait looks at the clock: that of the wall may have jumped, and somebody may watch it.
     pub look: Duration,
+    /// How often to try again what could not be written because the disk was full.
+    pub room: Duration,
 }
 
 impl Default for Pace {
@@ -73,6 +75,7 @@ impl Default for Pace {
             usage: Duration::from_mins(5),
             spread: Duration::from_secs(30),
             look: Duration::from_secs(30),
+            room: Duration::from_secs(2),
         }
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
-use ralph_loop::{Finish, Interrupter, News, Order, Runner, Site, Survival, Watch};
+use ralph_loop::{Finish, Interrupter, News, Order, Room, Runner, Site, Survival, Watch};
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
 use ralph_memory::inject::prompt::MemoryShare;
@@ -36,6 +36,13 @@ impl Default for Ticking {
     fn default() -> Self {
         let noon: Timestamp = NOON.parse().unwrap();
         Self(AtomicI64::new(noon.as_second()))
+    }
+}
+
+impl Ticking {
+    /// Jumps by so many seconds.
+    pub(crate) fn jump(&self, seconds: i64) {
+        self.0.fetch_add(seconds, Ordering::Relaxed);
     }
 }
 
@@ -238,6 +245,11 @@ impl Project {
         self.store().add_task(task, &mut new_ids(), self.now()).unwrap().id
     }
 
+    /// The clock, for somebody who lets it jump.
+    pub(crate) fn clock(&self) -> Arc<Ticking> {
+        Arc::clone(&self.clock)
+    }
+
     /// A moment, later than all before.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()
@@ -326,6 +338,7 @@ impl Project {
                 usage: Duration::from_secs(10),
                 spread: Duration::ZERO,
                 look: Duration::from_millis(1),
+                room: Duration::from_millis(5),
             },
             first_try: self.first_try,
         };
@@ -453,9 +466,22 @@ pub(crate) struct Seen {
     /// How many effects were done.
     pub(crate) effects: usize,
     on_effect: Option<OnEffect>,
+    /// The effect that finds no room, counted from 1, and how often; 0 is for ever.
+    pub(crate) full: Option<(usize, usize)>,
+    asked: usize,
+    /// Whether the person stops a run that is paused.
+    pub(crate) stops_when_paused: bool,
 }
 
 impl Seen {
+    /// The effect of this number finds no room, so often.
+    pub(crate) fn full_at(effect: usize, times: usize) -> Self {
+        Self {
+            full: Some((effect, times)),
+            ..Self::default()
+        }
+    }
+
     /// With something to do after an effect.
     pub(crate) fn doing(on_effect: impl FnMut(&Effect) -> Option<Deed> + Send + 'static) -> Self {
         Self {
@@ -496,9 +522,24 @@ impl Watch for Seen {
         match news {
             News::Settled { draft, .. } => self.settled.push((*draft).clone()),
             News::Notice(notice) => self.notices.push((*notice).clone()),
-            News::Warning(warning) => self.warnings.push((*warning).to_owned()),
+            News::Warning(warning) => {
+                self.warnings.push((*warning).to_owned());
+                if warning.contains("paused") && self.stops_when_paused {
+                    INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
+                }
+            }
             News::FoundLeft { killed, .. } => self.killed.push(*killed),
             _ => {}
+        }
+    }
+
+    fn room(&mut self, _effect: &Effect) -> Room {
+        match self.full {
+            Some((at, times)) if self.effects + 1 >= at && (times == 0 || self.asked < times) => {
+                self.asked += 1;
+                Room::None
+            }
+            _ => Room::Enough,
         }
     }
 

@@ -2,7 +2,9 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
 mod bench;
+mod clock_jumps;
 mod crash;
+mod full_disk;
 mod gates;
 mod hostile;
 mod recovery;

@@ -155,6 +155,9 @@ impl Store {
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(|error| match error {
             rusqlite::Error::FromSqlConversionFailure(_, _, what) => self.damaged(what.to_string()),
+            error if is_full(&error) => StoreError::Full {
+                path: self.path.clone(),
+            },
             error => StoreError::Sql {
                 path: self.path.clone(),
                 reason: error.to_string(),
@@ -168,6 +171,18 @@ impl Store {
             what: what.into(),
         }
     }
+}
+
+/// Whether SQLite had no room to write. A quota that is used up, and a log whose index cannot grow, it tells in other words.
+fn is_full(error: &rusqlite::Error) -> bool {
+    let Some(error) = error.sqlite_error() else {
+        return false;
+    };
+    error.code == rusqlite::ErrorCode::DiskFull
+        || matches!(
+            error.extended_code,
+            rusqlite::ffi::SQLITE_IOERR_WRITE | rusqlite::ffi::SQLITE_IOERR_SHMSIZE
+        )
 }
 
 #[cfg(test)]

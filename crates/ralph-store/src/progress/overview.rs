@@ -109,10 +109,19 @@ impl Store {
                     Some(since_journal),
                     Outcome::parse,
                 )?,
-                done: news_since(&moment, since_journal, "journal.outcome = 'done' AND coalesce(tasks.status, 'done') = 'done'")?,
+                done: news_since(
+                    &moment,
+                    since_journal,
+                    "journal.outcome = 'done' AND coalesce(tasks.status, 'done') = 'done'",
+                )?,
                 failed: news_since(&moment, since_journal, "tasks.status = 'failed'")?,
                 learnings: count_since(&moment, "learnings", "content", since_journal)?,
-                knowledge: count_since(&moment, "outbox", "lower(trim(json_extract(payload, '$.title')))", since_journal)?,
+                knowledge: count_since(
+                    &moment,
+                    "outbox",
+                    "lower(trim(json_extract(payload, '$.title')))",
+                    since_journal,
+                )?,
                 spent: sums.0,
                 duration_ms: sums.1,
                 open_runs: moment
@@ -123,7 +132,7 @@ impl Store {
                 pauses: all_pauses(&moment)?,
                 last_run: moment
                     .prepare_cached(
-                        "SELECT * FROM runs WHERE ended_at IS NOT NULL AND worktree = ?1 ORDER BY ended_at DESC, seq DESC",
+                        "SELECT * FROM runs WHERE ended_at IS NOT NULL AND worktree = ?1 ORDER BY seq DESC",
                     )?
                     .query_row([worktree], read_run)
                     .optional()?,

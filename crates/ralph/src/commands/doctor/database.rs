@@ -107,6 +107,7 @@ fn unusable(shown: &str, error: &StoreError) -> Finding {
         StoreError::Io { source, .. } => {
             Finding::error(format!("it cannot be read: {source}")).mend("make it readable for you, or ask its owner")
         }
+        StoreError::Full { .. } => Finding::error("the disk is full, so no history is recorded").mend("make room"),
         StoreError::Sql { reason, .. } if reason.contains("locked") => {
             Finding::warning("another process is busy with it, so it was not looked at").mend("run doctor again later")
         }

@@ -54,7 +54,7 @@ fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
     ");
     assert_eq!(
         scene.agent.call(1).arguments.join(" "),
-        "exec --json --skip-git-repo-check -s workspace-write -m gpt-9 -"
+        "exec --json --skip-git-repo-check -c allow_login_shell=false -s workspace-write -m gpt-9 -"
     );
 
     // A kind that is asked for is found behind another agent, which is the first choice else.

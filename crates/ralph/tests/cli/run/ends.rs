@@ -159,6 +159,47 @@ fn an_agent_that_is_not_logged_in_ends_the_run_with_an_error() {
 }
 
 #[test]
+fn each_end_of_a_codex_turn_has_its_consequence() {
+    let failed = |message: &str| {
+        let error = serde_json::json!({"type": "error", "message": message});
+        let end = serde_json::json!({"type": "turn.failed", "error": {"message": message}});
+        [raw(&error.to_string()), raw(&end.to_string()), exit(1)]
+    };
+    let declined = r#"{"type":"item.completed","item":{"id":"item_7","type":"command_execution","command":"/bin/bash -lc 'git push'","aggregated_output":"","exit_code":null,"status":"declined"}}"#;
+    let script = Script::new()
+        .speaking_codex()
+        .turn([])
+        .turn(failed(
+            r#"{"error": {"message": "too long", "code": "context_length_exceeded"}}"#,
+        ))
+        .turn(failed("Incomplete response returned, reason: max_output_tokens"))
+        .turn([raw(declined), say("I may not push.")])
+        .turn(failed(
+            "unexpected status 401 Unauthorized: no key, url: http://127.0.0.1/v1/responses",
+        ));
+    let scene = Scene::new(&script);
+    scene.env.write(
+        ".ralph.toml",
+        "[agent]\nkind = \"codex\"\n[execution]\nmax_retries = 9\n",
+    );
+    let finished = scene.run(&["one"]);
+    assert_eq!(finished.code, Some(1), "{finished}");
+    let told: Vec<&str> = finished
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("[t-025cc1] ").map(|(_, told)| told))
+        .filter(|told| told.starts_with("blocked") || told.starts_with("interrupted") || told.starts_with("failed"))
+        .collect();
+    assert_snapshot!(told.join("\n"), @r#"
+    blocked: The agent said nothing at all.
+    interrupted: The prompt was too long for the model; the next one has half the memory.
+    blocked: The agent's answer was cut at its longest.
+    blocked: The agent was not allowed to use shell (git push). This line permits it: prefix_rule(pattern = ["git","push"], decision = "allow") in ~/.codex/rules/default.rules
+    interrupted: The agent is not logged in, or its key is wrong: unexpected status 401 Unauthorized: no key, url: http://127.0.0.1/v1/responses.
+    "#);
+}
+
+#[test]
 fn done_without_a_change_is_said() {
     let scene = Scene::new(&Script::new().turn([say(DONE)]));
     assert_snapshot!(scene.run(&["one"]), @"

@@ -1,0 +1,102 @@
+//! A disk that fills up in the middle of an iteration: the run is paused, says so once, and goes on as if nothing had been.
+
+use std::time::Duration;
+
+use ralph_loop::state::End;
+use ralph_model::config::Commit;
+use ralph_model::{Outcome, TaskStatus};
+use ralph_testkit::scripted::{say, write};
+
+use crate::bench::{Project, Seen};
+
+fn project() -> Project {
+    let note = r#"<knowledge tags="build" title="How {task} is built">With make.</knowledge>"#;
+    let turn = vec![
+        write("work-{turn}.txt", "x"),
+        say(note),
+        say("<task-done>{task}</task-done>"),
+    ];
+    let mut project = Project::plain([turn]).in_git().gated(&["true"]);
+    project.config.git.commit = Commit::Task;
+    project.task("A");
+    project.task("B");
+    project
+}
+
+/// What a run has left that went well.
+fn assert_everything_is_there(project: &Project, seen: &str) {
+    assert_eq!(project.story(), ["A done: task_done", "B done: task_done"], "{seen}");
+    let tasks = project.tasks();
+    let as_it_should = |task: &&ralph_model::Task| task.status == TaskStatus::Done && task.attempts == 1;
+    assert_eq!(tasks.iter().filter(as_it_should).count(), 2, "{seen}");
+    assert_eq!(
+        project
+            .names(".ralph/knowledge")
+            .iter()
+            .filter(|name| name.ends_with(".md"))
+            .count(),
+        2,
+        "{seen}"
+    );
+    assert_eq!(project.git(&["log", "--format=%s"]), "B\nA\nBegin\n", "{seen}");
+    assert_eq!(project.agent.turns(), 2, "{seen}");
+}
+
+#[test]
+fn a_run_that_finds_no_room_at_any_of_its_steps_goes_on_when_there_is_some() {
+    let effects = project().run().seen.effects;
+    assert!(effects > 16);
+    for at in 1..=effects {
+        let project = project();
+        let ran = project.run_with(Seen::full_at(at, 3));
+        assert_eq!(ran.end, Some(End::Complete), "at effect {at}");
+        let warnings = &ran.seen.warnings;
+        let [paused, goes_on] = warnings.as_slice() else {
+            panic!("at effect {at}: {warnings:?}")
+        };
+        assert!(paused.contains("The run is paused and goes on by itself"), "{paused}");
+        assert_eq!(goes_on, "There is room again; the run goes on.");
+        assert_everything_is_there(&project, &format!("at effect {at}"));
+    }
+}
+
+#[test]
+fn a_run_that_waits_for_room_can_be_stopped_and_the_next_picks_it_up() {
+    let effects = project().run().seen.effects;
+    for at in 1..=effects {
+        let project = project();
+        let mut seen = Seen::full_at(at, 0);
+        seen.stops_when_paused = true;
+        let ran = project.run_with(seen);
+        assert_eq!(ran.end, Some(End::Interrupted), "at effect {at}");
+        let again = project.run();
+        let code = again.code();
+        assert!(matches!(code, 0 | 3), "at effect {at}: {code}");
+        let done = project
+            .journal()
+            .iter()
+            .filter(|row| row.row.outcome == Outcome::Done)
+            .count();
+        assert_eq!(done, 2, "at effect {at}: {:?}", project.story());
+        assert!(
+            project
+                .tasks()
+                .iter()
+                .all(|task| task.status == TaskStatus::Done && task.retries_used == 0)
+        );
+    }
+}
+
+#[test]
+fn the_time_of_the_run_ends_the_wait_for_room() {
+    let mut project = project();
+    project.config.limits.wall_clock = Some(Duration::from_millis(300));
+    let ran = project.run_with(Seen::full_at(4, 0));
+    assert_eq!(ran.code(), 1, "{ran:?}");
+    assert!(
+        ran.end
+            .unwrap()
+            .sentence()
+            .contains("cannot write the folder of the run")
+    );
+}
