@@ -114,28 +114,37 @@ fn place_of_newest(work: &Work, runs_before: u32) -> &'static str {
     }
 }
 
-/// How often a run was killed in each place, and the first and last call that hit it: where a run begins with nothing to
-/// recover, the same calls are at the same places.
+/// How often a run was killed in each place, and at which calls: where a run begins with nothing to recover, the same calls
+/// are at the same places, more or less.
 struct Hits {
     kills: BTreeMap<&'static str, usize>,
-    calls: BTreeMap<&'static str, (usize, usize)>,
+    calls: BTreeMap<&'static str, Vec<usize>>,
     /// A run has no more calls than this.
     most: usize,
 }
 
 impl Hits {
-    /// A call that may hit a place: one around those that did, and between those that hit places before and after it.
+    /// A call that may hit a place: mostly one beside a call that did, else one between those that usually hit the places
+    /// before and after it.
     fn guess(&self, place: &str, seed: &mut Seed) -> usize {
+        if let Some(calls) = self.calls.get(place)
+            && seed.below(4) > 0
+        {
+            return (calls[seed.below(calls.len())] + seed.below(7))
+                .saturating_sub(3)
+                .max(1);
+        }
         let mut around = PLACES.splitn(2, |other| *other == place);
-        let calls_of = |places: Option<&[&str]>| -> Vec<(usize, usize)> {
-            let places = places.unwrap_or_default().iter();
-            places.filter_map(|place| self.calls.get(place).copied()).collect()
+        let usual = |places: Option<&[&str]>| -> Vec<usize> {
+            let calls = places
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|place| self.calls.get(place));
+            calls.map(|calls| median(calls)).collect()
         };
-        let (before, after) = (calls_of(around.next()), calls_of(around.next()));
-        let least = before.iter().map(|(_, last)| *last).max().unwrap_or(0);
-        let most = after.iter().map(|(first, _)| *first).min().unwrap_or(self.most);
-        // Calls of several threads come in any order, and a run's words are of any length.
-        let (least, most) = (least.saturating_sub(3), most + 3);
+        let (before, after) = (usual(around.next()), usual(around.next()));
+        let least = before.into_iter().max().unwrap_or(0);
+        let most = after.into_iter().min().unwrap_or(self.most);
         1 + least + seed.below(most.saturating_sub(least).max(12))
     }
 
@@ -148,8 +157,7 @@ impl Hits {
             let place = place_of_newest(work, runs);
             *self.kills.entry(place).or_default() += 1;
             if beginning == Beginning::Clean {
-                let (first, last) = self.calls.entry(place).or_insert((call, call));
-                (*first, *last) = (call.min(*first), call.max(*last));
+                self.calls.entry(place).or_default().push(call);
             }
         } else {
             assert!(matches!(finished.code, Some(0 | 3 | 4)), "call {call}: {finished}");
@@ -158,6 +166,12 @@ impl Hits {
             }
         }
     }
+}
+
+fn median(calls: &[usize]) -> usize {
+    let mut sorted = calls.to_vec();
+    sorted.sort_unstable();
+    sorted[sorted.len() / 2]
 }
 
 /// What a run finds.
