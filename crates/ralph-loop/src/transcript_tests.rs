@@ -26,6 +26,13 @@ fn kill(mut transcript: Transcript) {
     std::mem::forget(transcript);
 }
 
+fn put(folder: &TempDir, name: &str, text: &str) {
+    private_file(&folder.path().join(name))
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+}
+
 fn read(folder: &TempDir) -> Vec<String> {
     let text = fs::read_to_string(path(folder.path())).unwrap();
     text.lines().map(str::to_owned).collect()
@@ -158,8 +165,8 @@ fn joining_that_was_killed_half_way_is_done_again() {
     join(folder.path(), limits).unwrap();
     assert_eq!(read(&folder), expected(100, 10, 5));
     // All of it is there, and the pieces are not all gone.
-    fs::write(folder.path().join(JOINED), "").unwrap();
-    fs::write(folder.path().join(pieces.last().unwrap()), "what is left").unwrap();
+    put(&folder, JOINED, "");
+    put(&folder, pieces.last().unwrap(), "what is left");
     join(folder.path(), limits).unwrap();
     assert_eq!(read(&folder), expected(100, 10, 5));
     assert_eq!(names(&folder), ["transcript.jsonl"]);
@@ -171,12 +178,12 @@ fn a_piece_that_was_only_just_begun_is_nothing() {
     for torn in ["", "{\"head_bytes\":1"] {
         let folder = TempDir::new().unwrap();
         kill(written(&folder, limits, (0..10).map(line)));
-        fs::write(folder.path().join(format!("{PIECE}00000000")), torn).unwrap();
+        put(&folder, &format!("{PIECE}00000000"), torn);
         join(folder.path(), limits).unwrap();
         assert_eq!(read(&folder), expected(10, 10, 0));
         let folder = TempDir::new().unwrap();
         kill(written(&folder, limits, (0..100).map(line)));
-        fs::write(folder.path().join(format!("{PIECE}99999999")), torn).unwrap();
+        put(&folder, &format!("{PIECE}99999999"), torn);
         join(folder.path(), limits).unwrap();
         assert_eq!(read(&folder), expected(100, 10, 5));
     }

@@ -121,7 +121,7 @@ pub fn duration(time: Duration) -> String {
 #[must_use]
 pub fn size(bytes: u64) -> String {
     for (unit, shift) in [("GiB", 30), ("MiB", 20), ("KiB", 10)] {
-        let tenths = u128::from(bytes) * 10 >> shift;
+        let tenths = (u128::from(bytes) * 10) >> shift;
         match tenths {
             0..10 => {}
             10..100 => return format!("{}.{} {unit}", tenths / 10, tenths % 10),

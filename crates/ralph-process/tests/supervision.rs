@@ -318,8 +318,9 @@ fn a_gate_is_stopped_from_another_thread() {
         }
     });
     let finished = run_to_end(gate, RunLimits::default(), &stop).unwrap();
-    other.join().unwrap();
+    // Had the gate ended by itself, the other thread would wait for ever.
     assert_eq!(finished.how, HowEnded::Stopped);
+    other.join().unwrap();
 
     let never = run_to_end(spec("touch /nowhere/at/all; echo ran"), RunLimits::default(), &stop).unwrap();
     assert_eq!((never.how, never.output.as_str()), (HowEnded::Stopped, ""));

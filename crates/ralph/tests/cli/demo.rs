@@ -2,6 +2,9 @@
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::mpsc;
+use std::thread;
 
 use insta::assert_snapshot;
 use unicode_width::UnicodeWidthStr;
@@ -168,6 +171,13 @@ fn it_fits_a_narrow_terminal_with_colours_and_without() {
     assert!(wide.stdout.contains("\u{1b}[1;31m    FAIL commands.txt"), "{wide}");
 }
 
+/// What happens to a demo.
+enum News {
+    /// A gate was started, with this process id.
+    Ready(String),
+    Ended(Output),
+}
+
 #[test]
 fn a_demo_that_is_stopped_leaves_nothing_behind() {
     // A program that the project's gate starts, and that never ends once the run is under way.
@@ -186,10 +196,20 @@ fn a_demo_that_is_stopped_leaves_nothing_behind() {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         let path = format!("{}:/usr/bin:/bin", programs.display());
         let demo = env.ralph(["demo"]).env("PATH", path).start();
-        // The gate is under way once somebody has written into the pipe.
-        let gate: i32 = std::fs::read_to_string(&ready).unwrap().trim().parse().unwrap();
-        send(signal, i32::try_from(demo.id()).unwrap());
-        let ended = demo.wait_with_output().unwrap();
+        let process = i32::try_from(demo.id()).unwrap();
+        // The gate is under way once somebody has written into the pipe. A demo that ends before never does.
+        let (told, news) = mpsc::channel();
+        let (tell, ready) = (told.clone(), ready.clone());
+        thread::spawn(move || tell.send(News::Ready(std::fs::read_to_string(ready).unwrap())));
+        thread::spawn(move || told.send(News::Ended(demo.wait_with_output().unwrap())));
+        let gate: i32 = match news.recv().unwrap() {
+            News::Ready(gate) => gate.trim().parse().unwrap(),
+            News::Ended(early) => panic!("it ended early: {}", String::from_utf8_lossy(&early.stderr)),
+        };
+        send(signal, process);
+        let News::Ended(ended) = news.recv().unwrap() else {
+            panic!("two gates at a time");
+        };
         let said = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(
             (ended.status.code(), said.as_str()),
@@ -206,7 +226,7 @@ fn a_demo_that_is_stopped_leaves_nothing_behind() {
 
 fn send(signal: i32, process: i32) {
     #[expect(unsafe_code, reason = "sending a signal has no safe way")]
-    // SAFETY: the process is a child that was not waited for, so its number is its own.
+    // SAFETY: the process is a child whose end nobody has told, so its number is its own.
     let sent = unsafe { libc::kill(process, signal) };
     assert_eq!(sent, 0);
 }

@@ -74,8 +74,9 @@ pub(crate) struct RunArgs {
     #[arg(long)]
     dry_run: bool,
     /// Print every event as a line of JSON, for programs; docs/events.md describes them
-    #[arg(long, conflicts_with = "dry_run")]
-    json: bool,
+    #[arg(long = "json", action = ArgAction::SetTrue, conflicts_with = "dry_run",
+          value_parser = FalseyValueParser::new().map(told_as))]
+    told_as: ToldAs,
     /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
     #[arg(long)]
     trust: bool,
@@ -104,6 +105,19 @@ fn look(context: &Context<'_>) -> Duration {
     }
 }
 
+/// How a run is told on standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ToldAs {
+    /// In a few last words.
+    Words,
+    /// Every event, in lines of JSON.
+    Json,
+}
+
+fn told_as(json: bool) -> ToldAs {
+    if json { ToldAs::Json } else { ToldAs::Words }
+}
+
 fn share(without_memory: bool) -> MemoryShare {
     if without_memory {
         MemoryShare::None
@@ -125,7 +139,7 @@ pub(crate) fn cmd_run(
     context: Result<Context<'_>, CommandError>,
     args: &RunArgs,
 ) -> Result<ExitCode, CommandError> {
-    if !args.json {
+    if args.told_as == ToldAs::Words {
         return begin(&context?, args, None);
     }
     let context = context.inspect_err(|error| stream::failed_early(ui, error))?;
@@ -197,7 +211,7 @@ fn begin<'a>(
         teller,
     };
     let end = run(context, &site, order, watch)?;
-    if !args.json {
+    if args.told_as == ToldAs::Words {
         printer.close(&end)?;
     }
     match end {

@@ -277,6 +277,12 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn pruned(&self, folders: u64, bytes: u64) {
+        let folders = usize::try_from(folders).unwrap_or(usize::MAX);
+        let folders = count(folders, "old iteration", "old iterations");
+        self.line(&format!("The folders of {folders} are removed ({}).", size(bytes)));
+    }
+
     fn notice(&mut self, notice: &Notice) {
         match notice {
             Notice::Busy(held) => {
@@ -368,11 +374,7 @@ impl Watch for Printer<'_> {
                 self.notes += 1;
                 self.line(&format!("noted: {}", self.context.project.shown(file)));
             }
-            News::Pruned { folders, bytes } => {
-                let folders = usize::try_from(*folders).unwrap_or(usize::MAX);
-                let folders = count(folders, "old iteration", "old iterations");
-                self.line(&format!("The folders of {folders} are removed ({}).", size(*bytes)));
-            }
+            News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),
             News::KeptScratchpad(file) => {

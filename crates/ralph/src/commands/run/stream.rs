@@ -73,14 +73,8 @@ pub(super) enum Event<'a> {
     Busy {
         held: Vec<Held<'a>>,
     },
-    Waits {
-        agent: &'a str,
-        reason: &'static str,
-        said: &'a str,
-        met_by: &'a RunId,
-        seconds: f64,
-        until: Timestamp,
-    },
+    Waits(Wait<'a>),
+    StillWaits(Wait<'a>),
     UnknownModel {
         model: &'a str,
     },
@@ -186,6 +180,15 @@ pub(super) struct Denied<'a> {
     tool: &'a str,
     about: &'a str,
     permit: Option<&'a str>,
+}
+
+/// A wait for the end of an agent's pause.
+#[derive(Debug, Serialize)]
+pub(super) struct Wait<'a> {
+    reason: &'static str,
+    message: &'a str,
+    until: Timestamp,
+    seconds: f64,
 }
 
 /// A task that another run holds.

@@ -5,6 +5,7 @@ mod capture;
 mod confirmation;
 mod ends;
 mod files;
+mod floods;
 mod folder;
 mod forms;
 mod gates;

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Limits;
 use ralph_model::{Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus};
 
-use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent};
+use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Wait};
 
 const INTRODUCTION: &str = "# Events
 
@@ -80,10 +80,11 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "busy",
             "No task is ready, but other runs hold some; the run waits for them.",
         ),
-        Event::Waits { .. } => (
+        Event::Waits(_) => (
             "waits",
-            "The run waits for its agent; told again while it does. `reason` is `transient` (the service failed for a moment) or `usage_limit`, `met_by` the run that met it.",
+            "The run waits from now on. `reason` is `transient` (the service failed for a moment) or `usage_limit`, `message` what the agent said of it.",
         ),
+        Event::StillWaits(_) => ("still_waits", "The run still waits; told again and again."),
         Event::UnknownModel { .. } => ("unknown_model", "The agent asked for a model that is not configured."),
         Event::CompleteTooEarly => (
             "complete_too_early",
@@ -92,7 +93,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
         Event::RunEnded { .. } => (
             "run_ended",
-            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `failure_promise`, `interrupted` or `error`.",
+            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `interrupted` or `error`.",
         ),
         Event::NothingBegan { .. } => (
             "nothing_began",
@@ -106,12 +107,6 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
 }
 
 fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
-    let folder = || format!("runs/{run}/001");
-    let spent = Spent {
-        cost_usd: 0.25,
-        input_tokens: 12_000,
-        output_tokens: 800,
-    };
     tell(Event::RunBegan(&RunBegan {
         agent: "claude".to_owned(),
         goal: "all tasks".to_owned(),
@@ -142,8 +137,18 @@ fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
         rationale: "the middle of the configured models",
         prompt_tokens: 2100,
         notes_shown: 7,
-        folder: folder(),
+        folder: format!("runs/{run}/001"),
     }));
+    with_examples_of_work(run, task, tell);
+    with_rarer_examples(run, task, tell);
+}
+
+fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
+    let spent = Spent {
+        cost_usd: 0.25,
+        input_tokens: 12_000,
+        output_tokens: 800,
+    };
     tell(Event::Text {
         text: "I look at the form first.",
         left_out_bytes: 0,
@@ -180,9 +185,8 @@ fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
             about: "cargo publish",
             permit: Some("\"Bash(cargo publish)\" in permissions.allow"),
         }],
-        folder: folder(),
+        folder: format!("runs/{run}/001"),
     })));
-    with_rarer_examples(run, task, tell);
 }
 
 fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
@@ -199,14 +203,14 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
     tell(Event::Busy {
         held: vec![Held { task, run }],
     });
-    tell(Event::Waits {
-        agent: "claude",
+    let wait = |seconds| Wait {
         reason: "usage_limit",
-        said: "The usage limit is reached: resets 3am.",
-        met_by: run,
-        seconds: 3600.0,
+        message: "You have hit your session limit",
         until: Timestamp::UNIX_EPOCH + SignedDuration::from_hours(24 * 365 * 57 + 1),
-    });
+        seconds,
+    };
+    tell(Event::Waits(wait(3600.0)));
+    tell(Event::StillWaits(wait(3540.0)));
     tell(Event::UnknownModel { model: "gigantic" });
     tell(Event::CompleteTooEarly);
     tell(Event::Warning {

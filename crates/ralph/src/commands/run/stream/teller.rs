@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ralph_agent::TurnEvent;
-use ralph_loop::state::{Draft, End, Notice};
+use ralph_loop::state::{Draft, End, Notice, PauseWait};
 use ralph_loop::{IterationFolder, News, Order, Site, Watch};
 use ralph_memory::capture::TranscriptCleaner;
 use ralph_model::config::{Bytes, Limits};
 use ralph_model::{RunId, TaskStatus, Usage};
 
-use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, gate_result};
+use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Wait, gate_result};
 use crate::commands::run::idle::Idle;
 use crate::commands::run::printer::Printer;
 use crate::context::Context;
@@ -150,14 +150,8 @@ impl<'a> Teller<'a> {
             Notice::Busy(held) => Event::Busy {
                 held: held.iter().map(|(task, run)| Held { task, run }).collect(),
             },
-            Notice::Waits(wait) | Notice::StillWaits(wait) => Event::Waits {
-                agent: &wait.pause.agent,
-                reason: wait.pause.what.reason.word(),
-                said: &wait.pause.what.said,
-                met_by: &wait.pause.run,
-                seconds: wait.left.as_secs_f64(),
-                until: wait.until,
-            },
+            Notice::Waits(wait) => Event::Waits(wait.into()),
+            Notice::StillWaits(wait) => Event::StillWaits(wait.into()),
             Notice::UnknownModel(model) => Event::UnknownModel { model },
             Notice::CompleteTooEarly => Event::CompleteTooEarly,
         });
@@ -273,6 +267,18 @@ impl From<Usage> for Spent {
             cost_usd: usage.cost_usd,
             input_tokens: usage.input_tokens,
             output_tokens: usage.output_tokens,
+        }
+    }
+}
+
+impl<'a> From<&'a PauseWait> for Wait<'a> {
+    fn from(wait: &'a PauseWait) -> Self {
+        let pause = &wait.pause.what;
+        Self {
+            reason: pause.reason.word(),
+            message: &pause.said,
+            until: wait.until,
+            seconds: wait.left.as_secs_f64(),
         }
     }
 }

@@ -1,0 +1,57 @@
+//! An agent that prints without end, and what ralph needs to hear it out: not more memory than for one that is brief.
+
+use ralph_testkit::scripted::Script;
+use serde_json::json;
+
+use super::Scene;
+
+/// The most memory that the process may have had, in KiB.
+const MOST_KIBIBYTES: u64 = 64 << 10;
+
+/// A hundred megabytes in every bad form: one line, a line of JSON that is as long as a line may be, half of one, bytes that
+/// are no text, zeros, many short lines, errors.
+const FLOOD: &str = r#"
+x() { head -c "$1" /dev/zero | tr '\0' "$2"; }
+x 40000000 x; echo
+printf '{"type":"assistant","message":{"content":"'; x 8000000 y; printf '"}}\n'
+printf '{"type":"assistant","message":{"content":"'; x 8000000 z; printf '\n'
+head -c 3000000 /dev/urandom; echo
+head -c 20000000 /dev/zero; echo
+yes 'a line' | head -c 1000000; echo
+yes 'an error' | head -c 20000000 >&2
+"#;
+
+/// How an agent of this kind says that it is done.
+fn last_words(kind: &str, task: &str) -> String {
+    let done = format!("<task-done>{task}</task-done>");
+    if kind == "command" {
+        return done;
+    }
+    let said = json!({"type": "text", "text": done});
+    let said = json!({"type": "assistant", "session_id": "s", "message": {"id": "m", "content": [said]}});
+    let end = json!({"type": "result", "subtype": "success", "is_error": false, "session_id": "s", "result": "done"});
+    format!("{said}\n{end}")
+}
+
+#[test]
+fn what_an_agent_prints_does_not_fill_the_memory() {
+    let scene = Scene::new(&Script::new());
+    for kind in ["command", "claude"] {
+        // The gate is asked when all was heard, and its parent is ralph itself.
+        let gate = format!("[verify]\ncommands = [\"grep VmHWM /proc/$PPID/status > {kind}\"]\n");
+        let settings = format!("{gate}[limits]\noutput_bytes = 0\n[agent]\nkind = \"{kind}\"\n");
+        scene.env.write(".ralph.toml", settings);
+        assert_eq!(scene.ralph(&["task", "add", kind]).run().code, Some(0));
+        let tasks = crate::json(&scene.env, &["task", "list", "--json"]);
+        let last_words = last_words(kind, tasks[0]["id"].as_str().unwrap());
+        scene
+            .env
+            .write("agent.sh", format!("{FLOOD}cat <<'END'\n{last_words}\nEND\n"));
+        let finished = scene.ralph(&["run", "--trust", "--agent", "sh agent.sh"]).run();
+        assert_eq!(finished.code, Some(0), "{finished}");
+        let peak = scene.env.read(kind);
+        let kibibytes: u64 = peak.split_whitespace().nth(1).unwrap().parse().unwrap();
+        assert!(kibibytes < MOST_KIBIBYTES, "{kind}: {kibibytes} KiB\n{finished}");
+    }
+    assert_eq!(scene.outcomes(), ["done", "done"]);
+}
