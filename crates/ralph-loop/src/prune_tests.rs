@@ -5,6 +5,7 @@ use ralph_model::config::Bytes;
 use std::fs::{File, FileTimes};
 use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use tempfile::TempDir;
 
 fn day(day: u32) -> SystemTime {
@@ -145,9 +146,11 @@ fn what_is_not_ours_stays_and_no_link_is_followed() {
 fn what_cannot_be_removed_is_named_and_the_rest_goes() {
     let runs = ten_days();
     let held = runs.path().join("run-0000000a/001");
-    let mode = |bits| fs::set_permissions(&held, fs::Permissions::from_mode(bits)).unwrap();
-    mode(0o500);
-    let may_all_the_same = File::create(held.join("probe")).is_ok();
+    let mode = |folder: &Path, bits| fs::set_permissions(folder, fs::Permissions::from_mode(bits)).unwrap();
+    mode(&held, 0o500);
+    let closed = TempDir::new().unwrap();
+    mode(closed.path(), 0o500);
+    let may_all_the_same = File::create(closed.path().join("probe")).is_ok();
     let pruned = prune(runs.path(), &over(), limits(8, 0), day(11));
     if may_all_the_same {
         // Whoever is root may remove anything.
@@ -156,5 +159,5 @@ fn what_cannot_be_removed_is_named_and_the_rest_goes() {
     }
     assert_eq!(pruned.folders, 1);
     assert!(pruned.failures[0].contains("run-0000000a/001"), "{:?}", pruned.failures);
-    mode(0o700);
+    mode(&held, 0o700);
 }
