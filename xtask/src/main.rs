@@ -6,6 +6,7 @@
     reason = "this is a tool at the terminal of a developer; it has no other output"
 )]
 
+mod agents;
 mod bench;
 mod cargo;
 mod check;
@@ -25,6 +26,8 @@ const HELP: &str = "\
 Usage: cargo xtask <task>
 
   check          The whole gate, exactly what CI runs; stops at the first failure
+  check --agents The real agents against a scripted model, whole runs of them; installs them under target/, 2 GB, by npm
+                 [--only AGENT,…] [--case CASE,…] [--update]
   tidy           What the compiler does not see: module docs, directions of crates, names, sizes
   gen            Writes the reference pages under docs/ from the code
   gen --check    Fails when one of those pages is not what the code says
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
 fn run(words: &[&str]) -> Result<(), String> {
     match words {
         ["check"] => check::run(root()),
+        ["check", "--agents", flags @ ..] => agents::run(root(), flags),
         ["tidy"] => tidy::run(root()),
         ["gen"] => generate::WRITE.run(root()),
         ["gen", "--check"] => generate::CHECK.run(root()),

@@ -6,7 +6,6 @@ mod disk;
 mod ledger;
 pub(crate) mod loops;
 pub(crate) mod merge;
-mod model_server;
 pub(crate) mod notes;
 pub(crate) mod power;
 mod tests;

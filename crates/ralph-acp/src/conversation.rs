@@ -150,11 +150,6 @@ impl Conversation {
         &self.introduction
     }
 
-    /// Whether there is a session.
-    pub(crate) fn has_session(&self) -> bool {
-        self.session.is_some()
-    }
-
     /// Goes on to the next request.
     fn ask(&mut self, stage: Stage, request: impl FnOnce(u64) -> Vec<u8>) -> Answer {
         self.stage = stage;
@@ -416,7 +411,7 @@ impl Conversation {
             .and_then(Value::as_str)
             .is_none_or(|kind| kind == "text");
         let text = content.get("text").and_then(Value::as_str).filter(|_| is_text)?;
-        if !self.has_begun && self.is_codex() && text.starts_with(WARNING) {
+        if !self.has_begun && self.is("codex") && text.starts_with(WARNING) {
             return None;
         }
         if is_of_a_subagent(update) {
@@ -440,20 +435,34 @@ impl Conversation {
         })
     }
 
-    /// Whether codex is behind this.
-    fn is_codex(&self) -> bool {
+    /// Whether the agent of this name is behind this.
+    fn is(&self, wanted: &str) -> bool {
         let agent = self.introduction.agent.as_ref();
-        agent.is_some_and(|(name, _)| name.to_lowercase().contains("codex"))
+        agent.is_some_and(|(name, _)| name.to_lowercase().contains(wanted))
+    }
+
+    /// How a turn ended whose end looks like any other, but was not one: some agents say so only by what they say of the
+    /// tokens.
+    fn hidden_failure(&self, told: usage::Told, last_text: &str) -> Option<TurnEnd> {
+        match told {
+            usage::Told::Null if self.is("codex") => Some(ends::of_silent_failure(last_text, self.clock.now())),
+            usage::Told::Nothing if self.is("copilot") => ends::of_copilots_failure(last_text),
+            usage::Told::NoModel => Some(without_an_answer()),
+            // Services that do not count tokens are told apart by what was said.
+            usage::Told::Numbers if self.usage.tokens() == 0 && last_text.is_empty() => Some(without_an_answer()),
+            _ => None,
+        }
     }
 
     fn end(&self, ended: &Ended, last_text: &str) -> TurnEnd {
         match &self.outcome {
             // Whatever made the process end after that, the turn was over.
             Some(Outcome::Known(end)) => return end.clone(),
-            Some(Outcome::Ended(StopReason::EndTurn, usage::Told::Null)) if self.is_codex() => {
-                return ends::of_silent_failure(last_text, self.clock.now());
+            Some(Outcome::Ended(reason, told)) => {
+                let hidden = Some(*told).filter(|_| *reason == StopReason::EndTurn);
+                let hidden = hidden.and_then(|told| self.hidden_failure(told, last_text));
+                return hidden.unwrap_or_else(|| ends::of_reason(*reason, last_text));
             }
-            Some(Outcome::Ended(reason, _)) => return ends::of_reason(*reason, last_text),
             None => {}
         }
         match ended.how {
@@ -501,10 +510,10 @@ impl Listener for Conversation {
             .as_deref()
             .map(str::trim)
             .filter(|prompt| !prompt.is_empty());
-        if let (Some(first), Some(prompt)) = (messages.first_mut(), prompt) {
-            if let Some(rest) = first.trim_start().strip_prefix(prompt) {
-                *first = rest.to_owned();
-            }
+        if let (Some(first), Some(prompt)) = (messages.first_mut(), prompt)
+            && let Some(rest) = first.trim_start().strip_prefix(prompt)
+        {
+            *first = rest.to_owned();
         }
         EndOfTurn {
             end,
@@ -519,6 +528,11 @@ impl Listener for Conversation {
             stderr_tail: ended.stderr_tail,
         }
     }
+}
+
+/// The end of a turn in which no model came to the end of an answer.
+fn without_an_answer() -> TurnEnd {
+    TurnEnd::Transient("the agent came to its end without an answer of the model".to_owned())
 }
 
 /// Whether this is what a subagent of claude's does, which it does for the agent and not for us.

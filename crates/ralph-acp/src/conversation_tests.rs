@@ -434,6 +434,32 @@ fn the_normal_end_of_codex_acp_that_hides_an_error_is_told_by_its_usage_null() {
 }
 
 #[test]
+fn a_normal_end_without_an_answer_of_the_model_is_a_failure_of_the_service() {
+    let end = |result: &str| format!(r#"{{"jsonrpc":"2.0","id":2,"result":{{"stopReason":"end_turn",{result}}}}}"#);
+    let none = TurnEnd::Transient("the agent came to its end without an answer of the model".to_owned());
+    // opencode, after a stream that was cut.
+    let zero = end(r#""usage":{"inputTokens":0,"outputTokens":0,"totalTokens":0},"_meta":{}"#);
+    check(&[&zero], &none);
+    // A service that does not count tokens.
+    check(&[&chunk("said"), &zero], &TurnEnd::Finished);
+    // gemini, likewise: what had come of the answer is said all the same.
+    let quota = |models: &str| {
+        end(&format!(
+            r#""_meta":{{"quota":{{"token_count":{{"input_tokens":0,"output_tokens":0}},"model_usage":[{models}]}}}}"#
+        ))
+    };
+    check(&[&chunk("in the mid"), &quota("")], &none);
+    check(&[&chunk("said"), &quota(r#"{"model":"m"}"#)], &TurnEnd::Finished);
+    // copilot says nothing of tokens then, and what failed is the last of its text.
+    let copilot =
+        r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"Copilot","version":"1.0.102"}}}"#;
+    let failed = chunk("Error: Authentication failed with provider at http://127.0.0.1/v1 (HTTP 401).");
+    let quiet = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
+    let mut conversation = hold(wishes(), &[copilot, SESSION, &failed, quiet]).0;
+    assert!(matches!(conversation.conclude(exited(0)).end, TurnEnd::Auth(_)));
+}
+
+#[test]
 fn an_error_ends_the_turn_at_once_whatever_the_process_does() {
     let error = json!({"code": -32603, "message": "Internal error", "data": {"details": "it broke"}});
     check(

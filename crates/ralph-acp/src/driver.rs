@@ -63,10 +63,13 @@ impl AcpAgent {
         launch(Launch { words, input }, &turn, listener(conversation), sink)
     }
 
+    /// The modes that fit what it may do; none when the user has decided.
+    pub(crate) fn modes(&self, asked: Permissions) -> &'static [&'static str] {
+        let allowed = self.permissions(asked);
+        allowed.map(|allowed| self.speaker.modes(allowed)).unwrap_or_default()
+    }
+
     fn wishes(&self, turn: &Turn<'_>, prompt: Option<&str>) -> Wishes {
-        let modes = self
-            .permissions(turn.permissions)
-            .map(|allowed| self.speaker.modes(allowed));
         let in_session = self.speaker.model_in_session(turn.model);
         let in_words = turn
             .model
@@ -76,7 +79,7 @@ impl AcpAgent {
             folders: names_of(turn),
             model: in_session,
             model_in_words: in_words.map(str::to_owned),
-            modes: modes.unwrap_or_default(),
+            modes: self.modes(turn.permissions),
             permissions: turn.permissions,
         }
     }

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_agent::{TurnEnd, claude_usage_limit};
+use ralph_agent::{TurnEnd, claude_usage_limit, codex_error};
 use ralph_model::preview;
 use serde_json::Value;
 
-use crate::codex_text::codex_error;
 use crate::schema::StopReason;
 use crate::wire::RpcError;
 
@@ -37,6 +36,26 @@ pub(crate) fn of_silent_failure(last_text: &str, now: Timestamp) -> TurnEnd {
     codex_error(last_text, now).unwrap_or_else(|| TurnEnd::Transient(preview(last_text, MESSAGE_COLUMNS)))
 }
 
+/// How a turn of copilot ended that says nothing of what it used: what failed is the last thing that it says, right behind
+/// what the model had said.
+pub(crate) fn of_copilots_failure(last_text: &str) -> Option<TurnEnd> {
+    let (_, error) = last_text.rsplit_once("Error: ")?;
+    let shown = preview(error, MESSAGE_COLUMNS);
+    let (first, _) = error.split_once('\n').unwrap_or((error, ""));
+    let status = first
+        .trim_end_matches('.')
+        .rsplit_once("(HTTP ")
+        .and_then(|(_, end)| end.strip_suffix(')'));
+    let by_status = status.and_then(|status| by_plain_status(status.parse().ok()?, &shown));
+    Some(if let Some(end) = by_status {
+        end
+    } else if error.starts_with("The provider rejected the prompt as too long") {
+        TurnEnd::ContextOverflow(shown)
+    } else {
+        TurnEnd::Transient(shown)
+    })
+}
+
 /// What an error means; none when it has no form that is known.
 pub(crate) fn of_error(error: &RpcError, now: Timestamp) -> Option<TurnEnd> {
     let shown = in_words(error);
@@ -46,6 +65,7 @@ pub(crate) fn of_error(error: &RpcError, now: Timestamp) -> Option<TurnEnd> {
         .or_else(|| by_name(error, &shown))
         .or_else(|| by_status(status(error)?, error, &shown, now))
         .or_else(|| usage_limit(error, &shown, now))
+        .or_else(|| connection_lost(error, &shown))
 }
 
 /// An error as a person reads it.
@@ -78,19 +98,39 @@ fn by_kind(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
         "max_turns" => TurnEnd::TurnLimit,
         "refusal" => TurnEnd::Refusal(shown()),
         // It has the same word for a prompt that is too long and for a request that is wrong.
-        "invalid_request" if messages(error).any(is_too_long_for_claude) => TurnEnd::ContextOverflow(shown()),
+        "invalid_request" if messages(error).any(is_sentence_of_too_long) => TurnEnd::ContextOverflow(shown()),
         _ => return None,
     })
 }
 
-/// What claude says of a prompt that is too long, with or without the numbers.
-fn is_too_long_for_claude(text: &str) -> bool {
-    let text = text.strip_prefix("API Error: 400 ").unwrap_or(text);
-    let starts = |beginning: &str| {
-        text.get(..beginning.len())
-            .is_some_and(|word| word.eq_ignore_ascii_case(beginning))
-    };
-    starts("Prompt is too long")
+/// Whether this is what a service says of a prompt that is too long, perhaps behind its status: in this order Anthropic,
+/// `OpenAI` in its two forms, and Google.
+fn is_sentence_of_too_long(text: &str) -> bool {
+    const BEGINNINGS: [&str; 4] = [
+        "Prompt is too long",
+        "Your input exceeds the context window",
+        "This model's maximum context length is",
+        "The input token count",
+    ];
+    let text = text.strip_prefix("API Error: ").unwrap_or(text);
+    let text = text.strip_prefix("400 ").unwrap_or(text);
+    BEGINNINGS.iter().any(|beginning| {
+        let start = text.get(..beginning.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+    })
+}
+
+/// What the libraries that agents speak HTTP with say, and nothing else, when a connection is broken off or not made.
+fn connection_lost(error: &RpcError, shown: &str) -> Option<TurnEnd> {
+    const WHOLE: [&str; 5] = [
+        "terminated",
+        "fetch failed",
+        "Connection error",
+        "Premature close",
+        "socket hang up",
+    ];
+    let is_lost = messages(error).any(|text| WHOLE.contains(&text.trim_end_matches('.')));
+    is_lost.then(|| TurnEnd::Transient(shown.to_owned()))
 }
 
 /// The word of codex: a text, or an object with one key.
@@ -143,13 +183,16 @@ fn by_code(code: i64, shown: &str) -> Option<TurnEnd> {
 
 /// The name of an error, as opencode gives it.
 fn by_name(error: &RpcError, shown: &str) -> Option<TurnEnd> {
-    let name = error.data.get("name").or(error.data.pointer("/error/name"))?.as_str()?;
+    let places = ["/name", "/errorName", "/error/name"];
+    let name = places.iter().find_map(|place| error.data.pointer(place)?.as_str())?;
     let shown = shown.to_owned();
     match name {
         "ContextOverflowError" => Some(TurnEnd::ContextOverflow(shown)),
         "ProviderAuthError" => Some(TurnEnd::Auth(shown)),
         "MessageOutputLengthError" => Some(TurnEnd::TokenLimit),
         "MessageAbortedError" => Some(TurnEnd::Stopped),
+        // It is the same for every answer of the service that is none, with no status beside it.
+        "APIError" if status(error).is_none() => Some(TurnEnd::Transient(shown)),
         _ => None,
     }
 }
@@ -210,11 +253,8 @@ fn is_too_long(error: &RpcError) -> bool {
             .any(|place| value.pointer(place).and_then(Value::as_str) == Some("context_length_exceeded"))
     };
     says(&error.data)
-        || messages(error).any(|text| {
-            inner_json(text).is_some_and(|inner| says(&inner))
-                || sentence(text).starts_with("The input token count")
-                || is_too_long_for_claude(text)
-        })
+        || messages(error)
+            .any(|text| inner_json(text).is_some_and(|inner| says(&inner)) || is_sentence_of_too_long(&sentence(text)))
 }
 
 /// A quota of gemini's that is used up, if it says until when.

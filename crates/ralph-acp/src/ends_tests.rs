@@ -199,3 +199,54 @@ fn spans_are_read_whole_or_not_at_all() {
         check(odd, None);
     }
 }
+
+#[test]
+fn opencode_names_its_errors_without_a_status() {
+    let check = |name: &str, expected: &str| {
+        let data = json!({"service": "session", "errorName": name});
+        check(
+            &json!({"code": -32603, "message": "Internal error: The key is not valid.", "data": data}),
+            expected,
+        );
+    };
+    check("APIError", "transient");
+    check("ContextOverflowError", "overflow");
+    check("UnknownError", "nothing");
+}
+
+#[test]
+fn copilot_says_what_failed_as_the_last_of_its_text() {
+    let check = |text: &str, expected: &str| assert_eq!(word(of_copilots_failure(text).as_ref()), expected, "{text}");
+    check(
+        "Info: Request failed due to a transient API error. Retrying...Error: Authentication failed with provider at \
+         http://127.0.0.1:1/v1 (HTTP 401).\n  Check your COPILOT_PROVIDER_API_KEY.",
+        "auth",
+    );
+    check(
+        "in the midError: Failed to get response from the AI model; retried 5 times Last error: 429 Too many requests.",
+        "transient",
+    );
+    check(
+        "Error: The provider rejected the prompt as too long, but automatic recovery could not reduce it.",
+        "overflow",
+    );
+    check("I have read it.", "nothing");
+}
+
+#[test]
+fn qwen_hands_on_what_the_service_and_its_library_say() {
+    let check = |details: &str, expected: &str| {
+        let data = json!({ "details": details });
+        check(
+            &json!({"code": -32603, "message": "Internal error", "data": data}),
+            expected,
+        );
+    };
+    check("400 prompt is too long: 210000 tokens > 200000 maximum", "overflow");
+    check("400 Your input exceeds the context window of this model.", "overflow");
+    check("400 This model's maximum context length is 128000 tokens.", "overflow");
+    check("400 The field `x` is too long", "nothing");
+    check("terminated", "transient");
+    check("Connection error.", "transient");
+    check("The work was terminated", "nothing");
+}

@@ -2,10 +2,10 @@
 //! and codex by their adapters. The protocol is spoken without input and output (`conversation.rs`), in lines; its types
 //! come from a crate that changes often, which `schema.rs` keeps to itself.
 
-mod codex_text;
 mod conversation;
 mod driver;
 mod ends;
+mod introduction;
 mod permission;
 mod schema;
 mod speakers;
@@ -14,3 +14,4 @@ mod usage;
 mod wire;
 
 pub use driver::{AcpAgent, replay};
+pub use introduction::{Acquaintance, Offer};

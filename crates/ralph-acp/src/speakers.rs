@@ -117,10 +117,10 @@ impl Speaker {
             let place = if word.starts_with('-') { words.len() } else { 1 };
             words.insert(place.min(words.len()), (*word).to_owned());
         }
-        if let (Some(model), Some(option)) = (model, self.model_options.first()) {
-            if !self.names_a_model(&words) {
-                words.extend([(*option).to_owned(), model.to_owned()]);
-            }
+        if let (Some(model), Some(option)) = (model, self.model_options.first())
+            && !self.names_a_model(&words)
+        {
+            words.extend([(*option).to_owned(), model.to_owned()]);
         }
         words
     }

@@ -12,6 +12,8 @@ pub(crate) enum Told {
     Null,
     /// It says nothing of it.
     Nothing,
+    /// It says that no model has come to the end of an answer.
+    NoModel,
 }
 
 /// Takes what the answer to a prompt tells.
@@ -34,6 +36,10 @@ pub(crate) fn of_answer(result: &Value, usage: &mut Usage) -> Told {
             let tokens = |key| told.get(key).and_then(Value::as_u64).unwrap_or_default();
             usage.input_tokens = tokens("input_tokens");
             usage.output_tokens = tokens("output_tokens");
+            let models = result.pointer("/_meta/quota/model_usage").and_then(Value::as_array);
+            if models.is_some_and(Vec::is_empty) && usage.tokens() == 0 {
+                return Told::NoModel;
+            }
         }
     }
     Told::Numbers

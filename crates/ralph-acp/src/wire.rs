@@ -108,15 +108,15 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: &str, expected: Option<Message>) {
-        assert_eq!(Message::read(line), expected, "{line}");
+    fn check(line: &str, expected: Option<&Message>) {
+        assert_eq!(Message::read(line).as_ref(), expected, "{line}");
     }
 
     #[test]
     fn messages_are_told_apart_by_their_ids_and_methods() {
         check(
             r#"{"jsonrpc":"2.0","id":0,"method":"session/request_permission","params":{"a":1}}"#,
-            Some(Message::Request {
+            Some(&Message::Request {
                 id: 0.into(),
                 method: "session/request_permission".into(),
                 params: json!({"a": 1}),
@@ -124,13 +124,13 @@ mod tests {
         );
         check(
             r#"{"method":"_auth/status_update","id":null}"#,
-            Some(Message::Notification {
+            Some(&Message::Notification {
                 method: "_auth/status_update".into(),
                 params: Value::Null,
             }),
         );
         let outcome = Ok(json!({}));
-        check(r#"{"id":"7","result":{}}"#, Some(Message::Response { id: 7, outcome }));
+        check(r#"{"id":"7","result":{}}"#, Some(&Message::Response { id: 7, outcome }));
     }
 
     #[test]
@@ -144,12 +144,12 @@ mod tests {
             }),
         };
         let line = r#"{"id":3,"error":{"code":-32603,"message":"x","data":{"errorKind":"rate_limit"}}}"#;
-        check(line, Some(error(-32603, "x", json!({"errorKind": "rate_limit"}))));
+        check(line, Some(&error(-32603, "x", json!({"errorKind": "rate_limit"}))));
         check(
             r#"{"id":3,"error":"broken","result":null}"#,
-            Some(error(0, "broken", Value::Null)),
+            Some(&error(0, "broken", Value::Null)),
         );
-        check(r#"{"id":3,"error":{"code":"x"}}"#, Some(error(0, "", Value::Null)));
+        check(r#"{"id":3,"error":{"code":"x"}}"#, Some(&error(0, "", Value::Null)));
     }
 
     #[test]
@@ -157,7 +157,7 @@ mod tests {
         for line in ["", "hello", "{", "[1]", "null", r#"{"type":"system"}"#, r#"{"id":1}"#] {
             check(line, None);
         }
-        check(r#"{"jsonrpc":"2.0","id":1}"#, Some(Message::Other));
-        check(r#"{"jsonrpc":"2.0","id":[],"result":1}"#, Some(Message::Other));
+        check(r#"{"jsonrpc":"2.0","id":1}"#, Some(&Message::Other));
+        check(r#"{"jsonrpc":"2.0","id":[],"result":1}"#, Some(&Message::Other));
     }
 }

@@ -128,8 +128,7 @@ pub fn environment_for(
     which: Environment,
     told: &Told<'_>,
 ) -> Vec<(OsString, OsString)> {
-    let mut environment = users;
-    environment.retain(|(name, _)| is_inherited(name, which));
+    let mut environment = inherited(users, which);
     let path = take(&mut environment, "PATH");
     put(&mut environment, "PATH", path_with(told.programs, path));
     put(&mut environment, "RALPH_RUN_ID", told.run.as_str());
@@ -142,6 +141,13 @@ pub fn environment_for(
     }
     put(&mut environment, MARKER_VARIABLE, told.marker);
     environment
+}
+
+/// What an agent inherits of the user's environment.
+#[must_use]
+pub fn inherited(mut users: Vec<(OsString, OsString)>, which: Environment) -> Vec<(OsString, OsString)> {
+    users.retain(|(name, _)| is_inherited(name, which));
+    users
 }
 
 fn is_inherited(name: &OsStr, which: Environment) -> bool {

@@ -1,5 +1,5 @@
-//! What the tests share: a project in a temporary folder, a cleared environment, a fixed clock and seeded ids, and an
-//! agent that follows a script.
+//! What the tests share: a project in a temporary folder, a cleared environment, a fixed clock and seeded ids, an
+//! agent that follows a script, and a model that follows a scenario.
 //! A dev-dependency only.
 #![expect(
     clippy::unwrap_used,
@@ -8,8 +8,10 @@
     reason = "tests stop at the first surprise"
 )]
 
+mod assigned;
 mod counts;
 mod journal;
+pub mod model;
 pub mod scripted;
 mod test_env;
 

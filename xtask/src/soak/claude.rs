@@ -6,23 +6,20 @@
 mod on_a_task;
 
 use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use ralph_process::command;
+use ralph_testkit::model::{ANSWER, ModelServer};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
-use super::model_server::{ANSWER, ModelServer};
+use crate::agents::CLAUDE;
+use crate::agents::install::{Installed, install};
+use crate::agents::place::Place;
 use crate::child::output;
 use crate::flags::Flags;
-use crate::programs::{Programs, target_folder};
+use crate::programs::Programs;
 
-/// What is installed; the system's own node may be too old for the newest Claude Code, and npm would then silently take an
-/// older one.
-const PACKAGES: [&str; 2] = ["node@24", "@anthropic-ai/claude-code@latest"];
 /// How long one session may take, in seconds.
 const SESSION_LIMIT_S: &str = "120";
 const UPDATE: &str = "--update";
@@ -48,18 +45,18 @@ const OWN_SETTINGS: &str = r#"{
 /// Runs all scenarios.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let flags = Flags::parse(words, &[UPDATE], &[])?;
-    let agent = install(&flags)?;
+    let installed = install(&CLAUDE, flags.has(UPDATE).into())?;
     let programs = Programs::build_for_tests(root)?;
     let begin = Instant::now();
-    let soak = Soak::new(agent, programs)?;
-    println!("soak: Claude Code {}", output(soak.claude()?.arg("--version"))?);
+    let soak = Soak::new(&installed, &programs)?;
+    println!("soak: Claude Code {}", installed.version());
     soak.prepare()?;
     for (name, scenario) in SCENARIOS {
         let start = Instant::now();
         scenario(&soak).map_err(|why| format!("{name}: {why}"))?;
         println!("soak: passed in {:.1} s: {name}", start.elapsed().as_secs_f64());
     }
-    soak.nothing_is_left_running()?;
+    soak.place.nothing_is_left_running()?;
     println!("soak claude took {:.1} s", begin.elapsed().as_secs_f64());
     Ok(())
 }
@@ -100,50 +97,25 @@ const SCENARIOS: [(&str, Scenario); 10] = [
     ),
 ];
 
-/// Installs the packages if they are not there, and gives the folder of their programs.
-fn install(flags: &Flags) -> Result<PathBuf, String> {
-    let folder = target_folder()?.join("agents/claude");
-    let programs = folder.join("node_modules/.bin");
-    if flags.has(UPDATE) || !programs.join("claude").exists() {
-        println!("soak: npm install {}", PACKAGES.join(" "));
-        std::fs::create_dir_all(&folder).map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-        let mut npm = command("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--prefix"])
-            .arg(&folder)
-            .args(PACKAGES);
-        output(&mut npm)?;
-    }
-    Ok(programs)
-}
-
 /// A project that Claude Code works in, with all that belongs to it; it goes with this value.
 struct Soak {
-    folder: TempDir,
+    place: Place,
     server: ModelServer,
-    agent: PathBuf,
-    programs: Programs,
 }
 
 impl Soak {
-    fn new(agent: PathBuf, programs: Programs) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("cannot make a project: {error}");
-        let folder = tempfile::Builder::new()
-            .prefix("ralph-soak-")
-            .tempdir()
-            .map_err(failed)?;
-        for name in ["project/.claude", "project/.agent", "home", "tmp"] {
-            std::fs::create_dir_all(folder.path().join(name)).map_err(failed)?;
-        }
+    fn new(installed: &Installed, programs: &Programs) -> Result<Self, String> {
+        let mut folders = installed.programs().to_vec();
+        folders.push(programs.folder().to_owned());
+        let server = ModelServer::start([]).map_err(|error| format!("cannot start the model: {error}"))?;
         Ok(Self {
-            folder,
-            server: ModelServer::start().map_err(failed)?,
-            agent,
-            programs,
+            place: Place::new(folders)?,
+            server,
         })
     }
 
     fn project(&self) -> PathBuf {
-        self.folder.path().join("project")
+        self.place.project()
     }
 
     /// A project under git with notes, a hook of its own, and the set-up.
@@ -284,7 +256,7 @@ impl Soak {
         if result["is_error"] != false || result["result"] != ANSWER {
             return Err(format!("the session ended with {result}"));
         }
-        Ok(self.server.take_asked())
+        Ok(self.server.take_asked().into_iter().map(|asked| asked.body).collect())
     }
 
     /// Why sessions began, as Claude Code told the project's own hook.
@@ -302,67 +274,29 @@ impl Soak {
     fn claude(&self) -> Result<Command, String> {
         let mut command = self.bare("timeout")?;
         command.args(["--kill-after=5", SESSION_LIMIT_S, "claude"]);
-        command.envs(self.model_variables());
+        command.envs(self.model_variables()?);
         Ok(command)
     }
 
     /// What leads Claude Code to the scripted model, and to nobody else.
-    fn model_variables(&self) -> [(&'static str, String); 4] {
-        [
-            ("ANTHROPIC_BASE_URL", self.server.url()),
-            ("ANTHROPIC_API_KEY", "dummy".to_owned()),
-            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-            ("CLAUDE_CODE_MAX_RETRIES", "2".to_owned()),
-        ]
+    fn model_variables(&self) -> Result<Vec<(&'static str, String)>, String> {
+        (CLAUDE.set_up)(&self.place, &self.server.url())
     }
 
     fn ralph(&self, arguments: &[&str]) -> Result<String, String> {
         output(self.bare("ralph")?.args(arguments))
     }
 
-    /// A program in the project with an environment of its own.
     fn bare(&self, program: &str) -> Result<Command, String> {
-        let ours = [self.agent.as_path(), self.programs.folder()];
-        let folders = ours
-            .into_iter()
-            .chain(["/usr/local/bin", "/usr/bin", "/bin"].map(Path::new));
-        let path = std::env::join_paths(folders).map_err(|error| error.to_string())?;
-        // The shell finds the program in the same folders as Claude Code will.
-        let mut command = command("/usr/bin/env");
-        command
-            .arg(program)
-            .env_clear()
-            .env("PATH", path)
-            .env("HOME", self.folder.path().join("home"))
-            .env("TMPDIR", self.folder.path().join("tmp"))
-            .env("TERM", "dumb")
-            .current_dir(self.project())
-            .stdin(Stdio::null());
-        Ok(command)
+        self.place.bare(program)
     }
 
     fn read(&self, name: &str) -> Result<String, String> {
-        std::fs::read_to_string(self.project().join(name)).map_err(|error| format!("cannot read {name}: {error}"))
+        self.place.read(name)
     }
 
     fn write(&self, name: &str, text: &str) -> Result<(), String> {
-        File::create(self.project().join(name))
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(|error| format!("cannot write {name}: {error}"))
-    }
-
-    /// Whoever was started here has this folder in its environment, and so has whoever that one started.
-    fn nothing_is_left_running(&self) -> Result<(), String> {
-        let mark = self.folder.path().join("home").into_os_string().into_encoded_bytes();
-        let processes = std::fs::read_dir("/proc").map_err(|error| format!("cannot read /proc: {error}"))?;
-        for process in processes.flatten() {
-            let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
-            if environment.windows(mark.len()).any(|part| part == mark) {
-                let pid = process.file_name();
-                return Err(format!("process {} is left running", pid.display()));
-            }
-        }
-        Ok(())
+        self.place.write(name, text)
     }
 }
 

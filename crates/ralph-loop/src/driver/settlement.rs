@@ -29,6 +29,7 @@ impl Runner<'_> {
             "row": settlement.row,
             "gates": draft.gates,
             "denials": draft.turn.denials,
+            "session": draft.turn.session,
             "commit": draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()),
         });
         let folder = folder_of(self.site, &draft.current);

@@ -76,6 +76,10 @@ pub(crate) enum Speaks {
     Plain,
     /// It prints records of claude's.
     Claude,
+    /// It prints records of codex's.
+    Codex,
+    /// It speaks ACP.
+    Acp,
 }
 
 /// A worktree with a scripted agent. Values that came from the same one share its folder, its tasks and its agent.
@@ -322,6 +326,8 @@ impl Project {
         let kind = match self.speaks {
             Speaks::Plain => "command",
             Speaks::Claude => "claude",
+            Speaks::Codex => "codex",
+            Speaks::Acp => "acp",
         };
         let clock = Arc::clone(&self.clock);
         let words = self.words.clone().unwrap_or_else(|| self.agent.words());
@@ -408,6 +414,8 @@ fn install<const N: usize>(speaks: Speaks, turns: [Vec<Action>; N], folder: &Pat
     let script = match speaks {
         Speaks::Plain => Script::new(),
         Speaks::Claude => Script::new().speaking_claude(),
+        Speaks::Codex => Script::new().speaking_codex(),
+        Speaks::Acp => Script::new().speaking_acp(),
     };
     turns.into_iter().fold(script, Script::turn).install(folder)
 }

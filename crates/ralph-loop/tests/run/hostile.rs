@@ -78,7 +78,7 @@ fn run_once(project: &Project, about: &dyn std::fmt::Debug) -> Ran {
 
 #[expect(clippy::print_stderr, reason = "a long run says what it has seen")]
 fn many_hostile_agents(speaks: Speaks) {
-    let runs = count("RALPH_SOAK_HOSTILE", 10).div_ceil(2);
+    let runs = count("RALPH_SOAK_HOSTILE", 10).div_ceil(4);
     let bytes = count("RALPH_SOAK_HOSTILE_BYTES", 1_000_000);
     let mut seed = Seed::announced(&format!("hostile agents that speak {speaks:?}"));
     let mut project = project(speaks);
@@ -112,6 +112,16 @@ fn fault_29_nothing_is_left_of_hostile_agents_that_speak_plainly() {
 #[test]
 fn fault_29_nothing_is_left_of_hostile_agents_that_speak_as_claude() {
     many_hostile_agents(Speaks::Claude);
+}
+
+#[test]
+fn fault_29_nothing_is_left_of_hostile_agents_that_speak_as_codex() {
+    many_hostile_agents(Speaks::Codex);
+}
+
+#[test]
+fn fault_29_nothing_is_left_of_hostile_agents_that_speak_acp() {
+    many_hostile_agents(Speaks::Acp);
 }
 
 /// Each kind of leftover over one driver, whatever the seeds bring.

@@ -182,6 +182,7 @@ fn limits_are_read_and_0_switches_them_off() {
     let expected = changed(|c| {
         c.limits.iteration_time = None;
         c.limits.idle_time = None;
+        c.limits.no_progress = None;
         c.limits.output_bytes = None;
         c.runs.keep_days = None;
         c.runs.max_bytes = None;

@@ -218,7 +218,10 @@ fn grow_heads(generation: u32) {
     for generation in generation..MOST_HEADS {
         let mut head = role("head", generation + 1);
         let mut head = head.stdin(Stdio::piped()).spawn().unwrap();
+        // Waiting would close the pipe, by whose end the head is told that the body is gone.
+        let pipe = head.stdin.take();
         head.wait().unwrap();
+        drop(pipe);
     }
 }
 

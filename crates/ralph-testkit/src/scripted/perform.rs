@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use ralph_model::TaskId;
 use serde_json::json;
 
 use super::acp::Client;
 use super::installed::{call_file, prompt_file, replace};
 use super::speech::{Speech, print_in_chunks};
 use super::{Action, Call, Dialect, Script, misdeeds};
+use crate::assigned::assigned_task;
 
 /// Plays the next turn of the script in the folder that the first argument names, and does not return.
 pub fn perform() -> ! {
@@ -74,16 +74,6 @@ fn environment() -> std::collections::BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
-}
-
-/// The first id of a task in the section of the prompt that assigns one.
-fn assigned_task(prompt: &str) -> Option<TaskId> {
-    let section = prompt.lines().skip_while(|line| line.trim_end() != "## Assigned Task");
-    section
-        .skip(1)
-        .take_while(|line| !line.starts_with("## "))
-        .flat_map(|line| line.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-'))
-        .find_map(TaskId::parse)
 }
 
 struct Actor {

@@ -15,6 +15,7 @@ mod leftovers;
 mod merge_driver;
 mod notes;
 mod runs;
+mod session;
 mod writable;
 
 use std::panic;
@@ -38,6 +39,9 @@ use finding::{Finding, Fix, Report, Severity};
 /// Looks at the configuration, the files of notes, both databases, git, and the agents. Nothing is changed, except with
 /// --fix, which does what is safe: it adds ignore lines, has git merge notes through ralph, makes the index anew, brings the
 /// database up to date, and clears away what killed processes left. Notes are never touched.
+///
+/// With --agent the agent that a run would use is started once, to see whether it answers: one that speaks ACP is asked who
+/// it is and for a session, any other for its version. It gets no prompt, and nothing of it is left.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code 1 when there is an error; warnings and notes alone end with 0.
@@ -45,12 +49,16 @@ use finding::{Finding, Fix, Report, Severity};
 Examples:
   ralph doctor
   ralph doctor --fix
+  ralph doctor --agent
   ralph doctor --json | jq '.[] | select(.severity == \"error\")'"
 )]
 pub(crate) struct DoctorArgs {
     /// Mend what can be mended safely
     #[arg(long)]
     fix: bool,
+    /// Start the agent once and say what it is, what it offers, and whether it is logged in
+    #[arg(long, conflicts_with = "fix")]
+    agent: bool,
     /// Write what was found as JSON
     #[arg(long)]
     json: bool,
@@ -63,6 +71,15 @@ struct Patient<'a> {
     inspected: Inspected,
     /// Why the file of the configuration could not be read.
     config_unreadable: Option<String>,
+    /// Whether its agent is started.
+    with_agent: WithAgent,
+}
+
+/// Whether the agent is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum WithAgent {
+    Started,
+    NotStarted,
 }
 
 impl Patient<'_> {
@@ -85,17 +102,24 @@ const CHECKS: &[Check] = &[
     ("merges", merge_driver::check),
     ("runs", runs::check),
     ("agent", agent::check),
+    (session::NAME, session::check),
     ("claude", claude::check),
 ];
 
 pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<ExitCode, CommandError> {
-    let patient = receive(ui, global)?;
+    let with_agent = if args.agent {
+        WithAgent::Started
+    } else {
+        WithAgent::NotStarted
+    };
+    let patient = receive(ui, global, with_agent)?;
     let mut findings = examine(&patient);
     if args.fix {
         findings = mend(ui, &patient, findings);
     }
     if args.json {
-        findings.retain(|finding| finding.severity != Severity::Ok);
+        // What an agent says of itself is worth reading also when nothing is wrong.
+        findings.retain(|finding| finding.severity != Severity::Ok || finding.check == session::NAME);
         ui.json(&findings)?;
     } else {
         show(ui, &findings)?;
@@ -110,7 +134,7 @@ pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<
 }
 
 /// Finds the project, and takes of its configuration what can be read.
-fn receive<'a>(ui: &'a Ui, global: &Global) -> Result<Patient<'a>, CommandError> {
+fn receive<'a>(ui: &'a Ui, global: &Global, with_agent: WithAgent) -> Result<Patient<'a>, CommandError> {
     let project = project_here(global)?;
     let (text, config_unreadable) = match guarded(|| read_config(&project)) {
         Ok(text) => (text, None),
@@ -122,6 +146,7 @@ fn receive<'a>(ui: &'a Ui, global: &Global) -> Result<Patient<'a>, CommandError>
         context: Context::regardless(project, inspected.loaded.config.clone(), global, ui),
         inspected,
         config_unreadable,
+        with_agent,
     })
 }
 

@@ -3,6 +3,7 @@
 mod databases;
 mod notes;
 mod repository;
+mod session;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 

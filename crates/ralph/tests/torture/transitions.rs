@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use ralph_testkit::scripted::run;
+use ralph_testkit::scripted::{left_in, run};
 use ralph_testkit::{Seed, count};
 
 use super::runs::Work;
@@ -20,9 +20,12 @@ commit = \"task\"
 /// A turn that leaves a process in a session of its own, and kills the run once if it is asked to; the shell's parent is the
 /// agent, and its parent the run.
 const IN_TURN: &str = "setsid sleep 600 >/dev/null 2>&1 & touch ../turned; rm ../kill-in-turn 2>/dev/null && kill -9 $(ps -o ppid= -p $PPID); true";
-/// A hook that does the same; its parent is git, and git's parent the run.
-const HOOK: &str =
-    "#!/bin/sh\nrm ../kill-in-$(basename $0) 2>/dev/null && kill -9 $(ps -o ppid= -p $PPID)\nsleep 0.05\n";
+/// A hook that does the same; its parent is git, and git's parent the run, unless that was killed before.
+const HOOK: &str = "#!/bin/sh
+run=$(ps -o ppid= -p $PPID)
+if test \"$(ps -o comm= -p $run)\" = ralph; then rm ../kill-in-$(basename $0) 2>/dev/null && kill -9 $run; fi
+sleep 0.05
+";
 /// Where somebody whom the run has started kills it.
 const KILLERS: [&str; 5] = [
     "kill-in-baseline",
@@ -111,28 +114,37 @@ fn place_of_newest(work: &Work, runs_before: u32) -> &'static str {
     }
 }
 
-/// How often a run was killed in each place, and the first and last call that hit it: where a run begins with nothing to
-/// recover, the same calls are at the same places.
+/// How often a run was killed in each place, and at which calls: where a run begins with nothing to recover, the same calls
+/// are at the same places, more or less.
 struct Hits {
     kills: BTreeMap<&'static str, usize>,
-    calls: BTreeMap<&'static str, (usize, usize)>,
+    calls: BTreeMap<&'static str, Vec<usize>>,
     /// A run has no more calls than this.
     most: usize,
 }
 
 impl Hits {
-    /// A call that may hit a place: one around those that did, and between those that hit places before and after it.
+    /// A call that may hit a place: mostly one beside a call that did, else one between those that usually hit the places
+    /// before and after it.
     fn guess(&self, place: &str, seed: &mut Seed) -> usize {
+        if let Some(calls) = self.calls.get(place)
+            && seed.below(4) > 0
+        {
+            return (calls[seed.below(calls.len())] + seed.below(7))
+                .saturating_sub(3)
+                .max(1);
+        }
         let mut around = PLACES.splitn(2, |other| *other == place);
-        let calls_of = |places: Option<&[&str]>| -> Vec<(usize, usize)> {
-            let places = places.unwrap_or_default().iter();
-            places.filter_map(|place| self.calls.get(place).copied()).collect()
+        let usual = |places: Option<&[&str]>| -> Vec<usize> {
+            let calls = places
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|place| self.calls.get(place));
+            calls.map(|calls| median(calls)).collect()
         };
-        let (before, after) = (calls_of(around.next()), calls_of(around.next()));
-        let least = before.iter().map(|(_, last)| *last).max().unwrap_or(0);
-        let most = after.iter().map(|(first, _)| *first).min().unwrap_or(self.most);
-        // Calls of several threads come in any order, and a run's words are of any length.
-        let (least, most) = (least.saturating_sub(3), most + 3);
+        let (before, after) = (usual(around.next()), usual(around.next()));
+        let least = before.into_iter().max().unwrap_or(0);
+        let most = after.into_iter().min().unwrap_or(self.most);
         1 + least + seed.below(most.saturating_sub(least).max(12))
     }
 
@@ -145,8 +157,7 @@ impl Hits {
             let place = place_of_newest(work, runs);
             *self.kills.entry(place).or_default() += 1;
             if beginning == Beginning::Clean {
-                let (first, last) = self.calls.entry(place).or_insert((call, call));
-                (*first, *last) = (call.min(*first), call.max(*last));
+                self.calls.entry(place).or_default().push(call);
             }
         } else {
             assert!(matches!(finished.code, Some(0 | 3 | 4)), "call {call}: {finished}");
@@ -155,6 +166,12 @@ impl Hits {
             }
         }
     }
+}
+
+fn median(calls: &[usize]) -> usize {
+    let mut sorted = calls.to_vec();
+    sorted.sort_unstable();
+    sorted[sorted.len() / 2]
 }
 
 /// What a run finds.
@@ -219,5 +236,27 @@ fn a_run_that_is_killed_by_those_whom_it_started_is_finished_by_the_next() {
         "{kills} kills each by {}: {} turns",
         KILLERS.join(", "),
         work.agent.turns()
+    );
+}
+
+/// The first turn kills the run and hangs; a later one looks whether the shell of the first still works.
+const HANGS_ONCE: &str = "
+if rm ../hang 2>/dev/null; then echo $$ > ../hanging; kill -9 $(ps -o ppid= -p $PPID); exec sleep 600; fi
+if grep -qs '^State:.[RSDTt]' /proc/$(cat ../hanging)/status; then touch ../company; fi";
+
+#[test]
+fn fault_29_an_agent_whose_run_was_killed_is_gone_before_the_next_is_started() {
+    let work = Work::with(&[run(HANGS_ONCE)], "");
+    work.add_task("the first");
+    work.env.write("../hang", "");
+    let killed = work.invocation("1").run();
+    assert_eq!(killed.code, None, "{killed}");
+    let project = work.env.project().canonicalize().unwrap();
+    assert_ne!(left_in(&project), [0; 0], "nobody hangs");
+    work.assert_all_done_once();
+    assert_eq!(work.agent.turns(), 2);
+    assert!(
+        !work.env.beside("company").exists(),
+        "the first agent worked beside the second"
     );
 }

@@ -4,6 +4,7 @@
 //! taken from a long one, and what is left is divided by the iterations that the long one has more.
 
 mod history;
+mod interrupt;
 mod syncs;
 mod workplace;
 
@@ -31,6 +32,10 @@ const QUICK_RUNS: usize = 2;
 const SHORT: usize = 1;
 /// … and a long one, if there are as many tasks.
 const LONG: usize = 25;
+/// From Ctrl+C to the prompt, with an agent that hears nothing, at most so many seconds: …
+const INTERRUPT_SECONDS: f64 = 2.0;
+/// … the worst of so many runs.
+const INTERRUPTS: usize = 20;
 /// The most that is the same in every prompt, in tokens.
 const FIXED_TOKENS: f64 = 600.0;
 
@@ -64,6 +69,8 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         };
         taker.iteration("an iteration, in git", USUAL_TASKS, Target::AtMost(most))?;
     }
+    let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
+    interrupts(&mut figures, &programs, interrupted)?;
     figures.remark(
         "an iteration is the processor time of ralph alone, without the agent's and git's processes; there are no gates"
             .to_owned(),
@@ -74,6 +81,31 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     match flags.value("--json") {
         None => print!("\n{document}"),
         Some(path) => save(path, &document)?,
+    }
+    Ok(())
+}
+
+/// How long a person waits after Ctrl+C.
+fn interrupts(figures: &mut Figures, programs: &Programs, runs: usize) -> Result<(), String> {
+    println!("interrupting {runs} runs …");
+    let mut times = Vec::with_capacity(runs);
+    for _ in 0..runs {
+        times.push(interrupt::time_to_the_prompt(programs)?.as_secs_f64());
+    }
+    times.sort_by(f64::total_cmp);
+    let median = times.get(runs / 2).copied().unwrap_or_default();
+    let worst = times.last().copied().unwrap_or_default();
+    for (name, value, target) in [
+        ("median", median, Target::None),
+        ("worst", worst, Target::AtMost(INTERRUPT_SECONDS)),
+    ] {
+        figures.add(Figure {
+            name: format!("Ctrl+C with an agent that hears nothing: {name} of {runs}"),
+            size: 0,
+            value,
+            unit: "s",
+            target,
+        });
     }
     Ok(())
 }

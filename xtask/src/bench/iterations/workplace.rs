@@ -22,7 +22,7 @@ const MEMORY: &str = "/dev/shm";
 /// For so long after a change the times of a file cannot tell another change from it.
 const RACY_TIME: Duration = Duration::from_millis(2_100);
 /// Where the agent and git find their programs.
-const PROGRAMS: &str = "/usr/local/bin:/usr/bin:/bin";
+pub(super) const PROGRAMS: &str = "/usr/local/bin:/usr/bin:/bin";
 /// The exit code of a run whose iterations are used up.
 const LIMIT_REACHED: i32 = 4;
 /// The database of facts and its log.

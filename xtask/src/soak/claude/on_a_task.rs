@@ -1,5 +1,6 @@
 //! Claude Code at work in the loop: `ralph run` starts it, reads what it says, and settles what became of it.
 
+use ralph_testkit::model::Scenario;
 use serde_json::{Value, json};
 
 use super::Soak;
@@ -7,8 +8,8 @@ use super::Soak;
 impl Soak {
     pub(super) fn works_on_a_task(&self) -> Result<(), String> {
         let file = self.project().join("made.txt");
-        self.server
-            .use_tool("Write", json!({ "file_path": file, "content": "made\n" }));
+        let content = "made\n".to_owned();
+        self.server.play([Scenario::Writes { path: file, content }]);
         self.loop_over("Make the file", 0)?;
         if self.read("made.txt")? != "made\n" {
             return Err("the file does not hold what the model wrote".to_owned());
@@ -29,7 +30,8 @@ impl Soak {
 
     pub(super) fn names_what_is_denied(&self) -> Result<(), String> {
         let input = json!({ "command": "python3 -c \"open('denied.txt', 'w')\"", "description": "Make a file" });
-        self.server.use_tool("Bash", input);
+        let tool = "Bash".to_owned();
+        self.server.play([Scenario::Calls { tool, input }]);
         let said = self.loop_over("Touch the file", 0)?;
         let permit = said.contains("not allowed: Bash python3") && said.contains("\"allow\"");
         if permit && !self.project().join("denied.txt").exists() {
@@ -43,7 +45,7 @@ impl Soak {
     fn loop_over(&self, task: &str, code: i32) -> Result<String, String> {
         let mut run = self.bare("ralph")?;
         let ended = run
-            .envs(self.model_variables())
+            .envs(self.model_variables()?)
             .args(["run", task, "--limit", "1", "--model", "sonnet"])
             .output()
             .map_err(|error| format!("cannot start ralph: {error}"))?;

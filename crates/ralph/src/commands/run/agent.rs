@@ -36,10 +36,9 @@ impl ChosenAgent {
 /// Chooses the agent. One that cannot be started is refused before anything is made for it to do.
 pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>) -> Result<ChosenAgent, CommandError> {
     let kind = config.agent.kind.as_deref();
-    let (command, how) = match (flag, &config.agent.command) {
-        (Some(line), _) => (CommandLine::Line(line.to_owned()), "from --agent"),
-        (None, Some(command)) => (command.clone(), "configured"),
-        (None, None) => (CommandLine::Line(found(kind)?), "found on the PATH"),
+    let (command, how) = match flag {
+        Some(line) => (CommandLine::Line(line.to_owned()), "from --agent"),
+        None => configured_or_found(config)?,
     };
     let clock = Arc::new(ProgramClock::from_environment()?);
     let refused = |message: String| {
@@ -54,6 +53,17 @@ pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>)
     Ok(ChosenAgent { driver, how })
 }
 
+/// The command that starts the agent of the configuration, else the first that is installed; and which of them it is.
+pub(crate) fn configured_or_found(config: &Config) -> Result<(CommandLine, &'static str), CommandError> {
+    match &config.agent.command {
+        Some(command) => Ok((command.clone(), "configured")),
+        None => Ok((
+            CommandLine::Line(found(config.agent.kind.as_deref())?),
+            "found on the PATH",
+        )),
+    }
+}
+
 /// The program of the first known agent that is installed.
 fn found(kind: Option<&str>) -> Result<String, CommandError> {
     let folders = env::program_folders();
@@ -61,16 +71,15 @@ fn found(kind: Option<&str>) -> Result<String, CommandError> {
     match installed.find(|agent| kind.is_none_or(|kind| kind == agent.driver.word())) {
         Some(agent) => Ok(agent.program.to_owned()),
         None => {
-            let known: Vec<String> = known_agents()
-                .iter()
-                .map(|agent| format!("{} ({})", agent.name, agent.install))
-                .collect();
+            let known: Vec<&str> = known_agents().iter().map(|agent| agent.program).collect();
             let message = format!(
                 "no agent is configured, and none is on the PATH; ralph knows {}",
                 known.join(", ")
             );
-            Err(CommandError::new(message)
-                .hint("any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input"))
+            let first = known_agents().first().map(|agent| agent.install).unwrap_or_default();
+            Err(CommandError::new(message).hint(format!(
+                "`{first}` installs the first; any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input"
+            )))
         }
     }
 }

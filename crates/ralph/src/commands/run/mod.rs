@@ -24,6 +24,8 @@ use ralph_model::config::{Commit, Config, StrategyName};
 use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
+pub(crate) use agent::configured_or_found;
+
 use crate::context::Context;
 use crate::env;
 use crate::error::CommandError;

@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, raw, remember, run, say, write};
+use ralph_testkit::scripted::{Script, if_allowed, raw, remember, run, say, say_in_chunks, write};
 
 use super::{DONE, Scene, diligent, normal};
 
@@ -14,8 +14,8 @@ fn without_any_agent_it_is_said_what_can_be_installed() {
     assert_snapshot!(finished, @"
     exit 1
     --- stderr
-    Error: no agent is configured, and none is on the PATH; ralph knows Claude Code (npm install -g @anthropic-ai/claude-code), Codex (npm install -g @openai/codex)
-    Hint: any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input
+    Error: no agent is configured, and none is on the PATH; ralph knows claude, codex, gemini, opencode, qwen, copilot, claude-agent-acp, codex-acp
+    Hint: `npm install -g @anthropic-ai/claude-code` installs the first; any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input
     ");
     assert_eq!(scene.env.tree(), []);
 }
@@ -152,7 +152,7 @@ fn a_command_that_is_none_is_refused() {
     assert_snapshot!(scene.run(&["a text"]), @r#"
     exit 1
     --- stderr
-    Error: there is no driver "codex9"; agent.kind is "claude", "codex" or "command"
+    Error: there is no driver "codex9"; agent.kind is "claude", "codex", "acp" or "command"
     Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
     "#);
 }
@@ -240,4 +240,32 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
     Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
     "#);
+}
+
+#[test]
+fn an_agent_that_speaks_acp_ends_its_task() {
+    let script = Script::new().speaking_acp().turn([
+        if_allowed("execute", "cargo test", [say("ran")], [say("not run")]),
+        write("a.txt", "x"),
+        say_in_chunks(DONE, 7),
+    ]);
+    let scene = Scene::new(&script);
+    scene.env.write(".ralph.toml", "[agent]\nkind = \"acp\"\n");
+    let finished = scene.run(&["a text"]);
+    assert_snapshot!(finished, @r#"
+    exit 0
+    --- stdout
+    Everything is done.
+    1 iteration: 1 task done
+    --- stderr
+    Task t-025cc1: a text
+    Agent: scripted-agent (from --agent), permissions: edit.
+    11:20:00 run-658eec67 begins.
+    11:20:00 [t-025cc1] iteration 1: a text
+    11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
+    11:20:00 [t-025cc1]   edit a.txt
+    11:20:00 [t-025cc1] done (1 file changed)
+    11:20:00 [t-025cc1] not allowed: execute cargo test; to permit it: [agent] permissions = "full" in .ralph.toml
+    "#);
+    assert_eq!(scene.env.read("a.txt"), "x");
 }

@@ -1,0 +1,16 @@
+//! The task that a prompt assigns.
+
+use ralph_model::TaskId;
+
+/// The heading of the section that assigns it.
+pub(crate) const HEADING: &str = "## Assigned Task";
+
+/// The first id of a task in the section of the prompt that assigns one.
+pub(crate) fn assigned_task(prompt: &str) -> Option<TaskId> {
+    let section = prompt.lines().skip_while(|line| line.trim_end() != HEADING);
+    section
+        .skip(1)
+        .take_while(|line| !line.starts_with("## "))
+        .flat_map(|line| line.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-'))
+        .find_map(TaskId::parse)
+}

@@ -1,0 +1,119 @@
+//! What the model says: a scenario and a conversation make an answer, in no form yet.
+
+use serde_json::{Map, Value, json};
+
+use super::conversation::Conversation;
+use super::tool::{self, ToolCall};
+use super::{ANSWER, Failure, Scenario};
+
+/// What becomes of a request.
+#[derive(Debug)]
+pub(super) enum Reply {
+    Answer(Answer),
+    Failure(Failure),
+    /// The answer begins and does not go on.
+    Silence,
+}
+
+/// An answer.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) tool: Option<ToolCall>,
+    pub(super) end: AnswerEnd,
+}
+
+/// How an answer ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum AnswerEnd {
+    #[default]
+    Whole,
+    TokenLimit,
+    Refusal,
+    /// In the middle, with the connection.
+    Cut,
+}
+
+/// What the model uses, as it counts it; in every form the same.
+pub(super) struct Counted;
+
+impl Counted {
+    pub(super) const INPUT: u32 = 100;
+    pub(super) const OUTPUT: u32 = 10;
+}
+
+impl Reply {
+    /// A text that means nothing; JSON of the form that the agent wants, where it wants some.
+    pub(super) fn plain(conversation: &Conversation) -> Self {
+        let text = conversation
+            .schema
+            .as_ref()
+            .map(|schema| object_after(schema).to_string());
+        Self::text(text.unwrap_or_else(|| ANSWER.to_owned()))
+    }
+
+    fn text(text: impl Into<String>) -> Self {
+        Self::ending(text, AnswerEnd::Whole)
+    }
+
+    fn ending(text: impl Into<String>, end: AnswerEnd) -> Self {
+        Self::Answer(Answer {
+            text: text.into(),
+            end,
+            ..Answer::default()
+        })
+    }
+
+    fn call(tool: ToolCall) -> Self {
+        Self::Answer(Answer {
+            text: "I begin with a tool.".to_owned(),
+            tool: Some(tool),
+            ..Answer::default()
+        })
+    }
+}
+
+/// What the model does in a conversation about this task.
+pub(super) fn to_a_task(scenario: &Scenario, task: &str, conversation: &Conversation) -> Reply {
+    let done = || {
+        Reply::text(format!(
+            "{ANSWER} The work is finished.\n\n<task-done>{task}</task-done>\n"
+        ))
+    };
+    let or_none = |call: Option<ToolCall>| match call {
+        Some(call) => Reply::call(call),
+        None => {
+            let offered = conversation.tools.iter().map(|tool| tool.name.as_str());
+            Reply::text(format!(
+                "There is no tool for it among {}.",
+                offered.collect::<Vec<_>>().join(", ")
+            ))
+        }
+    };
+    match scenario {
+        Scenario::Says(text) => Reply::text(text.replace("{task}", task)),
+        Scenario::Writes { .. } | Scenario::Calls { .. } if conversation.has_tool_results => done(),
+        Scenario::Writes { path, content } => or_none(tool::to_write(&conversation.tools, path, content)),
+        Scenario::Calls { tool, input } => Reply::call(ToolCall::new(tool, input.clone())),
+        Scenario::Runs(_) if conversation.has_tool_results => Reply::text("The command came to its end."),
+        Scenario::Runs(command) => or_none(tool::to_run(&conversation.tools, command)),
+        Scenario::Fails(failure) => Reply::Failure(*failure),
+        Scenario::CutsOff => Reply::ending("This sentence is cut off in the mid", AnswerEnd::Cut),
+        Scenario::Hangs => Reply::Silence,
+        Scenario::RunsOutOfTokens => Reply::ending("This is as long as an answer may", AnswerEnd::TokenLimit),
+        Scenario::Refuses => Reply::ending("", AnswerEnd::Refusal),
+        Scenario::SaysNothing => Reply::text(""),
+    }
+}
+
+/// An object with what a schema requires, every value the plainest of its type.
+fn object_after(schema: &Value) -> Value {
+    let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+    let plain = |(name, form): (String, Value)| {
+        let value = tool::plainest(&form);
+        // Asked who speaks next, a model that has come to its end says: the user.
+        let value = if name == "next_speaker" { json!("user") } else { value };
+        (name, value)
+    };
+    Value::Object(properties.into_iter().map(plain).collect::<Map<_, _>>())
+}

@@ -1,0 +1,131 @@
+//! The cases: what the model does in each, what the run is allowed, and what is to become of it.
+
+use std::path::Path;
+
+use ralph_testkit::model::{Failure, Scenario};
+
+/// The file that the task wants.
+pub(super) const FILE: &str = "made.txt";
+/// What it is to hold.
+pub(super) const CONTENT: &str = "made\n";
+
+/// A case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Case {
+    /// A file is written, and the task is done.
+    Works,
+    /// The key is wrong.
+    Unauthorized,
+    /// Too many requests.
+    RateLimited,
+    /// The first prompt is too long, the second is not.
+    Overflow,
+    /// The stream is cut.
+    Cut,
+    /// The model never goes on.
+    Hang,
+    /// A tool is used that nobody permitted.
+    Denied,
+}
+
+/// What is to become of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Expected {
+    /// The exit code.
+    pub(super) code: i32,
+    /// The rows of the journal: the outcome, and what made the turn end.
+    pub(super) rows: Vec<(&'static str, &'static str)>,
+    /// How many attempts count against the task.
+    pub(super) attempts: u64,
+    /// What is told of it on the terminal.
+    pub(super) told: Vec<&'static str>,
+}
+
+impl Expected {
+    /// One row and nothing else to be told.
+    pub(super) fn row(code: i32, outcome: &'static str, stop: &'static str) -> Self {
+        let counts = matches!(outcome, "failed" | "retried" | "blocked");
+        Self {
+            code,
+            rows: vec![(outcome, stop)],
+            attempts: u64::from(counts),
+            told: Vec::new(),
+        }
+    }
+}
+
+impl Case {
+    pub(super) const ALL: [Self; 7] = [
+        Self::Works,
+        Self::Unauthorized,
+        Self::RateLimited,
+        Self::Overflow,
+        Self::Cut,
+        Self::Hang,
+        Self::Denied,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Works => "works",
+            Self::Unauthorized => "401",
+            Self::RateLimited => "429",
+            Self::Overflow => "overflow",
+            Self::Cut => "cut",
+            Self::Hang => "hang",
+            Self::Denied => "denied",
+        }
+    }
+
+    /// What the model does, session by session, in a project.
+    pub(super) fn scenarios(self, project: &Path) -> Vec<Scenario> {
+        let writes = Scenario::Writes {
+            path: project.join(FILE),
+            content: CONTENT.to_owned(),
+        };
+        match self {
+            Self::Works => vec![writes],
+            Self::Unauthorized => vec![Scenario::Fails(Failure::Unauthorized)],
+            Self::RateLimited => vec![Scenario::Fails(Failure::RateLimited)],
+            Self::Overflow => vec![Scenario::Fails(Failure::ContextOverflow), writes],
+            Self::Cut => vec![Scenario::CutsOff],
+            Self::Hang => vec![Scenario::Hangs],
+            // Outside the project, where an agent that may edit the project's files may not write.
+            Self::Denied => vec![Scenario::Runs(format!(
+                "python3 -c \"open('{}', 'w')\"",
+                denied_file(project)
+            ))],
+        }
+    }
+
+    /// How many iterations the run may have.
+    pub(super) fn iterations(self) -> &'static str {
+        match self {
+            Self::Overflow => "2",
+            _ => "1",
+        }
+    }
+
+    /// What becomes of a run with an agent that says what happens to it.
+    pub(super) fn expected(self) -> Expected {
+        match self {
+            Self::Works => Expected::row(0, "done", "task_done"),
+            Self::Unauthorized => Expected::row(1, "interrupted", "auth"),
+            Self::RateLimited | Self::Cut => Expected::row(4, "interrupted", "transient"),
+            Self::Overflow => Expected {
+                rows: vec![("interrupted", "context_overflow"), ("done", "task_done")],
+                ..Expected::row(0, "done", "task_done")
+            },
+            Self::Hang => Expected::row(4, "failed", "idle"),
+            Self::Denied => Expected {
+                told: vec!["not allowed to use"],
+                ..Expected::row(4, "blocked", "permission_denied")
+            },
+        }
+    }
+}
+
+/// The file that the denied command would make.
+pub(super) fn denied_file(project: &Path) -> String {
+    project.with_file_name("denied.txt").display().to_string()
+}

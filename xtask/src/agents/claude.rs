@@ -1,0 +1,38 @@
+//! Claude Code, by its own records.
+
+use super::RealAgent;
+use super::case::{Case, Expected};
+use super::place::Place;
+
+pub(crate) const AGENT: RealAgent = RealAgent {
+    name: "claude",
+    package: "@anthropic-ai/claude-code",
+    program: "claude",
+    driver: "claude",
+    set_up,
+    patience_s: 30,
+    tells_usage: true,
+    differs,
+};
+
+/// It needs no settings.
+pub(super) fn set_up(_place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, String> {
+    Ok(vec![
+        ("ANTHROPIC_BASE_URL", url.to_owned()),
+        ("ANTHROPIC_API_KEY", "dummy".to_owned()),
+        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
+        // By itself it tries ten times, for minutes.
+        ("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()),
+    ])
+}
+
+fn differs(case: Case) -> Option<Expected> {
+    match case {
+        // The line that permits it is told.
+        Case::Denied => Some(Expected {
+            told: vec!["not allowed to use Bash", "\"allow\": [\"Bash(python3:*)\"]"],
+            ..case.expected()
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,35 @@
+//! Codex, by `exec --json`.
+
+use super::RealAgent;
+use super::case::{Case, Expected};
+use super::place::Place;
+
+pub(super) const AGENT: RealAgent = RealAgent {
+    name: "codex",
+    package: "@openai/codex",
+    program: "codex",
+    driver: "codex",
+    set_up,
+    patience_s: 45,
+    tells_usage: true,
+    differs,
+};
+
+/// A provider of models of its own, which tries little again.
+pub(super) fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, String> {
+    let settings = format!(
+        "model = \"gpt-5\"\nmodel_provider = \"scripted\"\n\n\
+         [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{url}/v1\"\nenv_key = \"SCRIPTED_KEY\"\n\
+         wire_api = \"responses\"\nrequest_max_retries = 1\nstream_max_retries = 1\n"
+    );
+    place.write_at_home(".codex/config.toml", &settings)?;
+    Ok(vec![("SCRIPTED_KEY", "dummy".to_owned())])
+}
+
+pub(super) fn differs(case: Case) -> Option<Expected> {
+    match case {
+        // Its sandbox refuses the write to the command, not the command to the model: nobody is told of it but the model.
+        Case::Denied => Some(Expected::row(4, "blocked", "no_sigil")),
+        _ => None,
+    }
+}

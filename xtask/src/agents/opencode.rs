@@ -1,0 +1,46 @@
+//! opencode, by ACP.
+
+use serde_json::json;
+
+use super::RealAgent;
+use super::case::{Case, Expected};
+use super::place::Place;
+
+pub(super) const AGENT: RealAgent = RealAgent {
+    name: "opencode",
+    package: "opencode-ai",
+    program: "opencode",
+    driver: "acp",
+    set_up,
+    // It may take half a minute to start.
+    patience_s: 60,
+    tells_usage: true,
+    differs,
+};
+
+fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, String> {
+    let options = json!({ "baseURL": format!("{url}/v1"), "apiKey": "dummy" });
+    let models = json!({ "scripted-model": { "limit": { "context": 200_000, "output": 8192 } } });
+    let settings = json!({
+        "provider": { "scripted": { "npm": "@ai-sdk/openai-compatible", "options": options, "models": models } },
+        "model": "scripted/scripted-model",
+        "small_model": "scripted/scripted-model",
+        // By itself it runs every command without asking.
+        "permission": { "bash": "ask" },
+        "autoupdate": false,
+        "share": "disabled"
+    });
+    place.write_at_home(".config/opencode/opencode.json", &settings.to_string())?;
+    Ok(vec![
+        ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
+        ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
+    ])
+}
+
+fn differs(case: Case) -> Option<Expected> {
+    match case {
+        // Whatever the service answers, it says only that the service did not.
+        Case::Unauthorized => Some(Case::RateLimited.expected()),
+        _ => None,
+    }
+}
