@@ -164,8 +164,11 @@ mod tests {
             .spawn()
             .unwrap();
         let started = start_time(child.id()).unwrap();
-        let somebody_else = Hold::on(child.id(), started + 1).unwrap();
-        assert!(somebody_else.descriptor.is_none());
+        let somebody_else = Hold {
+            pid: to_pid(child.id()).unwrap(),
+            started: started + 1,
+            descriptor: None,
+        };
         assert!(!somebody_else.kill());
         assert_eq!(kill_leftovers(&marker, None), 1);
         assert!(!is_alive(child.id(), started));
