@@ -145,7 +145,7 @@ impl Descriptor {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
-    use crate::sweep::{kill_leftovers, start_time};
+    use crate::sweep::{has_marker, kill_leftovers, start_time};
 
     #[test]
     fn without_a_descriptor_a_process_is_known_by_its_start() {
@@ -164,6 +164,10 @@ mod tests {
             .spawn()
             .unwrap();
         let started = start_time(child.id()).unwrap();
+        // The system shows its environment a moment after its start.
+        while !has_marker(child.id(), &marker) {
+            std::thread::yield_now();
+        }
         let somebody_else = Hold {
             pid: to_pid(child.id()).unwrap(),
             started: started + 1,

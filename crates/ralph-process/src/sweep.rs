@@ -301,7 +301,7 @@ fn reap_orphans(seen: &[(u32, Stat)], children: &BTreeSet<u32>) {
 }
 
 /// Whether a process has the marker in the environment that it began with.
-fn has_marker(pid: u32, marker: &str) -> bool {
+pub(crate) fn has_marker(pid: u32, marker: &str) -> bool {
     if marker.is_empty() {
         return false;
     }
