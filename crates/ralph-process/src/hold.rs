@@ -42,7 +42,10 @@ impl Hold {
 
     /// Asks it to end, also when it was stopped; says whether it was allowed to.
     pub(crate) fn ask(&self) -> bool {
-        self.send(Signal::TERM) && self.send(Signal::CONT)
+        let is_asked = self.send(Signal::TERM);
+        // It may have ended by now.
+        let _goes_on: bool = self.send(Signal::CONT);
+        is_asked
     }
 
     fn send(&self, signal: Signal) -> bool {
