@@ -1,7 +1,7 @@
 //! What dead runs of this worktree have left: their processes are ended, their iterations given back to be settled.
 
 use ralph_model::TaskKind;
-use ralph_store::{IterationRecord, Phase};
+use ralph_store::{IterationRecord, Pause, Phase};
 
 use super::{RunError, Runner};
 use crate::alive::is_alive;
@@ -57,7 +57,13 @@ impl Runner<'_> {
     fn resume(&mut self, record: IterationRecord) -> Result<Left, RunError> {
         let task = self.store.task(&record.task)?;
         let overflowed_before = self.store.has_overflowed(&record.task)?;
-        let pause = self.store.pause_of(&record.run)?;
+        // What another run has met since the turn began was not there when it did.
+        let begun = match &record.phase {
+            Phase::Claimed => None,
+            Phase::Started { at } | Phase::Ended { at, .. } => Some(*at),
+        };
+        let was_there = |pause: &Pause| begun.is_some_and(|begun| pause.created_at <= begun);
+        let pause = self.store.pause_of(&record.run)?.filter(was_there);
         let current = Box::new(Current {
             pause,
             kind: task.map_or(TaskKind::Once, |task| task.kind),
