@@ -1,7 +1,7 @@
 //! What dead runs of this worktree have left: their processes are ended, their iterations given back to be settled.
 
 use ralph_model::TaskKind;
-use ralph_store::{IterationRecord, Pause, Phase};
+use ralph_store::{IterationRecord, Pause, Phase, RunProcess};
 
 use super::{RunError, Runner};
 use crate::alive::is_alive;
@@ -12,12 +12,14 @@ use crate::summary::TurnSummary;
 use crate::watch::News;
 
 impl Runner<'_> {
-    /// Finds what dead runs have left.
+    /// Finds what dead runs have left. Beside one that lives no other works in the same folder.
     pub(super) fn recover(&mut self) -> Result<Vec<Left>, RunError> {
+        let site = self.site;
+        let alive =
+            |process: &RunProcess| *process != site.process && is_alive(process, &site.process.host) == Some(true);
         let mut left = Vec::new();
         for record in self.store.unfinished(&self.site.worktree, &self.run)? {
-            let another = record.process != self.site.process;
-            if another && is_alive(&record.process, &self.site.process.host) == Some(true) {
+            if alive(&record.process) {
                 // Its lock was taken from it. Whatever it is at, it is not dead.
                 continue;
             }
@@ -29,7 +31,12 @@ impl Runner<'_> {
             });
             left.push(self.resume(record)?);
         }
-        self.store.end_dead_runs(&self.site.worktree, &self.run)?;
+        if let Some(living) = self.store.end_dead_runs(&site.worktree, &self.run, &alive)?.first() {
+            let (run, process) = (&living.begun.id, living.begun.process.pid);
+            return Err(RunError::Other(format!(
+                "{run} (process {process}) still works in this folder, although its lock was removed: wait for it, or end it"
+            )));
+        }
         self.prune();
         Ok(left)
     }

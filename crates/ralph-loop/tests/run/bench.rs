@@ -471,6 +471,8 @@ pub(crate) struct Seen {
     pub(crate) warnings: Vec<String>,
     /// For every iteration that a dead run left, how many of its processes were alive.
     pub(crate) killed: Vec<usize>,
+    /// What was told of the end.
+    pub(crate) sentence: Option<String>,
     /// How many effects were done.
     pub(crate) effects: usize,
     on_effect: Option<OnEffect>,
@@ -537,6 +539,7 @@ impl Watch for Seen {
                 }
             }
             News::FoundLeft { killed, .. } => self.killed.push(*killed),
+            News::Ended { sentence, .. } => self.sentence = Some((*sentence).to_owned()),
             _ => {}
         }
     }
