@@ -59,6 +59,7 @@ fn clock(at: Duration) -> Timestamp {
 
 fn event(at: Duration, what: Happening) -> Event {
     Event {
+        slept: Duration::ZERO,
         at,
         now: clock(at),
         what,
@@ -182,6 +183,7 @@ impl World {
                 changed_something: true,
                 ..Examined::default()
             })),
+            Effect::FindRoom => Happening::RoomFound,
             Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
@@ -443,3 +445,31 @@ mod limits;
 mod standstill;
 #[path = "state_tests/waits.rs"]
 mod waits;
+
+#[test]
+fn what_goes_on_by_itself_is_done_again_when_there_is_room() {
+    let ClaimAnswer::Claimed(claim) = claim(1) else {
+        unreachable!()
+    };
+    let chosen = crate::strategy::Chosen {
+        model: None,
+        rationale: String::new(),
+    };
+    let current = Box::new(Current::of(&RunId::new(1), 1, &claim, chosen));
+    let (mut state, _) = State::begin(plan());
+    state.phase = Phase::Baselining(current.clone());
+    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    assert_eq!(
+        state.step(event(Duration::ZERO, Happening::RoomFound)),
+        [Effect::RunBaseline(current.clone())]
+    );
+    let examine = state.judged(current, Box::new(turn_done(1)));
+    assert!(matches!(examine[..], [Effect::Examine { gates: Gates::Run, .. }]));
+    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    assert_eq!(state.step(event(Duration::ZERO, Happening::RoomFound)), examine);
+    state.plan.commit = ralph_model::config::Commit::Task;
+    let commit = state.step(event(Duration::ZERO, Happening::Examined(Box::default())));
+    assert!(matches!(commit[..], [Effect::Commit(_)]), "{commit:?}");
+    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    assert_eq!(state.step(event(Duration::ZERO, Happening::RoomFound)), commit);
+}

@@ -13,7 +13,7 @@ use ralph_process::StopHandle;
 use super::prepare::{environment, folder_of, project_files};
 use super::{Incoming, RunError, Runner};
 use crate::changes::{Changes, ProjectFiles, Snapshot};
-use crate::gates::GateRunner;
+use crate::gates::{GateEnd, GateResult, GateRunner};
 use crate::heart::INTERVAL;
 use crate::inbox::Sender;
 use crate::run_folder::IterationFolder;
@@ -32,9 +32,13 @@ impl Runner<'_> {
         // What another version wrote cannot be held against anybody.
         let left = left.and_then(|json| serde_json::from_str(&json).ok());
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        self.examiner = Some(in_thread("gates", sender, move |sender| Incoming::Baseline {
-            results: run_and_tell(&runner, sender, &stop),
-            left,
+        let places = self.places();
+        self.examiner = Some(in_thread("gates", sender, move |sender| {
+            let results = run_and_tell(&runner, sender, &stop);
+            if are_red(&results) && places.are_full() {
+                return Incoming::NoRoom;
+            }
+            Incoming::Baseline { results, left }
         })?);
         Ok(())
     }
@@ -56,8 +60,14 @@ impl Runner<'_> {
             },
         };
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
+        let places = self.places();
         self.examiner = Some(in_thread("examine", sender, move |sender| {
-            Incoming::Examined(examination.run(sender, &stop))
+            let (examined, seen) = examination.run(sender, &stop);
+            // A look or a gate that failed while the disk is full says nothing of the work.
+            if (seen == Seen::InPart || are_red(&examined.gates)) && places.are_full() {
+                return Incoming::NoRoom;
+            }
+            Incoming::Examined(examined)
         })?);
         Ok(())
     }
@@ -112,8 +122,15 @@ struct Examination {
     gates: Option<GateRunner>,
 }
 
+/// How much of what changed was seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Whole,
+    InPart,
+}
+
 impl Examination {
-    fn run(self, sender: &Sender<Incoming>, stop: &StopHandle) -> Examined {
+    fn run(self, sender: &Sender<Incoming>, stop: &StopHandle) -> (Examined, Seen) {
         let changes = match &self.before {
             Some(before) => self.changes_since(before, sender),
             // Nothing is known of what was before: nobody may conclude that nothing changed.
@@ -126,17 +143,22 @@ impl Examination {
         let changed_something = !changes.changed_nothing() || !unseen.is_empty();
         let mut files: BTreeSet<String> = changes.files.into_iter().collect();
         files.extend(unseen);
-        if changes.degraded.is_some() {
+        let seen = match &changes.degraded {
+            Some(_) => Seen::InPart,
+            None => Seen::Whole,
+        };
+        if seen == Seen::InPart {
             // What the agent says that it wrote is better than nothing.
             files.extend(self.writes.iter().filter(|file| self.files.is_work(file)).cloned());
         }
         self.leave_out_strangers(&mut files, sender);
         let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
-        Examined {
+        let examined = Examined {
             files: files.into_iter().collect(),
             changed_something,
             gates: gates.unwrap_or_default(),
-        }
+        };
+        (examined, seen)
     }
 
     /// The files that the agent wrote and no snapshot shows. Its prompt was written just before its turn began.
@@ -188,6 +210,13 @@ impl Examination {
     }
 }
 
-fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<crate::gates::GateResult> {
+/// Whether a gate was asked and did not pass.
+fn are_red(gates: &[GateResult]) -> bool {
+    gates
+        .iter()
+        .any(|gate| !gate.is_green() && gate.end != GateEnd::Stopped)
+}
+
+fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<GateResult> {
     runner.run(stop, |result| drop(sender.send(Incoming::Gate(result.clone()))))
 }

@@ -105,6 +105,9 @@ impl Runner<'_> {
         folder.write("prompt.md", &prompt.text)?;
         let files = project_files(self.site, current)?;
         let before = files.snapshot();
+        if before.degraded.is_some() && self.places().are_full() {
+            return Err(RunError::no_room());
+        }
         if let Some(reason) = &before.degraded {
             self.watch
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
@@ -133,6 +136,7 @@ impl Runner<'_> {
             current: current.clone(),
             prompt: prompt.text,
             transcript: None,
+            lines_missing: false,
             running: None,
             started: std::time::Instant::now(),
         });

@@ -128,6 +128,9 @@ impl Runner<'_> {
                 self.watch.tell(&News::Wrote(path));
             }
         }
+        if !outboxed.failed.is_empty() && self.places().are_full() {
+            return Err(RunError::no_room());
+        }
         for (title, error) in &outboxed.failed {
             let warning = format!("The note {title:?} is not written yet: {error}");
             self.watch.tell(&News::Warning(&warning));
@@ -147,10 +150,14 @@ impl Runner<'_> {
         let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
         let (root, stop) = (self.site.root.clone(), self.stop_gates.clone());
         let marker = draft.current.marker.clone();
-        let sender = self.sender.clone();
+        let (sender, places) = (self.sender.clone(), self.places());
         self.examiner = Some(in_thread("commit", sender, move |_| {
             let committed = commit_task(&root, &files, &message, &stop, &marker);
-            Incoming::Committed(or_the_one_that_holds(committed, &root, &files))
+            let committed = or_the_one_that_holds(committed, &root, &files);
+            if committed.is_err() && places.are_full() {
+                return Incoming::NoRoom;
+            }
+            Incoming::Committed(committed)
         })?);
         Ok(None)
     }

@@ -243,6 +243,19 @@ impl State {
         }
     }
 
+    /// An effect found no room until the time of the run was up: that is the limit which it has reached.
+    pub(super) fn no_room_in_time(&mut self, phase: Phase, reason: String, at: Duration) -> Vec<Effect> {
+        match (phase, self.time_is_up(at)) {
+            // The next run finds that this one has ended.
+            (Phase::Ending(end) | Phase::Over(end), _) => self.rest(Phase::Over(end)),
+            (phase, None) => self.failed(&phase, reason),
+            (_, Some(mut reached)) => {
+                reached.said = format!("{} There is no room on the disk: {reason}.", reached.said);
+                self.finish(End::Limit(reached))
+            }
+        }
+    }
+
     /// An effect could not be done: the run is over. What it had begun stays on record for the next.
     pub(super) fn failed(&mut self, phase: &Phase, reason: String) -> Vec<Effect> {
         match phase {

@@ -119,6 +119,8 @@ pub struct State {
     /// What the gates may say; none before they ran.
     pub(super) baseline: Option<Baseline>,
     pub(super) interrupts: u32,
+    /// For how long the computer has slept since the run began.
+    pub(super) slept: Duration,
 }
 
 /// What a run is at. But for the last, each waits for one event.
@@ -353,6 +355,8 @@ pub struct Event {
     pub at: Duration,
     /// When, by the clock on the wall.
     pub now: Timestamp,
+    /// For how long the computer has slept since the run began, which the first clock does not count.
+    pub slept: Duration,
     /// What.
     pub what: Happening,
 }
@@ -398,6 +402,8 @@ pub enum Happening {
     Examined(Box<Examined>),
     /// The commit that was made, or why there is none; none when nothing had changed.
     Committed(Option<Result<String, String>>),
+    /// The gates or the commit failed, and the disk is full: that is no answer.
+    NoRoom,
     /// It is settled.
     Settled,
     /// Ctrl+C.
@@ -406,8 +412,12 @@ pub enum Happening {
     Tick,
     /// The end of the run is on record.
     RunEnded,
+    /// There is room again.
+    RoomFound,
     /// An effect could not be done, for this reason.
     Failed(String),
+    /// An effect found no room, for this reason, until the time of the run was up.
+    NoRoomInTime(String),
 }
 
 /// What is to be done.
@@ -460,6 +470,8 @@ pub enum Effect {
     },
     /// Commit the files of the task.
     Commit(Box<Draft>),
+    /// Wait until there is room on the disk.
+    FindRoom,
     /// Settle the iteration.
     Settle(Box<Draft>),
     /// Tell the person something.
