@@ -25,6 +25,7 @@ use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
 pub(crate) use agent::configured_or_found;
+pub(crate) use confirm::confirm_agent;
 
 use crate::context::Context;
 use crate::env;
