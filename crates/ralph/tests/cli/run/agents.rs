@@ -259,7 +259,7 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     1 iteration: 1 task done
     --- stderr
     Task t-025cc1: a text
-    Agent: scripted-agent (from --agent), permissions: edit.
+    Agent: scripted-agent (from --agent).
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: a text
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
