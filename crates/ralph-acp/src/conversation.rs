@@ -30,6 +30,8 @@ pub(crate) struct Wishes {
     pub(crate) prompt: Option<String>,
     /// The folder to work in, and its other names.
     pub(crate) folders: Vec<PathBuf>,
+    /// Folders outside of it in which its commands have to write.
+    pub(crate) also_writable: Vec<PathBuf>,
     /// The model to choose; none leaves it to the agent.
     pub(crate) model: Option<String>,
     /// The model that it was started with.
@@ -198,7 +200,14 @@ impl Conversation {
         match self.introduction.protocol {
             Some(schema::VERSION) => {
                 let folder = self.wishes.folders.first().cloned().unwrap_or_default();
-                self.ask(Stage::Opening, |id| schema::new_session(id, &folder))
+                // Only codex has a sandbox that would keep its commands out. To the others this would be more to edit.
+                let has_sandbox = self.is("codex") && self.wishes.permissions == Permissions::Edit;
+                let more = if has_sandbox {
+                    self.wishes.also_writable.clone()
+                } else {
+                    Vec::new()
+                };
+                self.ask(Stage::Opening, |id| schema::new_session(id, &folder, more))
             }
             Some(other) => self.fail(TurnEnd::Crash(format!(
                 "it speaks version {other} of the protocol, and ralph speaks version {}",

@@ -91,6 +91,23 @@ fn check(lines: &[&str], expected: &TurnEnd) {
 }
 
 #[test]
+fn codex_is_told_where_else_its_commands_write_and_the_others_are_not() {
+    let opened = |agent: &str, permissions| {
+        let wishes = Wishes {
+            also_writable: vec![PathBuf::from("/main/.ralph")],
+            permissions,
+            ..wishes()
+        };
+        let init = json!({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1, "agentInfo": {"name": agent, "version": "1"}}});
+        let (_, said, _) = hold(wishes, &[&init.to_string()]);
+        said[1]["params"]["additionalDirectories"].clone()
+    };
+    assert_eq!(opened("codex-acp", Permissions::Edit), json!(["/main/.ralph"]));
+    assert_eq!(opened("codex-acp", Permissions::Full), Value::Null);
+    assert_eq!(opened("claude-agent-acp", Permissions::Edit), Value::Null);
+}
+
+#[test]
 fn it_is_greeted_without_files_and_terminals_then_prompted_then_left() {
     let (mut conversation, first) = Conversation::new(wishes(), Arc::new(Noon));
     let first: Value = serde_json::from_slice(&first).unwrap();

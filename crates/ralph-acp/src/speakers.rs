@@ -40,7 +40,16 @@ pub(crate) struct Speaker {
     /// Variables that are set unless the user has set them.
     environment: &'static [(&'static str, &'static str)],
     /// The variable that holds rules about what it asks for, and the tools that it is to ask for.
-    asks_by: Option<(&'static str, &'static [&'static str])>,
+    asks_by: Option<(&'static str, &'static [Asked])>,
+}
+
+/// A tool that an agent is to ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// One whose rules are patterns.
+    ByPattern(&'static str),
+    /// One that has one rule.
+    Wholly(&'static str),
 }
 
 /// Those by whom the service is asked a second and a third time, and not for many minutes: the loop waits better.
@@ -68,7 +77,14 @@ const SPEAKERS: &[Speaker] = &[
         edit_modes: &[],
         full_modes: &[],
         // By itself it does these without asking. Its variable comes above what its files say.
-        asks_by: Some(("OPENCODE_PERMISSION", &["bash", "webfetch", "websearch"])),
+        asks_by: Some((
+            "OPENCODE_PERMISSION",
+            &[
+                Asked::ByPattern("bash"),
+                Asked::Wholly("webfetch"),
+                Asked::Wholly("websearch"),
+            ],
+        )),
         ..Speaker::any("opencode")
     },
     Speaker {
@@ -183,7 +199,8 @@ impl Speaker {
 
 /// Rules by which these tools are asked for, made from those of the user: what he permits by a rule of its own stays
 /// permitted, as long as his rule comes after the one for everything, and what he forbids stays forbidden.
-fn asking(users: Option<Cow<'_, str>>, tools: &[&str]) -> String {
+fn asking(users: Option<Cow<'_, str>>, tools: &[Asked]) -> String {
+    const ASK: &str = "ask";
     let users = users.and_then(|text| serde_json::from_str::<Value>(&text).ok());
     let mut rules = match users {
         Some(Value::Object(rules)) => rules,
@@ -192,10 +209,14 @@ fn asking(users: Option<Cow<'_, str>>, tools: &[&str]) -> String {
         _ => Map::new(),
     };
     for tool in tools {
-        match rules.get_mut(*tool) {
+        let (name, rule) = match *tool {
+            Asked::ByPattern(name) => (name, json!({ "*": ASK })),
+            Asked::Wholly(name) => (name, json!(ASK)),
+        };
+        match rules.get_mut(name) {
             Some(Value::String(word)) if word == "deny" => {}
-            Some(Value::Object(patterns)) => drop(patterns.insert("*".to_owned(), json!("ask"))),
-            _ => drop(rules.insert((*tool).to_owned(), json!({ "*": "ask" }))),
+            Some(Value::Object(patterns)) => drop(patterns.insert("*".to_owned(), json!(ASK))),
+            _ => drop(rules.insert(name.to_owned(), rule)),
         }
     }
     Value::Object(rules).to_string()
@@ -260,20 +281,23 @@ mod tests {
 
     #[track_caller]
     fn check_asking(users: Option<&str>, expected: &str) {
-        let asked = asking(users.map(Cow::Borrowed), &["bash", "webfetch"]);
+        let asked = asking(
+            users.map(Cow::Borrowed),
+            &[Asked::ByPattern("bash"), Asked::Wholly("webfetch")],
+        );
         let [asked, expected] = [asked.as_str(), expected].map(|text| serde_json::from_str::<Value>(text).unwrap());
         assert_eq!(asked, expected, "{users:?}");
     }
 
     #[test]
     fn opencode_asks_for_commands_whatever_else_its_user_says() {
-        let ours = r#"{"bash":{"*":"ask"},"webfetch":{"*":"ask"}}"#;
+        let ours = r#"{"bash":{"*":"ask"},"webfetch":"ask"}"#;
         check_asking(None, ours);
         check_asking(Some("no JSON"), ours);
         check_asking(Some(r#"{"bash":"allow"}"#), ours);
         check_asking(
             Some(r#""allow""#),
-            r#"{"*":"allow","bash":{"*":"ask"},"webfetch":{"*":"ask"}}"#,
+            r#"{"*":"allow","bash":{"*":"ask"},"webfetch":"ask"}"#,
         );
         check_asking(
             Some(r#"{"edit":"deny","bash":{"*":"allow","cargo *":"allow"},"webfetch":"deny"}"#),

@@ -122,6 +122,7 @@ mod tests {
             model,
             folder: Path::new("/"),
             environment: &[],
+            also_writable: &[],
             permissions: Permissions::Edit,
             marker: "",
             output_limit: None,

@@ -297,6 +297,7 @@ fn the_words_of_the_command_are_completed() {
             model,
             folder: std::path::Path::new("/"),
             environment: &[],
+            also_writable: &[],
             permissions,
             marker: "",
             output_limit: None,

@@ -55,6 +55,7 @@ impl Runner<'_> {
                 model: turn.current.model.as_deref(),
                 folder: &site.root,
                 environment: &environment,
+                also_writable: &site.writable_outside(),
                 permissions: config.agent.permissions,
                 marker: &turn.current.marker,
                 output_limit: config.limits.output_bytes.map(|bytes| bytes.0),

@@ -69,6 +69,24 @@ fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
 }
 
 #[test]
+fn codex_may_write_the_database_of_the_main_worktree_from_another_one() {
+    let scene = Scene::new(&Script::new().speaking_codex().turn([write("a.txt", "x"), say(DONE)]));
+    let path = installed_as(&scene, "codex");
+    scene.env.git(["init", "--quiet"]);
+    scene.env.git(["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    let other = scene.env.beside("other");
+    scene
+        .env
+        .git(["worktree", "add", "--quiet", "--detach", other.to_str().unwrap()]);
+    let finished = scene.ralph(&["run", "a text"]).folder(&other).env("PATH", &path).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let words = scene.agent.call(1).arguments.join(" ");
+    let database = scene.env.path(".ralph").canonicalize().unwrap();
+    let expected = format!("-s workspace-write --add-dir {} -", database.display());
+    assert!(words.ends_with(&expected), "{words}");
+}
+
+#[test]
 fn an_agent_that_is_installed_is_used_and_named() {
     let scene = Scene::new(&Script::new().speaking_claude().turn([write("a.txt", "x"), say(DONE)]));
     let path = installed_as(&scene, "claude");
