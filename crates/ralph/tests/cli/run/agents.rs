@@ -69,6 +69,24 @@ fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
 }
 
 #[test]
+fn the_models_of_another_agent_are_not_asked_of_this_one() {
+    let scene = Scene::new(&Script::new().speaking_codex().turn([write("a.txt", "x"), say(DONE)]));
+    let path = installed_as(&scene, "codex");
+    scene
+        .env
+        .write(".ralph.toml", "[agent]\nmodels = [\"haiku\", \"sonnet\", \"opus\"]\n");
+    let finished = scene
+        .ralph(&["run", "a text", "--agent", "codex", "--trust"])
+        .env("PATH", &path)
+        .run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let line = "(-s workspace-write); the configured models are another agent's and not used.";
+    assert!(finished.stderr.contains(line), "{finished}");
+    let words = scene.agent.call(1).arguments.join(" ");
+    assert!(words.ends_with("-s workspace-write -"), "{words}");
+}
+
+#[test]
 fn codex_may_write_the_database_of_the_main_worktree_from_another_one() {
     let scene = Scene::new(&Script::new().speaking_codex().turn([write("a.txt", "x"), say(DONE)]));
     let path = installed_as(&scene, "codex");
