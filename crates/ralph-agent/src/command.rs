@@ -4,7 +4,7 @@ use ralph_model::Usage;
 use ralph_model::config::CommandLine;
 use ralph_process::{Ended, Input};
 
-use crate::launch::{Heard, Launch, Listener, end_of_process, launch};
+use crate::launch::{Heard, Launch, Listener, MOST_TEXT, end_of_process, launch};
 use crate::{Agent, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEvent, TurnSink};
 
 /// What stands in a word for the path of a file with the prompt.
@@ -84,9 +84,11 @@ pub(crate) struct PlainText {
 
 impl Listener for PlainText {
     fn hear(&mut self, line: &str) -> Heard {
-        let text = format!("{line}\n");
-        self.said.text(None, &text);
-        vec![TurnEvent::Text(text)].into()
+        self.said.text(None, line);
+        self.said.text(None, "\n");
+        // A line may be long, and is not copied for those who only want to see it go by.
+        let told = line.get(..line.floor_char_boundary(MOST_TEXT)).unwrap_or_default();
+        vec![TurnEvent::Text(format!("{told}\n"))].into()
     }
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {

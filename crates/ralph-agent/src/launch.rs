@@ -7,7 +7,7 @@ use ralph_process::{Answer, Ended, HowEnded, Input, ProcessEvent, Spec, Supervis
 use crate::{EndOfTurn, RunningTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
 /// The most that is told of a text while it comes, in bytes.
-const MOST_TEXT: usize = 64 << 10;
+pub(crate) const MOST_TEXT: usize = 64 << 10;
 
 /// Who understands what an agent prints.
 pub trait Listener: Send + 'static {

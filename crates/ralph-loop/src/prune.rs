@@ -56,6 +56,17 @@ struct Folder {
 
 /// Removes what is too old or too much, the oldest first. Of a run that is not among those that are over, nothing goes.
 pub(crate) fn prune(runs: &Path, over: &BTreeSet<RunId>, limits: Runs, now: SystemTime) -> Pruned {
+    prune_with(|folder| fs::remove_dir_all(folder), runs, over, limits, now)
+}
+
+/// The same, where a folder is removed so.
+fn prune_with(
+    remove: impl Fn(&Path) -> io::Result<()>,
+    runs: &Path,
+    over: &BTreeSet<RunId>,
+    limits: Runs,
+    now: SystemTime,
+) -> Pruned {
     let mut folders = iteration_folders(runs);
     let mut bytes: u64 = folders.iter().map(|folder| folder.bytes).sum();
     folders.retain(|folder| over.contains(&folder.run));
@@ -68,7 +79,7 @@ pub(crate) fn prune(runs: &Path, over: &BTreeSet<RunId>, limits: Runs, now: Syst
         if !is_old && bytes <= room {
             break;
         }
-        match fs::remove_dir_all(&folder.path) {
+        match remove(&folder.path) {
             Ok(()) => {
                 bytes -= folder.bytes;
                 pruned.folders += 1;

@@ -19,6 +19,18 @@ pub fn become_subreaper() -> io::Result<()> {
     Ok(())
 }
 
+/// Makes the system get back every large piece of memory at once when it is freed. Left to itself, glibc keeps pieces as
+/// large as the largest that was freed so far, and an agent that prints lines of megabytes makes the process keep many.
+pub fn give_memory_back() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        const LARGE: i32 = 256 << 10;
+        #[expect(unsafe_code, reason = "the standard library cannot set the allocator")]
+        // SAFETY: it sets one number of the allocator, and takes no pointer.
+        let _was_set: i32 = unsafe { libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE) };
+    }
+}
+
 /// The name of this machine.
 #[must_use]
 pub fn host_name() -> String {

@@ -198,3 +198,25 @@ fn a_task_that_a_person_decided_about_stays_so_and_the_journal_keeps_the_turn() 
         "what was learned is kept"
     );
 }
+
+#[test]
+fn of_a_long_transcript_both_ends_are_heard_when_its_turn_was_lost() {
+    let project = Project::plain([vec![hang()], done()]);
+    project.task("A");
+    let died = project.run_with(Seen::dying_at(|effect| *effect == Effect::Spawn));
+    let folder = format!(".ralph/runs/{}/001", died.run);
+    let head = "{\"line\":\"<journal>from the beginning\"}\n";
+    project.write(&format!("{folder}/transcript.jsonl"), head);
+    let place = format!(
+        r#"{{"head_bytes":{},"before":{{"left_out_lines":7,"left_out_bytes":700}}}}"#,
+        head.len()
+    );
+    let end = "{\"line\":\"to the end</journal>\"}\n";
+    project.write(&format!("{folder}/transcript.end-00000003"), &format!("{place}\n{end}"));
+    assert_eq!(project.run().code(), 0);
+    let row = project.journal().remove(0).row;
+    assert_eq!(row.notes.as_deref(), Some("from the beginning\nto the end"));
+    let joined = project.read(&format!("{folder}/transcript.jsonl"));
+    let missing = "{\"left_out_lines\":7,\"left_out_bytes\":700}\n";
+    assert_eq!(joined, format!("{head}{missing}{end}"));
+}

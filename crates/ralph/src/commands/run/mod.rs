@@ -223,6 +223,7 @@ fn begin<'a>(
 
 /// Runs to the end.
 fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed<'_, '_>) -> Result<End, CommandError> {
+    ralph_process::give_memory_back();
     ralph_process::become_subreaper()
         .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
     let finish = context.with_entropy(|entropy| {

@@ -10,6 +10,7 @@ mod folder;
 mod forms;
 mod gates;
 mod limits;
+mod pruning;
 mod signals;
 mod status;
 mod stream;
