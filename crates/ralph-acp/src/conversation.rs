@@ -535,6 +535,7 @@ impl Listener for Conversation {
             model: self.model.take(),
             writes: self.calls.writes(),
             stderr_tail: ended.stderr_tail,
+            left_running: ended.left,
         }
     }
 }

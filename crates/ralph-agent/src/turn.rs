@@ -80,6 +80,9 @@ pub struct EndOfTurn {
     pub writes: Vec<PathBuf>,
     /// The end of what it printed as errors.
     pub stderr_tail: String,
+    /// The pids of its processes that are still there, because they may not be ended.
+    #[serde(default)]
+    pub left_running: Vec<u32>,
 }
 
 impl EndOfTurn {

@@ -24,6 +24,7 @@ pub(super) fn exited(code: i32) -> Ended {
         how: HowEnded::Exited(code),
         stderr_tail: "warning\nfatal: broken\n".to_owned(),
         swept: 0,
+        left: Vec::new(),
     }
 }
 
