@@ -69,18 +69,28 @@ impl AcpAgent {
         self.speaker.modes(asked)
     }
 
+    /// The modes in which it would ask for nothing, where it is to ask.
+    fn forbidden_modes(&self, asked: Permissions) -> &'static [&'static str] {
+        if asked == Permissions::Full || self.speaker.is_decided(&self.words) {
+            return &[];
+        }
+        self.speaker.modes_without_asking()
+    }
+
     fn wishes(&self, turn: &Turn<'_>, prompt: Option<&str>) -> Wishes {
         let in_session = self.speaker.model_in_session(turn.model);
         let in_words = turn
             .model
             .filter(|_| in_session.is_none() && !self.speaker.names_a_model(&self.words));
         Wishes {
+            program: self.speaker.program(),
             prompt: prompt.map(str::to_owned),
             folders: names_of(turn),
             also_writable: turn.also_writable.to_vec(),
             model: in_session,
             model_in_words: in_words.map(str::to_owned),
             modes: self.modes(turn.permissions),
+            forbidden_modes: self.forbidden_modes(turn.permissions),
             permissions: turn.permissions,
         }
     }

@@ -165,6 +165,23 @@ impl Speaker {
         self.model_options.iter().any(|option| has(words, option))
     }
 
+    /// Its program; empty where it is not known.
+    pub(crate) fn program(&self) -> &'static str {
+        self.program
+    }
+
+    /// The modes in which it asks for nothing.
+    pub(crate) fn modes_without_asking(&self) -> &'static [&'static str] {
+        const NEVER: &[&str] = &["bypassPermissions", "yolo", "agent-full-access", "full-access"];
+        const NEVER_OR_BY_ITSELF: &[&str] = &["bypassPermissions", "yolo", "agent-full-access", "full-access", "auto"];
+        // What codex called so has its sandbox.
+        if self.edit_modes.contains(&"auto") || !self.is_known() {
+            NEVER
+        } else {
+            NEVER_OR_BY_ITSELF
+        }
+    }
+
     /// Whether it is known what it asks for.
     pub(crate) fn is_known(&self) -> bool {
         !self.program.is_empty()
