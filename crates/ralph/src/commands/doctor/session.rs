@@ -140,6 +140,7 @@ impl<'a> Visit<'a> {
             model: None,
             folder: self.folder(),
             environment: &self.environment,
+            also_writable: &[],
             permissions: config.permissions,
             marker: &self.marker,
             output_limit: Some(OUTPUT_LIMIT),
