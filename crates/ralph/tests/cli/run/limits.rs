@@ -1,7 +1,7 @@
 //! A run that a limit ends, or that goes in circles: what it says, and how to go on.
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, raw, say, write};
+use ralph_testkit::scripted::{Script, hang, raw, say, write};
 
 use super::{Scene, normal};
 
@@ -64,4 +64,20 @@ fn a_run_that_has_cost_enough_says_what_and_how_to_go_on() {
     );
     let hint = "Hint: `ralph run t-025cc1` goes on and counts anew; `[limits] tokens` in .ralph.toml sets how far.";
     assert!(finished.stderr.contains(hint), "{finished}");
+}
+
+#[test]
+fn a_turn_that_uses_too_much_is_stopped_on_the_way() {
+    let used = r#"{"type":"assistant","session_id":"s","message":{"id":"m1","role":"assistant","content":[],"usage":{"input_tokens":900,"output_tokens":200}}}"#;
+    let scene = Scene::new(&Script::new().speaking_claude().turn([raw(used), hang()]));
+    scene.env.write(
+        ".ralph.toml",
+        "[agent]\nkind = \"claude\"\n[limits]\ntokens = 1000\niteration_time = \"60s\"\n",
+    );
+    let finished = normal(scene.invocation(&["one"]).run());
+    assert_eq!(finished.code, Some(4), "{finished}");
+    let reached = "The limit `[limits] tokens = 1000` is reached: ";
+    assert!(finished.stdout.contains(reached), "{finished}");
+    let rows = scene.ralph(&["journal", "list", "--json"]).run().stdout;
+    assert!(rows.contains(r#""input_tokens": 900"#), "{rows}");
 }
