@@ -308,8 +308,10 @@ impl<'a> Runner<'a> {
         let site = self.site;
         self.see_the_agent_off();
         // The last notes are written with the run that made them. Should that fail, the next one does it.
-        if let Err(error) = self.finish_outbox() {
-            self.watch.tell(&News::Warning(&error.to_string()));
+        match self.finish_outbox() {
+            Ok(_) => {}
+            Err(error) if error.is_full() || self.places().are_full() => return Err(error),
+            Err(error) => self.watch.tell(&News::Warning(&error.to_string())),
         }
         let left = match end {
             End::Complete => self.left_elsewhere(),

@@ -14,7 +14,7 @@ use crate::watch::News;
 impl Runner<'_> {
     /// Finds what dead runs have left.
     pub(super) fn recover(&mut self) -> Result<Vec<Left>, RunError> {
-        let mut left = Vec::new();
+        let (mut left, mut found) = (Vec::new(), Vec::new());
         for record in self.store.unfinished(&self.site.worktree, &self.run)? {
             let another = record.process != self.site.process;
             if another && is_alive(&record.process, &self.site.process.host) == Some(true) {
@@ -22,14 +22,15 @@ impl Runner<'_> {
                 continue;
             }
             let killed = ralph_process::kill_leftovers(&record.marker, record.agent);
-            self.watch.tell(&News::FoundLeft {
-                run: &record.run,
-                iteration: record.iteration,
-                killed,
-            });
+            found.push((record.run.clone(), record.iteration, killed));
             left.push(self.resume(record)?);
         }
         self.store.end_dead_runs(&self.site.worktree, &self.run)?;
+        // What found no room is done again, and told once.
+        for (run, iteration, killed) in &found {
+            let (iteration, killed) = (*iteration, *killed);
+            self.watch.tell(&News::FoundLeft { run, iteration, killed });
+        }
         self.prune();
         Ok(left)
     }
