@@ -104,7 +104,8 @@ fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:20:00Z");
     let going = Going::start(&scene, "second", later);
     going.says("run-658eec67 found: The usage limit is reached");
-    going.says("goes on at 12:24 (in 4 min");
+    going.says("Usage limit of claude: goes on at 12:24");
+    going.says("(in 4 min");
     going.signal("KILL");
     drop(going.end());
     assert_eq!(
