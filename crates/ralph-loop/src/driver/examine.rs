@@ -62,10 +62,14 @@ impl Runner<'_> {
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
         let places = self.places();
         self.examiner = Some(in_thread("examine", sender, move |sender| {
-            let (examined, seen) = examination.run(sender, &stop);
+            let examined = examination.run(sender, &stop);
             // A look or a gate that failed while the disk is full says nothing of the work.
-            if (seen == Seen::InPart || are_red(&examined.gates)) && places.are_full() {
+            if (examined.unseen.is_some() || are_red(&examined.gates)) && places.are_full() {
                 return Incoming::NoRoom;
+            }
+            if let Some(reason) = &examined.unseen {
+                let warning = format!("Not every change was seen: {reason}");
+                drop(sender.send(Incoming::Warning(warning)));
             }
             Incoming::Examined(examined)
         })?);
@@ -122,15 +126,8 @@ struct Examination {
     gates: Option<GateRunner>,
 }
 
-/// How much of what changed was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
-    Whole,
-    InPart,
-}
-
 impl Examination {
-    fn run(self, sender: &Sender<Incoming>, stop: &StopHandle) -> (Examined, Seen) {
+    fn run(self, sender: &Sender<Incoming>, stop: &StopHandle) -> Examined {
         let changes = match &self.before {
             Some(before) => self.changes_since(before, sender),
             // Nothing is known of what was before: nobody may conclude that nothing changed.
@@ -143,22 +140,18 @@ impl Examination {
         let changed_something = !changes.changed_nothing() || !unseen.is_empty();
         let mut files: BTreeSet<String> = changes.files.into_iter().collect();
         files.extend(unseen);
-        let seen = match &changes.degraded {
-            Some(_) => Seen::InPart,
-            None => Seen::Whole,
-        };
-        if seen == Seen::InPart {
+        if changes.degraded.is_some() {
             // What the agent says that it wrote is better than nothing.
             files.extend(self.writes.iter().filter(|file| self.files.is_work(file)).cloned());
         }
         self.leave_out_strangers(&mut files, sender);
         let gates = self.gates.map(|runner| run_and_tell(&runner, sender, stop));
-        let examined = Examined {
+        Examined {
             files: files.into_iter().collect(),
             changed_something,
+            unseen: changes.degraded,
             gates: gates.unwrap_or_default(),
-        };
-        (examined, seen)
+        }
     }
 
     /// The files that the agent wrote and no snapshot shows. Its prompt was written just before its turn began.
@@ -183,7 +176,11 @@ impl Examination {
     }
 
     fn changes_since(&self, before: &Snapshot, sender: &Sender<Incoming>) -> Changes {
-        let after = self.files.snapshot();
+        let mut after = self.files.snapshot();
+        if ProjectFiles::differ_in_kind(before, &after) {
+            // What kept git from it may be over.
+            after = self.files.snapshot();
+        }
         if let Err(reason) = self.write_patch(before, &after) {
             // It is evidence; the settlement does not depend on it.
             let warning = format!("The diff of the attempt is not kept: {reason}");

@@ -97,6 +97,21 @@ impl RunError {
     }
 }
 
+/// The folders that have to have room.
+fn places(site: &Site<'_>) -> Places {
+    let database = site.database.parent().map(Path::to_owned);
+    Places(database.into_iter().chain([site.root.clone()]).collect())
+}
+
+/// Why a run could not begin. SQLite says strange things of a disk that is full before it has opened its files, and goes on
+/// to say them when there is room; so nobody waits for that.
+fn at_the_beginning(site: &Site<'_>, error: RunError) -> RunError {
+    if !error.is_full() && places(site).are_full() {
+        return RunError::Other(format!("the disk is full ({error})"));
+    }
+    error
+}
+
 /// What comes in by itself.
 enum Incoming {
     Turn(TurnEvent),
@@ -207,7 +222,7 @@ impl<'a> Runner<'a> {
         entropy: &'a mut dyn Entropy,
         watch: &'a mut dyn Watch,
     ) -> Result<Self, RunError> {
-        let store = Store::open_or_create(&site.database)?;
+        let store = Store::open_or_create(&site.database).map_err(|error| at_the_beginning(site, error.into()))?;
         let (sender, incoming) = inbox();
         let run = RunId::new(entropy.next_bits());
         Ok(Self {
@@ -250,7 +265,7 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When not even its beginning can be put on record.
     pub fn run(mut self) -> Result<Finish, RunError> {
-        self.begin()?;
+        self.begin().map_err(|error| at_the_beginning(self.site, error))?;
         let _heart = Heart::start(&self.site.database, &self.run, &self.last_look)?;
         let (mut state, effects) = State::begin(self.plan());
         let mut open: VecDeque<Effect> = effects.into();
@@ -314,8 +329,10 @@ impl<'a> Runner<'a> {
         let site = self.site;
         self.see_the_agent_off();
         // The last notes are written with the run that made them. Should that fail, the next one does it.
-        if let Err(error) = self.finish_outbox() {
-            self.watch.tell(&News::Warning(&error.to_string()));
+        match self.finish_outbox() {
+            Ok(_) => {}
+            Err(error) if error.is_full() || self.places().are_full() => return Err(error),
+            Err(error) => self.watch.tell(&News::Warning(&error.to_string())),
         }
         let left = match end {
             End::Complete => self.left_elsewhere(),
@@ -384,8 +401,7 @@ impl<'a> Runner<'a> {
 
     /// The folders that have to have room.
     fn places(&self) -> Places {
-        let database = self.site.database.parent().map(Path::to_owned);
-        Places(database.into_iter().chain([self.site.root.clone()]).collect())
+        places(self.site)
     }
 
     fn begin(&mut self) -> Result<(), RunError> {

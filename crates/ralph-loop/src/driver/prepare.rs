@@ -105,7 +105,8 @@ impl Runner<'_> {
         folder.write("prompt.md", &prompt.text)?;
         let files = project_files(self.site, current)?;
         let before = files.snapshot();
-        if before.degraded.is_some() && self.places().are_full() {
+        let is_whole = before.degraded.is_none() && before.without_git.is_none();
+        if !is_whole && self.places().are_full() {
             return Err(RunError::no_room());
         }
         if let Some(reason) = &before.degraded {

@@ -186,14 +186,11 @@ impl Runner<'_> {
             return summary(root, end, "", Duration::ZERO);
         };
         turn.running = None;
-        let closed = turn.transcript.take().map(Transcript::close);
+        // One that cannot be closed now is joined with the settlement, which says so where it cannot either.
+        let _closed = turn.transcript.take().map(Transcript::close);
         let mut summary = summary(root, end, &turn.prompt, turn.started.elapsed());
         let task = turn.current.task.as_str();
         summary.no_room = !summary.control.done.iter().any(|id| id == task) && places.are_full();
-        if let Some(Err(error)) = closed {
-            let warning = format!("The transcript is not whole: {error}");
-            self.watch.tell(&News::Warning(&warning));
-        }
         summary
     }
 
@@ -201,7 +198,7 @@ impl Runner<'_> {
     pub(super) fn lost_turn(&self, current: &Current, started: Timestamp) -> Result<TurnSummary, RunError> {
         let folder = folder_of(self.site, current);
         let written = folder.time_written();
-        let Some(transcript) = folder.lost_transcript() else {
+        let Some(transcript) = folder.lost_transcript()? else {
             return Ok(TurnSummary::lost());
         };
         let prompt = folder.read("prompt.md").unwrap_or_default();

@@ -128,6 +128,7 @@ impl State {
             changed_nothing: claims_done && changed == Changed::Nothing,
             changed,
             files: examined.files,
+            unseen: examined.unseen,
             gates: examined.gates,
             baseline: shrunk,
             commit: None,

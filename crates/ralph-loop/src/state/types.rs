@@ -282,6 +282,8 @@ pub struct Examined {
     pub files: Vec<String>,
     /// Whether anything changed that counts as work.
     pub changed_something: bool,
+    /// Why there may be more files.
+    pub unseen: Option<String>,
     /// What the gates say; empty when they were not asked.
     pub gates: Vec<GateResult>,
 }
@@ -297,6 +299,8 @@ pub struct Draft {
     pub ruling: Ruling,
     /// The files that changed.
     pub files: Vec<String>,
+    /// Why there may be more.
+    pub unseen: Option<String>,
     /// Whether the agent claimed something and nothing had changed.
     pub changed_nothing: bool,
     /// Whether anything changed that counts as work.

@@ -61,6 +61,7 @@ fn draft_of(round: Round) -> Draft {
             },
         },
         files: Vec::new(),
+        unseen: None,
         changed_nothing: false,
         changed: match round {
             RedAndChanged(_) | GreenAndChanged => Changed::Something,
