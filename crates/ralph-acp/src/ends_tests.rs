@@ -141,6 +141,8 @@ fn a_quota_with_its_time_is_a_usage_limit() {
         message: "Quota exceeded".to_owned(),
     };
     assert_eq!(end, Some(expected));
+    let of_the_day = "You have exhausted your daily quota on this model.";
+    check(&json!({"code": 429, "message": of_the_day}), "usage limit");
     let only_a_time = json!({"error": {"details": [{"@type": "google.rpc.RetryInfo", "retryDelay": "3s"}]}});
     check(&json!({"code": 429, "message": "x", "data": only_a_time}), "transient");
 }

@@ -46,7 +46,7 @@ fn an_agent_that_speaks_acp_says_who_it_is_and_what_it_offers() {
       ok       [agent] (configured), spoken to as "acp"
       ok       scripted-agent 1.0.0; ACP version 1, after [time]
       ok       it opened a session, so it does not ask for a login
-      ok       permissions "edit" are its mode "acceptEdits"; its modes: default (now), acceptEdits
+      ok       what it may do without asking is what its mode "acceptEdits" allows; its modes: default (now), acceptEdits
       ok       models: small (now), big
       warning  agent.models names what it does not offer: huge
                → take them out, or write them as it does
