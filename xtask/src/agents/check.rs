@@ -96,7 +96,7 @@ impl Run<'_> {
         self.place.nothing_is_left_running()?;
         self.nobody_is_connected()?;
         // A wait may be one of seconds.
-        let waits = self.json(&["status", "--json"])?["pauses"].clone();
+        let waits = self.json(&["status", "--json"])?["runs"]["pauses"].clone();
         self.is_settled(code, &expected)?;
         Self::is_waited_for(&waits, &expected)?;
         match self.case {

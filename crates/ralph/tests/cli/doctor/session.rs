@@ -1,5 +1,8 @@
 //! `ralph doctor --agent`: the agent is started once, and nothing of it is left.
 
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+
 use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
 use ralph_testkit::scripted::{Script, ScriptedAgent, exit, say, say_error};
@@ -159,4 +162,35 @@ fn an_agent_that_breaks_down_at_once_says_so() {
       error    exit code 3: no node here
                → start it by hand and see what it says
     "#);
+}
+
+#[test]
+fn ctrl_c_ends_a_look_at_an_agent_that_never_answers() {
+    let env = healthy();
+    let begun = env.beside("begun");
+    let agent = format!("#!/bin/sh\n/bin/sleep 4711 &\necho $! > {}\n/bin/sleep 4711\n", begun.display());
+    env.write("../deaf", agent);
+    let program = env.beside("deaf");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let settings = format!("[agent]\ncommand = \"{}\"\nkind = \"acp\"\n", program.display());
+    env.write(".ralph.toml", settings);
+    let mut command = doctor(&env, ["--agent"]).command();
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut looking = command.spawn().unwrap();
+    let said = || std::fs::read_to_string(&begun).unwrap_or_default();
+    while !said().ends_with('\n') {
+        assert!(looking.try_wait().unwrap().is_none(), "it did not start the agent");
+        std::thread::yield_now();
+    }
+    let pid = looking.id().to_string();
+    assert!(
+        ralph_process::command("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
+    assert!(!looking.wait().unwrap().success());
+    let left = said().trim().parse().unwrap();
+    assert_eq!(ralph_process::start_time(left), None, "the agent's child is left");
 }
