@@ -552,6 +552,9 @@ impl Conversation {
             }
             (TurnEnd::Finished, Some(line)) => TurnEnd::Garbage(format!("it does not speak ACP; it printed: {line}")),
             (TurnEnd::Finished, None) => TurnEnd::Garbage("it does not speak ACP; it printed nothing".to_owned()),
+            (TurnEnd::Crash(why), Some(line)) if !self.was_understood => {
+                TurnEnd::Crash(format!("{why}; it printed: {line}"))
+            }
             (crash, _) => crash,
         }
     }

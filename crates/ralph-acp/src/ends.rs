@@ -66,7 +66,10 @@ pub(crate) fn of_copilots_failure(last_chunk: &str) -> Option<TurnEnd> {
         .trim_end_matches('.')
         .rsplit_once("(HTTP ")
         .and_then(|(_, end)| end.strip_suffix(')'));
-    let by_status = status.and_then(|status| by_plain_status(status.parse().ok()?, &shown));
+    let in_front = error.split_once(' ').map(|(word, _)| word);
+    let by_status = status
+        .or(in_front)
+        .and_then(|status| by_plain_status(status.parse().ok()?, &shown));
     Some(if let Some(end) = by_status {
         end
     } else if error.starts_with("The provider rejected the prompt as too long") {

@@ -232,6 +232,7 @@ fn copilot_says_what_failed_as_the_last_of_its_text() {
         "Error: The provider rejected the prompt as too long, but automatic recovery could not reduce it.",
         "overflow",
     );
+    check("Error: 402 Your credit balance is too low", "billing");
     check("I have read it.", "nothing");
     check("I mended the Error: it was a typo.", "nothing");
 }

@@ -168,7 +168,10 @@ fn an_agent_that_breaks_down_at_once_says_so() {
 fn ctrl_c_ends_a_look_at_an_agent_that_never_answers() {
     let env = healthy();
     let begun = env.beside("begun");
-    let agent = format!("#!/bin/sh\n/bin/sleep 4711 &\necho $! > {}\n/bin/sleep 4711\n", begun.display());
+    let agent = format!(
+        "#!/bin/sh\n/bin/sleep 4711 &\necho $! > {}\n/bin/sleep 4711\n",
+        begun.display()
+    );
     env.write("../deaf", agent);
     let program = env.beside("deaf");
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
