@@ -32,21 +32,44 @@ pub(crate) fn of_reason(reason: StopReason, last_text: &str) -> TurnEnd {
 
 /// How a turn of codex ended that says nothing of what it used: the service failed, and what it said of that is the last
 /// text. Nothing else tells.
-pub(crate) fn of_silent_failure(last_text: &str, now: Timestamp) -> TurnEnd {
-    codex_error(last_text, now).unwrap_or_else(|| TurnEnd::Transient(preview(last_text, MESSAGE_COLUMNS)))
+pub(crate) fn of_silent_failure([last_chunk, last_text]: [&str; 2], now: Timestamp) -> TurnEnd {
+    codex_error(last_chunk, now)
+        .or_else(|| codex_error(last_text, now))
+        .unwrap_or_else(|| TurnEnd::Transient(preview(last_chunk, MESSAGE_COLUMNS)))
 }
 
-/// How a turn of copilot ended that says nothing of what it used: what failed is the last thing that it says, right behind
-/// what the model had said.
-pub(crate) fn of_copilots_failure(last_text: &str) -> Option<TurnEnd> {
-    let (_, error) = last_text.rsplit_once("Error: ")?;
+/// Whether what went wrong is this text, as far as it is kept.
+pub(crate) fn is_told_by(end: &TurnEnd, text: &str) -> bool {
+    let told = match end {
+        TurnEnd::Auth(told) | TurnEnd::Billing(told) | TurnEnd::Transient(told) | TurnEnd::ContextOverflow(told) => {
+            told
+        }
+        TurnEnd::UsageLimit { message, .. } => message,
+        _ => return false,
+    };
+    let shown = |text: &str| preview(&sentence(text), MESSAGE_COLUMNS).replace('’', "'");
+    let text = text.strip_prefix("Error: ").unwrap_or(text);
+    !text.is_empty() && (shown(text) == shown(told) || preview(text, MESSAGE_COLUMNS) == *told)
+}
+
+/// Whether an error says this text.
+pub(crate) fn is_said_in(error: &RpcError, text: &str) -> bool {
+    !text.is_empty() && messages(error).any(|message| message == text || message.ends_with(text))
+}
+
+/// How a turn of copilot ended that says nothing of what it used: what failed is the last piece of what it says.
+pub(crate) fn of_copilots_failure(last_chunk: &str) -> Option<TurnEnd> {
+    let error = last_chunk.trim().strip_prefix("Error: ")?;
     let shown = preview(error, MESSAGE_COLUMNS);
     let (first, _) = error.split_once('\n').unwrap_or((error, ""));
     let status = first
         .trim_end_matches('.')
         .rsplit_once("(HTTP ")
         .and_then(|(_, end)| end.strip_suffix(')'));
-    let by_status = status.and_then(|status| by_plain_status(status.parse().ok()?, &shown));
+    let in_front = error.split_once(' ').map(|(word, _)| word);
+    let by_status = status
+        .or(in_front)
+        .and_then(|status| by_plain_status(status.parse().ok()?, &shown));
     Some(if let Some(end) = by_status {
         end
     } else if error.starts_with("The provider rejected the prompt as too long") {
@@ -257,9 +280,10 @@ fn is_too_long(error: &RpcError) -> bool {
             .any(|text| inner_json(text).is_some_and(|inner| says(&inner)) || is_sentence_of_too_long(&sentence(text)))
 }
 
-/// A quota of gemini's that is used up, if it says until when.
+/// A quota of gemini's that is used up, if it says until when, or that it is that of the day.
 fn quota(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
     const RESETS: &str = "Your quota will reset after ";
+    const OF_THE_DAY: &str = "You have exhausted your daily quota on this model";
     let inner = messages(error).find_map(inner_json);
     let delay = [Some(&error.data), inner.as_ref()]
         .into_iter()
@@ -271,9 +295,10 @@ fn quota(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
             span(rest.split([' ', '\n']).next()?.trim_end_matches('.'))
         })
     };
-    let delay = delay.or_else(by_text)?;
-    Some(TurnEnd::UsageLimit {
-        resets_at: now.checked_add(delay).ok(),
+    let delay = delay.or_else(by_text);
+    let is_of_the_day = || messages(error).any(|text| text.starts_with(OF_THE_DAY));
+    (delay.is_some() || is_of_the_day()).then(|| TurnEnd::UsageLimit {
+        resets_at: delay.and_then(|delay| now.checked_add(delay).ok()),
         message: shown.to_owned(),
     })
 }
@@ -323,6 +348,7 @@ fn usage_limit(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd>
                 resets_at,
                 message: message.clone(),
             }),
+            TurnEnd::Billing(_) => Some(TurnEnd::Billing(message.clone())),
             _ => None,
         })
     })

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::readers::read_chunks;
 use crate::supervise::{Answer, HowEnded, Input, Spec, Then};
-use crate::sweep::{self, Asked, MARKER_VARIABLE};
+use crate::sweep::{self, Asked, MARKER_VARIABLE, Swept};
 use crate::voice::Voice;
 use crate::{command, sys};
 
@@ -181,8 +181,8 @@ impl Launched {
     }
 
     /// Waits for the child's end, or brings it about; then ends and reaps everything that it left. Says how it ended, and
-    /// how many processes were left.
-    pub(crate) fn see_to_the_end(mut self, time_limit: Option<Duration>) -> (HowEnded, usize) {
+    /// what became of those that were left.
+    pub(crate) fn see_to_the_end(mut self, time_limit: Option<Duration>) -> (HowEnded, Swept) {
         let mut open_pipes = self.readers;
         let stopped = self.wait_for_exit(time_limit, &mut open_pipes);
         self.voice = None;
@@ -196,7 +196,7 @@ impl Launched {
     }
 
     /// The child is reaped last: until then no other process can have its pid.
-    fn sweep_and_reap(&mut self) -> (HowEnded, usize) {
+    fn sweep_and_reap(&mut self) -> (HowEnded, Swept) {
         let asked = self.asked.take().map(|(asked, until)| {
             asked.wait_until(until, || self.is_hurried.load(Ordering::Acquire));
             asked
@@ -211,7 +211,7 @@ impl Launched {
         children.remove(&self.pid);
         drop(children);
         self.is_over = true;
-        (how, swept.killed.len())
+        (how, swept)
     }
 
     /// Waits until the child has exited; says why it was made to, if it was.

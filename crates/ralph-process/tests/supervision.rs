@@ -90,7 +90,8 @@ fn a_child_is_read_line_by_line_to_its_end() {
         Ended {
             how: HowEnded::Exited(3),
             stderr_tail: "bad\n".into(),
-            swept: 0
+            swept: 0,
+            left: Vec::new(),
         }
     );
 }

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::command_words::has_option;
 use crate::launch::{Heard, Launch, Listener, end_of_process, launch};
+use crate::lenient::read_record;
 use crate::newest::{Newest, short};
 use crate::{Agent, Denial, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 use events::{Block, Envelope, PlainUsage, RateLimit, ResultRecord, ToolInput};
@@ -270,7 +271,7 @@ impl Records {
 
 impl Listener for Records {
     fn hear(&mut self, line: &str) -> Heard {
-        let Ok(envelope) = serde_json::from_str::<Envelope>(line) else {
+        let Some(envelope) = read_record::<Envelope>(line) else {
             self.note_garbage(line);
             return vec![TurnEvent::Alive].into();
         };
@@ -317,6 +318,7 @@ impl Listener for Records {
             model: self.model.take(),
             writes: self.writes(),
             stderr_tail: ended.stderr_tail,
+            left_running: ended.left,
         }
     }
 }

@@ -33,7 +33,7 @@ fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
     11:20:00 [t-025cc1] iteration 3: PROMPT.md
     11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
     11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
-    Hint: `ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `ralph run PROMPT.md` goes on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.
+    Hint: `ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `ralph run PROMPT.md --agent [agent]` goes on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.
     ");
     assert_eq!(scene.agent.turns(), 3);
     // A change on disk is progress, whatever the gate says.
@@ -62,7 +62,7 @@ fn a_run_that_has_cost_enough_says_what_and_how_to_go_on() {
             .contains("The limit `[limits] tokens = 1000` is reached: "),
         "{finished}"
     );
-    let hint = "Hint: `ralph run t-025cc1` goes on and counts anew; `[limits] tokens` in .ralph.toml sets how far.";
+    let hint = "Hint: `ralph run t-025cc1 --agent [agent]` goes on and counts anew; `[limits] tokens` in .ralph.toml sets how far.";
     assert!(finished.stderr.contains(hint), "{finished}");
 }
 
