@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -75,8 +76,8 @@ pub fn kill_leftovers(marker: &str, agent: Option<(u32, u64)>) -> usize {
 /// Kills every descendant of this process, whoever looks after it, and returns how many there were: the last thing to do
 /// before a process ends that cannot wait for anybody.
 pub fn kill_descendants() -> usize {
-    // Nobody starts another one meanwhile.
-    let children = supervised();
+    // Nobody starts another one from now on: whoever waits for one of them must not go on as if it had ended by itself.
+    let children = ManuallyDrop::new(supervised());
     let mut killed = BTreeSet::new();
     for child in children.iter() {
         sys::kill_group(*child);
@@ -253,9 +254,16 @@ impl<'a> Left<'a> {
     fn look(&self, refused: &BTreeSet<Process>) -> Look {
         // Nobody is started while this looks; see SUPERVISED.
         let children = supervised();
-        let seen: Vec<(u32, Stat)> = processes().collect();
-        let session = self.session(&seen);
         let mut look = Look::default();
+        let mut seen: Vec<(u32, Stat)> = Vec::new();
+        for pid in pids() {
+            match Stat::of(pid) {
+                Some(stat) => seen.push((pid, stat)),
+                // It was there a moment ago, and whom it has started since may not have been.
+                None => look.vanished = true,
+            }
+        }
+        let session = self.session(&seen);
         for (pid, stat) in &seen {
             let process = (*pid, stat.started);
             if refused.contains(&process)
@@ -270,7 +278,7 @@ impl<'a> Left<'a> {
                 _ => look.vanished = true,
             }
         }
-        reap_orphans(&seen, &children);
+        look.vanished |= reap_orphans(&seen, &children) == Reaped::Some;
         look
     }
 
@@ -302,17 +310,27 @@ impl<'a> Left<'a> {
 struct Look {
     /// Those that are left, with a hold on them.
     found: Vec<(Process, Hold)>,
-    /// Whether one was seen that was gone a moment later; it may have started another before.
+    /// Whether one was there that was gone a moment later; it may have started another before.
     vanished: bool,
 }
 
 /// Takes the remains of the orphans that were given to this process and had died when they were seen.
-fn reap_orphans(seen: &[(u32, Stat)], children: &BTreeSet<u32>) {
+fn reap_orphans(seen: &[(u32, Stat)], children: &BTreeSet<u32>) -> Reaped {
+    let mut reaped = Reaped::None;
     for (pid, stat) in seen {
         if stat.is_dead && stat.is_adopted() && !children.contains(pid) {
             sys::reap(*pid);
+            reaped = Reaped::Some;
         }
     }
+    reaped
+}
+
+/// Whether there were remains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reaped {
+    Some,
+    None,
 }
 
 /// Whether a process has the marker in the environment that it began with.
@@ -329,13 +347,17 @@ pub(crate) fn has_marker(pid: u32, marker: &str) -> bool {
 
 /// Every process but this one.
 fn processes() -> impl Iterator<Item = (u32, Stat)> {
+    pids().filter_map(|pid| Some((pid, Stat::of(pid)?)))
+}
+
+/// The pids of every process but this one, as they were when they were asked for.
+fn pids() -> impl Iterator<Item = u32> {
     // Without /proc nothing can be found, and nothing is.
     fs::read_dir("/proc")
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .filter(|pid| *pid != sys::own_pid())
-        .filter_map(|pid| Some((pid, Stat::of(pid)?)))
 }
 
 /// What the system says of a process.

@@ -270,18 +270,18 @@ impl<'a> Runner<'a> {
         let (mut state, effects) = State::begin(self.plan());
         let mut open: VecDeque<Effect> = effects.into();
         loop {
-            self.tell_interrupts(&mut state, &mut open);
             while let Some(effect) = open.pop_front() {
                 let happening = self.perform_when_there_is_room(&state, &effect);
                 if self.watch.survives(&effect) == Survival::Dies {
                     return Ok(self.die());
                 }
+                // Whoever wanted to stop while the effect took its time did so before it was over.
+                self.tell_interrupts(&mut state, &mut open);
                 match happening {
                     Ok(None) => {}
                     Ok(Some(what)) => open.extend(self.step(&mut state, what)),
                     Err(error) => {
-                        // Whoever wanted to stop has a reason of its own. What was to follow counted on the effect.
-                        self.tell_interrupts(&mut state, &mut open);
+                        // What was to follow counted on the effect.
                         open.clear();
                         let what = match error {
                             RunError::NoRoomInTime(reason) => Happening::NoRoomInTime(reason),
@@ -290,7 +290,10 @@ impl<'a> Runner<'a> {
                         open.extend(self.step(&mut state, what));
                     }
                 }
-                self.tell_interrupts(&mut state, &mut open);
+            }
+            self.tell_interrupts(&mut state, &mut open);
+            if !open.is_empty() {
+                continue;
             }
             if let Some(end) = state.end() {
                 let iterations = state.iterations();

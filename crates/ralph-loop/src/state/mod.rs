@@ -212,12 +212,14 @@ impl State {
         vec![Effect::Count]
     }
 
-    /// A run that reached a limit with its last task done has come to its end all the same.
+    /// A run that reached a limit with its last task done has come to its end all the same; and where only what is for a
+    /// person is left, no further run could go on.
     fn counted(&mut self, limit: Reached, standing: Standing) -> Vec<Effect> {
-        let left = standing.failed + standing.waiting + standing.open;
-        self.finish(match left {
-            0 => End::Complete,
+        let for_a_person = standing.failed + standing.waiting;
+        self.finish(match (for_a_person, standing.open) {
+            (0, 0) => End::Complete,
             _ if self.interrupts > 0 => End::Interrupted,
+            (_, 0) => End::LeftForPerson(standing),
             _ => End::Limit(limit),
         })
     }
