@@ -59,6 +59,7 @@ fn clock(at: Duration) -> Timestamp {
 
 fn event(at: Duration, what: Happening) -> Event {
     Event {
+        slept: Duration::ZERO,
         at,
         now: clock(at),
         what,
@@ -182,6 +183,7 @@ impl World {
                 changed_something: true,
                 ..Examined::default()
             })),
+            Effect::FindRoom => Happening::RoomFound,
             Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
@@ -371,7 +373,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
 }
 
 fn happening(number: u8) -> Happening {
-    match number % 25 {
+    match number % 28 {
         0 => Happening::Recovered(Vec::new()),
         1 => Happening::Abandoned,
         2 => Happening::OutboxFinished,
@@ -421,7 +423,10 @@ fn happening(number: u8) -> Happening {
             resets_at: (number > 100).then(|| clock(Duration::from_secs(u64::from(number)))),
             message: String::new(),
         }),
-        _ => ended(TurnEnd::Stopped),
+        24 => ended(TurnEnd::Stopped),
+        25 => Happening::NoRoom,
+        26 => Happening::RoomFound,
+        _ => Happening::NoRoomInTime("the disk is full".to_owned()),
     }
 }
 
@@ -469,7 +474,8 @@ proptest! {
             prop_assert!(!over || effects.is_empty());
             for effect in &effects {
                 step = match (step, effect) {
-                    (Step::Nothing, Effect::RunBaseline(_)) => Step::Claimed,
+                    // Again where there was no room for what the gates write.
+                    (Step::Nothing | Step::Claimed, Effect::RunBaseline(_)) => Step::Claimed,
                     (Step::Nothing | Step::Claimed, Effect::Prepare { .. }) => Step::Prepared,
                     (Step::Prepared, Effect::Spawn) => Step::Spawned,
                     (Step::Spawned, Effect::RecordEnd(_)) => Step::Recorded,
@@ -493,3 +499,31 @@ mod limits;
 mod standstill;
 #[path = "state_tests/waits.rs"]
 mod waits;
+
+#[test]
+fn what_goes_on_by_itself_is_done_again_when_there_is_room() {
+    let ClaimAnswer::Claimed(claim) = claim(1) else {
+        unreachable!()
+    };
+    let chosen = crate::strategy::Chosen {
+        model: None,
+        rationale: String::new(),
+    };
+    let current = Box::new(Current::of(&RunId::new(1), 1, &claim, chosen));
+    let (mut state, _) = State::begin(plan());
+    state.phase = Phase::Baselining(current.clone());
+    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    assert_eq!(
+        state.step(event(Duration::ZERO, Happening::RoomFound)),
+        [Effect::RunBaseline(current.clone())]
+    );
+    let examine = state.judged(current, Box::new(turn_done(1)));
+    assert!(matches!(examine[..], [Effect::Examine { gates: Gates::Run, .. }]));
+    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    assert_eq!(state.step(event(Duration::ZERO, Happening::RoomFound)), examine);
+    state.plan.commit = ralph_model::config::Commit::Task;
+    let commit = state.step(event(Duration::ZERO, Happening::Examined(Box::default())));
+    assert!(matches!(commit[..], [Effect::Commit(_)]), "{commit:?}");
+    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    assert_eq!(state.step(event(Duration::ZERO, Happening::RoomFound)), commit);
+}

@@ -105,6 +105,10 @@ impl Runner<'_> {
         folder.write("prompt.md", &prompt.text)?;
         let files = project_files(self.site, current)?;
         let before = files.snapshot();
+        let is_whole = before.degraded.is_none() && before.without_git.is_none();
+        if !is_whole && self.places().are_full() {
+            return Err(RunError::no_room());
+        }
         if let Some(reason) = &before.degraded {
             self.watch
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
@@ -129,6 +133,7 @@ impl Runner<'_> {
             current: current.clone(),
             prompt: prompt.text,
             transcript: None,
+            lines_missing: false,
             running: None,
             started: std::time::Instant::now(),
         });

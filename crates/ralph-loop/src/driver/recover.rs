@@ -17,18 +17,14 @@ impl Runner<'_> {
         let site = self.site;
         let alive =
             |process: &RunProcess| *process != site.process && is_alive(process, &site.process.host) == Some(true);
-        let mut left = Vec::new();
+        let (mut left, mut found) = (Vec::new(), Vec::new());
         for record in self.store.unfinished(&self.site.worktree, &self.run)? {
             if alive(&record.process) {
                 // Its lock was taken from it. Whatever it is at, it is not dead.
                 continue;
             }
             let killed = ralph_process::kill_leftovers(&record.marker, record.agent);
-            self.watch.tell(&News::FoundLeft {
-                run: &record.run,
-                iteration: record.iteration,
-                killed,
-            });
+            found.push((record.run.clone(), record.iteration, killed));
             left.push(self.resume(record)?);
         }
         if let Some(living) = self.store.end_dead_runs(&site.worktree, &self.run, &alive)?.first() {
@@ -36,6 +32,11 @@ impl Runner<'_> {
             return Err(RunError::Other(format!(
                 "{run} (process {process}) still works in this folder, although its lock was removed: wait for it, or end it"
             )));
+        }
+        // What found no room is done again, and told once.
+        for (run, iteration, killed) in &found {
+            let (iteration, killed) = (*iteration, *killed);
+            self.watch.tell(&News::FoundLeft { run, iteration, killed });
         }
         self.prune();
         Ok(left)

@@ -231,3 +231,34 @@ fn whatever_an_agent_says_that_it_used_no_limit_is_put_off_by_it() {
     let state = world.happens(state, Happening::Used(used(2.0, 0, 0)), 3);
     assert!(matches!(state.end(), Some(End::Limit(reached)) if reached.key == "cost_usd"));
 }
+
+#[test]
+fn the_time_of_a_run_counts_while_the_computer_sleeps_and_not_when_its_clock_is_set() {
+    let ends = |slept: Duration, jump: i64| {
+        let mut plan = plan();
+        plan.limits.wall_clock = Some(Duration::from_mins(30));
+        let (mut state, _) = State::begin(plan);
+        state.phase = Phase::Tidying;
+        let mut event = event(Duration::from_mins(1), Happening::OutboxFinished);
+        event.slept = slept;
+        event.now += jiff::SignedDuration::from_hours(jump);
+        drop(state.step(event));
+        matches!(state.phase, Phase::Counting(_))
+    };
+    assert!(ends(Duration::from_mins(29), 0));
+    assert!(!ends(Duration::from_mins(28), 0));
+    assert!(!ends(Duration::ZERO, 1));
+    assert!(!ends(Duration::ZERO, -1));
+}
+
+#[test]
+fn a_sleeping_computer_brings_the_deadline_nearer() {
+    let mut plan = plan();
+    plan.limits.wall_clock = Some(Duration::from_mins(30));
+    let (mut state, _) = State::begin(plan);
+    let mut tick = event(Duration::from_mins(1), Happening::Tick);
+    tick.slept = Duration::from_mins(10);
+    drop(state.step(tick));
+    assert!(!state.is_out_of_time(Duration::from_mins(29), Duration::ZERO));
+    assert!(state.is_out_of_time(Duration::from_mins(20), Duration::from_mins(10)));
+}

@@ -164,6 +164,7 @@ fn tick_at(at: u64, now: i64) -> (State, World) {
     let effects = state.step(Event {
         at: Duration::from_secs(at),
         now: Timestamp::from_second(now).unwrap(),
+        slept: Duration::ZERO,
         what: Happening::Tick,
     });
     let mut open: VecDeque<Effect> = effects.into();
@@ -171,7 +172,12 @@ fn tick_at(at: u64, now: i64) -> (State, World) {
         let now = Timestamp::from_second(now).unwrap();
         if let Some(what) = world.answer(&effect, now) {
             let at = Duration::from_secs(at);
-            open.extend(state.step(Event { at, now, what }));
+            open.extend(state.step(Event {
+                at,
+                now,
+                slept: Duration::ZERO,
+                what,
+            }));
         }
     }
     (state, world)

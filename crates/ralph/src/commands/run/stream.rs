@@ -79,6 +79,10 @@ pub(super) enum Event<'a> {
         model: &'a str,
     },
     CompleteTooEarly,
+    PausedForRoom {
+        message: &'a str,
+    },
+    GoesOn,
     Warning {
         message: &'a str,
     },

@@ -91,6 +91,11 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "complete_too_early",
             "The agent said that everything is complete, and it is not.",
         ),
+        Event::PausedForRoom { .. } => (
+            "paused_for_room",
+            "The disk is full: the run is paused until there is room. An agent that works goes on.",
+        ),
+        Event::GoesOn => ("goes_on", "There is room again, and the run goes on."),
         Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
         Event::RunEnded { .. } => (
             "run_ended",
@@ -214,6 +219,10 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
     tell(Event::StillWaits(wait(3540.0)));
     tell(Event::UnknownModel { model: "gigantic" });
     tell(Event::CompleteTooEarly);
+    tell(Event::PausedForRoom {
+        message: "cannot write .ralph/progress.db: the disk is full",
+    });
+    tell(Event::GoesOn);
     tell(Event::Warning {
         message: "There will be no transcript: no space left on device",
     });

@@ -249,6 +249,8 @@ impl Watch for Teller<'_> {
                 bytes: *bytes,
             }),
             News::Notice(notice) => self.notice(notice),
+            News::NoRoom(message) => self.write(Event::PausedForRoom { message }),
+            News::RoomAgain => self.write(Event::GoesOn),
             News::Warning(message) => self.write(Event::Warning { message }),
             News::Ended {
                 end,
