@@ -13,7 +13,7 @@ use crate::room::is_full;
 use crate::transcript::{self, Limits, Transcript};
 
 /// The name of the folder for what a run needs only while it goes on.
-const SCRATCH: &str = "scratch";
+pub(crate) const SCRATCH: &str = "scratch";
 
 /// The folder of one iteration.
 #[derive(Debug, Clone)]

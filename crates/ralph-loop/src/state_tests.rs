@@ -105,10 +105,12 @@ impl World {
 
     /// Keeps the pause of a settlement as the database does.
     fn put_pause(&mut self, draft: &Draft, now: Timestamp) {
+        let seen = draft.current.pause.as_ref();
+        let is_seen = |there: &Pause| seen.is_some_and(|seen| seen.is(there));
+        let there = self.pause.as_ref();
         match &draft.pause {
-            PauseChange::Keep => {}
-            PauseChange::Lift => self.pause = None,
-            PauseChange::Put(what) => {
+            PauseChange::Lift if there.is_some_and(is_seen) => self.pause = None,
+            PauseChange::Put(what) if there.is_none_or(|it| is_seen(it) || it.what.until < what.until) => {
                 self.pause = Some(Pause {
                     agent: "claude".to_owned(),
                     what: what.clone(),
@@ -116,6 +118,7 @@ impl World {
                     created_at: now,
                 });
             }
+            PauseChange::Keep | PauseChange::Lift | PauseChange::Put(_) => {}
         }
     }
 

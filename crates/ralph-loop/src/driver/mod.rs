@@ -26,7 +26,7 @@ use crate::gates::{Baseline, GateResult};
 use crate::heart::{Heart, LastLook};
 use crate::inbox::{Inbox, Sender, Weight, inbox};
 use crate::room::{Places, is_full};
-use crate::run_folder::{remove_scratch_folder, run_folder};
+use crate::run_folder::run_folder;
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
 use crate::stopwatch::Stopwatch;
@@ -192,8 +192,8 @@ pub struct Runner<'a> {
     interrupts_told: u32,
     /// Who looks at what a turn has left, and asks the gates.
     examiner: Option<JoinHandle<()>>,
-    /// How it ended, once it has.
-    sentence: String,
+    /// The end that was to be put on record last, and the sentence for it.
+    sentence: Option<(End, String)>,
 }
 
 /// An agent's turn, as the driver sees it.
@@ -237,7 +237,7 @@ impl<'a> Runner<'a> {
             interrupts: Arc::default(),
             interrupts_told: 0,
             examiner: None,
-            sentence: String::new(),
+            sentence: None,
         })
     }
 
@@ -290,10 +290,12 @@ impl<'a> Runner<'a> {
             }
             if let Some(end) = state.end() {
                 let iterations = state.iterations();
-                let sentence = &self.sentence;
+                // Where that could not be put on record, it came to another end.
+                let recorded = self.sentence.take().filter(|(recorded, _)| recorded == end);
+                let sentence = recorded.map_or_else(|| end.sentence(), |(_, sentence)| sentence);
                 self.watch.tell(&News::Ended {
                     end,
-                    sentence,
+                    sentence: &sentence,
                     iterations,
                 });
                 return Ok(Finish::Ended {
@@ -332,16 +334,13 @@ impl<'a> Runner<'a> {
             End::Complete => self.left_elsewhere(),
             _ => None,
         };
-        self.sentence = match left {
+        let sentence = match left {
             Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
             _ => end.sentence(),
         };
-        self.store
-            .end_run(&self.run, &self.sentence, end.code(), site.clock.now())?;
-        // After an error an iteration may be on record whose settlement needs it.
-        if self.turn.is_none() {
-            remove_scratch_folder(&site.runs, &self.run);
-        }
+        let now = site.clock.now();
+        self.store.end_run(&self.run, &sentence, end.code(), now)?;
+        self.sentence = Some((end.clone(), sentence));
         if left == Some(0) {
             self.keep_scratchpad();
         }

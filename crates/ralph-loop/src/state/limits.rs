@@ -56,7 +56,7 @@ impl State {
         if let Some(reached) = self.time_is_up(at) {
             return Some(reached);
         }
-        let cost = self.spent.cost_usd + working.cost_usd;
+        let cost = self.spent.cost_usd + working.cost_usd.max(0.0);
         if let Some(most) = limits.cost_usd.filter(|most| cost >= *most) {
             return Some(Reached::set("cost_usd", most, &format!("it has cost ${cost:.2}")));
         }

@@ -182,9 +182,10 @@ impl State {
     /// Counts what limits look at.
     fn count_in(&mut self, draft: &Draft) {
         let usage = draft.turn.usage;
-        self.spent.cost_usd += usage.cost_usd;
-        self.spent.input_tokens += usage.input_tokens;
-        self.spent.output_tokens += usage.output_tokens;
+        // It is the agent's own account, and an agent may say anything: nothing in it gives back what was spent.
+        self.spent.cost_usd += usage.cost_usd.max(0.0);
+        self.spent.input_tokens = self.spent.input_tokens.saturating_add(usage.input_tokens);
+        self.spent.output_tokens = self.spent.output_tokens.saturating_add(usage.output_tokens);
         match draft.ruling.outcome.is_failure() {
             Some(true) => self.streak += 1,
             Some(false) => self.streak = 0,

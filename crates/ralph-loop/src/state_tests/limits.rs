@@ -212,6 +212,27 @@ fn no_agent_is_started_when_the_time_is_up_before_it_is_prepared() {
 }
 
 #[test]
+fn whatever_an_agent_says_that_it_used_no_limit_is_put_off_by_it() {
+    let ended = |usage| {
+        let turn = TurnSummary { usage, ..turn_done(1) };
+        Happening::TurnEnded(Box::new(turn))
+    };
+    let limits = Limits {
+        cost_usd: Some(5.0),
+        tokens: Some(u64::MAX),
+        ..no_limits()
+    };
+    let (mut world, state) = begun(limits);
+    let state = world.happens(state, ended(used(3.0, u64::MAX - 1, 0)), 1);
+    assert_eq!(state.end(), None);
+    let other = world.happens(state.clone(), ended(used(0.0, 5, u64::MAX)), 2);
+    assert!(matches!(other.end(), Some(End::Limit(reached)) if reached.key == "tokens"));
+    let state = world.happens(state, ended(used(-10.0, 0, 0)), 2);
+    let state = world.happens(state, Happening::Used(used(2.0, 0, 0)), 3);
+    assert!(matches!(state.end(), Some(End::Limit(reached)) if reached.key == "cost_usd"));
+}
+
+#[test]
 fn the_time_of_a_run_counts_while_the_computer_sleeps_and_not_when_its_clock_is_set() {
     let ends = |slept: Duration, jump: i64| {
         let mut plan = plan();

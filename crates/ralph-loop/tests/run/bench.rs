@@ -473,6 +473,8 @@ pub(crate) struct Seen {
     pub(crate) pauses: Vec<String>,
     /// For every iteration that a dead run left, how many of its processes were alive.
     pub(crate) killed: Vec<usize>,
+    /// What was told of the end.
+    pub(crate) sentence: Option<String>,
     /// How many effects were done.
     pub(crate) effects: usize,
     on_effect: Option<OnEffect>,
@@ -541,6 +543,7 @@ impl Watch for Seen {
             }
             News::RoomAgain => self.pauses.push("over".to_owned()),
             News::FoundLeft { killed, .. } => self.killed.push(*killed),
+            News::Ended { sentence, .. } => self.sentence = Some((*sentence).to_owned()),
             _ => {}
         }
     }

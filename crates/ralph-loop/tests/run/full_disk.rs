@@ -68,6 +68,7 @@ fn a_run_that_waits_for_room_can_be_stopped_and_the_next_picks_it_up() {
         seen.stops_when_paused = true;
         let ran = project.run_with(seen);
         assert_eq!(ran.end, Some(End::Interrupted), "at effect {at}");
+        assert_eq!(ran.seen.sentence.as_deref(), Some("It was stopped."), "at effect {at}");
         let again = project.run();
         let code = again.code();
         assert!(matches!(code, 0 | 3), "at effect {at}: {code}");

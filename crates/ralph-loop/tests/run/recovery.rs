@@ -31,6 +31,11 @@ fn dead_process() -> RunProcess {
 
 /// A run whose process is gone, with a claim.
 fn dead_run(project: &Project, worktree: &str, marker: &str) -> RunId {
+    run_of(dead_process(), project, worktree, marker)
+}
+
+/// A run of a process, with a claim.
+fn run_of(process: RunProcess, project: &Project, worktree: &str, marker: &str) -> RunId {
     let mut store = project.store();
     let run = RunId::new(u64::from(std::process::id()) << 8 | 7);
     store
@@ -41,7 +46,7 @@ fn dead_run(project: &Project, worktree: &str, marker: &str) -> RunId {
             worktree: worktree.to_owned(),
             branch: None,
             commit: None,
-            process: dead_process(),
+            process,
             started_at: project.now(),
         })
         .unwrap();
@@ -219,4 +224,25 @@ fn of_a_long_transcript_both_ends_are_heard_when_its_turn_was_lost() {
     let joined = project.read(&format!("{folder}/transcript.jsonl"));
     let missing = "{\"left_out_lines\":7,\"left_out_bytes\":700}\n";
     assert_eq!(joined, format!("{head}{missing}{end}"));
+}
+
+#[test]
+fn a_run_that_lives_although_its_lock_was_removed_stays_the_only_one() {
+    let project = Project::new(Speaks::Plain, [done()]);
+    let task = project.task("A");
+    let pid = std::os::unix::process::parent_id();
+    let process = RunProcess {
+        host: ralph_process::host_name(),
+        pid,
+        started: ralph_process::start_time(pid).unwrap(),
+    };
+    let living = run_of(process, &project, "", "its-marker");
+    let ran = project.run();
+    let expected = format!(
+        "{living} (process {pid}) still works in this folder, although its lock was removed: wait for it, or end it"
+    );
+    assert_eq!(ran.seen.sentence, Some(expected));
+    assert_eq!((ran.code(), project.agent.turns()), (1, 0));
+    assert_eq!(project.store().run(&living).unwrap().unwrap().ended, None);
+    assert_eq!(project.stands(&task).claimed_by, Some(living));
 }

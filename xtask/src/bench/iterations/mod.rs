@@ -36,6 +36,8 @@ const LONG: usize = 25;
 const INTERRUPT_SECONDS: f64 = 2.0;
 /// … the worst of so many runs.
 const INTERRUPTS: usize = 20;
+/// The most memory of a run whose agent prints a gigabyte, in MiB.
+const FLOOD_MIB: f64 = 64.0;
 /// The most that is the same in every prompt, in tokens.
 const FIXED_TOKENS: f64 = 600.0;
 
@@ -59,6 +61,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         for tasks in TASKS {
             taker.iteration(&format!("an iteration, {tasks} tasks"), tasks, Target::AtMost(most))?;
         }
+        taker.flood()?;
         taker.prompt()?;
         taker.syncs()?;
         let place = Workplace::make(&programs, &past, notes, Versions::Git)?;
@@ -146,6 +149,18 @@ impl Taker<'_, '_> {
         let around = short_time.as_secs_f64() * 1000.0 - each * SHORT as f64;
         self.take(&format!("{name}: begin and end of a run"), around, "ms", Target::None);
         self.take(&format!("{name}: peak"), mib(peak), "MiB", Target::None);
+        Ok(())
+    }
+
+    /// What an agent costs that prints without end.
+    fn flood(&mut self) -> Result<(), String> {
+        self.place.begin_again(USUAL_TASKS)?;
+        let begin = Instant::now();
+        let usage = measure_run(&mut self.place.flood())?;
+        let time = begin.elapsed().as_secs_f64();
+        let target = Target::AtMost(FLOOD_MIB);
+        self.take("an agent prints 1 GB: peak", mib(usage.peak_bytes), "MiB", target);
+        self.take("an agent prints 1 GB: time", time, "s", Target::None);
         Ok(())
     }
 

@@ -46,6 +46,9 @@ END
 echo "<task-done>$id</task-done>"
 "#;
 
+/// The agent that prints a gigabyte, in lines.
+const FLOOD: &str = "yes 'a line of text, as long as somebody would print one' | head -c 1000000000\n";
+
 /// Whether git looks after a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Versions {
@@ -131,6 +134,7 @@ impl<'a> Workplace<'a> {
             write(&with_folder(path)?, &format!("//! Part {number}.\n"))?;
         }
         write(&place.path("agent.sh"), AGENT)?;
+        write(&place.path("flood.sh"), FLOOD)?;
         place.finish(versions)?;
         Ok(place)
     }
@@ -176,6 +180,13 @@ impl<'a> Workplace<'a> {
             Leaves::RowsAndAFile => "sh agent.sh file",
         };
         self.ralph(&["run", "--limit", &iterations.to_string(), "--agent", agent])
+    }
+
+    /// `ralph run` of one iteration whose agent prints a gigabyte.
+    pub(super) fn flood(&self) -> Command {
+        let mut run = self.ralph(&["run", "--limit", "1", "--agent", "sh flood.sh"]);
+        run.env("RALPH_LIMITS_OUTPUT_BYTES", "0");
+        run
     }
 
     /// What a prompt for the first task says of itself.
