@@ -22,20 +22,30 @@ use crate::wire::{self, Message, RpcError};
 const GARBAGE_COLUMNS: usize = 200;
 /// How the warnings begin that codex's adapter puts among what the model says.
 const WARNING: &str = "Warning: ";
+/// How long a piece of text is in which an agent says what went wrong, in bytes.
+const MOST_CHUNK: usize = 64 << 10;
+/// How many denials are kept.
+const MOST_DENIALS: usize = 256;
 
 /// What is wanted of an agent.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wishes {
+    /// The program that is started, where it is known.
+    pub(crate) program: &'static str,
     /// The prompt; without one the conversation ends when there is a session.
     pub(crate) prompt: Option<String>,
     /// The folder to work in, and its other names.
     pub(crate) folders: Vec<PathBuf>,
+    /// Folders outside of it in which its commands have to write.
+    pub(crate) also_writable: Vec<PathBuf>,
     /// The model to choose; none leaves it to the agent.
     pub(crate) model: Option<String>,
     /// The model that it was started with.
     pub(crate) model_in_words: Option<String>,
     /// The modes that fit the permissions, the best first. An agent that offers none of them stays in its own.
     pub(crate) modes: &'static [&'static str],
+    /// The modes that it may not be in, since it asks for nothing there.
+    pub(crate) forbidden_modes: &'static [&'static str],
     /// What it may do without asking.
     pub(crate) permissions: Permissions,
 }
@@ -99,6 +109,8 @@ pub(crate) struct Conversation {
     session: Option<String>,
     model: Option<String>,
     said: Said,
+    /// The last piece of text; of a very long one nothing.
+    last_chunk: String,
     /// Whether the model has begun to do anything.
     has_begun: bool,
     calls: Calls,
@@ -135,6 +147,7 @@ impl Conversation {
             introduction: Introduction::default(),
             session: None,
             said: Said::default(),
+            last_chunk: String::new(),
             has_begun: false,
             calls: Calls::default(),
             denials: Vec::new(),
@@ -198,7 +211,14 @@ impl Conversation {
         match self.introduction.protocol {
             Some(schema::VERSION) => {
                 let folder = self.wishes.folders.first().cloned().unwrap_or_default();
-                self.ask(Stage::Opening, |id| schema::new_session(id, &folder))
+                // Only codex has a sandbox that would keep its commands out. To the others this would be more to edit.
+                let has_sandbox = self.is("codex") && self.wishes.permissions == Permissions::Edit;
+                let more = if has_sandbox {
+                    self.wishes.also_writable.clone()
+                } else {
+                    Vec::new()
+                };
+                self.ask(Stage::Opening, |id| schema::new_session(id, &folder, more))
             }
             Some(other) => self.fail(TurnEnd::Crash(format!(
                 "it speaks version {other} of the protocol, and ralph speaks version {}",
@@ -242,6 +262,10 @@ impl Conversation {
             return self.hang_up(Outcome::Known(TurnEnd::Finished));
         }
         self.plan_settings();
+        let leaves_mode = self.to_set.iter().any(|(wish, _)| *wish == Wish::Mode);
+        if let Some(end) = self.forbidden_mode().filter(|_| !leaves_mode) {
+            return self.fail(end);
+        }
         let mut answer = self.next_step();
         answer.farewell = Some(schema::cancel(&session));
         answer
@@ -296,9 +320,23 @@ impl Conversation {
                 self.model.clone_from(&self.wishes.model);
                 self.next_step()
             }
-            // It asks more often then, and is answered.
-            (Wish::Mode, _) => self.next_step(),
+            (Wish::Mode, None) => self.next_step(),
+            // It asks more often then, and is answered; unless it is in one in which it asks for nothing.
+            (Wish::Mode, Some(_)) => match self.forbidden_mode() {
+                Some(end) => self.fail(end),
+                None => self.next_step(),
+            },
         }
+    }
+
+    /// The end of a turn whose agent stays in a mode in which it would ask for nothing.
+    fn forbidden_mode(&self) -> Option<TurnEnd> {
+        let mode = &self.introduction.modes.as_ref()?.current;
+        self.wishes.forbidden_modes.contains(&mode.as_str()).then(|| {
+            TurnEnd::Crash(format!(
+                "it stays in its mode {mode:?}, in which it asks for nothing; change its own settings, or set [agent] permissions = \"full\""
+            ))
+        })
     }
 
     fn hear_error(&mut self, stage: Stage, error: &RpcError) -> Answer {
@@ -310,16 +348,26 @@ impl Conversation {
                 _ => said,
             })
         });
+        // Some say it twice: as the error, and before that as what the model says.
+        if ends::is_said_in(error, self.last_chunk.trim()) {
+            self.said.take_back(&self.last_chunk);
+        }
         self.fail(end)
     }
 
     fn hear_end(&mut self, result: &Value) -> Heard {
         let told = self.hear_usage(result);
         let reason = result.get("stopReason").unwrap_or(&Value::Null);
-        // One that is not known yet is an end all the same.
-        let reason = schema::read(reason).unwrap_or(StopReason::EndTurn);
+        let outcome = match schema::read(reason) {
+            Some(reason) => Outcome::Ended(reason, told),
+            // Whether it came to a good end is not known.
+            None => Outcome::Known(TurnEnd::Garbage(format!(
+                "it ended its turn for a reason that is not of the protocol: {}",
+                preview(&reason.to_string(), GARBAGE_COLUMNS)
+            ))),
+        };
         Heard {
-            answer: self.hang_up(Outcome::Ended(reason, told)),
+            answer: self.hang_up(outcome),
             events: vec![TurnEvent::Used(self.usage)],
         }
     }
@@ -358,11 +406,15 @@ impl Conversation {
         let described = params.get("toolCall").unwrap_or(&Value::Null);
         self.said.tool();
         let call = self.calls.describe(described).cloned().unwrap_or_default();
+        if self.stage == Stage::Past {
+            // It was answered then.
+            return alive();
+        }
         let verdict = permission::verdict(self.wishes.permissions, &call, &self.wishes.folders);
         if verdict == Verdict::Deny {
             self.calls.deny(described);
             let denial = permission::denial(&call);
-            if !self.denials.contains(&denial) {
+            if self.denials.len() < MOST_DENIALS && !self.denials.contains(&denial) {
                 self.denials.push(denial);
             }
         }
@@ -420,6 +472,10 @@ impl Conversation {
         self.has_begun |= !text.trim().is_empty();
         let message = update.get("messageId").and_then(Value::as_str);
         self.said.text(message, text);
+        self.last_chunk.clear();
+        if text.len() <= MOST_CHUNK {
+            self.last_chunk.push_str(text);
+        }
         Some(TurnEvent::Text(text.to_owned()))
     }
 
@@ -438,15 +494,18 @@ impl Conversation {
     /// Whether the agent of this name is behind this.
     fn is(&self, wanted: &str) -> bool {
         let agent = self.introduction.agent.as_ref();
-        agent.is_some_and(|(name, _)| name.to_lowercase().contains(wanted))
+        self.wishes.program.contains(wanted) || agent.is_some_and(|(name, _)| name.to_lowercase().contains(wanted))
     }
 
     /// How a turn ended whose end looks like any other, but was not one: some agents say so only by what they say of the
     /// tokens.
     fn hidden_failure(&self, told: usage::Told, last_text: &str) -> Option<TurnEnd> {
         match told {
-            usage::Told::Null if self.is("codex") => Some(ends::of_silent_failure(last_text, self.clock.now())),
-            usage::Told::Nothing if self.is("copilot") => ends::of_copilots_failure(last_text),
+            usage::Told::Null if self.is("codex") => Some(ends::of_silent_failure(
+                [self.last_chunk.trim(), last_text],
+                self.clock.now(),
+            )),
+            usage::Told::Nothing if self.is("copilot") => ends::of_copilots_failure(&self.last_chunk),
             usage::Told::NoModel => Some(without_an_answer()),
             // Services that do not count tokens are told apart by what was said.
             usage::Told::Numbers if self.usage.tokens() == 0 && last_text.is_empty() => Some(without_an_answer()),
@@ -454,14 +513,25 @@ impl Conversation {
         }
     }
 
-    fn end(&self, ended: &Ended, last_text: &str) -> TurnEnd {
+    fn end(&mut self, ended: &Ended) -> TurnEnd {
+        let last_text = self.said.last().unwrap_or_default().trim();
         match &self.outcome {
             // Whatever made the process end after that, the turn was over.
             Some(Outcome::Known(end)) => return end.clone(),
             Some(Outcome::Ended(reason, told)) => {
                 let hidden = Some(*told).filter(|_| *reason == StopReason::EndTurn);
-                let hidden = hidden.and_then(|told| self.hidden_failure(told, last_text));
-                return hidden.unwrap_or_else(|| ends::of_reason(*reason, last_text));
+                if let Some(failure) = hidden.and_then(|told| self.hidden_failure(told, last_text)) {
+                    if ends::is_told_by(&failure, self.last_chunk.trim()) {
+                        self.said.take_back(&self.last_chunk);
+                    }
+                    return failure;
+                }
+                // Some take a refused permission for the end of the turn.
+                let is_denied = *reason == StopReason::Cancelled && !self.denials.is_empty();
+                if is_denied && ended.how != HowEnded::Stopped {
+                    return TurnEnd::Finished;
+                }
+                return ends::of_reason(*reason, last_text);
             }
             None => {}
         }
@@ -501,7 +571,7 @@ impl Listener for Conversation {
     }
 
     fn conclude(&mut self, ended: Ended) -> EndOfTurn {
-        let end = self.end(&ended, self.said.last().unwrap_or_default().trim());
+        let end = self.end(&ended);
         let (mut messages, before_last_tool, left_out) = self.said.take();
         // Some say first what they were told.
         let prompt = self
@@ -526,6 +596,7 @@ impl Listener for Conversation {
             model: self.model.take(),
             writes: self.calls.writes(),
             stderr_tail: ended.stderr_tail,
+            left_running: ended.left,
         }
     }
 }

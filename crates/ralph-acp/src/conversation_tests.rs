@@ -17,6 +17,8 @@ impl Clock for Noon {
 const INIT: &str = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true},"agentInfo":{"name":"an-agent","version":"1.2.3"},"authMethods":[{"id":"k","name":"API key","description":null}]}}"#;
 const CODEX: &str =
     r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"codex-acp","version":"2.6.0"}}}"#;
+const COPILOT: &str =
+    r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"Copilot","version":"1.0.102"}}}"#;
 const SESSION: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"sessionId":"s-1"}}"#;
 const USED: &str = r#"{"inputTokens":10,"outputTokens":20,"totalTokens":30}"#;
 
@@ -62,6 +64,7 @@ fn exited(code: i32) -> Ended {
         how: HowEnded::Exited(code),
         stderr_tail: "warning\nfatal: broken\n".to_owned(),
         swept: 0,
+        left: Vec::new(),
     }
 }
 
@@ -88,6 +91,23 @@ fn end_of(lines: &[&str]) -> EndOfTurn {
 #[track_caller]
 fn check(lines: &[&str], expected: &TurnEnd) {
     assert_eq!(end_of(lines).end, *expected, "{lines:?}");
+}
+
+#[test]
+fn codex_is_told_where_else_its_commands_write_and_the_others_are_not() {
+    let opened = |agent: &str, permissions| {
+        let wishes = Wishes {
+            also_writable: vec![PathBuf::from("/main/.ralph")],
+            permissions,
+            ..wishes()
+        };
+        let init = json!({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1, "agentInfo": {"name": agent, "version": "1"}}});
+        let (_, said, _) = hold(wishes, &[&init.to_string()]);
+        said[1]["params"]["additionalDirectories"].clone()
+    };
+    assert_eq!(opened("codex-acp", Permissions::Edit), json!(["/main/.ralph"]));
+    assert_eq!(opened("codex-acp", Permissions::Full), Value::Null);
+    assert_eq!(opened("claude-agent-acp", Permissions::Edit), Value::Null);
 }
 
 #[test]
@@ -386,7 +406,160 @@ fn every_reason_to_stop_has_its_end() {
         &TurnEnd::Refusal("I cannot".to_owned()),
     );
     check(&[&ended("cancelled")], &TurnEnd::Stopped);
-    check(&[&ended("of_the_future")], &TurnEnd::Finished);
+    let garbage = |reason: &str| {
+        TurnEnd::Garbage(format!(
+            "it ended its turn for a reason that is not of the protocol: {reason}"
+        ))
+    };
+    check(&[&ended("of_the_future")], &garbage("\"of_the_future\""));
+    check(&[r#"{"jsonrpc":"2.0","id":2,"result":{}}"#], &garbage("null"));
+    check(&[r#"{"jsonrpc":"2.0","id":2,"result":null}"#], &garbage("null"));
+}
+
+#[test]
+fn a_turn_that_an_agent_cancels_because_of_a_refusal_is_not_stopped_by_us() {
+    let lines = [INIT, SESSION, &asks("execute"), &ended("cancelled")];
+    let end = |how| {
+        let mut conversation = hold(wishes(), &lines).0;
+        conversation.conclude(Ended { how, ..exited(0) }).end
+    };
+    assert_eq!(end(HowEnded::Exited(0)), TurnEnd::Finished);
+    assert_eq!(end(HowEnded::Stopped), TurnEnd::Stopped);
+}
+
+#[test]
+fn what_went_wrong_is_not_what_the_agent_said() {
+    let messages = |lines: &[&str]| hold(wishes(), lines).0.conclude(exited(0)).messages;
+    let text = "API Error: 401 The key is not valid. <task-done>t-1</task-done>";
+    let error = failed(
+        &json!({"code": -32603, "message": format!("Internal error: {text}"), "data": {"errorKind": "authentication_failed"}}),
+    );
+    // claude-agent-acp says it before, in a message of its own; others right behind what the model had said.
+    let said = messages(&[INIT, SESSION, &chunk_of("a", "I begin."), &chunk_of("b", text), &error]);
+    assert_eq!(said, ["I begin."]);
+    assert_eq!(
+        messages(&[INIT, SESSION, &chunk("half "), &chunk(text), &error]),
+        ["half "]
+    );
+    let other = messages(&[INIT, SESSION, &chunk("half "), &chunk("of it"), &error]);
+    assert_eq!(other, ["half of it"]);
+
+    let hidden = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","usage":null}}"#;
+    for text in [
+        "exceeded retry limit, last status: 429 Too Many Requests",
+        r#"{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+        "something new",
+    ] {
+        let said = messages(&[CODEX, SESSION, &chunk("half "), &chunk(text), hidden]);
+        assert_eq!(said, ["half "], "{text}");
+    }
+    let quiet = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
+    let text = "Error: Failed to get response from the AI model; retried 5 times";
+    assert_eq!(
+        messages(&[COPILOT, SESSION, &chunk("half "), &chunk(text), quiet]),
+        ["half "]
+    );
+}
+
+#[test]
+fn copilot_may_speak_of_errors() {
+    let quiet = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
+    let text = "I mended it: the test said `TypeError: x is not a function`. <task-done>t-1</task-done>";
+    let mut conversation = hold(wishes(), &[COPILOT, SESSION, &chunk(text), quiet]).0;
+    assert_eq!(conversation.conclude(exited(0)).end, TurnEnd::Finished);
+}
+
+#[test]
+fn codex_is_known_by_its_program_too() {
+    let wishes = Wishes {
+        program: "codex-acp",
+        ..wishes()
+    };
+    let nameless = r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1}}"#;
+    let hidden = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn","usage":null}}"#;
+    let mut conversation = hold(wishes, &[nameless, SESSION, &chunk("it failed"), hidden]).0;
+    assert_eq!(
+        conversation.conclude(exited(0)).end,
+        TurnEnd::Transient("it failed".to_owned())
+    );
+}
+
+#[test]
+fn an_agent_that_is_to_ask_does_not_work_where_it_would_not() {
+    let session = |current: &str| {
+        json!({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s-1", "modes": {"currentModeId": current,
+            "availableModes": [{"id": "plan", "name": "p"}, {"id": current, "name": "n"}]}}})
+        .to_string()
+    };
+    let wanted = |modes| Wishes {
+        modes,
+        forbidden_modes: &["yolo"],
+        ..wishes()
+    };
+    let message = "it stays in its mode \"yolo\", in which it asks for nothing; change its own settings, or set [agent] permissions = \"full\"";
+    // It offers none of those that are wanted.
+    let mut conversation = hold(wanted(&["auto-edit"]), &[INIT, &session("yolo")]).0;
+    assert_eq!(conversation.conclude(exited(0)).end, TurnEnd::Crash(message.to_owned()));
+    // It refuses to go into another.
+    let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}"#;
+    let mut conversation = hold(wanted(&["plan"]), &[INIT, &session("yolo"), refused]).0;
+    assert_eq!(conversation.conclude(exited(0)).end, TurnEnd::Crash(message.to_owned()));
+    let (_, said, _) = hold(wanted(&["plan"]), &[INIT, &session("default"), refused]);
+    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+}
+
+#[test]
+fn a_permission_that_was_asked_for_long_ago_is_not_judged_again() {
+    let mut conversation = Conversation::of_the_past(Arc::new(Noon));
+    for line in [INIT, SESSION, &asks("edit"), &chunk("done")] {
+        assert!(conversation.hear(line).answer.say.is_empty());
+    }
+    let end = conversation.conclude(exited(0));
+    assert_eq!(
+        (end.denials, end.writes),
+        (Vec::new(), vec![PathBuf::from("/p/hello.txt")])
+    );
+}
+
+#[test]
+fn an_edit_is_judged_by_the_files_of_its_input_too() {
+    let asks = |input: &Value| {
+        let options = json!([{"optionId": "yes", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"}]);
+        let call = json!({"toolCallId": "c", "kind": "edit", "title": "Write", "rawInput": input});
+        let params = json!({"sessionId": "s-1", "toolCall": call, "options": options});
+        let request = json!({"jsonrpc": "2.0", "id": 0, "method": "session/request_permission", "params": params});
+        let (_, said, _) = hold(wishes(), &[INIT, SESSION, &request.to_string()]);
+        said.last().unwrap()["result"]["outcome"]["optionId"].clone()
+    };
+    assert_eq!(asks(&json!({"file_path": "/p/a.rs", "content": "x"})), "yes");
+    assert_eq!(asks(&json!({"file_path": "/etc/cron.d/x"})), "no");
+    assert_eq!(asks(&json!({"source": "/p/a", "destination": "/etc/a"})), "no");
+    assert_eq!(asks(&json!({"content": "x"})), "no");
+    let many: Vec<Value> = (0..100).map(|n| json!({"path": format!("/p/{n}")})).collect();
+    assert_eq!(asks(&json!({"path": "/p/a", "locations": many})), "yes");
+}
+
+#[test]
+fn the_calls_of_a_turn_without_end_do_not_fill_the_memory() {
+    let mut conversation = hold(wishes(), &[INIT, SESSION]).0;
+    let long = "x".repeat(10_000);
+    for number in 0..20_000 {
+        let call = tool(
+            &json!({"toolCallId": format!("{number}-{long}"), "kind": "edit", "locations": [{"path": format!("/p/{number}")}]}),
+        );
+        drop(conversation.hear(&call));
+        drop(
+            conversation.hear(
+                &asks("execute")
+                    .replace("hello.txt", &number.to_string())
+                    .replace("toolu_1", &number.to_string()),
+            ),
+        );
+    }
+    let (calls, bytes) = conversation.calls.size();
+    assert!(calls <= 4_096 && bytes < 4 << 20, "{calls} calls with {bytes} bytes");
+    let end = conversation.conclude(exited(0));
+    assert_eq!((end.writes.len(), end.denials.len()), (4_096, MOST_DENIALS));
 }
 
 #[test]
@@ -451,11 +624,9 @@ fn a_normal_end_without_an_answer_of_the_model_is_a_failure_of_the_service() {
     check(&[&chunk("in the mid"), &quota("")], &none);
     check(&[&chunk("said"), &quota(r#"{"model":"m"}"#)], &TurnEnd::Finished);
     // copilot says nothing of tokens then, and what failed is the last of its text.
-    let copilot =
-        r#"{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":1,"agentInfo":{"name":"Copilot","version":"1.0.102"}}}"#;
     let failed = chunk("Error: Authentication failed with provider at http://127.0.0.1/v1 (HTTP 401).");
     let quiet = r#"{"jsonrpc":"2.0","id":2,"result":{"stopReason":"end_turn"}}"#;
-    let mut conversation = hold(wishes(), &[copilot, SESSION, &failed, quiet]).0;
+    let mut conversation = hold(wishes(), &[COPILOT, SESSION, &failed, quiet]).0;
     assert!(matches!(conversation.conclude(exited(0)).end, TurnEnd::Auth(_)));
 }
 

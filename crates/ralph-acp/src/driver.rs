@@ -50,10 +50,8 @@ impl AcpAgent {
         let wishes = self.wishes(turn, prompt);
         let (conversation, first) = Conversation::new(wishes, Arc::clone(&self.clock));
         let words = self.speaker.words_for(&self.words, turn.model);
-        let added = self
-            .speaker
-            .variables(turn)
-            .map(|(name, value)| (name.into(), value.into()));
+        // What comes last holds.
+        let added = self.speaker.variables(turn.environment, turn.permissions);
         let environment: Vec<(OsString, OsString)> = turn.environment.iter().cloned().chain(added).collect();
         let turn = Turn {
             environment: &environment,
@@ -65,8 +63,18 @@ impl AcpAgent {
 
     /// The modes that fit what it may do; none when the user has decided.
     pub(crate) fn modes(&self, asked: Permissions) -> &'static [&'static str] {
-        let allowed = self.permissions(asked);
-        allowed.map(|allowed| self.speaker.modes(allowed)).unwrap_or_default()
+        if self.speaker.is_decided(&self.words) {
+            return &[];
+        }
+        self.speaker.modes(asked)
+    }
+
+    /// The modes in which it would ask for nothing, where it is to ask.
+    fn forbidden_modes(&self, asked: Permissions) -> &'static [&'static str] {
+        if asked == Permissions::Full || self.speaker.is_decided(&self.words) {
+            return &[];
+        }
+        self.speaker.modes_without_asking()
     }
 
     fn wishes(&self, turn: &Turn<'_>, prompt: Option<&str>) -> Wishes {
@@ -75,11 +83,14 @@ impl AcpAgent {
             .model
             .filter(|_| in_session.is_none() && !self.speaker.names_a_model(&self.words));
         Wishes {
+            program: self.speaker.program(),
             prompt: prompt.map(str::to_owned),
             folders: names_of(turn),
+            also_writable: turn.also_writable.to_vec(),
             model: in_session,
             model_in_words: in_words.map(str::to_owned),
             modes: self.modes(turn.permissions),
+            forbidden_modes: self.forbidden_modes(turn.permissions),
             permissions: turn.permissions,
         }
     }
@@ -96,9 +107,10 @@ impl Agent for AcpAgent {
         &self.name
     }
 
-    /// Who writes an option about it into the command has decided.
+    /// Who writes an option about it into the command has decided, and of one that nobody knows nobody can tell: it may do
+    /// without asking whatever it likes.
     fn permissions(&self, asked: Permissions) -> Option<Permissions> {
-        (!self.speaker.is_decided(&self.words)).then_some(asked)
+        (self.speaker.is_known() && !self.speaker.is_decided(&self.words)).then_some(asked)
     }
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {

@@ -32,14 +32,34 @@ pub(crate) fn of_reason(reason: StopReason, last_text: &str) -> TurnEnd {
 
 /// How a turn of codex ended that says nothing of what it used: the service failed, and what it said of that is the last
 /// text. Nothing else tells.
-pub(crate) fn of_silent_failure(last_text: &str, now: Timestamp) -> TurnEnd {
-    codex_error(last_text, now).unwrap_or_else(|| TurnEnd::Transient(preview(last_text, MESSAGE_COLUMNS)))
+pub(crate) fn of_silent_failure([last_chunk, last_text]: [&str; 2], now: Timestamp) -> TurnEnd {
+    codex_error(last_chunk, now)
+        .or_else(|| codex_error(last_text, now))
+        .unwrap_or_else(|| TurnEnd::Transient(preview(last_chunk, MESSAGE_COLUMNS)))
 }
 
-/// How a turn of copilot ended that says nothing of what it used: what failed is the last thing that it says, right behind
-/// what the model had said.
-pub(crate) fn of_copilots_failure(last_text: &str) -> Option<TurnEnd> {
-    let (_, error) = last_text.rsplit_once("Error: ")?;
+/// Whether what went wrong is this text, as far as it is kept.
+pub(crate) fn is_told_by(end: &TurnEnd, text: &str) -> bool {
+    let told = match end {
+        TurnEnd::Auth(told) | TurnEnd::Billing(told) | TurnEnd::Transient(told) | TurnEnd::ContextOverflow(told) => {
+            told
+        }
+        TurnEnd::UsageLimit { message, .. } => message,
+        _ => return false,
+    };
+    let shown = |text: &str| preview(&sentence(text), MESSAGE_COLUMNS).replace('’', "'");
+    let text = text.strip_prefix("Error: ").unwrap_or(text);
+    !text.is_empty() && (shown(text) == shown(told) || preview(text, MESSAGE_COLUMNS) == *told)
+}
+
+/// Whether an error says this text.
+pub(crate) fn is_said_in(error: &RpcError, text: &str) -> bool {
+    !text.is_empty() && messages(error).any(|message| message == text || message.ends_with(text))
+}
+
+/// How a turn of copilot ended that says nothing of what it used: what failed is the last piece of what it says.
+pub(crate) fn of_copilots_failure(last_chunk: &str) -> Option<TurnEnd> {
+    let error = last_chunk.trim().strip_prefix("Error: ")?;
     let shown = preview(error, MESSAGE_COLUMNS);
     let (first, _) = error.split_once('\n').unwrap_or((error, ""));
     let status = first
@@ -323,6 +343,7 @@ fn usage_limit(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd>
                 resets_at,
                 message: message.clone(),
             }),
+            TurnEnd::Billing(_) => Some(TurnEnd::Billing(message.clone())),
             _ => None,
         })
     })

@@ -218,12 +218,12 @@ fn opencode_names_its_errors_without_a_status() {
 fn copilot_says_what_failed_as_the_last_of_its_text() {
     let check = |text: &str, expected: &str| assert_eq!(word(of_copilots_failure(text).as_ref()), expected, "{text}");
     check(
-        "Info: Request failed due to a transient API error. Retrying...Error: Authentication failed with provider at \
+        "Error: Authentication failed with provider at \
          http://127.0.0.1:1/v1 (HTTP 401).\n  Check your COPILOT_PROVIDER_API_KEY.",
         "auth",
     );
     check(
-        "in the midError: Failed to get response from the AI model; retried 5 times Last error: 429 Too many requests.",
+        "Error: Failed to get response from the AI model; retried 5 times Last error: 429 Too many requests.",
         "transient",
     );
     check(
@@ -231,6 +231,14 @@ fn copilot_says_what_failed_as_the_last_of_its_text() {
         "overflow",
     );
     check("I have read it.", "nothing");
+    check("I mended the Error: it was a typo.", "nothing");
+}
+
+#[test]
+fn a_budget_that_is_spent_is_no_passing_error() {
+    let data = json!({"errorKind": "rate_limit"});
+    let message = "Internal error: You've hit your monthly spend limit.";
+    check(&json!({"code": -32603, "message": message, "data": data}), "billing");
 }
 
 #[test]

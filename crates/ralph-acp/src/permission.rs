@@ -3,8 +3,9 @@
 //!
 //! | kind of tool | `edit` | `full` |
 //! |---|---|---|
-//! | read, search, edit, move: all that they name is inside the project | yes | yes |
-//! | the same outside of it | no | yes |
+//! | read, search: all that they name is inside the project | yes | yes |
+//! | edit, move: the same, they name something, and it is not git's own | yes | yes |
+//! | the same otherwise | no | yes |
 //! | think | yes | yes |
 //! | execute, delete, fetch, `switch_mode`, any other | no | yes |
 
@@ -28,15 +29,17 @@ pub(crate) enum Verdict {
 
 /// Whether a call is allowed without a person.
 pub(crate) fn verdict(permissions: Permissions, call: &Call, folders: &[PathBuf]) -> Verdict {
-    let is_inside = |path: &PathBuf| {
-        folders
-            .iter()
-            .any(|folder| normal(&folder.join(path)).starts_with(folder))
-    };
+    let below = |path: &PathBuf| folders.iter().find_map(|folder| below(folder, path));
+    let is_inside = |path: &PathBuf| below(path).is_some();
+    let is_work = |path: &PathBuf| below(path).is_some_and(|inside| !is_of_git(&inside));
     let is_allowed = match (permissions, call.kind) {
         (Permissions::Full, _) | (Permissions::Edit, ToolKind::Think) => true,
-        (Permissions::Edit, ToolKind::Read | ToolKind::Search | ToolKind::Edit | ToolKind::Move) => {
-            call.paths.iter().all(is_inside)
+        (Permissions::Edit, ToolKind::Read | ToolKind::Search) => {
+            !call.has_more_paths && call.paths.iter().all(is_inside)
+        }
+        // What it would write is not known where it names nothing.
+        (Permissions::Edit, ToolKind::Edit | ToolKind::Move) => {
+            !call.paths.is_empty() && !call.has_more_paths && call.paths.iter().all(is_work)
         }
         (Permissions::Edit, _) => false,
     };
@@ -66,19 +69,34 @@ pub(crate) fn denial(call: &Call) -> Denial {
     }
 }
 
-/// A path without its `.` and `..`, as far as one can tell without looking.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
+/// Where in a folder a path leads; none when it leads out of it, or nobody can tell where.
+fn below(folder: &Path, path: &Path) -> Option<PathBuf> {
+    let place = real(&folder.join(path))?;
+    Some(place.strip_prefix(real(folder)?).ok()?.to_owned())
+}
+
+/// Where a path really leads, links and all, whether there is something or not. None for a link that leads nowhere: what is
+/// written through it comes to be where nobody has looked.
+fn real(path: &Path) -> Option<PathBuf> {
+    let mut place = PathBuf::new();
     for part in path.components() {
         match part {
             Component::CurDir => {}
             Component::ParentDir => {
-                normal.pop();
+                place.pop();
             }
-            part => normal.push(part),
+            part => place.push(part),
+        }
+        if place.is_symlink() {
+            place = place.canonicalize().ok()?;
         }
     }
-    normal
+    Some(place)
+}
+
+/// Whether this is where git keeps what it runs and obeys: whoever writes there runs commands.
+fn is_of_git(inside: &Path) -> bool {
+    inside.iter().any(|part| part.eq_ignore_ascii_case(".git"))
 }
 
 #[cfg(test)]
@@ -98,9 +116,20 @@ mod tests {
     #[test]
     fn edit_allows_reading_and_editing_inside_the_project_and_no_more() {
         let check = |kind, paths: &[&str], expected| check(Permissions::Edit, kind, paths, expected);
+        for kind in [ToolKind::Read, ToolKind::Search] {
+            check(kind, &[], Verdict::Allow);
+            check(kind, &["/p/.git/config"], Verdict::Allow);
+        }
+        for kind in [ToolKind::Edit, ToolKind::Move] {
+            // Nobody knows where.
+            check(kind, &[], Verdict::Deny);
+            for hook in [".git/hooks/pre-commit", "/p/.git", "/p/lib/.GIT/config", "a/../.git/x"] {
+                check(kind, &["/p/a.rs", hook], Verdict::Deny);
+            }
+            check(kind, &[".gitignore", ".github/x"], Verdict::Allow);
+        }
         for kind in [ToolKind::Read, ToolKind::Search, ToolKind::Edit, ToolKind::Move] {
             check(kind, &["/p/a.rs", "b/c.rs", "/real/p/x"], Verdict::Allow);
-            check(kind, &[], Verdict::Allow);
             check(kind, &["/p/a.rs", "/etc/passwd"], Verdict::Deny);
             check(kind, &["/p/../q"], Verdict::Deny);
             check(kind, &["../q"], Verdict::Deny);
@@ -115,6 +144,45 @@ mod tests {
             ToolKind::Other,
         ] {
             check(kind, &["/p/a.rs"], Verdict::Deny);
+        }
+    }
+
+    #[test]
+    fn a_link_out_of_the_project_is_outside() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().join("project");
+        let links = [
+            ("out", "../elsewhere"),
+            ("in", "src"),
+            ("nowhere", "../missing"),
+            ("hooks", ".git/hooks"),
+        ];
+        for folder in ["project/src", "project/.git/hooks", "elsewhere/deep"] {
+            std::fs::create_dir_all(place.path().join(folder)).unwrap();
+        }
+        for (name, target) in links {
+            std::os::unix::fs::symlink(target, root.join(name)).unwrap();
+        }
+        let by_link = place.path().join("link");
+        std::os::unix::fs::symlink(&root, &by_link).unwrap();
+        let edit = |path: &str| {
+            let mut call = Call::default();
+            call.kind = ToolKind::Edit;
+            call.paths = [PathBuf::from(path)].into();
+            [&root, &by_link].map(|folder| verdict(Permissions::Edit, &call, std::slice::from_ref(folder)))
+        };
+        for path in ["src/a", "in/a", "in/new/b", "src/../c"] {
+            assert_eq!(edit(path), [Verdict::Allow; 2], "{path}");
+        }
+        for path in [
+            "out/a",
+            "out/deep/../a",
+            "in/../../x",
+            "nowhere",
+            "nowhere/x",
+            "hooks/pre-commit",
+        ] {
+            assert_eq!(edit(path), [Verdict::Deny; 2], "{path}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! The protocol's own types: the only place that knows the crate that defines them. What is sent is made from them. What
 //! comes is read by them where they are lenient enough, else field by field: an agent may send what they do not know.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
@@ -38,9 +38,10 @@ pub(crate) fn initialize(id: u64) -> Vec<u8> {
     wire::request(id, AGENT_METHOD_NAMES.initialize, &request)
 }
 
-/// A session in a folder.
-pub(crate) fn new_session(id: u64, folder: &Path) -> Vec<u8> {
-    wire::request(id, AGENT_METHOD_NAMES.session_new, &NewSessionRequest::new(folder))
+/// A session in a folder, and in more of them.
+pub(crate) fn new_session(id: u64, folder: &Path, more: Vec<PathBuf>) -> Vec<u8> {
+    let request = NewSessionRequest::new(folder).additional_directories(more);
+    wire::request(id, AGENT_METHOD_NAMES.session_new, &request)
 }
 
 /// The prompt.

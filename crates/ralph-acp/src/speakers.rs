@@ -5,16 +5,25 @@
 //! |---|---|---|---|---|
 //! | gemini | `--acp --skip-trust` | `-m` | mode `autoEdit` | mode `yolo` |
 //! | qwen | `--acp` | `-m` | mode `auto-edit` | mode `yolo` |
-//! | opencode | `acp` | in the session | as its own settings say | the same |
+//! | opencode | `acp` | in the session | asks by the variable `OPENCODE_PERMISSION` | as its own settings say |
 //! | copilot | `--acp` | in the session | asks, and is answered | the same |
 //! | claude-agent-acp | | in the session | mode `acceptEdits` | mode `bypassPermissions` (not offered to root) |
 //! | codex-acp | | in the session | mode `agent` | mode `agent-full-access` |
 //! | any other | | in the session | any of these modes, if it is offered | the same |
 //!
 //! A mode that is not offered is not asked for. What an agent asks is answered by `permission.rs` in every mode.
+//!
+//! What `edit` comes to: a command is asked for, and refused, with all of them but codex-acp, whose sandbox lets commands
+//! run and write in the project and among the system's temporary files, and nowhere else. What a user's own settings of an
+//! agent permit by name (a command, a tool of an MCP server), it does without asking. Of a program that is not known nobody
+//! can say what it asks for.
 
-use ralph_agent::{Turn, program_name};
+use std::borrow::Cow;
+use std::ffi::OsString;
+
+use ralph_agent::program_name;
 use ralph_model::config::Permissions;
+use serde_json::{Map, Value, json};
 
 /// An agent, as it is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +39,17 @@ pub(crate) struct Speaker {
     deciding_options: &'static [&'static str],
     /// Variables that are set unless the user has set them.
     environment: &'static [(&'static str, &'static str)],
+    /// The variable that holds rules about what it asks for, and the tools that it is to ask for.
+    asks_by: Option<(&'static str, &'static [Asked])>,
+}
+
+/// A tool that an agent is to ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// One whose rules are patterns.
+    ByPattern(&'static str),
+    /// One that has one rule.
+    Wholly(&'static str),
 }
 
 /// Those by whom the service is asked a second and a third time, and not for many minutes: the loop waits better.
@@ -56,6 +76,15 @@ const SPEAKERS: &[Speaker] = &[
         words: &[&["acp"]],
         edit_modes: &[],
         full_modes: &[],
+        // By itself it does these without asking. Its variable comes above what its files say.
+        asks_by: Some((
+            "OPENCODE_PERMISSION",
+            &[
+                Asked::ByPattern("bash"),
+                Asked::Wholly("webfetch"),
+                Asked::Wholly("websearch"),
+            ],
+        )),
         ..Speaker::any("opencode")
     },
     Speaker {
@@ -95,6 +124,7 @@ impl Speaker {
             full_modes: &["bypassPermissions", "yolo", "agent-full-access"],
             deciding_options: &[],
             environment: &[],
+            asks_by: None,
         }
     }
 
@@ -135,6 +165,28 @@ impl Speaker {
         self.model_options.iter().any(|option| has(words, option))
     }
 
+    /// Its program; empty where it is not known.
+    pub(crate) fn program(&self) -> &'static str {
+        self.program
+    }
+
+    /// The modes in which it asks for nothing.
+    pub(crate) fn modes_without_asking(&self) -> &'static [&'static str] {
+        const NEVER: &[&str] = &["bypassPermissions", "yolo", "agent-full-access", "full-access"];
+        const NEVER_OR_BY_ITSELF: &[&str] = &["bypassPermissions", "yolo", "agent-full-access", "full-access", "auto"];
+        // What codex called so has its sandbox.
+        if self.edit_modes.contains(&"auto") || !self.is_known() {
+            NEVER
+        } else {
+            NEVER_OR_BY_ITSELF
+        }
+    }
+
+    /// Whether it is known what it asks for.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.program.is_empty()
+    }
+
     /// Whether the user has decided what it may do.
     pub(crate) fn is_decided(&self, words: &[String]) -> bool {
         self.deciding_options.iter().any(|option| has(words, option))
@@ -148,11 +200,43 @@ impl Speaker {
         }
     }
 
-    /// The variables that it gets beside those of the turn.
-    pub(crate) fn variables(&self, turn: &Turn<'_>) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let is_set = |name: &str| turn.environment.iter().any(|(set, _)| set == name);
-        self.environment.iter().copied().filter(move |(name, _)| !is_set(name))
+    /// The variables that it gets beside those that are set, or in their place.
+    pub(crate) fn variables(&self, set: &[(OsString, OsString)], allowed: Permissions) -> Vec<(OsString, OsString)> {
+        let is_set = |name: &str| set.iter().find(|(other, _)| other == name);
+        let missing = self.environment.iter().filter(|(name, _)| is_set(name).is_none());
+        let mut variables: Vec<(OsString, OsString)> =
+            missing.map(|(name, value)| (name.into(), value.into())).collect();
+        if let (Permissions::Edit, Some((name, tools))) = (allowed, self.asks_by) {
+            let users = is_set(name).map(|(_, value)| value.to_string_lossy());
+            variables.push((name.into(), asking(users, tools).into()));
+        }
+        variables
     }
+}
+
+/// Rules by which these tools are asked for, made from those of the user: what he permits by a rule of its own stays
+/// permitted, as long as his rule comes after the one for everything, and what he forbids stays forbidden.
+fn asking(users: Option<Cow<'_, str>>, tools: &[Asked]) -> String {
+    const ASK: &str = "ask";
+    let users = users.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    let mut rules = match users {
+        Some(Value::Object(rules)) => rules,
+        // One word for everything.
+        Some(word @ Value::String(_)) => Map::from_iter([("*".to_owned(), word)]),
+        _ => Map::new(),
+    };
+    for tool in tools {
+        let (name, rule) = match *tool {
+            Asked::ByPattern(name) => (name, json!({ "*": ASK })),
+            Asked::Wholly(name) => (name, json!(ASK)),
+        };
+        match rules.get_mut(name) {
+            Some(Value::String(word)) if word == "deny" => {}
+            Some(Value::Object(patterns)) => drop(patterns.insert("*".to_owned(), json!(ASK))),
+            _ => drop(rules.insert(name.to_owned(), rule)),
+        }
+    }
+    Value::Object(rules).to_string()
 }
 
 /// Whether words have an option or a subcommand.
@@ -210,5 +294,45 @@ mod tests {
         assert!(decided("qwen -y"));
         assert!(!decided("gemini"));
         assert!(!decided("other --yolo"));
+    }
+
+    #[track_caller]
+    fn check_asking(users: Option<&str>, expected: &str) {
+        let asked = asking(
+            users.map(Cow::Borrowed),
+            &[Asked::ByPattern("bash"), Asked::Wholly("webfetch")],
+        );
+        let [asked, expected] = [asked.as_str(), expected].map(|text| serde_json::from_str::<Value>(text).unwrap());
+        assert_eq!(asked, expected, "{users:?}");
+    }
+
+    #[test]
+    fn opencode_asks_for_commands_whatever_else_its_user_says() {
+        let ours = r#"{"bash":{"*":"ask"},"webfetch":"ask"}"#;
+        check_asking(None, ours);
+        check_asking(Some("no JSON"), ours);
+        check_asking(Some(r#"{"bash":"allow"}"#), ours);
+        check_asking(
+            Some(r#""allow""#),
+            r#"{"*":"allow","bash":{"*":"ask"},"webfetch":"ask"}"#,
+        );
+        check_asking(
+            Some(r#"{"edit":"deny","bash":{"*":"allow","cargo *":"allow"},"webfetch":"deny"}"#),
+            r#"{"edit":"deny","bash":{"*":"ask","cargo *":"allow"},"webfetch":"deny"}"#,
+        );
+    }
+
+    #[test]
+    fn rules_are_given_to_opencode_alone_and_only_where_it_is_to_ask() {
+        let variables = |command: &str, allowed, set: &[(OsString, OsString)]| {
+            Speaker::of(&[command.to_owned()]).variables(set, allowed)
+        };
+        let found = variables("opencode", Permissions::Edit, &[]);
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].0, "OPENCODE_PERMISSION");
+        assert_eq!(variables("opencode", Permissions::Full, &[]), []);
+        assert_eq!(variables("gemini", Permissions::Edit, &[]), []);
+        let set = [("CLAUDE_CODE_MAX_RETRIES".into(), "9".into())];
+        assert_eq!(variables("claude-agent-acp", Permissions::Edit, &set), []);
     }
 }

@@ -1,6 +1,6 @@
 //! The tool calls of a turn: what each is about, which files it writes, and whether it came to anything.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 
 use ralph_model::{first_line, preview};
@@ -10,6 +10,28 @@ use crate::schema::{self, ToolCallContent, ToolCallStatus, ToolCallUpdate, ToolK
 
 /// How much of what a tool is about is told.
 const ABOUT_COLUMNS: usize = 200;
+/// How many calls are kept, how many files of calls that are not, and how many files of one call.
+const MOST_CALLS: usize = 4_096;
+const MOST_WRITES: usize = 4_096;
+const MOST_PATHS: usize = 64;
+/// How long the id of a call and a path may be, in bytes. Nobody has longer ones.
+const ID_BYTES: usize = 256;
+const PATH_BYTES: usize = 4_096;
+/// What tools call the files that they are about, in what they are called with.
+const PATH_KEYS: [&str; 12] = [
+    "path",
+    "file_path",
+    "filePath",
+    "filepath",
+    "absolute_path",
+    "abs_path",
+    "notebook_path",
+    "source",
+    "destination",
+    "old_path",
+    "new_path",
+    "target_file",
+];
 
 /// A call, as far as it was described.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -17,6 +39,8 @@ pub(crate) struct Call {
     pub(crate) kind: ToolKind,
     /// The files that it names.
     pub(crate) paths: BTreeSet<PathBuf>,
+    /// Whether it names more of them than are kept.
+    pub(crate) has_more_paths: bool,
     name: Option<String>,
     title: String,
     command: Option<String>,
@@ -48,11 +72,24 @@ impl Call {
             self.command = Some(preview(first_line(&command), ABOUT_COLUMNS));
         }
         let locations = fields.locations.unwrap_or_default();
-        self.paths.extend(locations.into_iter().map(|location| location.path));
+        let mut paths: Vec<PathBuf> = locations.into_iter().map(|location| location.path).collect();
         for content in fields.content.unwrap_or_default() {
             if let ToolCallContent::Diff(diff) = content {
-                self.paths.insert(diff.path);
+                paths.push(diff.path);
             }
+        }
+        paths.extend(input.into_iter().flat_map(named_in));
+        for path in paths {
+            self.add(path);
+        }
+    }
+
+    /// One more file that it names. Where they are too many, nobody knows all of them.
+    fn add(&mut self, path: PathBuf) {
+        if self.paths.len() < MOST_PATHS && path.as_os_str().len() <= PATH_BYTES {
+            self.paths.insert(path);
+        } else {
+            self.has_more_paths |= !self.paths.contains(&path);
         }
     }
 }
@@ -72,22 +109,45 @@ fn command(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned).or_else(words)
 }
 
-fn id_of(described: &Value) -> Option<&str> {
-    described.get("toolCallId")?.as_str()
+/// The files that are named in what a tool is called with.
+fn named_in(input: &Value) -> impl Iterator<Item = PathBuf> {
+    let of_key = |key: &&str| input.get(*key).and_then(Value::as_str);
+    let named = PATH_KEYS.iter().filter_map(of_key);
+    // A text is no path.
+    named
+        .filter(|path| !path.is_empty() && !path.contains('\n'))
+        .map(PathBuf::from)
 }
 
-/// The calls of a turn, by their ids.
+fn id_of(described: &Value) -> Option<&str> {
+    described.get("toolCallId")?.as_str().map(short)
+}
+
+/// The beginning of an id that is longer than ids are.
+fn short(id: &str) -> &str {
+    id.split_at(id.floor_char_boundary(ID_BYTES)).0
+}
+
+/// The calls of a turn, by their ids; of very many the newest.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     calls: BTreeMap<String, Call>,
+    /// The ids, the oldest first.
+    order: VecDeque<String>,
     failed: BTreeSet<String>,
+    /// The files that calls wrote which are forgotten.
+    written: BTreeSet<PathBuf>,
 }
 
 impl Calls {
     /// A call is described, or described further. None when it has no id.
     pub(crate) fn describe(&mut self, described: &Value) -> Option<&Call> {
         let update: ToolCallUpdate = schema::read(described)?;
-        let id = update.tool_call_id.to_string();
+        let id = short(&update.tool_call_id.to_string()).to_owned();
+        if !self.calls.contains_key(&id) {
+            self.make_room();
+            self.order.push_back(id.clone());
+        }
         match update.fields.status {
             Some(ToolCallStatus::Failed) => drop(self.failed.insert(id.clone())),
             Some(ToolCallStatus::Completed) => drop(self.failed.remove(&id)),
@@ -105,19 +165,44 @@ impl Calls {
 
     /// It was not allowed.
     pub(crate) fn deny(&mut self, described: &Value) {
-        if let Some(id) = id_of(described) {
+        if let Some(id) = id_of(described).filter(|id| self.calls.contains_key(*id)) {
             self.failed.insert(id.to_owned());
         }
     }
 
     /// The files that calls wrote which did not fail.
     pub(crate) fn writes(&mut self) -> Vec<PathBuf> {
-        let calls = std::mem::take(&mut self.calls);
-        let wrote = |id: &String, call: &Call| {
-            matches!(call.kind, ToolKind::Edit | ToolKind::Move) && !self.failed.contains(id)
-        };
-        let written = calls.into_iter().filter(|(id, call)| wrote(id, call));
-        let files: BTreeSet<PathBuf> = written.flat_map(|(_, call)| call.paths).collect();
-        files.into_iter().collect()
+        while !self.order.is_empty() {
+            self.forget_oldest();
+        }
+        std::mem::take(&mut self.written).into_iter().collect()
+    }
+
+    fn make_room(&mut self) {
+        if self.order.len() >= MOST_CALLS {
+            self.forget_oldest();
+        }
+    }
+
+    /// Keeps of the oldest call what it wrote.
+    fn forget_oldest(&mut self) {
+        let Some(id) = self.order.pop_front() else { return };
+        let has_failed = self.failed.remove(&id);
+        let Some(call) = self.calls.remove(&id) else { return };
+        if has_failed || !matches!(call.kind, ToolKind::Edit | ToolKind::Move) {
+            return;
+        }
+        let room = MOST_WRITES.saturating_sub(self.written.len());
+        self.written.extend(call.paths.into_iter().take(room));
+    }
+
+    /// How many calls are kept, and how many bytes their ids and paths have.
+    #[cfg(test)]
+    pub(crate) fn size(&self) -> (usize, usize) {
+        let of_paths = |call: &Call| call.paths.iter().map(|path| path.as_os_str().len()).sum::<usize>();
+        let of_calls: usize = self.calls.iter().map(|(id, call)| id.len() + of_paths(call)).sum();
+        let rest = self.order.iter().chain(&self.failed).map(String::len).sum::<usize>();
+        let written: usize = self.written.iter().map(|path| path.as_os_str().len()).sum();
+        (self.calls.len(), of_calls + rest + written)
     }
 }

@@ -70,6 +70,7 @@ impl Stage {
             model: self.model,
             folder: &self.project(),
             environment: &environment,
+            also_writable: &[],
             permissions: self.permissions,
             marker: &self.marker(),
             output_limit: None,

@@ -104,6 +104,7 @@ impl Listener for PlainText {
             model: self.model.take(),
             writes: Vec::new(),
             stderr_tail: ended.stderr_tail,
+            left_running: ended.left,
         }
     }
 }
@@ -124,6 +125,7 @@ mod tests {
             model,
             folder: Path::new("/"),
             environment: &[],
+            also_writable: &[],
             permissions: Permissions::Edit,
             marker: "",
             output_limit: None,
@@ -161,6 +163,7 @@ mod tests {
             how,
             stderr_tail: "warning\nusage limit reached\n".to_owned(),
             swept: 0,
+            left: vec![4_242],
         })
     }
 
@@ -181,6 +184,7 @@ mod tests {
         let silent = end_of(HowEnded::Exited(0), &["", "  "]);
         assert_eq!(silent.end, TurnEnd::Finished);
         assert!(!silent.spoke(), "that is an empty answer");
+        assert_eq!(silent.left_running, [4_242]);
     }
 
     #[test]

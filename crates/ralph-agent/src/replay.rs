@@ -42,6 +42,7 @@ pub fn hear_again(mut listener: impl Listener, lines: impl Iterator<Item = Strin
         how: HowEnded::Stopped,
         stderr_tail: String::new(),
         swept: 0,
+        left: Vec::new(),
     })
 }
 

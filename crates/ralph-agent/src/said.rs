@@ -62,6 +62,19 @@ impl Said {
         self.messages.last().map(String::as_str)
     }
 
+    /// What it said last was not its own: this, if it is the end of its last message.
+    pub fn take_back(&mut self, text: &str) {
+        let Some(last) = self.messages.last_mut().filter(|last| last.ends_with(text)) else {
+            return;
+        };
+        last.truncate(last.len() - text.len());
+        if last.trim().is_empty() {
+            self.messages.pop();
+            self.before_last_tool = self.before_last_tool.min(self.messages.len());
+        }
+        self.is_open = false;
+    }
+
     /// Its messages, how many of them came before its last tool call, and how many bytes were left out.
     #[must_use]
     pub fn take(&mut self) -> (Vec<String>, usize, u64) {

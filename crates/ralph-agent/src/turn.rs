@@ -22,6 +22,8 @@ pub struct Turn<'a> {
     pub folder: &'a Path,
     /// The whole environment, complete.
     pub environment: &'a [(OsString, OsString)],
+    /// Folders outside of it in which commands that it runs have to write: that of the database, in a linked worktree.
+    pub also_writable: &'a [PathBuf],
     /// What it may do without asking.
     pub permissions: Permissions,
     /// The random word that stands in the environment too, by which its descendants are found.
@@ -78,6 +80,9 @@ pub struct EndOfTurn {
     pub writes: Vec<PathBuf>,
     /// The end of what it printed as errors.
     pub stderr_tail: String,
+    /// The pids of its processes that are still there, because they may not be ended.
+    #[serde(default)]
+    pub left_running: Vec<u32>,
 }
 
 impl EndOfTurn {

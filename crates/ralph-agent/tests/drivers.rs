@@ -105,6 +105,7 @@ impl Stage {
             model: Some("big"),
             folder,
             environment: &environment,
+            also_writable: &[],
             permissions: Permissions::Edit,
             marker: &self.marker(),
             output_limit: self.output_limit,

@@ -48,6 +48,15 @@ pub struct Site<'a> {
     pub clock: &'a dyn Clock,
 }
 
+impl Site<'_> {
+    /// The folders outside of the project's root in which a `ralph` that the agent calls has to write: in a linked worktree
+    /// that of the database, which is with the main one.
+    pub(crate) fn writable_outside(&self) -> Vec<PathBuf> {
+        let folder = self.database.parent().filter(|folder| !folder.starts_with(&self.root));
+        folder.map(PathBuf::from).into_iter().collect()
+    }
+}
+
 /// What a run is asked for.
 pub struct Order {
     /// Which tasks.

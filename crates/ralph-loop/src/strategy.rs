@@ -40,7 +40,7 @@ pub fn choose(choice: &Choice<'_>) -> Chosen {
         return chosen(Some(asked), "you asked for it");
     }
     if choice.models.is_empty() {
-        return chosen(None, "no models are configured, so the agent takes its own");
+        return chosen(None, "no models are configured for this agent, so it takes its own");
     }
     let middle = choice.models.get(choice.models.len() / 2).map(String::as_str);
     match choice.strategy {

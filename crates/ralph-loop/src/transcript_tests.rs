@@ -288,3 +288,16 @@ fn a_disk_that_is_full_at_any_line_loses_no_count() {
         }
     }
 }
+
+#[test]
+fn a_line_that_says_what_is_missing_is_written_when_it_closes() {
+    let folder = TempDir::new().unwrap();
+    let mut transcript = written(&folder, limits(20, 500, 20), (0..4).map(line));
+    transcript.flush().unwrap();
+    set_room(0);
+    transcript.line(&line(4)).unwrap_err();
+    set_room(usize::MAX);
+    transcript.close().unwrap();
+    let missing = r#"{"left_out_lines":1,"left_out_bytes":10}"#.to_owned();
+    assert_eq!(read(&folder), [line(0), line(1), line(2), line(3), missing]);
+}

@@ -88,6 +88,8 @@ pub struct Ended {
     pub stderr_tail: String,
     /// How many processes it left behind, which were killed.
     pub swept: usize,
+    /// Those that may not be killed, as another user's may not: their pids.
+    pub left: Vec<u32>,
 }
 
 /// What made a child end.
@@ -184,11 +186,13 @@ pub fn start(spec: Spec, sink: ProcessSink) -> io::Result<Supervised> {
     }
     in_thread(move || {
         let (how, swept) = child.see_to_the_end(None);
+        let left = swept.still_there();
         let stderr_tail = lock(&tail).text();
         sink.tell_last(ProcessEvent::Ended(Ended {
             how,
             stderr_tail,
-            swept,
+            swept: swept.killed.len(),
+            left,
         }));
     })?;
     Ok(supervised)

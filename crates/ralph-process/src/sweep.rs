@@ -131,6 +131,14 @@ pub(crate) struct Swept {
     pub(crate) refused: BTreeSet<Process>,
 }
 
+impl Swept {
+    /// The pids of those that may not be killed and have not ended by themselves.
+    pub(crate) fn still_there(&self) -> Vec<u32> {
+        let alive = self.refused.iter().filter(|(pid, started)| is_alive(*pid, *started));
+        alive.map(|(pid, _)| *pid).collect()
+    }
+}
+
 /// By what the processes that a child left are known.
 struct Left<'a> {
     marker: &'a str,
@@ -352,6 +360,17 @@ mod tests {
         assert_eq!(Stat::read(line), Some(expected));
         assert_eq!(Stat::read(b"42 (a) Z 7"), None);
         assert_eq!(Stat::read(b""), None);
+    }
+
+    #[test]
+    fn who_may_not_be_killed_is_named_while_it_lives() {
+        let own = sys::own_pid();
+        let started = start_time(own).unwrap();
+        let swept = Swept {
+            killed: BTreeSet::from([(7, 1)]),
+            refused: BTreeSet::from([(own, started), (own, started + 1), (u32::MAX, 1)]),
+        };
+        assert_eq!(swept.still_there(), [own]);
     }
 
     #[test]

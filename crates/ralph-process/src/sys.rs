@@ -190,7 +190,8 @@ pub(crate) fn wait_until(stream: impl AsFd, ready: Readiness, given_up: impl AsF
             Err(rustix::io::Errno::INTR) => {}
             // Where this cannot be waited for, the next call on the stream waits.
             Err(_) => return GivenUp::No,
-            Ok(_) if !both[0].revents().is_empty() => return GivenUp::No,
+            // A stream that is never at rest is given up all the same.
+            Ok(_) if both[1].revents().is_empty() => return GivenUp::No,
             Ok(_) => return GivenUp::Yes,
         }
     }
@@ -208,6 +209,12 @@ pub(crate) enum Readiness {
 pub(crate) enum GivenUp {
     Yes,
     No,
+}
+
+/// How many bytes stand in a pipe and can be read at once.
+pub(crate) fn bytes_waiting(pipe: impl AsFd) -> usize {
+    let bytes = rustix::io::ioctl_fionread(pipe).unwrap_or(0);
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }
 
 /// Makes writing return at once when nothing can be written.

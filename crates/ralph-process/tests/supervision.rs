@@ -1,6 +1,7 @@
 //! Real children that misbehave, and that nothing of them is left.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -89,7 +90,8 @@ fn a_child_is_read_line_by_line_to_its_end() {
         Ended {
             how: HowEnded::Exited(3),
             stderr_tail: "bad\n".into(),
-            swept: 0
+            swept: 0,
+            left: Vec::new(),
         }
     );
 }
@@ -463,6 +465,49 @@ fn pipes_that_a_stranger_holds_keep_nobody_waiting_for_ever() {
     }
     assert_eq!(belongings(), with_the_pipes);
     drop((input, outputs));
+}
+
+/// Nor may anybody kill the one who prints here, and it does so until nobody listens.
+#[test]
+fn a_stranger_who_prints_without_end_into_the_pipes_does_not_hold_up_the_end() {
+    let (child, events) = begin(spec("echo up; exec sleep 600"));
+    wait_for(&events, "up");
+    let printers = [1, 2].map(|descriptor| {
+        let its = format!("/proc/{}/fd/{descriptor}", child.process().0);
+        let mut output = std::fs::File::options().write(true).open(its).unwrap();
+        std::thread::spawn(move || {
+            let begun = std::time::Instant::now();
+            let mut is_heard = true;
+            while is_heard && begun.elapsed() < Duration::from_secs(20) {
+                is_heard = output.write_all(b"noise\n").is_ok();
+            }
+            is_heard
+        })
+    });
+    child.stop();
+    let (_, ended) = rest(&events);
+    assert_eq!(ended.how, HowEnded::Stopped);
+    assert_eq!(printers.map(|printer| printer.join().unwrap()), [false, false]);
+}
+
+#[test]
+fn the_end_is_told_also_to_one_who_panicked() {
+    become_subreaper().unwrap();
+    let (sender, events) = mpsc::channel();
+    let sink = Box::new(move |event| match event {
+        ProcessEvent::Line(line) => panic!("{line} is too much"),
+        event => {
+            sender.send(event).unwrap();
+            Answer::default()
+        }
+    });
+    let _child = start(spec("echo one; exit 3"), sink).unwrap();
+    let ended = std::iter::repeat_with(|| events.recv_timeout(Duration::from_secs(20)).unwrap())
+        .find(|event| *event != ProcessEvent::Alive);
+    let Some(ProcessEvent::Ended(ended)) = ended else {
+        panic!("{ended:?} is no end");
+    };
+    assert_eq!(ended.how, HowEnded::Exited(3));
 }
 
 #[test]

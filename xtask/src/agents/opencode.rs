@@ -25,8 +25,6 @@ fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, Strin
         "provider": { "scripted": { "npm": "@ai-sdk/openai-compatible", "options": options, "models": models } },
         "model": "scripted/scripted-model",
         "small_model": "scripted/scripted-model",
-        // By itself it runs every command without asking.
-        "permission": { "bash": "ask" },
         "autoupdate": false,
         "share": "disabled"
     });

@@ -305,6 +305,7 @@ impl Listener for Records {
             model: self.model.take(),
             writes: self.writes(),
             stderr_tail: ended.stderr_tail,
+            left_running: ended.left,
         }
     }
 }

@@ -24,6 +24,7 @@ pub(super) fn exited(code: i32) -> Ended {
         how: HowEnded::Exited(code),
         stderr_tail: "warning\nfatal: broken\n".to_owned(),
         swept: 0,
+        left: Vec::new(),
     }
 }
 
@@ -297,6 +298,7 @@ fn the_words_of_the_command_are_completed() {
             model,
             folder: std::path::Path::new("/"),
             environment: &[],
+            also_writable: &[],
             permissions,
             marker: "",
             output_limit: None,

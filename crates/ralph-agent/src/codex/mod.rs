@@ -89,6 +89,10 @@ impl CodexAgent {
         }
         if let Some(granted) = self.permissions(turn.permissions) {
             add(self.permission_words(granted));
+            // Its sandbox lets commands write in the folder that it works in.
+            for folder in turn.also_writable.iter().filter(|_| granted == Permissions::Edit) {
+                add(&["--add-dir", &folder.to_string_lossy()]);
+            }
         }
         if let Some(model) = turn.model.filter(|_| !self.chooses_model()) {
             add(&["-m", model]);

@@ -203,6 +203,7 @@ impl Listener for Records {
             model: self.model.take(),
             writes: std::mem::take(&mut self.writes).into_iter().collect(),
             stderr_tail: ended.stderr_tail,
+            left_running: ended.left,
         }
     }
 }

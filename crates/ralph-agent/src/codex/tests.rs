@@ -36,6 +36,7 @@ pub(super) fn exited(code: i32) -> Ended {
         how: HowEnded::Exited(code),
         stderr_tail: "warning\nfatal: broken\n".to_owned(),
         swept: 0,
+        left: Vec::new(),
     }
 }
 
@@ -177,21 +178,39 @@ fn a_write_that_failed_is_none_and_what_is_declined_is_named_with_the_line_that_
     );
 }
 
+fn words_for(command: &str, permissions: Permissions, model: Option<&str>, also_writable: &[PathBuf]) -> String {
+    let agent = CodexAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
+    let turn = Turn {
+        prompt: "",
+        prompt_file: Path::new("/x"),
+        model,
+        folder: Path::new("/"),
+        environment: &[],
+        also_writable,
+        permissions,
+        marker: "",
+        output_limit: None,
+    };
+    agent.words_for(&turn).join(" ")
+}
+
+#[test]
+fn folders_outside_of_the_project_are_let_into_the_sandbox_that_there_is() {
+    let database = [PathBuf::from("/main tree/.ralph")];
+    assert_eq!(
+        words_for("codex", Permissions::Edit, None, &database),
+        "codex exec --json --skip-git-repo-check -c allow_login_shell=false -s workspace-write --add-dir /main tree/.ralph -"
+    );
+    for (command, permissions) in [("codex", Permissions::Full), ("codex -s read-only", Permissions::Edit)] {
+        let words = words_for(command, permissions, None, &database);
+        assert!(!words.contains("--add-dir"), "{words}");
+    }
+}
+
 #[test]
 fn the_words_of_the_command_are_completed() {
     let check = |command: &str, permissions, model, expected: &str| {
-        let agent = CodexAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
-        let turn = Turn {
-            prompt: "",
-            prompt_file: Path::new("/x"),
-            model,
-            folder: Path::new("/"),
-            environment: &[],
-            permissions,
-            marker: "",
-            output_limit: None,
-        };
-        assert_eq!(agent.words_for(&turn).join(" "), expected);
+        assert_eq!(words_for(command, permissions, model, &[]), expected);
     };
     let (edit, full) = (Permissions::Edit, Permissions::Full);
     check(

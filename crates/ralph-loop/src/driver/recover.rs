@@ -27,16 +27,17 @@ impl Runner<'_> {
             found.push((record.run.clone(), record.iteration, killed));
             left.push(self.resume(record)?);
         }
-        if let Some(living) = self.store.end_dead_runs(&site.worktree, &self.run, &alive)?.first() {
-            let (run, process) = (&living.begun.id, living.begun.process.pid);
-            return Err(RunError::Other(format!(
-                "{run} (process {process}) still works in this folder, although its lock was removed: wait for it, or end it"
-            )));
-        }
+        let living = self.store.end_dead_runs(&site.worktree, &self.run, &alive)?;
         // What found no room is done again, and told once.
         for (run, iteration, killed) in &found {
             let (iteration, killed) = (*iteration, *killed);
             self.watch.tell(&News::FoundLeft { run, iteration, killed });
+        }
+        if let Some(living) = living.first() {
+            let (run, process) = (&living.begun.id, living.begun.process.pid);
+            return Err(RunError::Other(format!(
+                "{run} (process {process}) still works in this folder, although its lock was removed: wait for it, or end it"
+            )));
         }
         self.prune();
         Ok(left)

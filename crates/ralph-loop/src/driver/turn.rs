@@ -65,6 +65,7 @@ impl Runner<'_> {
                 model: turn.current.model.as_deref(),
                 folder: &site.root,
                 environment: &environment,
+                also_writable: &site.writable_outside(),
                 permissions: config.agent.permissions,
                 marker: &turn.current.marker,
                 output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
@@ -176,6 +177,9 @@ impl Runner<'_> {
 
     /// What is kept of a turn that is over.
     fn summary_of(&mut self, end: EndOfTurn) -> TurnSummary {
+        if let Some(warning) = not_ended(&end.left_running) {
+            self.watch.tell(&News::Warning(&warning));
+        }
         let root = &self.site.root;
         let places = self.places();
         let Some(turn) = &mut self.turn else {
@@ -233,6 +237,17 @@ fn pass_on(sender: &Sender<Incoming>, event: TurnEvent) {
     }
 }
 
+/// What is told of processes that are still there.
+fn not_ended(pids: &[u32]) -> Option<String> {
+    let pids: Vec<String> = pids.iter().map(|pid| format!("pid {pid}")).collect();
+    (!pids.is_empty()).then(|| {
+        format!(
+            "Processes of the agent could not be ended, because they belong to another user: {}",
+            pids.join(", ")
+        )
+    })
+}
+
 /// What is kept of a turn.
 fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> TurnSummary {
     let (control, malformed) = read_control(end.final_messages(), prompt);
@@ -285,4 +300,18 @@ fn inside(root: &Path, path: &Path) -> Option<String> {
     let absolute = root.join(path);
     let inside = absolute.strip_prefix(root).ok()?;
     Some(inside.to_string_lossy().into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_ended_is_named() {
+        assert_eq!(not_ended(&[]), None);
+        assert_eq!(
+            not_ended(&[7, 12]).unwrap(),
+            "Processes of the agent could not be ended, because they belong to another user: pid 7, pid 12"
+        );
+    }
 }

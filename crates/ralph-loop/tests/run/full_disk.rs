@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_loop::state::End;
 use ralph_model::config::Commit;
 use ralph_model::{Outcome, TaskStatus};
-use ralph_testkit::scripted::{say, write};
+use ralph_testkit::scripted::{run, say, write};
 
 use crate::bench::{Project, Seen};
 
@@ -108,5 +108,24 @@ fn the_time_of_the_run_ends_the_wait_for_room() {
             .tasks()
             .iter()
             .all(|task| task.status == TaskStatus::Done && task.retries_used == 0)
+    );
+}
+
+#[test]
+fn work_of_which_not_everything_was_seen_is_not_passed_over_in_silence() {
+    // What the files were before is gone, as after a snapshot that had no room.
+    let forgets = run("rm -rf .ralph/runs/*/scratch/*");
+    let mut project =
+        Project::plain([vec![forgets, write("a.txt", "x"), say("<task-done>{task}</task-done>")]]).in_git();
+    project.write("before.txt", "not committed");
+    project.config.git.commit = Commit::Task;
+    project.task("A");
+    let ran = project.run();
+    let told = |text: &String| text.starts_with("Not every change was seen: ");
+    assert_eq!(ran.seen.warnings.iter().filter(|text| told(text)).count(), 1, "{ran:?}");
+    let reason = project.journal().remove(0).row.reason;
+    assert!(
+        reason.contains("It is not committed: not every change was seen: "),
+        "{reason}"
     );
 }

@@ -126,9 +126,12 @@ impl Client {
         }
     }
 
-    /// Asks whether it may use a tool of a kind, and says whether it may.
+    /// Asks whether it may use a tool of a kind, and says whether it may. An edit is of the file that its title ends with.
     pub(super) fn may(&mut self, kind: &str, title: &str) -> bool {
-        let call = json!({"toolCallId": format!("asked-{}", self.asked), "kind": kind, "title": title});
+        let mut call = json!({"toolCallId": format!("asked-{}", self.asked), "kind": kind, "title": title});
+        if let ("edit", Some((_, file))) = (kind, title.rsplit_once(' ')) {
+            call["locations"] = json!([{ "path": file }]);
+        }
         let options = json!([
             {"optionId": "yes-always", "name": "Always", "kind": "allow_always"},
             {"optionId": "yes", "name": "Yes", "kind": "allow_once"},

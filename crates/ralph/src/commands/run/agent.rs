@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ralph_agent::{Agent, known_agents, on_path};
+use ralph_agent::{Agent, known_agents, on_path, program_name};
 use ralph_loop::agent_for;
 use ralph_model::config::{CommandLine, Config};
 
@@ -17,19 +17,26 @@ pub(super) struct ChosenAgent {
     pub(super) driver: Box<dyn Agent>,
     /// How it came to be chosen, in a few words.
     pub(super) how: &'static str,
+    /// The configured models, if they are this agent's.
+    pub(super) models: Vec<String>,
+    has_other_models: bool,
 }
 
 impl ChosenAgent {
     /// Who works, and what it may do.
     pub(super) fn in_words(&self, config: &Config) -> String {
         let (name, how) = (self.driver.name(), self.how);
-        let Some(granted) = self.driver.permissions(config.agent.permissions) else {
-            return format!("{name} ({how})");
+        let granted = self.driver.permissions(config.agent.permissions);
+        let permissions = granted.map(|granted| match self.driver.permission_words(granted) {
+            [] => format!(", permissions: {granted}"),
+            words => format!(", permissions: {granted} ({})", words.join(" ")),
+        });
+        let models = if self.has_other_models {
+            "; the configured models are another agent's and not used"
+        } else {
+            ""
         };
-        match self.driver.permission_words(granted) {
-            [] => format!("{name} ({how}), permissions: {granted}"),
-            words => format!("{name} ({how}), permissions: {granted} ({})", words.join(" ")),
-        }
+        format!("{name} ({how}){}{models}", permissions.unwrap_or_default())
     }
 }
 
@@ -50,7 +57,41 @@ pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>)
         find_program(program, &context.project.root)
             .map_err(|why| refused(format!("the agent cannot be started: {why}")))?;
     }
-    Ok(ChosenAgent { driver, how })
+    let has_other_models = !config.agent.models.is_empty() && !are_its_models(config, flag, &words);
+    Ok(ChosenAgent {
+        driver,
+        how,
+        models: if has_other_models {
+            Vec::new()
+        } else {
+            config.agent.models.clone()
+        },
+        has_other_models,
+    })
+}
+
+/// Whether the configured models are those of the agent that these words start. They belong to the configured command.
+/// Where a flag names another agent, or none is configured, names tell that are known for one agent's alone; they are what
+/// `ralph init` writes. Of a program that is not known nobody can tell.
+fn are_its_models(config: &Config, flag: Option<&str>, words: &[String]) -> bool {
+    let program = program_name(words);
+    let configured = config.agent.command.as_ref().and_then(CommandLine::words);
+    if let Some(configured) = &configured
+        && (flag.is_none() || program_name(configured) == program)
+    {
+        return true;
+    }
+    let known = |program: &str| known_agents().iter().find(|agent| agent.program == program);
+    let models = &config.agent.models;
+    let named_by = known_agents()
+        .iter()
+        .find(|agent| !agent.models.is_empty() && models.iter().all(|model| agent.models.contains(&model.as_str())));
+    match (known(program), named_by) {
+        (None, _) => true,
+        // Its adapter takes the same names.
+        (Some(_), Some(owner)) => program.split('-').next() == Some(owner.program),
+        (Some(_), None) => configured.is_none(),
+    }
 }
 
 /// The command that starts the agent of the configuration, else the first that is installed; and which of them it is.
@@ -81,5 +122,45 @@ fn found(kind: Option<&str>) -> Result<String, CommandError> {
                 "`{first}` installs the first; any other program works too: `[agent] command` in .ralph.toml, or --agent COMMAND; it gets the prompt on its standard input"
             )))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(configured: Option<&str>, models: &[&str], flag: Option<&str>, started: &str, expected: bool) {
+        let mut config = Config::default();
+        config.agent.command = configured.map(|line| CommandLine::Line(line.to_owned()));
+        config.agent.models = models.iter().map(|model| (*model).to_owned()).collect();
+        let words: Vec<String> = started.split(' ').map(str::to_owned).collect();
+        let found = are_its_models(&config, flag, &words);
+        assert_eq!(found, expected, "{configured:?} {models:?} {flag:?} {started}");
+    }
+
+    #[test]
+    fn models_are_those_of_the_agent_that_they_were_written_for() {
+        let claudes = ["haiku", "sonnet", "opus"];
+        // As `ralph init` writes them: no command, and the names of claude's models.
+        check(None, &claudes, None, "claude", true);
+        check(None, &claudes, None, "codex", false);
+        check(None, &claudes, Some("codex"), "codex", false);
+        check(None, &claudes, Some("/opt/bin/claude"), "/opt/bin/claude", true);
+        check(None, &claudes, Some("claude-agent-acp"), "claude-agent-acp", true);
+        check(None, &claudes, Some("my-agent"), "my-agent", true);
+        // The configured command has the configured models, whatever they are called.
+        check(Some("codex exec"), &claudes, None, "codex exec", true);
+        check(Some("claude"), &["a", "b"], Some("codex"), "codex", false);
+        check(
+            Some("claude"),
+            &["a", "b"],
+            Some("/x/claude --bare"),
+            "/x/claude --bare",
+            true,
+        );
+        check(Some("claude"), &["a", "b"], Some("my-agent"), "my-agent", true);
+        check(Some("my-agent"), &claudes, Some("claude"), "claude", true);
+        check(None, &["gpt-9"], Some("codex"), "codex", true);
     }
 }

@@ -25,6 +25,7 @@ use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
 pub(crate) use agent::configured_or_found;
+pub(crate) use confirm::confirm_agent;
 
 use crate::context::Context;
 use crate::env;
@@ -156,7 +157,7 @@ fn begin<'a>(
     args: &RunArgs,
     mut teller: Option<&mut Teller<'a>>,
 ) -> Result<ExitCode, CommandError> {
-    let config = configured(&context.config, args);
+    let mut config = configured(&context.config, args);
     if config.git.commit == Commit::Task {
         can_commit(&context.project.root).map_err(|error| cannot_commit(&error))?;
     }
@@ -167,6 +168,7 @@ fn begin<'a>(
         ));
     }
     let agent = agent::chosen(context, &config, args.agent.as_deref())?;
+    config.agent.models.clone_from(&agent.models);
     if args.dry_run {
         return dry_run::show(context, &config, &agent, args);
     }

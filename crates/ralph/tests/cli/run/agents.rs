@@ -69,6 +69,42 @@ fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
 }
 
 #[test]
+fn the_models_of_another_agent_are_not_asked_of_this_one() {
+    let scene = Scene::new(&Script::new().speaking_codex().turn([write("a.txt", "x"), say(DONE)]));
+    let path = installed_as(&scene, "codex");
+    scene
+        .env
+        .write(".ralph.toml", "[agent]\nmodels = [\"haiku\", \"sonnet\", \"opus\"]\n");
+    let finished = scene
+        .ralph(&["run", "a text", "--agent", "codex", "--trust"])
+        .env("PATH", &path)
+        .run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let line = "(-s workspace-write); the configured models are another agent's and not used.";
+    assert!(finished.stderr.contains(line), "{finished}");
+    let words = scene.agent.call(1).arguments.join(" ");
+    assert!(words.ends_with("-s workspace-write -"), "{words}");
+}
+
+#[test]
+fn codex_may_write_the_database_of_the_main_worktree_from_another_one() {
+    let scene = Scene::new(&Script::new().speaking_codex().turn([write("a.txt", "x"), say(DONE)]));
+    let path = installed_as(&scene, "codex");
+    scene.env.git(["init", "--quiet"]);
+    scene.env.git(["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    let other = scene.env.beside("other");
+    scene
+        .env
+        .git(["worktree", "add", "--quiet", "--detach", other.to_str().unwrap()]);
+    let finished = scene.ralph(&["run", "a text"]).folder(&other).env("PATH", &path).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let words = scene.agent.call(1).arguments.join(" ");
+    let database = scene.env.path(".ralph").canonicalize().unwrap();
+    let expected = format!("-s workspace-write --add-dir {} -", database.display());
+    assert!(words.ends_with(&expected), "{words}");
+}
+
+#[test]
 fn an_agent_that_is_installed_is_used_and_named() {
     let scene = Scene::new(&Script::new().speaking_claude().turn([write("a.txt", "x"), say(DONE)]));
     let path = installed_as(&scene, "claude");
@@ -259,7 +295,7 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     1 iteration: 1 task done
     --- stderr
     Task t-025cc1: a text
-    Agent: scripted-agent (from --agent), permissions: edit.
+    Agent: scripted-agent (from --agent).
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: a text
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory

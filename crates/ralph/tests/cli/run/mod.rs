@@ -11,7 +11,7 @@ mod forms;
 mod gates;
 mod limits;
 mod pruning;
-mod signals;
+pub(crate) mod signals;
 mod status;
 mod stream;
 mod two_runs;

@@ -68,7 +68,7 @@ impl Going {
 
 /// Waits for something that must come.
 #[track_caller]
-pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
         assert!(begin.elapsed() < PATIENCE, "{what} never came");
