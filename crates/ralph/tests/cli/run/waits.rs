@@ -96,7 +96,7 @@ fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     let scene = limited();
     with_kind(&scene);
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
-    going.says("goes on at 12:24 (in 1 h 04 min)");
+    going.says("Goes on in 12:24 (in 1 h 04 min)");
     going.signal("KILL");
     assert_eq!(going.end().code, None);
     // An hour has passed since.
@@ -114,7 +114,7 @@ fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     // And all of it.
     let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:30:00Z").run();
     assert_eq!(later.code, Some(0), "{later}");
-    assert!(!later.stderr.contains("goes on at"), "{later}");
+    assert!(!later.stderr.contains("Goes on in"), "{later}");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
 }
 
