@@ -96,14 +96,14 @@ fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     let scene = limited();
     with_kind(&scene);
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
-    going.says("Goes on in 12:24 (in 1 h 04 min)");
+    going.says("Goes on in 1 h 04 min, at 12:24");
     going.signal("KILL");
     assert_eq!(going.end().code, None);
     // An hour has passed since.
     let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:20:00Z");
     let going = Going::start(&scene, "second", later);
     going.says("run-658eec67 found: The usage limit is reached");
-    going.says("Usage limit of claude: goes on at 12:24");
+    going.says("at 12:24: usage limit of claude");
     going.says("(in 4 min");
     going.signal("KILL");
     drop(going.end());
