@@ -104,7 +104,7 @@ fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     let going = Going::start(&scene, "second", later);
     going.says("run-658eec67 found: The usage limit is reached");
     going.says("at 12:24: usage limit of claude");
-    going.says("(in 4 min");
+    going.says("Goes on in 4 min");
     going.signal("KILL");
     drop(going.end());
     assert_eq!(
@@ -159,7 +159,7 @@ fn a_wait_is_over_when_the_clock_says_so_also_when_it_jumps() {
     until("the wait", || {
         std::fs::read_to_string(scene.env.beside("waiting.out"))
             .unwrap()
-            .contains("Usage limit of claude")
+            .contains("usage limit of claude")
     });
     // Back by a day: nothing ends, and nothing lasts longer for it.
     set_clock(&scene, "-1d");
