@@ -53,7 +53,7 @@ fn open_nameless(_folder: &Path) -> io::Result<File> {
 
 /// A file whose name is gone at once.
 fn open_and_unname(path: &Path) -> io::Result<File> {
-    let file = OpenOptions::new().write(true).create(true).mode(0o600).open(path)?;
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     std::fs::remove_file(path)?;
     Ok(file)
 }

@@ -340,12 +340,12 @@ const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// Says a line when nothing else can be done any more. Another thread may be held up in saying something for ever.
 pub(crate) fn last_words(line: &'static str) {
-    let (said, hears) = mpsc::sync_channel(1);
+    let (said, hears) = mpsc::channel::<()>();
     std::thread::spawn(move || {
         drop(writeln!(io::stderr().lock(), "{line}"));
-        said.send(()).ok();
+        drop(said);
     });
-    hears.recv_timeout(LAST_WORDS).ok();
+    let _until_said = hears.recv_timeout(LAST_WORDS);
 }
 
 /// Whether somebody sits at the other end who can be asked.

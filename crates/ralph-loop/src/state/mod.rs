@@ -138,7 +138,7 @@ impl State {
                 self.settle(draft, when.now)
             }
             (Phase::Settling(draft), Happening::Settled) => self.settled(&draft, when.at),
-            (phase, Happening::NoRoom) => {
+            (phase @ (Phase::Baselining(_) | Phase::Examining(_) | Phase::Committing(_)), Happening::NoRoom) => {
                 self.phase = phase;
                 vec![Effect::FindRoom]
             }

@@ -64,10 +64,11 @@ fn run_on_a_disk_that_fills_up(work: &Work, call: usize) -> Finished {
         if said().contains(PAUSED) {
             let _gone = std::fs::remove_file(&mark);
         }
-        if begun.elapsed() > PATIENCE {
+        let is_late = begun.elapsed() > PATIENCE;
+        if is_late {
             child.kill().unwrap();
-            panic!("call {call} never came to its end: {}", said());
         }
+        assert!(!is_late, "call {call} never came to its end: {}", said());
         std::thread::yield_now();
     };
     let _gone = std::fs::remove_file(&mark);

@@ -6,8 +6,9 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 use ralph_agent::TurnEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
-use ralph_loop::state::{Draft, End, Notice, PauseWait};
+use ralph_loop::state::{Current, Draft, End, Notice, PauseWait};
 use ralph_loop::{News, Watch};
+use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{
     Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview, size,
 };
@@ -277,6 +278,37 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn no_room(&self, reason: &str) {
+        let paused = "The run is paused and goes on by itself when there is room; Ctrl+C stops it.";
+        self.context.ui.warning(&format!("{reason}. {paused}"));
+    }
+
+    /// Says that an agent is started, for what, and with what.
+    fn begins(&mut self, current: &Current, attempt: &AttemptNumber, (prompt, shown): (Tokens, usize)) {
+        self.task = Some(current.task.clone());
+        let title = self.short(&current.task_title);
+        let attempt = match (current.kind, attempt.number) {
+            (TaskKind::Once, again @ 2..) => format!(", attempt {again} of {}", attempt.of),
+            _ => String::new(),
+        };
+        self.line(&format!("iteration {}{attempt}: {title}", current.iteration));
+        let memory = match shown {
+            0 => "nothing of it from memory".to_owned(),
+            some => format!("with {} of memory", count(some, "entry", "entries")),
+        };
+        if is_news(self.prompt, prompt) {
+            self.line(&format!("prompt: {prompt} tokens, {memory}"));
+            self.prompt = Some(prompt);
+        }
+        if let Some(model) = &current.model {
+            let line = format!("model: {} ({})", self.short(model), current.rationale);
+            if self.model.as_ref() != Some(&line) {
+                self.line(&line);
+                self.model = Some(line);
+            }
+        }
+    }
+
     fn pruned(&self, folders: u64, bytes: u64) {
         let folders = usize::try_from(folders).unwrap_or(usize::MAX);
         let folders = count(folders, "old iteration", "old iterations");
@@ -345,28 +377,7 @@ impl Watch for Printer<'_> {
                 prompt,
                 shown,
             } => {
-                self.task = Some(current.task.clone());
-                let title = self.short(&current.task_title);
-                let attempt = match (current.kind, attempt.number) {
-                    (TaskKind::Once, again @ 2..) => format!(", attempt {again} of {}", attempt.of),
-                    _ => String::new(),
-                };
-                self.line(&format!("iteration {}{attempt}: {title}", current.iteration));
-                let memory = match shown {
-                    0 => "nothing of it from memory".to_owned(),
-                    some => format!("with {} of memory", count(*some, "entry", "entries")),
-                };
-                if is_news(self.prompt, *prompt) {
-                    self.line(&format!("prompt: {prompt} tokens, {memory}"));
-                    self.prompt = Some(*prompt);
-                }
-                if let Some(model) = &current.model {
-                    let line = format!("model: {} ({})", self.short(model), current.rationale);
-                    if self.model.as_ref() != Some(&line) {
-                        self.line(&line);
-                        self.model = Some(line);
-                    }
-                }
+                self.begins(current, attempt, (*prompt, *shown));
             }
             News::Agent(event) => self.agent(event),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
@@ -377,9 +388,7 @@ impl Watch for Printer<'_> {
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),
-            News::NoRoom(reason) => self.context.ui.warning(&format!(
-                "{reason}. The run is paused and goes on by itself when there is room; Ctrl+C stops it."
-            )),
+            News::NoRoom(reason) => self.no_room(reason),
             News::RoomAgain => self.line("There is room again; the run goes on."),
             News::KeptScratchpad(file) => {
                 self.task = None;

@@ -112,6 +112,21 @@ fn what_goes_wrong_before_a_run_begins_is_an_event_too() {
 }
 
 #[test]
+fn the_end_names_the_limit_and_the_command_that_goes_on() {
+    let scene = Scene::new(&diligent());
+    scene.env.write("plan.md", "- [ ] one\n- [ ] two\n");
+    let told = events(&scene.invocation(&["--json", "plan.md", "--limit", "1"]).run().stdout);
+    let end = told.last().unwrap();
+    assert_eq!(
+        (&end["end"], &end["limit"]),
+        (&"limit".into(), &"iterations".into()),
+        "{end}"
+    );
+    let again = end["again"].as_str().unwrap();
+    assert!(again.starts_with("ralph run plan.md --limit 1 --agent "), "{again}");
+}
+
+#[test]
 fn what_is_done_already_begins_no_run() {
     let scene = Scene::new(&diligent());
     scene.env.write("plan.md", "- [ ] one\n");

@@ -96,15 +96,15 @@ fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     let scene = limited();
     with_kind(&scene);
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
-    going.says("goes on at 12:24 (in 1 h 04 min)");
+    going.says("Goes on in 1 h 04 min, at 12:24");
     going.signal("KILL");
     assert_eq!(going.end().code, None);
     // An hour has passed since.
     let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:20:00Z");
     let going = Going::start(&scene, "second", later);
     going.says("run-658eec67 found: The usage limit is reached");
-    going.says("Usage limit of claude: goes on at 12:24");
-    going.says("(in 4 min");
+    going.says(": usage limit of claude");
+    going.says("Goes on in 4 min");
     going.signal("KILL");
     drop(going.end());
     assert_eq!(
@@ -114,12 +114,21 @@ fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     // And all of it.
     let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:30:00Z").run();
     assert_eq!(later.code, Some(0), "{later}");
-    assert!(!later.stderr.contains("goes on at"), "{later}");
+    assert!(!later.stderr.contains("Goes on in"), "{later}");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
+}
+
+/// Sets the clock of whoever looks at the file: ahead or back.
+fn set_clock(scene: &Scene, by: &str) {
+    let set = scene
+        .env
+        .sh(&format!("echo {by} > ../clock.new && mv ../clock.new ../clock"));
+    assert_eq!(set.run().code, Some(0));
 }
 
 /// The start of a shell's line under which clocks can be set with the file `clock`; none where the program for it is not
 /// installed, which is said.
+#[expect(clippy::print_stderr, reason = "what is skipped is said")]
 fn with_a_clock(scene: &Scene) -> Option<String> {
     let found = scene.env.sh("command -v faketime").run();
     if found.code != Some(0) {
@@ -127,7 +136,7 @@ fn with_a_clock(scene: &Scene) -> Option<String> {
         return None;
     }
     let file = scene.env.beside("clock");
-    std::fs::write(&file, "+0").unwrap();
+    set_clock(scene, "+0");
     let set = format!("FAKETIME_TIMESTAMP_FILE={} FAKETIME_NO_CACHE=1", file.display());
     Some(format!("faketime --exclude-monotonic -f +0 env -u FAKETIME {set}"))
 }
@@ -135,10 +144,10 @@ fn with_a_clock(scene: &Scene) -> Option<String> {
 #[test]
 fn a_wait_is_over_when_the_clock_says_so_also_when_it_jumps() {
     let result = r#"{"type":"result","subtype":"success","is_error":true,"session_id":"s","result":"Claude AI usage limit reached|[RESET]"}"#;
-    let reset = jiff::Timestamp::now().as_second() + 3600;
+    let reset = crate::env().sh("echo $(($(date +%s) + 3600))").unfixed().run().stdout;
     let script = Script::new()
         .speaking_claude()
-        .turn([raw(&result.replace("[RESET]", &reset.to_string())), exit(1)]);
+        .turn([raw(&result.replace("[RESET]", reset.trim())), exit(1)]);
     let scene = Scene::new(&script.turn([write("a.txt", "x"), say(DONE)]));
     with_kind(&scene);
     let Some(clock) = with_a_clock(&scene) else { return };
@@ -150,19 +159,19 @@ fn a_wait_is_over_when_the_clock_says_so_also_when_it_jumps() {
     until("the wait", || {
         std::fs::read_to_string(scene.env.beside("waiting.out"))
             .unwrap()
-            .contains("Usage limit of claude")
+            .contains("usage limit of claude")
     });
     // Back by a day: nothing ends, and nothing lasts longer for it.
-    std::fs::write(scene.env.beside("clock"), "-1d").unwrap();
+    set_clock(&scene, "-1d");
     until("a look", || {
         std::fs::read_to_string(scene.env.beside("waiting.out"))
             .unwrap()
-            .matches("Usage limit of claude")
+            .matches("usage limit of claude")
             .count()
             > 3
     });
     assert_eq!(scene.agent.turns(), 1);
-    std::fs::write(scene.env.beside("clock"), "+2h").unwrap();
+    set_clock(&scene, "+2h");
     let ended = going.end();
     assert_eq!((ended.code, scene.agent.turns()), (Some(0), 2), "{ended}");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
@@ -181,7 +190,7 @@ fn a_run_whose_clock_is_a_day_ahead_takes_no_task_from_one_that_works() {
     scene.env.git(["worktree", "add", "--quiet", "--detach", "../ahead"]);
     let going = Going::start(&scene, "works", scene.invocation(&["one"]).unfixed());
     until("the agent", || scene.env.beside("works").exists());
-    std::fs::write(scene.env.beside("clock"), "+1d").unwrap();
+    set_clock(&scene, "+1d");
     let command = scene.agent.command().replace('\'', "");
     let line = format!("{clock} \"$RALPH\" run --trust --agent \"{command}\"");
     let ahead = scene.env.sh(&line).folder(&scene.env.beside("ahead")).unfixed();

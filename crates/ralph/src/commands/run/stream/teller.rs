@@ -4,6 +4,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use ralph_agent::TurnEvent;
+use ralph_loop::gates::GateResult;
 use ralph_loop::state::{Draft, End, Notice, PauseWait};
 use ralph_loop::{IterationFolder, News, Order, Site, Watch};
 use ralph_memory::capture::{TranscriptCleaner, clean};
@@ -106,6 +107,17 @@ impl<'a> Teller<'a> {
         self.context.project.shown(folder.path()).to_string()
     }
 
+    fn gate(&self, gate: &GateResult) {
+        let (result, status) = gate_result(&gate.end);
+        self.write(Event::GateRan {
+            command: &gate.command,
+            result,
+            status,
+            output: &gate.output,
+            duration_ms: gate.duration_ms,
+        });
+    }
+
     fn agent(&mut self, event: &TurnEvent) {
         match event {
             TurnEvent::Text(text) => {
@@ -154,6 +166,19 @@ impl<'a> Teller<'a> {
         })));
     }
 
+    fn ended(&mut self, end: &End, sentence: &str, iterations: u32) {
+        self.has_ended = true;
+        let goes_on = !matches!(end, End::Complete | End::NothingToDo);
+        self.write(Event::RunEnded {
+            end: word_of(end),
+            limit: limit_of(end),
+            again: goes_on.then_some(self.again.as_str()),
+            sentence,
+            exit_code: end.code(),
+            iterations,
+        });
+    }
+
     fn notice(&mut self, notice: &Notice) {
         if !self.told.is_news(notice) {
             return;
@@ -196,24 +221,19 @@ impl Watch for Teller<'_> {
     fn tell(&mut self, news: &News<'_>) {
         match news {
             News::Began { run } => self.begins(run),
-            News::FoundLeft { run, iteration, killed } => self.write(Event::FoundLeft {
-                left_run: run,
-                iteration: *iteration,
-                processes_ended: *killed,
-            }),
-            News::RedFromTheStart(baseline) => self.write(Event::RedFromTheStart {
-                gates: baseline.red_gates(),
-            }),
-            News::GateRan(gate) => {
-                let (result, status) = gate_result(&gate.end);
-                self.write(Event::GateRan {
-                    command: &gate.command,
-                    result,
-                    status,
-                    output: &gate.output,
-                    duration_ms: gate.duration_ms,
+            News::FoundLeft { run, iteration, killed } => {
+                let (left_run, iteration, processes_ended) = (*run, *iteration, *killed);
+                self.write(Event::FoundLeft {
+                    left_run,
+                    iteration,
+                    processes_ended,
                 });
             }
+            News::RedFromTheStart(baseline) => {
+                let gates = baseline.red_gates();
+                self.write(Event::RedFromTheStart { gates });
+            }
+            News::GateRan(gate) => self.gate(gate),
             News::IterationBegan {
                 current,
                 attempt,
@@ -241,13 +261,14 @@ impl Watch for Teller<'_> {
             News::Wrote(file) => self.write(Event::WroteNote {
                 path: self.context.project.shown(file).to_string(),
             }),
-            News::KeptScratchpad(file) => self.write(Event::KeptScratchpad {
-                path: self.context.project.shown(file).to_string(),
-            }),
-            News::Pruned { folders, bytes } => self.write(Event::Pruned {
-                folders: *folders,
-                bytes: *bytes,
-            }),
+            News::KeptScratchpad(file) => {
+                let path = self.context.project.shown(file).to_string();
+                self.write(Event::KeptScratchpad { path });
+            }
+            News::Pruned { folders, bytes } => {
+                let (folders, bytes) = (*folders, *bytes);
+                self.write(Event::Pruned { folders, bytes });
+            }
             News::Notice(notice) => self.notice(notice),
             News::NoRoom(message) => self.write(Event::PausedForRoom { message }),
             News::RoomAgain => self.write(Event::GoesOn),
@@ -256,18 +277,7 @@ impl Watch for Teller<'_> {
                 end,
                 sentence,
                 iterations,
-            } => {
-                self.has_ended = true;
-                let goes_on = !matches!(end, End::Complete | End::NothingToDo);
-                self.write(Event::RunEnded {
-                    end: word_of(end),
-                    limit: limit_of(end),
-                    again: goes_on.then_some(self.again.as_str()),
-                    sentence,
-                    exit_code: end.code(),
-                    iterations: *iterations,
-                });
-            }
+            } => self.ended(end, sentence, *iterations),
         }
     }
 }
