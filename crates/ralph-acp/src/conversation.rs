@@ -261,6 +261,12 @@ impl Conversation {
         if self.wishes.prompt.is_none() {
             return self.hang_up(Outcome::Known(TurnEnd::Finished));
         }
+        // Another may take it from its environment.
+        let is_known = !self.wishes.program.is_empty();
+        if let (Some(wanted), None, true) = (&self.wishes.model, &self.introduction.models, is_known) {
+            let message = format!("it offers no models to choose from, so it cannot be told to take {wanted:?}");
+            return self.fail(TurnEnd::Crash(message));
+        }
         self.plan_settings();
         let leaves_mode = self.to_set.iter().any(|(wish, _)| *wish == Wish::Mode);
         if let Some(end) = self.forbidden_mode().filter(|_| !leaves_mode) {
@@ -546,6 +552,9 @@ impl Conversation {
             }
             (TurnEnd::Finished, Some(line)) => TurnEnd::Garbage(format!("it does not speak ACP; it printed: {line}")),
             (TurnEnd::Finished, None) => TurnEnd::Garbage("it does not speak ACP; it printed nothing".to_owned()),
+            (TurnEnd::Crash(why), Some(line)) if !self.was_understood => {
+                TurnEnd::Crash(format!("{why}; it printed: {line}"))
+            }
             (crash, _) => crash,
         }
     }
@@ -566,6 +575,8 @@ impl Listener for Conversation {
             Message::Notification { method, params } if method == CLIENT_METHOD_NAMES.session_update => {
                 self.hear_update(&params)
             }
+            // Only one request waits for an answer at a time.
+            Message::Unread(error) => self.hear_response(self.awaited, Err(error)),
             Message::Notification { .. } | Message::Other => alive(),
         }
     }

@@ -470,6 +470,26 @@ fn copilot_may_speak_of_errors() {
 }
 
 #[test]
+fn an_agent_that_could_not_read_what_it_was_told_is_not_waited_for() {
+    let unread = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}"#;
+    check(&[unread], &TurnEnd::Crash("Parse error".to_owned()));
+}
+
+#[test]
+fn a_model_that_cannot_be_chosen_is_not_passed_over_in_silence() {
+    let wanted = |program| Wishes {
+        model: Some("opus".to_owned()),
+        program,
+        ..wishes()
+    };
+    let end = hold(wanted("copilot"), &[INIT, SESSION]).0.conclude(exited(0)).end;
+    let message = r#"it offers no models to choose from, so it cannot be told to take "opus""#;
+    assert_eq!(end, TurnEnd::Crash(message.to_owned()));
+    let (_, said, _) = hold(wanted(""), &[INIT, SESSION]);
+    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+}
+
+#[test]
 fn codex_is_known_by_its_program_too() {
     let wishes = Wishes {
         program: "codex-acp",
@@ -674,7 +694,8 @@ fn a_turn_without_its_answer_did_not_finish() {
     let end = |code, lines: &[&str]| hold(wishes(), lines).0.conclude(exited(code)).end;
     let crash = TurnEnd::Crash("exit code 1: fatal: broken".to_owned());
     assert_eq!(end(1, &[INIT, SESSION, &chunk("half")]), crash);
-    assert_eq!(end(1, &["no ACP"]), crash);
+    let printed = TurnEnd::Crash("exit code 1: fatal: broken; it printed: Welcome".to_owned());
+    assert_eq!(end(1, &["Welcome", "to it"]), printed);
     let message = "it ended in the middle of its turn, with exit code 0";
     assert_eq!(
         end(0, &[INIT, SESSION, &chunk("half")]),

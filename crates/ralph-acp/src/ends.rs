@@ -66,7 +66,10 @@ pub(crate) fn of_copilots_failure(last_chunk: &str) -> Option<TurnEnd> {
         .trim_end_matches('.')
         .rsplit_once("(HTTP ")
         .and_then(|(_, end)| end.strip_suffix(')'));
-    let by_status = status.and_then(|status| by_plain_status(status.parse().ok()?, &shown));
+    let in_front = error.split_once(' ').map(|(word, _)| word);
+    let by_status = status
+        .or(in_front)
+        .and_then(|status| by_plain_status(status.parse().ok()?, &shown));
     Some(if let Some(end) = by_status {
         end
     } else if error.starts_with("The provider rejected the prompt as too long") {
@@ -277,9 +280,10 @@ fn is_too_long(error: &RpcError) -> bool {
             .any(|text| inner_json(text).is_some_and(|inner| says(&inner)) || is_sentence_of_too_long(&sentence(text)))
 }
 
-/// A quota of gemini's that is used up, if it says until when.
+/// A quota of gemini's that is used up, if it says until when, or that it is that of the day.
 fn quota(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
     const RESETS: &str = "Your quota will reset after ";
+    const OF_THE_DAY: &str = "You have exhausted your daily quota on this model";
     let inner = messages(error).find_map(inner_json);
     let delay = [Some(&error.data), inner.as_ref()]
         .into_iter()
@@ -291,9 +295,10 @@ fn quota(error: &RpcError, shown: &str, now: Timestamp) -> Option<TurnEnd> {
             span(rest.split([' ', '\n']).next()?.trim_end_matches('.'))
         })
     };
-    let delay = delay.or_else(by_text)?;
-    Some(TurnEnd::UsageLimit {
-        resets_at: now.checked_add(delay).ok(),
+    let delay = delay.or_else(by_text);
+    let is_of_the_day = || messages(error).any(|text| text.starts_with(OF_THE_DAY));
+    (delay.is_some() || is_of_the_day()).then(|| TurnEnd::UsageLimit {
+        resets_at: delay.and_then(|delay| now.checked_add(delay).ok()),
         message: shown.to_owned(),
     })
 }

@@ -141,6 +141,8 @@ fn a_quota_with_its_time_is_a_usage_limit() {
         message: "Quota exceeded".to_owned(),
     };
     assert_eq!(end, Some(expected));
+    let of_the_day = "You have exhausted your daily quota on this model.";
+    check(&json!({"code": 429, "message": of_the_day}), "usage limit");
     let only_a_time = json!({"error": {"details": [{"@type": "google.rpc.RetryInfo", "retryDelay": "3s"}]}});
     check(&json!({"code": 429, "message": "x", "data": only_a_time}), "transient");
 }
@@ -230,6 +232,7 @@ fn copilot_says_what_failed_as_the_last_of_its_text() {
         "Error: The provider rejected the prompt as too long, but automatic recovery could not reduce it.",
         "overflow",
     );
+    check("Error: 402 Your credit balance is too low", "billing");
     check("I have read it.", "nothing");
     check("I mended the Error: it was a typo.", "nothing");
 }

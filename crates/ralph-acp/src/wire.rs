@@ -1,6 +1,7 @@
 //! The envelope of every message: JSON-RPC 2.0, one object a line. It is read apart from what is inside, so that something
 //! strange inside costs no more than itself.
 
+use ralph_agent::is_readable;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -16,6 +17,8 @@ pub(crate) enum Message {
     Notification { method: String, params: Value },
     /// It answers the request of this number.
     Response { id: u64, outcome: Result<Value, RpcError> },
+    /// It could not read what it was told, and so cannot say which request it answers.
+    Unread(RpcError),
     /// It is an object of the protocol, and means nothing to us.
     Other,
 }
@@ -31,6 +34,9 @@ pub(crate) struct RpcError {
 impl Message {
     /// Reads a line; none when it is no message at all.
     pub(crate) fn read(line: &str) -> Option<Self> {
+        if !is_readable(line) {
+            return None;
+        }
         let Value::Object(mut message) = serde_json::from_str(line).ok()? else {
             return None;
         };
@@ -52,9 +58,10 @@ impl Message {
             (None, Some(result)) => Ok(result),
             (None, None) => return is_message.then_some(Self::Other),
         };
-        match id {
-            Some(id) => Some(Self::Response { id, outcome }),
-            None => is_message.then_some(Self::Other),
+        match (id, outcome) {
+            (Some(id), outcome) => Some(Self::Response { id, outcome }),
+            (None, Err(error)) if is_message => Some(Self::Unread(error)),
+            (None, _) => is_message.then_some(Self::Other),
         }
     }
 }
@@ -157,7 +164,20 @@ mod tests {
         for line in ["", "hello", "{", "[1]", "null", r#"{"type":"system"}"#, r#"{"id":1}"#] {
             check(line, None);
         }
+        let huge = format!(
+            r#"{{"jsonrpc":"2.0","method":"x","params":[{}1]}}"#,
+            "1,".repeat(1_000_000)
+        );
+        check(&huge, None);
         check(r#"{"jsonrpc":"2.0","id":1}"#, Some(&Message::Other));
         check(r#"{"jsonrpc":"2.0","id":[],"result":1}"#, Some(&Message::Other));
+        let unread = RpcError {
+            code: -32700,
+            ..RpcError::default()
+        };
+        check(
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700}}"#,
+            Some(&Message::Unread(unread)),
+        );
     }
 }

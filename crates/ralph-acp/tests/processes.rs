@@ -4,10 +4,12 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_acp::AcpAgent;
+use ralph_acp::{AcpAgent, Acquaintance};
 use ralph_agent::{Agent, EndOfTurn, RunningTurn, Turn, TurnEnd, TurnEvent};
 use ralph_model::Clock;
 use ralph_model::config::{CommandLine, Permissions};
@@ -60,6 +62,25 @@ impl Stage {
     }
 
     fn start(&self, words: Vec<String>) -> (Box<dyn RunningTurn>, Receiver<TurnEvent>) {
+        let (sender, events) = mpsc::channel();
+        let sink = Box::new(move |event| sender.send(event).unwrap());
+        let turn = self.with_turn(words, |agent, turn| agent.start(turn, sink).unwrap());
+        (turn, events)
+    }
+
+    /// Looks at the agent; it is stopped after this time, or when somebody wants that.
+    fn get_to_know(&self, words: &[&str], limit: Duration, stop: &AtomicBool) -> Acquaintance {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        let met = self.with_turn(words, |agent, turn| agent.get_to_know(turn, limit, stop).unwrap());
+        assert_eq!(
+            ralph_process::kill_leftovers(&self.marker(), None),
+            0,
+            "something was left"
+        );
+        met
+    }
+
+    fn with_turn<T>(&self, words: Vec<String>, act: impl FnOnce(&AcpAgent, &Turn<'_>) -> T) -> T {
         let agent = AcpAgent::new(&CommandLine::Words(words), Arc::new(Noon)).unwrap();
         let environment: [(OsString, OsString); 1] = [("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())];
         let prompt_file = self.folder.path().join("the prompt.md");
@@ -75,9 +96,7 @@ impl Stage {
             marker: &self.marker(),
             output_limit: None,
         };
-        let (sender, events) = mpsc::channel();
-        let sink = Box::new(move |event| sender.send(event).unwrap());
-        (agent.start(&turn, sink).unwrap(), events)
+        act(&agent, &turn)
     }
 
     fn play(&self) -> (Vec<TurnEvent>, EndOfTurn) {
@@ -263,4 +282,22 @@ fn an_answer_of_megabytes_arrives_whole() {
         assert_eq!(end.end, TurnEnd::Finished);
         assert!(end.messages == [long.clone()], "the answer came otherwise");
     }
+}
+
+#[test]
+fn one_that_is_only_looked_at_is_ended_when_it_never_answers() {
+    let stage = Stage::acp(vec![]);
+    let never = Duration::from_secs(3_600);
+    let deaf = ["sh", "-c", "setsid sleep 600 & exec sleep 600"];
+    // It took too long.
+    let met = stage.get_to_know(&deaf, Duration::ZERO, &AtomicBool::new(false));
+    assert_eq!((met.end, met.protocol), (TurnEnd::Stopped, None));
+    // Somebody does not want to wait.
+    let met = stage.get_to_know(&deaf, never, &AtomicBool::new(true));
+    assert_eq!((met.end, met.protocol), (TurnEnd::Stopped, None));
+    let words = stage.script.words();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let met = stage.get_to_know(&words, never, &AtomicBool::new(false));
+    assert_eq!((met.end, met.protocol), (TurnEnd::Finished, Some(1)));
+    assert_eq!(stage.script.turns(), 0, "it was prompted");
 }

@@ -131,6 +131,8 @@ pub fn end_of_process(ended: &Ended) -> TurnEnd {
 
 /// The last line of the errors that says something, ready to follow what happened.
 fn last_error(ended: &Ended) -> String {
-    let line = ended.stderr_tail.lines().map(str::trim).rfind(|line| !line.is_empty());
+    // What follows the message of a panic says nothing of it.
+    let says_something = |line: &&str| !line.is_empty() && !line.starts_with("note: ");
+    let line = ended.stderr_tail.lines().map(str::trim).rfind(says_something);
     line.map_or_else(String::new, |line| format!(": {line}"))
 }

@@ -24,6 +24,7 @@ pub use find::{
     Driver, DriverError, KnownAgent, agents_by_command, file_name as program_name, first_on_path, known_agents, on_path,
 };
 pub use launch::{Heard, Launch, Listener, end_of_process, launch};
+pub use lenient::is_readable;
 pub use replay::{hear_again, replay};
 pub use said::Said;
 pub use turn::{Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};

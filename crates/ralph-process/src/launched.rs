@@ -5,6 +5,7 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::readers::read_chunks;
 use crate::supervise::{Answer, HowEnded, Input, Spec, Then};
-use crate::sweep::{self, MARKER_VARIABLE, Swept};
+use crate::sweep::{self, Asked, MARKER_VARIABLE, Swept};
 use crate::voice::Voice;
 use crate::{command, sys};
 
@@ -66,6 +67,9 @@ pub(crate) struct Launched {
     given_up: PipeReader,
     gives_up: Option<PipeWriter>,
     readers: usize,
+    /// Those that were asked to end, and how long they may take unless somebody hurries.
+    asked: Option<(Asked, Instant)>,
+    pub(crate) is_hurried: Arc<AtomicBool>,
     pub(crate) orders: Sender<Order>,
     inbox: Receiver<Order>,
     is_over: bool,
@@ -118,6 +122,8 @@ impl Launched {
             given_up,
             gives_up: Some(gives_up),
             readers: 0,
+            asked: None,
+            is_hurried: Arc::default(),
             orders,
             inbox,
             is_over: false,
@@ -191,7 +197,12 @@ impl Launched {
 
     /// The child is reaped last: until then no other process can have its pid.
     fn sweep_and_reap(&mut self) -> (HowEnded, Swept) {
-        let swept = sweep::sweep(self.pid, self.started, &self.marker);
+        let asked = self.asked.take().map(|(asked, until)| {
+            asked.wait_until(until, || self.is_hurried.load(Ordering::Acquire));
+            asked
+        });
+        let mut swept = sweep::sweep(self.pid, self.started, &self.marker);
+        swept.killed.extend(asked.unwrap_or_default().processes());
         // It fails only when there is no such child.
         let _waited: bool = sys::wait_for_exit(self.pid).is_ok();
         let mut children = sweep::supervised();
@@ -240,13 +251,15 @@ impl Launched {
             }
             Alarm::Terminate(why) => {
                 self.voice = None;
-                sys::terminate_group(self.pid);
+                let asked = sweep::ask_to_end(self.pid, self.started, &self.marker);
                 let grace = if why == HowEnded::Stopped {
                     STOP_GRACE
                 } else {
                     TERM_GRACE
                 };
-                Some((Instant::now() + grace, Alarm::Kill))
+                let until = Instant::now() + grace;
+                self.asked = Some((asked, until));
+                Some((until, Alarm::Kill))
             }
             Alarm::Kill => {
                 sys::kill_group(self.pid);

@@ -199,6 +199,20 @@ fn a_child_that_is_stopped_can_clean_up() {
     assert_eq!((lines, ended.how), (vec!["cleaned".to_owned()], HowEnded::Stopped));
 }
 
+/// As git does with its locks.
+#[test]
+fn a_tool_in_a_session_of_its_own_can_clean_up_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = folder.path().join("index.lock");
+    let tool = "trap 'sleep 0.1; rm \"$LOCK\"; exit 0' TERM; : > \"$LOCK\"; echo up; while :; do sleep 0.05; done";
+    let mut agent = spec("setsid sh -c \"$TOOL\" & sleep 600");
+    agent.environment.push(("TOOL".into(), tool.into()));
+    agent.environment.push(("LOCK".into(), lock.clone().into()));
+    let ended = stop_when_up(agent);
+    assert_eq!(ended.how, HowEnded::Stopped);
+    assert!(!lock.exists());
+}
+
 #[test]
 fn a_child_may_close_its_output_and_live() {
     let (lines, ended) = run(spec("echo last; exec >&- 2>&-; sleep 0.2; exit 5"));

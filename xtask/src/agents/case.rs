@@ -1,6 +1,7 @@
 //! The cases: what the model does in each, what the run is allowed, and what is to become of it.
 
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use ralph_testkit::model::{Failure, Scenario};
 
@@ -26,6 +27,16 @@ pub(super) enum Case {
     Hang,
     /// A tool is used that nobody permitted.
     Denied,
+    /// What the account may use is used up for an hour.
+    UsageLimit,
+    /// The service is broken.
+    ServerError,
+    /// The account cannot pay.
+    Billing,
+    /// The answer is cut at its longest.
+    MaxTokens,
+    /// The model says nothing.
+    Empty,
 }
 
 /// What is to become of a run.
@@ -55,7 +66,7 @@ impl Expected {
 }
 
 impl Case {
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Works,
         Self::Unauthorized,
         Self::RateLimited,
@@ -63,6 +74,11 @@ impl Case {
         Self::Cut,
         Self::Hang,
         Self::Denied,
+        Self::UsageLimit,
+        Self::ServerError,
+        Self::Billing,
+        Self::MaxTokens,
+        Self::Empty,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -74,6 +90,11 @@ impl Case {
             Self::Cut => "cut",
             Self::Hang => "hang",
             Self::Denied => "denied",
+            Self::UsageLimit => "usage",
+            Self::ServerError => "500",
+            Self::Billing => "billing",
+            Self::MaxTokens => "tokens",
+            Self::Empty => "empty",
         }
     }
 
@@ -95,6 +116,13 @@ impl Case {
                 "python3 -c \"open('{}', 'w')\"",
                 denied_file(project)
             ))],
+            Self::UsageLimit => vec![Scenario::Fails(Failure::UsageLimit {
+                resets_at: in_an_hour(),
+            })],
+            Self::ServerError => vec![Scenario::Fails(Failure::ServerError)],
+            Self::Billing => vec![Scenario::Fails(Failure::Billing)],
+            Self::MaxTokens => vec![Scenario::RunsOutOfTokens],
+            Self::Empty => vec![Scenario::SaysNothing],
         }
     }
 
@@ -111,7 +139,11 @@ impl Case {
         match self {
             Self::Works => Expected::row(0, "done", "task_done"),
             Self::Unauthorized => Expected::row(1, "interrupted", "auth"),
-            Self::RateLimited | Self::Cut => Expected::row(4, "interrupted", "transient"),
+            Self::RateLimited | Self::Cut | Self::ServerError => Expected::row(4, "interrupted", "transient"),
+            Self::UsageLimit => Expected::row(4, "interrupted", "usage_limit"),
+            Self::Billing => Expected::row(1, "interrupted", "billing"),
+            Self::MaxTokens => Expected::row(4, "blocked", "token_limit"),
+            Self::Empty => Expected::row(4, "blocked", "empty_answer"),
             Self::Overflow => Expected {
                 rows: vec![("interrupted", "context_overflow"), ("done", "task_done")],
                 ..Expected::row(0, "done", "task_done")
@@ -123,6 +155,12 @@ impl Case {
             },
         }
     }
+}
+
+/// In an hour, in seconds since 1970.
+fn in_an_hour() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.as_secs() + 3_600
 }
 
 /// The file that the denied command would make.

@@ -95,7 +95,10 @@ impl Run<'_> {
         // First what would do harm.
         self.place.nothing_is_left_running()?;
         self.nobody_is_connected()?;
+        // A wait may be one of seconds.
+        let waits = self.json(&["status", "--json"])?["runs"]["pauses"].clone();
         self.is_settled(code, &expected)?;
+        Self::is_waited_for(&waits, &expected)?;
         match self.case {
             Case::Works => self.has_worked(),
             Case::Overflow => self.has_less_memory(&asked),
@@ -152,6 +155,16 @@ impl Run<'_> {
         match expected.told.iter().find(|text| !self.said.contains(**text)) {
             Some(text) => Err(format!("the run did not say {text:?}")),
             None => Ok(()),
+        }
+    }
+
+    /// The next run waits after a failure of the service, for the reason that is on record, and after nothing else.
+    fn is_waited_for(waits: &Value, expected: &Expected) -> Result<(), String> {
+        let stop = expected.rows.last().map(|(_, stop)| *stop);
+        let wanted = stop.filter(|stop| matches!(*stop, "transient" | "usage_limit"));
+        match (waits[0]["reason"].as_str(), wanted) {
+            (found, wanted) if found == wanted => Ok(()),
+            _ => Err(format!("the next run waits for {waits}, and {wanted:?} is wanted")),
         }
     }
 

@@ -12,6 +12,7 @@ pub(crate) const AGENT: RealAgent = RealAgent {
     set_up,
     patience_s: 30,
     tells_usage: true,
+    too_slow: &[],
     differs,
 };
 

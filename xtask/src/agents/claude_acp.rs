@@ -10,5 +10,6 @@ pub(super) const AGENT: RealAgent = RealAgent {
     set_up: claude::set_up,
     patience_s: 45,
     tells_usage: true,
+    too_slow: &[],
     differs: |_| None,
 };

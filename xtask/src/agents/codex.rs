@@ -12,6 +12,7 @@ pub(super) const AGENT: RealAgent = RealAgent {
     set_up,
     patience_s: 45,
     tells_usage: true,
+    too_slow: &[],
     differs,
 };
 

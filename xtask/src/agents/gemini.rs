@@ -12,6 +12,7 @@ pub(super) const AGENT: RealAgent = RealAgent {
     set_up,
     patience_s: 45,
     tells_usage: true,
+    too_slow: &[Case::ServerError],
     differs,
 };
 
@@ -33,6 +34,8 @@ fn differs(case: Case) -> Option<Expected> {
     match case {
         // It tries again for more than 200 s without a word, so that its silence ends it.
         Case::RateLimited => Some(Expected::row(4, "failed", "idle")),
+        // It does not say that the answer was cut.
+        Case::MaxTokens => Some(Expected::row(4, "blocked", "no_sigil")),
         _ => None,
     }
 }

@@ -15,6 +15,7 @@ pub(super) const AGENT: RealAgent = RealAgent {
     // It may take half a minute to start.
     patience_s: 60,
     tells_usage: true,
+    too_slow: &[Case::UsageLimit, Case::ServerError],
     differs,
 };
 
@@ -38,7 +39,9 @@ fn set_up(place: &Place, url: &str) -> Result<Vec<(&'static str, String)>, Strin
 fn differs(case: Case) -> Option<Expected> {
     match case {
         // Whatever the service answers, it says only that the service did not.
-        Case::Unauthorized => Some(Case::RateLimited.expected()),
+        Case::Unauthorized | Case::Billing => Some(Case::RateLimited.expected()),
+        // It does not say that the answer was cut.
+        Case::MaxTokens => Some(Expected::row(4, "blocked", "no_sigil")),
         _ => None,
     }
 }

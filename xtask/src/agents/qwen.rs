@@ -12,6 +12,7 @@ pub(super) const AGENT: RealAgent = RealAgent {
     set_up,
     patience_s: 45,
     tells_usage: false,
+    too_slow: &[Case::UsageLimit, Case::ServerError],
     differs,
 };
 
@@ -30,6 +31,10 @@ fn differs(case: Case) -> Option<Expected> {
     match case {
         // It waits two minutes before it tries again, and more than 200 s in all, so that its silence ends it.
         Case::RateLimited => Some(Expected::row(4, "failed", "idle")),
+        // It does not say that the answer was cut.
+        Case::MaxTokens => Some(Expected::row(4, "blocked", "no_sigil")),
+        // To it an answer without a word is an error of its own.
+        Case::Empty => Some(Expected::row(4, "failed", "crash")),
         _ => None,
     }
 }

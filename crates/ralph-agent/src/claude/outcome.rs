@@ -31,7 +31,8 @@ pub(super) fn end_of(result: &ResultRecord, rejected: Option<&RateLimit>, now: T
         Some(Spent::Money) if told.is_none() => return TurnEnd::Billing(message),
         Some(Spent::Money) => return end_by_rate(rejected, message),
         Some(Spent::Usage { resets_at }) => {
-            let resets_at = resets_at.or(told);
+            // The text may have no day, and be read when its minute is over.
+            let resets_at = told.or(resets_at);
             return TurnEnd::UsageLimit { resets_at, message };
         }
         None => {}

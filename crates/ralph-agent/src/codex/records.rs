@@ -11,6 +11,7 @@ use super::errors::codex_error;
 use super::events::{Envelope, Item, ToolUse};
 use crate::command_words::beginning;
 use crate::launch::{Heard, Listener, end_of_process};
+use crate::lenient::read_record;
 use crate::newest::{Newest, short};
 use crate::{Denial, EndOfTurn, Said, TurnEnd, TurnEvent};
 
@@ -152,7 +153,7 @@ impl Records {
 
 impl Listener for Records {
     fn hear(&mut self, line: &str) -> Heard {
-        let Ok(envelope) = serde_json::from_str::<Envelope>(line) else {
+        let Some(envelope) = read_record::<Envelope>(line) else {
             self.note_garbage(line);
             return vec![TurnEvent::Alive].into();
         };

@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use ralph_agent::{RunningTurn, StartError, TurnEvent};
 use ralph_memory::capture::Moved;
 use ralph_memory::catalogue::CatalogueError;
+use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
@@ -199,7 +200,10 @@ pub struct Runner<'a> {
 /// An agent's turn, as the driver sees it.
 struct Turn {
     current: Current,
+    attempt: AttemptNumber,
     prompt: String,
+    /// How many notes and rows stand in the prompt.
+    shown: usize,
     transcript: Option<Transcript>,
     /// Whether was said that lines of it are missing.
     lines_missing: bool,

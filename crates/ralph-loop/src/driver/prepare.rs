@@ -8,7 +8,7 @@ use ralph_agent::environment::{Told, environment_for};
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
 use ralph_model::config::Commit;
-use ralph_model::{InjectionReason, Shelf, Tokens};
+use ralph_model::{InjectionReason, Shelf};
 use ralph_store::{ClaimRequest, Heed, Scope, Standing, Start};
 
 use super::{RunError, Runner, Turn};
@@ -127,13 +127,9 @@ impl Runner<'_> {
             },
         )?;
         let shown = |injection: &&ralph_model::Injection| injection.reason == InjectionReason::Shown;
-        self.watch.tell(&News::IterationBegan {
-            current,
-            attempt: materials.attempt(self.site.config),
-            prompt: Tokens::of_characters(prompt.text.chars().count()),
-            shown: prompt.injections.iter().filter(shown).count(),
-        });
         self.turn = Some(Turn {
+            attempt: materials.attempt(self.site.config),
+            shown: prompt.injections.iter().filter(shown).count(),
             current: current.clone(),
             prompt: prompt.text,
             transcript: None,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
 use ralph_memory::capture::{clean, read_captured, read_control};
-use ralph_model::Control;
+use ralph_model::{Control, Tokens};
 
 use super::prepare::folder_of;
 use super::{Incoming, LAST_WAIT, RunError, Runner, WAITING_BYTES};
@@ -36,6 +36,15 @@ impl Runner<'_> {
             None => self.start_agent()?,
         };
         self.store.record_agent(&self.run, process.0, process.1)?;
+        // What is told to have begun is settled: until now the claim could be taken back.
+        if let Some(turn) = &self.turn {
+            self.watch.tell(&News::IterationBegan {
+                current: &turn.current,
+                attempt: turn.attempt,
+                prompt: Tokens::of_characters(turn.prompt.chars().count()),
+                shown: turn.shown,
+            });
+        }
         Ok(Happening::Spawned)
     }
 

@@ -97,6 +97,7 @@ impl State {
             }
             (Phase::Abandoning, Happening::Abandoned) => self.next_left(),
             (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(when.at),
+            (Phase::Closing(_), Happening::OutboxFinished) if self.interrupts > 0 => self.finish(End::Interrupted),
             (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
             (Phase::Counting(limit), Happening::Counted(standing)) => self.counted(limit, standing),
             (Phase::Claiming, Happening::Answered(answer)) => self.answered(answer, when),
@@ -214,7 +215,11 @@ impl State {
     /// A run that reached a limit with its last task done has come to its end all the same.
     fn counted(&mut self, limit: Reached, standing: Standing) -> Vec<Effect> {
         let left = standing.failed + standing.waiting + standing.open;
-        self.finish(if left == 0 { End::Complete } else { End::Limit(limit) })
+        self.finish(match left {
+            0 => End::Complete,
+            _ if self.interrupts > 0 => End::Interrupted,
+            _ => End::Limit(limit),
+        })
     }
 
     fn answered(&mut self, answer: ClaimAnswer, when: Moment) -> Vec<Effect> {

@@ -473,6 +473,8 @@ pub(crate) struct Seen {
     pub(crate) pauses: Vec<String>,
     /// For every iteration that a dead run left, how many of its processes were alive.
     pub(crate) killed: Vec<usize>,
+    /// The iterations that were told to have begun.
+    pub(crate) began: Vec<u32>,
     /// What was told of the end.
     pub(crate) sentence: Option<String>,
     /// How many effects were done.
@@ -542,6 +544,7 @@ impl Watch for Seen {
                 }
             }
             News::RoomAgain => self.pauses.push("over".to_owned()),
+            News::IterationBegan { current, .. } => self.began.push(current.iteration),
             News::FoundLeft { killed, .. } => self.killed.push(*killed),
             News::Ended { sentence, .. } => self.sentence = Some((*sentence).to_owned()),
             _ => {}

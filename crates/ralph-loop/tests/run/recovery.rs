@@ -11,7 +11,7 @@ use ralph_process::MARKER_VARIABLE;
 use ralph_store::{ClaimRequest, DoneIn, NewRun, Reach, RunProcess, Scope, Start, Store};
 use ralph_testkit::scripted::{Action, hang, say, write};
 
-use crate::bench::{Project, Seen, Speaks};
+use crate::bench::{Deed, Project, Seen, Speaks};
 
 fn done() -> Vec<Action> {
     vec![write("a.txt", "{turn}"), say("<task-done>{task}</task-done>")]
@@ -245,4 +245,16 @@ fn a_run_that_lives_although_its_lock_was_removed_stays_the_only_one() {
     assert_eq!((ran.code(), project.agent.turns()), (1, 0));
     assert_eq!(project.store().run(&living).unwrap().unwrap().ended, None);
     assert_eq!(project.stands(&task).claimed_by, Some(living));
+}
+
+#[test]
+fn an_iteration_that_is_told_to_have_begun_is_one_whose_agent_was_started() {
+    let project = Project::new(Speaks::Plain, [done()]);
+    project.task("A");
+    let stopped = |effect: &Effect| matches!(effect, Effect::Claim { .. }).then_some(Deed::Interrupt);
+    let ran = project.run_with(Seen::doing(stopped));
+    assert_eq!((ran.seen.began, ran.seen.settled.len()), (vec![], 0));
+    assert_eq!(project.names(&format!(".ralph/runs/{}", ran.run)), ["001"]);
+    let ran = project.run();
+    assert_eq!((ran.seen.began, ran.seen.settled.len()), (vec![1], 1));
 }

@@ -277,8 +277,8 @@ fn tell_permissions(met: &Acquaintance, allowed: Option<&str>, report: &mut Repo
     let modes = met.modes.as_ref().map(|modes| format!("; its modes: {}", named(modes)));
     let modes = modes.unwrap_or_default();
     report.ok(match (allowed, &met.mode) {
-        (None, _) => format!("what it may do is decided by its own command{modes}"),
-        (Some(allowed), Some(mode)) => format!("permissions {allowed:?} are its mode {mode:?}{modes}"),
+        (_, Some(mode)) => format!("what it may do without asking is what its mode {mode:?} allows{modes}"),
+        (None, None) => format!("what it may do without asking is decided by its own command and settings{modes}"),
         (Some(allowed), None) => format!("permissions {allowed:?} are what it is answered when it asks{modes}"),
     });
 }

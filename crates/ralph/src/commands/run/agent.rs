@@ -42,7 +42,7 @@ impl ChosenAgent {
 
 /// Chooses the agent. One that cannot be started is refused before anything is made for it to do.
 pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>) -> Result<ChosenAgent, CommandError> {
-    let kind = config.agent.kind.as_deref();
+    let kind = kind_for(config, flag);
     let (command, how) = match flag {
         Some(line) => (CommandLine::Line(line.to_owned()), "from --agent"),
         None => configured_or_found(config)?,
@@ -94,6 +94,18 @@ fn are_its_models(config: &Config, flag: Option<&str>, words: &[String]) -> bool
     }
 }
 
+/// The configured kind, if it is that of the agent that works: it belongs to the configured command. A program that is known
+/// by its name speaks as that one does.
+fn kind_for<'a>(config: &'a Config, flag: Option<&str>) -> Option<&'a str> {
+    let words = flag.and_then(|line| CommandLine::Line(line.to_owned()).words());
+    let is_known = words.is_some_and(|words| {
+        let program = program_name(&words);
+        known_agents().iter().any(|agent| agent.program == program)
+    });
+    let is_its_own = flag.is_none() || (config.agent.command.is_none() && !is_known);
+    config.agent.kind.as_deref().filter(|_| is_its_own)
+}
+
 /// The command that starts the agent of the configuration, else the first that is installed; and which of them it is.
 pub(crate) fn configured_or_found(config: &Config) -> Result<(CommandLine, &'static str), CommandError> {
     match &config.agent.command {
@@ -137,6 +149,22 @@ mod tests {
         let words: Vec<String> = started.split(' ').map(str::to_owned).collect();
         let found = are_its_models(&config, flag, &words);
         assert_eq!(found, expected, "{configured:?} {models:?} {flag:?} {started}");
+    }
+
+    #[test]
+    fn the_kind_is_that_of_the_configured_command() {
+        let check = |command: Option<&str>, flag: Option<&str>, expected: Option<&str>| {
+            let mut config = Config::default();
+            config.agent.kind = Some("claude".to_owned());
+            config.agent.command = command.map(|line| CommandLine::Line(line.to_owned()));
+            assert_eq!(kind_for(&config, flag), expected, "{command:?} {flag:?}");
+        };
+        check(None, None, Some("claude"));
+        check(Some("my-claude"), None, Some("claude"));
+        check(Some("my-claude"), Some("/x/codex"), None);
+        check(Some("my-claude"), Some("other"), None);
+        check(None, Some("/x/codex exec"), None);
+        check(None, Some("my-claude"), Some("claude"));
     }
 
     #[test]

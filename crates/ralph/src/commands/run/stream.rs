@@ -91,6 +91,8 @@ pub(super) enum Event<'a> {
         sentence: &'a str,
         exit_code: u8,
         iterations: u32,
+        limit: Option<&'static str>,
+        again: Option<&'a str>,
     },
     NothingBegan {
         sentence: &'a str,

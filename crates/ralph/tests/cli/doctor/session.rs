@@ -57,7 +57,7 @@ fn an_agent_that_speaks_acp_says_who_it_is_and_what_it_offers() {
       ok       [agent] (configured), spoken to as "acp"
       ok       scripted-agent 1.0.0; ACP version 1, after [time]
       ok       it opened a session, so it does not ask for a login
-      ok       permissions "edit" are its mode "acceptEdits"; its modes: default (now), acceptEdits
+      ok       what it may do without asking is what its mode "acceptEdits" allows; its modes: default (now), acceptEdits
       ok       models: small (now), big
       warning  agent.models names what it does not offer: huge
                → take them out, or write them as it does
@@ -235,7 +235,10 @@ fn an_agent_that_prints_without_end_is_stopped() {
 
 #[test]
 fn one_that_is_interrupted_says_so() {
-    let env = with_program(": > started; exec /bin/sleep 600", "acp");
+    let env = with_program(
+        "/bin/sleep 4711 & echo $! > child; : > started; exec /bin/sleep 4711",
+        "acp",
+    );
     confirm(&env);
     let child = doctor(&env, ["--agent"]).start();
     until("the agent", || env.path("started").exists());
@@ -245,4 +248,6 @@ fn one_that_is_interrupted_says_so() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("it was interrupted before it opened a session"), "{said}");
+    let child = env.read("child").trim().parse().unwrap();
+    assert_eq!(ralph_process::start_time(child), None, "the agent's child is left");
 }

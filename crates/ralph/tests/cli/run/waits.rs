@@ -24,7 +24,7 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
     let scene = limited();
     with_kind(&scene);
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
-    going.says("goes on at");
+    going.says("Goes on in");
     going.signal("INT");
     assert_snapshot!(going.end(), @"
     exit 130
@@ -38,14 +38,14 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] interrupted: The usage limit is reached: Claude AI usage limit reached|1737375840.
-    11:20:00 Usage limit of claude: goes on at 12:24 (in 1 h 04 min). Ctrl+C stops.
-    Hint: `ralph run t-025cc1` goes on.
+    11:20:00 Goes on in 1 h 04 min, at 12:24: usage limit of claude. Ctrl+C stops.
+    Hint: `ralph run t-025cc1 --agent [agent]` goes on.
     ");
     let status = scene.ralph(&["status"]).run();
     let waits = "Waits    claude: usage limit until 12:24, in 1 h 04 min\n";
     assert!(status.stdout.contains(waits), "{status}");
     let going = Going::start(&scene, "second", scene.invocation(&[]));
-    going.says("goes on at");
+    going.says("Goes on in");
     going.signal("INT");
     assert_snapshot!(going.end(), @"
     exit 130
@@ -55,8 +55,8 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     11:20:00 run-db018fed begins.
     11:20:00 run-658eec67 found: The usage limit is reached: Claude AI usage limit reached|1737375840.
-    11:20:00 Usage limit of claude: goes on at 12:24 (in 1 h 04 min). Ctrl+C stops.
-    Hint: `ralph run` goes on.
+    11:20:00 Goes on in 1 h 04 min, at 12:24: usage limit of claude. Ctrl+C stops.
+    Hint: `ralph run --agent [agent]` goes on.
     ");
     let hurried = scene.run(&["--no-wait"]);
     assert_eq!((hurried.code, scene.agent.turns()), (Some(0), 2), "{hurried}");
@@ -81,12 +81,11 @@ fn a_terminal_gets_one_line_that_is_drawn_again() {
         .env("NO_COLOR", "1")
         .env("COLUMNS", "50")
         .run();
-    let drawn = shown
-        .stdout
-        .split("\rUsage limit of claude: goes on at 12:24 (in 1 h")
-        .nth(1);
+    let drawn = shown.stdout.split("\rGoes on in 1 h 0").nth(1);
     let drawn = drawn.unwrap_or_else(|| panic!("{:?}", shown.stdout));
-    assert!(drawn.trim_start().starts_with("…\u{1b}[K"), "{drawn:?}");
+    let shown_first = drawn.split_once(" min, at 12:24: usage limit");
+    assert!(shown_first.is_some_and(|(minutes, _)| minutes.len() == 1), "{drawn:?}");
+    assert!(drawn.contains("…\u{1b}[K"), "{drawn:?}");
     assert!(drawn.contains("\r\u{1b}[KThe limit "), "{drawn:?}");
     assert_eq!(shown.code, Some(4), "{shown}");
     assert!(!shown.stdout.contains("\u{1b}[1"), "{:?}", shown.stdout);
