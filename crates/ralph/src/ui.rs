@@ -343,9 +343,9 @@ pub(crate) fn last_words(line: &'static str) {
     let (said, hears) = mpsc::sync_channel(1);
     std::thread::spawn(move || {
         drop(writeln!(io::stderr().lock(), "{line}"));
-        said.send(()).ok();
+        let _unheard = said.send(());
     });
-    hears.recv_timeout(LAST_WORDS).ok();
+    let _late = hears.recv_timeout(LAST_WORDS);
 }
 
 /// Whether somebody sits at the other end who can be asked.

@@ -96,15 +96,15 @@ fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     let scene = limited();
     with_kind(&scene);
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
-    going.says("goes on at 12:24 (in 1 h 04 min)");
+    going.says("Goes on in 1 h 04 min, at 12:24");
     going.signal("KILL");
     assert_eq!(going.end().code, None);
     // An hour has passed since.
     let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:20:00Z");
     let going = Going::start(&scene, "second", later);
     going.says("run-658eec67 found: The usage limit is reached");
-    going.says("Usage limit of claude: goes on at 12:24");
-    going.says("(in 4 min");
+    going.says("Goes on in 4 min");
+    going.says(", at 12:24");
     going.signal("KILL");
     drop(going.end());
     assert_eq!(
@@ -114,7 +114,7 @@ fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
     // And all of it.
     let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:30:00Z").run();
     assert_eq!(later.code, Some(0), "{later}");
-    assert!(!later.stderr.contains("goes on at"), "{later}");
+    assert!(!later.stderr.contains("Goes on in"), "{later}");
     assert_eq!(scene.outcomes(), ["interrupted", "done"]);
 }
 
@@ -159,14 +159,14 @@ fn a_wait_is_over_when_the_clock_says_so_also_when_it_jumps() {
     until("the wait", || {
         std::fs::read_to_string(scene.env.beside("waiting.out"))
             .unwrap()
-            .contains("Usage limit of claude")
+            .contains("Goes on in")
     });
     // Back by a day: nothing ends, and nothing lasts longer for it.
     set_clock(&scene, "-1d");
     until("a look", || {
         std::fs::read_to_string(scene.env.beside("waiting.out"))
             .unwrap()
-            .matches("Usage limit of claude")
+            .matches("Goes on in")
             .count()
             > 3
     });
