@@ -1,5 +1,6 @@
 //! Tells a run to a program: every piece of news becomes an event, and a person sees on standard error what a person sees.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -105,6 +106,10 @@ impl<'a> Teller<'a> {
     fn folder(&self, run: &RunId, iteration: u32) -> String {
         let folder = IterationFolder::of(&self.context.project.runs(), run, iteration);
         self.context.project.shown(folder.path()).to_string()
+    }
+
+    fn shown(&self, file: &Path) -> String {
+        self.context.project.shown(file).to_string()
     }
 
     fn gate(&self, gate: &GateResult) {
@@ -258,13 +263,8 @@ impl Watch for Teller<'_> {
             }
             News::Agent(event) => self.agent(event),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
-            News::Wrote(file) => self.write(Event::WroteNote {
-                path: self.context.project.shown(file).to_string(),
-            }),
-            News::KeptScratchpad(file) => {
-                let path = self.context.project.shown(file).to_string();
-                self.write(Event::KeptScratchpad { path });
-            }
+            News::Wrote(file) => self.write(Event::WroteNote { path: self.shown(file) }),
+            News::KeptScratchpad(file) => self.write(Event::KeptScratchpad { path: self.shown(file) }),
             News::Pruned { folders, bytes } => {
                 let (folders, bytes) = (*folders, *bytes);
                 self.write(Event::Pruned { folders, bytes });
