@@ -301,7 +301,7 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1]   edit a.txt
     11:20:00 [t-025cc1] done (1 file changed)
-    11:20:00 [t-025cc1] not allowed: execute cargo test; to permit it: [agent] permissions = "full" in .ralph.toml
+    11:20:00 [t-025cc1] not allowed: execute cargo test; to permit it: permissions = "full" below [agent] in .ralph.toml
     "#);
     assert_eq!(scene.env.read("a.txt"), "x");
 }
