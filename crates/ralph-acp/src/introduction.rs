@@ -1,7 +1,8 @@
 //! Getting to know an agent: it is started, asked who it is and for a session, and hung up on. Nothing is prompted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ralph_agent::{EndOfTurn, Heard, Listener, StartError, Turn, TurnEnd, TurnEvent};
@@ -61,17 +62,24 @@ impl AcpAgent {
     /// When it cannot be started.
     pub fn get_to_know(&self, turn: &Turn<'_>, limit: Duration, stop: &AtomicBool) -> Result<Acquaintance, StartError> {
         let began = Instant::now();
-        let (known, learned) = channel();
-        let (sender, events) = channel();
-        let sink = Box::new(move |event| drop(sender.send(event)));
-        let looking = |conversation| Looking { conversation, known };
+        let known = Known::default();
+        let (sender, ends) = channel();
+        let sink = Box::new(move |event| {
+            if let TurnEvent::Ended(end) = event {
+                drop(sender.send(end.end));
+            }
+        });
+        let looking = |conversation| Looking {
+            conversation,
+            known: Arc::clone(&known),
+        };
         let mut running = self.start_with(turn, None, sink, looking)?;
         let mut ended = None;
         let mut is_stopped = false;
         while ended.is_none() {
-            match events.recv_timeout(PATIENCE) {
-                Ok(TurnEvent::Ended(end)) => ended = Some(end.end),
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+            match ends.recv_timeout(PATIENCE) {
+                Ok(end) => ended = Some(end),
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => ended = Some(TurnEnd::Stopped),
             }
             if !is_stopped && (began.elapsed() > limit || stop.load(Ordering::SeqCst)) {
@@ -79,10 +87,8 @@ impl AcpAgent {
                 running.stop();
             }
         }
-        let (introduction, at) = learned
-            .try_iter()
-            .last()
-            .unwrap_or_else(|| (Introduction::default(), Instant::now()));
+        let learned = known.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let (introduction, at) = learned.unwrap_or_else(|| (Introduction::default(), Instant::now()));
         let wanted = self.modes(turn.permissions);
         let modes = introduction.modes.map(Offer::from);
         let is_offered = |mode: &&&str| {
@@ -103,20 +109,23 @@ impl AcpAgent {
     }
 }
 
+/// What is known so far, and since when.
+type Known = Arc<Mutex<Option<(Introduction, Instant)>>>;
+
 /// A conversation of which only the beginning matters.
 struct Looking {
     conversation: Conversation,
-    known: Sender<(Introduction, Instant)>,
+    known: Known,
 }
 
 impl Listener for Looking {
     fn hear(&mut self, line: &str) -> Heard {
         let heard = self.conversation.hear(line);
-        // Who asked may have gone.
-        drop(
-            self.known
-                .send((self.conversation.introduction().clone(), Instant::now())),
-        );
+        let introduction = self.conversation.introduction();
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref().is_none_or(|(known, _)| known != introduction) {
+            *known = Some((introduction.clone(), Instant::now()));
+        }
         heard
     }
 

@@ -10,14 +10,17 @@ mod heart;
 mod inbox;
 mod lock;
 mod prune;
+mod room;
 mod run_folder;
 pub mod settle;
 mod site;
 pub mod state;
+mod stopwatch;
 pub mod strategy;
 mod summary;
 mod transcript;
 mod watch;
+mod whole_lines;
 
 pub use agents::agent_for;
 pub use alive::is_alive;

@@ -1,5 +1,6 @@
 //! Removes the folders of old iterations: those that are older than they are kept, and the oldest where all of them take too
-//! much room. Only whole folders of iterations of runs that are over go; their rows in the journal stay.
+//! much room. Only whole folders of iterations of runs that are over go; their rows in the journal stay. What such a run needed
+//! only while it went on goes at once: a killed run could not tidy up.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirEntry};
@@ -9,6 +10,8 @@ use std::time::{Duration, SystemTime};
 
 use ralph_model::RunId;
 use ralph_model::config::Runs;
+
+use crate::run_folder::SCRATCH;
 
 const DAY: Duration = Duration::from_hours(24);
 
@@ -67,6 +70,7 @@ fn prune_with(
     limits: Runs,
     now: SystemTime,
 ) -> Pruned {
+    remove_scratch(runs, over);
     let mut folders = iteration_folders(runs);
     let mut bytes: u64 = folders.iter().map(|folder| folder.bytes).sum();
     folders.retain(|folder| over.contains(&folder.run));
@@ -84,7 +88,9 @@ fn prune_with(
                 bytes -= folder.bytes;
                 pruned.folders += 1;
                 pruned.bytes += folder.bytes;
-                remove_if_empty(&folder.path);
+                if let Some(run) = folder.path.parent() {
+                    remove_if_empty(run);
+                }
             }
             Err(error) => pruned.failures.push(format!(
                 "The folder of an old iteration cannot be removed: {}: {error}",
@@ -95,9 +101,19 @@ fn prune_with(
     pruned
 }
 
-/// Removes the folder of a run that has lost its last iteration, unless something is kept in it.
-fn remove_if_empty(iteration: &Path) {
-    let Some(run) = iteration.parent() else { return };
+/// Removes what runs that are over have left of their scratch. What cannot be removed is tried again the next time.
+fn remove_scratch(runs: &Path, over: &BTreeSet<RunId>) {
+    for (_, folder) in run_folders(runs).iter().filter(|(run, _)| over.contains(run)) {
+        let is_scratch = |entry: &&DirEntry| entry.file_name() == SCRATCH && is_real_folder(entry);
+        if let Some(scratch) = entries(folder).iter().find(is_scratch) {
+            drop(fs::remove_dir_all(scratch.path()));
+        }
+        remove_if_empty(folder);
+    }
+}
+
+/// Removes the folder of a run that has no iteration, or has lost its last, unless something is kept in it.
+fn remove_if_empty(run: &Path) {
     let has_more = entries(run).iter().any(is_iteration);
     if !has_more {
         // The way to the program is of no use without an iteration; anything else makes this fail, and stays.
@@ -107,15 +123,20 @@ fn remove_if_empty(iteration: &Path) {
     }
 }
 
+/// Every folder of a run that looks like ours, and is no symbolic link.
+fn run_folders(runs: &Path) -> Vec<(RunId, PathBuf)> {
+    let is_folder = fs::symlink_metadata(runs).is_ok_and(|metadata| metadata.is_dir());
+    let folders = entries(runs).into_iter().filter(|_| is_folder).filter(is_real_folder);
+    folders
+        .filter_map(|entry| Some((RunId::parse(&entry.file_name().to_string_lossy())?, entry.path())))
+        .collect()
+}
+
 /// Every folder of an iteration that looks like ours: `run-1a2b3c4d/001`, and no symbolic link on the way.
 fn iteration_folders(runs: &Path) -> Vec<Folder> {
-    let is_folder = fs::symlink_metadata(runs).is_ok_and(|metadata| metadata.is_dir());
     let mut folders = Vec::new();
-    for entry in entries(runs).into_iter().filter(|_| is_folder).filter(is_real_folder) {
-        let Some(run) = RunId::parse(&entry.file_name().to_string_lossy()) else {
-            continue;
-        };
-        for iteration in entries(&entry.path()).into_iter().filter(is_iteration) {
+    for (run, folder) in run_folders(runs) {
+        for iteration in entries(&folder).into_iter().filter(is_iteration) {
             let path = iteration.path();
             // One that vanishes or cannot be read is looked at the next time.
             if let Ok((written, bytes)) = measure(&path) {

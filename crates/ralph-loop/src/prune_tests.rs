@@ -112,6 +112,27 @@ fn a_run_that_has_lost_all_goes_unless_something_is_kept_in_it() {
 }
 
 #[test]
+fn what_a_run_needed_while_it_went_on_goes_when_it_is_over_however_it_ended() {
+    let runs = ten_days();
+    let [killed, idle, open] = ["a", "b", "c"].map(|id| runs.path().join(format!("run-0000000{id}")));
+    for run in [&killed, &idle, &open] {
+        file(&run.join("scratch/objects/12/3456"), 5000, day(11));
+        fs::create_dir(run.join("bin")).unwrap();
+        symlink("/bin/true", run.join("bin/ralph")).unwrap();
+    }
+    let pruned = prune(runs.path(), &over(), limits(0, 0), day(11));
+    assert_eq!(pruned, Pruned::default());
+    assert_eq!((left(&runs).len(), killed.join("scratch").exists()), (11, false));
+    assert!(!idle.exists(), "it had no iteration");
+    assert!(open.join("scratch/objects/12/3456").exists() && open.join("bin/ralph").exists());
+    let elsewhere = TempDir::new().unwrap();
+    file(&elsewhere.path().join("precious"), 10, day(1));
+    symlink(elsewhere.path(), killed.join("scratch")).unwrap();
+    drop(prune(runs.path(), &over(), limits(0, 0), day(11)));
+    assert!(elsewhere.path().join("precious").exists());
+}
+
+#[test]
 fn what_is_not_ours_stays_and_no_link_is_followed() {
     let elsewhere = TempDir::new().unwrap();
     file(&elsewhere.path().join("001/precious"), 10, day(1));
@@ -119,7 +140,7 @@ fn what_is_not_ours_stays_and_no_link_is_followed() {
     let foreign = [
         "notes.txt",
         "run-0000000a/notes.txt",
-        "run-0000000a/scratch/objects",
+        "run-0000000c/scratch/objects",
         "run-0000000a/12/prompt.md",
         "run-0000000a/00x/prompt.md",
         "run-0000000A/001/prompt.md",

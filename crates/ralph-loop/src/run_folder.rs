@@ -9,10 +9,11 @@ use std::time::{Duration, SystemTime};
 
 use ralph_model::RunId;
 
+use crate::room::is_full;
 use crate::transcript::{self, Limits, Transcript};
 
 /// The name of the folder for what a run needs only while it goes on.
-const SCRATCH: &str = "scratch";
+pub(crate) const SCRATCH: &str = "scratch";
 
 /// The folder of one iteration.
 #[derive(Debug, Clone)]
@@ -72,11 +73,22 @@ impl IterationFolder {
     }
 
     /// The transcript of a turn whose end nobody saw, made whole; none when there is none.
-    pub(crate) fn lost_transcript(&self) -> Option<PathBuf> {
-        // What cannot be joined can still be read as far as it is there.
-        drop(transcript::join(&self.0, Limits::default()));
+    pub(crate) fn lost_transcript(&self) -> io::Result<Option<PathBuf>> {
+        match self.join_transcript() {
+            Err(error) if is_full(&error) => return Err(error),
+            // What cannot be joined can still be read as far as it is there.
+            Ok(()) | Err(_) => {}
+        }
         let path = transcript::path(&self.0);
-        path.is_file().then_some(path)
+        Ok(path.is_file().then_some(path))
+    }
+
+    /// Joins the pieces of the transcript's end to its beginning, where that was not done.
+    pub(crate) fn join_transcript(&self) -> io::Result<()> {
+        match transcript::join(&self.0, Limits::default()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
     }
 }
 

@@ -136,6 +136,26 @@ pub enum StopRun {
 /// Decides what the end of a turn means.
 #[must_use]
 pub fn judge(facts: &Facts<'_>) -> Judgement {
+    match of_the_end(facts) {
+        Judgement::Settled(ruling) if facts.turn.no_room && ruling.task == Fate::Attempt => {
+            Judgement::Settled(without_room(ruling))
+        }
+        judgement => judgement,
+    }
+}
+
+/// What an agent could not do because the disk was full is not held against it, and its task is begun again.
+fn without_room(ruling: Ruling) -> Ruling {
+    let mut ruling = Ruling {
+        outcome: Outcome::Interrupted,
+        task: Fate::Again,
+        ..ruling
+    };
+    ruling.also("The disk was full, so the attempt does not count.");
+    ruling
+}
+
+fn of_the_end(facts: &Facts<'_>) -> Judgement {
     if let Some(cause) = facts.turn.cause {
         return Judgement::Settled(stopped(cause, facts));
     }

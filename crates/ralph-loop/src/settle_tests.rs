@@ -296,3 +296,32 @@ fn a_limit_is_told_with_its_key_and_its_value() {
     );
     assert_eq!(reason(Some(StopCause::Interrupt), TurnEnd::Stopped), "It was stopped.");
 }
+
+#[test]
+fn what_fails_while_the_disk_is_full_does_not_count_and_what_is_done_is_done() {
+    for end in [TurnEnd::Crash("exit code 101".to_owned()), TurnEnd::Finished] {
+        let turn = TurnSummary {
+            no_room: true,
+            ..turn(end)
+        };
+        let Judgement::Settled(ruling) = judged(&turn, TaskKind::Once, false) else {
+            panic!("{turn:?}")
+        };
+        assert_eq!(
+            (ruling.outcome, ruling.task, ruling.then),
+            (Outcome::Interrupted, Fate::Again, Then::GoOn)
+        );
+        assert!(
+            ruling
+                .reason
+                .ends_with("\nThe disk was full, so the attempt does not count."),
+            "{}",
+            ruling.reason
+        );
+    }
+    let turn = TurnSummary {
+        no_room: true,
+        ..said(done(&[OURS]))
+    };
+    assert_eq!(judged(&turn, TaskKind::Once, false), Judgement::AskGates(Claimed::Done));
+}

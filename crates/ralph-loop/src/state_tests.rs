@@ -59,6 +59,7 @@ fn clock(at: Duration) -> Timestamp {
 
 fn event(at: Duration, what: Happening) -> Event {
     Event {
+        slept: Duration::ZERO,
         at,
         now: clock(at),
         what,
@@ -104,10 +105,12 @@ impl World {
 
     /// Keeps the pause of a settlement as the database does.
     fn put_pause(&mut self, draft: &Draft, now: Timestamp) {
+        let seen = draft.current.pause.as_ref();
+        let is_seen = |there: &Pause| seen.is_some_and(|seen| seen.is(there));
+        let there = self.pause.as_ref();
         match &draft.pause {
-            PauseChange::Keep => {}
-            PauseChange::Lift => self.pause = None,
-            PauseChange::Put(what) => {
+            PauseChange::Lift if there.is_some_and(is_seen) => self.pause = None,
+            PauseChange::Put(what) if there.is_none_or(|it| is_seen(it) || it.what.until < what.until) => {
                 self.pause = Some(Pause {
                     agent: "claude".to_owned(),
                     what: what.clone(),
@@ -115,6 +118,7 @@ impl World {
                     created_at: now,
                 });
             }
+            PauseChange::Keep | PauseChange::Lift | PauseChange::Put(_) => {}
         }
     }
 
@@ -179,6 +183,7 @@ impl World {
                 changed_something: true,
                 ..Examined::default()
             })),
+            Effect::FindRoom => Happening::RoomFound,
             Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
@@ -286,6 +291,37 @@ fn an_interrupt_stops_the_agent_and_the_run() {
     assert_eq!(world.settled[0].turn.cause, Some(StopCause::Interrupt));
 }
 
+/// How a run of one iteration ends in which Ctrl+C is pressed while this is done.
+fn interrupted_at(turn: TurnSummary, is_moment: impl Fn(&State, &Effect) -> bool) -> Option<End> {
+    let mut limited = plan();
+    limited.limits.iterations = Some(1);
+    let mut world = World::with_tasks(3);
+    let mut state = world.begin(limited);
+    let mut open: VecDeque<Effect> = state
+        .step(event(Duration::ZERO, Happening::TurnEnded(Box::new(turn))))
+        .into();
+    while let Some(effect) = open.pop_front() {
+        if is_moment(&state, &effect) {
+            open.extend(state.step(event(Duration::ZERO, Happening::Interrupt)));
+        }
+        if let Some(what) = world.answer(&effect, clock(Duration::ZERO)) {
+            open.extend(state.step(event(Duration::ZERO, what)));
+        }
+    }
+    assert!(state.interrupts > 0, "the moment came");
+    state.end().cloned()
+}
+
+#[test]
+fn an_interrupt_on_the_way_to_another_end_is_an_interrupt() {
+    let end = interrupted_at(turn_done(1), |_, effect| matches!(effect, Effect::Count));
+    assert_eq!(end, Some(End::Interrupted));
+    let mut failing = turn_done(1);
+    failing.control.promise = Some(ralph_model::Promise::Failure);
+    let end = interrupted_at(failing, |state, _| matches!(state.phase, Phase::Closing(_)));
+    assert_eq!(end, Some(End::Interrupted));
+}
+
 #[test]
 fn silence_and_time_stop_the_agent_and_the_run_goes_on() {
     for (signs, cause) in [(0..0, StopCause::Idle), (1..8, StopCause::Timeout)] {
@@ -337,7 +373,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
 }
 
 fn happening(number: u8) -> Happening {
-    match number % 19 {
+    match number % 25 {
         0 => Happening::Recovered(Vec::new()),
         1 => Happening::Abandoned,
         2 => Happening::OutboxFinished,
@@ -372,8 +408,27 @@ fn happening(number: u8) -> Happening {
             run: RunId::new(2),
             created_at: clock(Duration::ZERO),
         }))),
-        _ => Happening::Interrupt,
+        18 => Happening::Interrupt,
+        19 => Happening::Failed("it is broken".to_owned()),
+        20 => Happening::Used(Usage {
+            cost_usd: 1.0,
+            input_tokens: u64::MAX,
+            output_tokens: u64::MAX,
+        }),
+        21 => Happening::Answered(ClaimAnswer::Busy {
+            held: vec![(TaskId::new(1), RunId::new(2))],
+        }),
+        22 => ended(TurnEnd::Transient("503".to_owned())),
+        23 => ended(TurnEnd::UsageLimit {
+            resets_at: (number > 100).then(|| clock(Duration::from_secs(u64::from(number)))),
+            message: String::new(),
+        }),
+        _ => ended(TurnEnd::Stopped),
     }
+}
+
+fn ended(end: TurnEnd) -> Happening {
+    Happening::TurnEnded(Box::new(TurnSummary { end, ..turn_done(1) }))
 }
 
 /// What has been done of the iteration that is under way.
@@ -440,3 +495,31 @@ mod limits;
 mod standstill;
 #[path = "state_tests/waits.rs"]
 mod waits;
+
+#[test]
+fn what_goes_on_by_itself_is_done_again_when_there_is_room() {
+    let ClaimAnswer::Claimed(claim) = claim(1) else {
+        unreachable!()
+    };
+    let chosen = crate::strategy::Chosen {
+        model: None,
+        rationale: String::new(),
+    };
+    let current = Box::new(Current::of(&RunId::new(1), 1, &claim, chosen));
+    let (mut state, _) = State::begin(plan());
+    state.phase = Phase::Baselining(current.clone());
+    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    assert_eq!(
+        state.step(event(Duration::ZERO, Happening::RoomFound)),
+        [Effect::RunBaseline(current.clone())]
+    );
+    let examine = state.judged(current, Box::new(turn_done(1)));
+    assert!(matches!(examine[..], [Effect::Examine { gates: Gates::Run, .. }]));
+    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    assert_eq!(state.step(event(Duration::ZERO, Happening::RoomFound)), examine);
+    state.plan.commit = ralph_model::config::Commit::Task;
+    let commit = state.step(event(Duration::ZERO, Happening::Examined(Box::default())));
+    assert!(matches!(commit[..], [Effect::Commit(_)]), "{commit:?}");
+    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    assert_eq!(state.step(event(Duration::ZERO, Happening::RoomFound)), commit);
+}

@@ -14,6 +14,9 @@ pub struct TurnSummary {
     /// The limit of the run for which it was stopped, in a sentence.
     #[serde(default)]
     pub limit: Option<String>,
+    /// Whether the disk was full when it ended, and it did not say that its task is done.
+    #[serde(default)]
+    pub no_room: bool,
     /// What it said to the loop.
     pub control: Control,
     /// What it said for later.
@@ -40,6 +43,7 @@ impl TurnSummary {
             end: TurnEnd::Stopped,
             cause: Some(StopCause::RalphDied),
             limit: None,
+            no_room: false,
             control: Control::default(),
             captured: Captured::default(),
             spoke: false,

@@ -3,6 +3,8 @@
 //!
 //! The end is written to small files beside it, the oldest of which go as new ones come: whoever is killed leaves the last
 //! thing that its agent said. They are joined to the beginning when the turn is over, or by the run that finds it lost.
+//!
+//! Where the disk is full, lines are missing, and a line says how many as soon as there is room again.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -14,7 +16,7 @@ use std::time::SystemTime;
 use ralph_memory::capture::{CleanLine, TranscriptCleaner};
 use serde::{Deserialize, Serialize};
 
-use crate::run_folder::private_file;
+use crate::whole_lines::{Unwritten, WholeLines};
 
 /// How every name begins that belongs to a transcript.
 const NAME: &str = "transcript";
@@ -50,18 +52,20 @@ pub(crate) struct Transcript {
     folder: PathBuf,
     limits: Limits,
     cleaner: TranscriptCleaner,
-    head: BufWriter<File>,
+    head: WholeLines,
     head_bytes: u64,
     tail: Option<Tail>,
+    /// What had no room, and nothing says so yet.
+    missing: LeftOut,
 }
 
 /// The end of a transcript that has become too long.
 #[derive(Debug)]
 struct Tail {
-    file: BufWriter<File>,
+    file: WholeLines,
     /// The pieces that are there, the oldest first.
     pieces: VecDeque<Piece>,
-    /// All that came after the beginning.
+    /// All that came after the beginning and was written, or of which a line says that it is missing.
     seen: LeftOut,
     next: u32,
 }
@@ -98,6 +102,18 @@ struct Printed<'a> {
     line: &'a str,
 }
 
+impl LeftOut {
+    fn add(&mut self, other: Self) {
+        self.lines += other.lines;
+        self.bytes += other.bytes;
+    }
+
+    fn take_away(&mut self, other: Self) {
+        self.lines = self.lines.saturating_sub(other.lines);
+        self.bytes = self.bytes.saturating_sub(other.bytes);
+    }
+}
+
 impl Transcript {
     /// Begins one in a folder.
     pub(crate) fn begin(folder: &Path, limits: Limits) -> io::Result<Self> {
@@ -105,43 +121,93 @@ impl Transcript {
             folder: folder.to_owned(),
             limits,
             cleaner: TranscriptCleaner::default(),
-            head: BufWriter::new(private_file(&path(folder))?),
+            head: WholeLines::create(&path(folder))?,
             head_bytes: 0,
             tail: None,
+            missing: LeftOut::default(),
         })
     }
 
-    /// Adds a line that the agent printed.
+    /// Adds a line that the agent printed. After an error it is counted among the missing, and the next may be added.
     pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
         let json = match self.cleaner.clean_line(line) {
             CleanLine::Json(json) => json,
             CleanLine::Text(text) => Cow::Owned(serde_json::to_string(&Printed { line: &text })?),
         };
         let size = json.len() as u64 + 1;
-        if self.tail.is_none() && self.head_bytes + size <= self.limits.head {
+        let itself = LeftOut { lines: 1, bytes: size };
+        if let Err(error) = self.tell_missing() {
+            self.missing.add(itself);
+            return Err(error);
+        }
+        if self.has_room_at_the_beginning(size) {
             self.head_bytes += size;
-            self.head.write_all(json.as_bytes())?;
-            return self.head.write_all(b"\n");
+            let added = self.head.add(&json);
+            return self.or_missing(added);
         }
         if size > self.limits.tail {
-            let instead = LeftOut { lines: 1, bytes: size };
-            return self.add_to_tail(&serde_json::to_string(&instead)?, instead);
+            return self.add_to_tail(&serde_json::to_string(&itself)?, itself);
         }
-        self.add_to_tail(&json, LeftOut { lines: 1, bytes: size })
+        self.add_to_tail(&json, itself)
     }
 
     /// Hands what was added over to the system, which keeps it should this process be killed.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
-        match &mut self.tail {
+        let flushed = match &mut self.tail {
             Some(tail) => tail.file.flush(),
             None => self.head.flush(),
-        }
+        };
+        self.or_missing(flushed)
     }
 
     /// Closes it: its beginning, a line that says what is missing, its end.
     pub(crate) fn close(mut self) -> io::Result<()> {
-        self.flush()?;
-        join(&self.folder, self.limits)
+        let flushed = self.flush();
+        let joined = self.tell_missing().and_then(|()| join(&self.folder, self.limits));
+        flushed.and(joined)
+    }
+
+    fn has_room_at_the_beginning(&self, size: u64) -> bool {
+        self.tail.is_none() && self.head_bytes + size <= self.limits.head
+    }
+
+    /// Puts a line where others had no room.
+    fn tell_missing(&mut self) -> io::Result<()> {
+        if self.missing.lines == 0 {
+            return Ok(());
+        }
+        let missing = std::mem::take(&mut self.missing);
+        let seen = self.tail.as_ref().map(|tail| tail.seen);
+        let line = serde_json::to_string(&missing)?;
+        let told = match seen {
+            Some(_) => self.add_to_tail(&line, missing),
+            None => self.head.add(&line).map_err(|unwritten| unwritten.error),
+        };
+        let told = told.and_then(|()| self.flush());
+        if told.is_err() {
+            // Nothing but this line was to be written, and what it stands for is missing as before.
+            self.missing = missing;
+            if let (Some(tail), Some(seen)) = (&mut self.tail, seen) {
+                tail.seen = seen;
+            }
+        }
+        told
+    }
+
+    /// Counts what could not be written.
+    fn or_missing(&mut self, result: Result<(), Unwritten>) -> io::Result<()> {
+        let Err(Unwritten { error, lines, bytes }) = result else {
+            return Ok(());
+        };
+        let unwritten = LeftOut { lines, bytes };
+        self.missing.add(unwritten);
+        if let Some(tail) = &mut self.tail {
+            tail.seen.take_away(unwritten);
+            if let Some(piece) = tail.pieces.back_mut() {
+                piece.bytes = piece.bytes.saturating_sub(bytes);
+            }
+        }
+        Err(error)
     }
 
     /// Adds a line to the end, which stands for so much of what the agent printed.
@@ -150,17 +216,23 @@ impl Transcript {
         let limits = self.limits;
         let tail = match &mut self.tail {
             Some(tail) if tail.has_room(size, limits.piece) => tail,
-            _ => self.next_piece()?,
+            _ => match self.next_piece() {
+                Ok(tail) => tail,
+                Err(error) => {
+                    self.missing.add(stands_for);
+                    return Err(error);
+                }
+            },
         };
-        tail.file.write_all(line.as_bytes())?;
-        tail.file.write_all(b"\n")?;
-        tail.seen.lines += stands_for.lines;
-        tail.seen.bytes += stands_for.bytes;
+        tail.seen.add(stands_for);
         if let Some(piece) = tail.pieces.back_mut() {
             piece.bytes += size;
             piece.last_line = size;
         }
-        tail.drop_oldest(limits.tail)
+        let added = tail.file.add(line);
+        let dropped = tail.drop_oldest(limits.tail);
+        self.or_missing(added)?;
+        dropped
     }
 
     /// Begins a piece of the end.
@@ -171,12 +243,16 @@ impl Transcript {
             .as_ref()
             .map_or_else(Default::default, |tail| (tail.next, tail.seen));
         let path = self.folder.join(format!("{PIECE}{number:08}"));
-        let mut file = BufWriter::new(private_file(&path)?);
         let place = Place {
-            head_bytes: self.head_bytes,
+            head_bytes: self.head.written(),
             before,
         };
-        writeln!(file, "{}", serde_json::to_string(&place)?)?;
+        let mut file = WholeLines::create(&path)?;
+        let place = serde_json::to_string(&place)?;
+        // Without its first line a piece is nothing.
+        file.add(&place)
+            .and_then(|()| file.flush())
+            .map_err(|unwritten| unwritten.error)?;
         let piece = Piece {
             path,
             bytes: 0,

@@ -1,6 +1,8 @@
 //! Tests of transcripts: what is kept of one that is too long, whoever closes it.
 
 use super::*;
+use crate::run_folder::private_file;
+use crate::whole_lines::full_disk::set_room;
 use tempfile::TempDir;
 
 /// A line of ten bytes with its end.
@@ -209,4 +211,93 @@ fn what_was_printed_is_read_without_what_was_left_out() {
         .unwrap();
     let printed: Vec<String> = printed(&path(folder.path())).collect();
     assert_eq!(printed, (0..10).chain(95..100).map(line).collect::<Vec<_>>());
+}
+
+/// All numbers of a transcript in order; what is missing counts for as many lines.
+fn counted(folder: &TempDir) -> u64 {
+    let lines = read(folder).into_iter();
+    lines
+        .map(|line| match left_out(&line) {
+            Some(missing) => {
+                assert_eq!(missing.bytes, missing.lines * 10);
+                missing.lines
+            }
+            None => {
+                assert_eq!(line.len(), 9, "{line}");
+                1
+            }
+        })
+        .sum()
+}
+
+#[test]
+fn after_a_full_disk_it_goes_on_with_a_line_that_says_what_is_missing() {
+    let folder = TempDir::new().unwrap();
+    let mut transcript = written(&folder, limits(1000, 50, 20), (0..2).map(line));
+    transcript.flush().unwrap();
+    set_room(25);
+    for number in 2..6 {
+        transcript.line(&line(number)).unwrap();
+    }
+    assert_eq!(transcript.flush().unwrap_err().kind(), io::ErrorKind::StorageFull);
+    assert!(transcript.line(&line(6)).is_err());
+    set_room(usize::MAX);
+    transcript.line(&line(7)).unwrap();
+    transcript.close().unwrap();
+    let missing = r#"{"left_out_lines":5,"left_out_bytes":50}"#.to_owned();
+    assert_eq!(read(&folder), [line(0), line(1), missing, line(7)]);
+}
+
+#[test]
+fn a_disk_that_is_full_at_any_line_loses_no_count() {
+    for all in [30, 60] {
+        for (limits, flushes) in [
+            (limits(100, 100, 20), 1),
+            (limits(100, 50, 20), 3),
+            (limits(1000, 50, 20), 1),
+        ] {
+            for full_at in 0..all {
+                for room in [0, 5, 15, 45] {
+                    let folder = TempDir::new().unwrap();
+                    let mut transcript = Transcript::begin(folder.path(), limits).unwrap();
+                    for number in 0..all {
+                        if number == full_at {
+                            set_room(room);
+                        } else if number == full_at + 8 {
+                            set_room(usize::MAX);
+                        }
+                        drop(transcript.line(&line(number)));
+                        if number % flushes == 0 {
+                            drop(transcript.flush());
+                        }
+                    }
+                    set_room(usize::MAX);
+                    transcript.close().unwrap();
+                    let seen = format!(
+                        "{limits:?}, full at {full_at} of {all} with {room}: {:?}",
+                        read(&folder)
+                    );
+                    assert_eq!(counted(&folder), u64::from(all), "{seen}");
+                    assert!(
+                        full_at + 8 >= all || read(&folder).last() == Some(&line(all - 1)),
+                        "{seen}"
+                    );
+                    assert_eq!(names(&folder), ["transcript.jsonl"], "{seen}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_line_that_says_what_is_missing_is_written_when_it_closes() {
+    let folder = TempDir::new().unwrap();
+    let mut transcript = written(&folder, limits(20, 500, 20), (0..4).map(line));
+    transcript.flush().unwrap();
+    set_room(0);
+    transcript.line(&line(4)).unwrap_err();
+    set_room(usize::MAX);
+    transcript.close().unwrap();
+    let missing = r#"{"left_out_lines":1,"left_out_bytes":10}"#.to_owned();
+    assert_eq!(read(&folder), [line(0), line(1), line(2), line(3), missing]);
 }

@@ -66,6 +66,10 @@ pub enum News<'a> {
     KeptScratchpad(&'a Path),
     /// Something to know that is no failure.
     Notice(&'a Notice),
+    /// There is no room on the disk, for this reason: the run is paused until there is.
+    NoRoom(&'a str),
+    /// There is room again, and the run goes on.
+    RoomAgain,
     /// Something went wrong that does not end the run.
     Warning(&'a str),
     /// The run is over.

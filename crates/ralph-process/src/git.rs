@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::readers::{Activity, read_chunks};
+use crate::readers::read_chunks;
 use crate::{StopHandle, command, sweep, sys};
 
 /// How long a question may take.
@@ -351,7 +351,7 @@ fn wait_for(
 struct Collector {
     collected: Arc<Mutex<(Vec<u8>, bool)>>,
     done: Receiver<()>,
-    /// Whoever collects stops when this is gone and nothing is left to be read.
+    /// Whoever collects reads no more than what stands in the pipe when this goes.
     gives_up: PipeWriter,
 }
 
@@ -363,7 +363,7 @@ impl Collector {
         let target = Arc::clone(&collected);
         thread::spawn(move || {
             if let Some(pipe) = pipe {
-                read_chunks(pipe, &given_up, &Activity::default(), |chunk| {
+                read_chunks(pipe, &given_up, |chunk| {
                     let mut target = target.lock().unwrap_or_else(PoisonError::into_inner);
                     let room = most.saturating_sub(target.0.len());
                     let kept = chunk.get(..chunk.len().min(room)).unwrap_or_default();
@@ -388,7 +388,7 @@ impl Collector {
         let open = self.done.recv_timeout(AFTER_THE_END) == Err(RecvTimeoutError::Timeout);
         drop(self.gives_up);
         if open {
-            // It ends by the channel's end; only somebody who prints without end can keep it from that.
+            // It ends by the channel's end.
             let _ended = self.done.recv_timeout(LAST_WORDS);
         }
         let (output, cut) = std::mem::take(&mut *self.collected.lock().unwrap_or_else(PoisonError::into_inner));

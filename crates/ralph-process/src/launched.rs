@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::readers::{Activity, read_chunks};
+use crate::readers::read_chunks;
 use crate::supervise::{Answer, HowEnded, Input, Spec, Then};
-use crate::sweep::{self, MARKER_VARIABLE, Swept};
+use crate::sweep::{self, Asked, MARKER_VARIABLE, Swept};
 use crate::voice::Voice;
 use crate::{command, sys};
 
@@ -26,8 +26,6 @@ const CANCEL_GRACE: Duration = Duration::from_millis(500);
 const HANG_UP_GRACE: Duration = Duration::from_millis(500);
 /// How long somebody else may hold a pipe of a child that has exited, to print what is left to print.
 const PIPE_GRACE: Duration = Duration::from_millis(500);
-/// How long to wait for the end of a pipe whose holders are all dead, as far as they may be killed.
-const DRAIN_GRACE: Duration = Duration::from_secs(2);
 
 /// Where what a child prints goes.
 #[derive(Debug, Clone, Copy)]
@@ -63,11 +61,13 @@ pub(crate) struct Launched {
     pub(crate) started: u64,
     marker: String,
     printed: Arc<Meter>,
-    /// Those who read and write the pipes wait for the end of this, too: they are given up when the other end goes with
-    /// this value, whoever still holds a pipe.
+    /// Those who read and write the pipes wait for the end of this, too: they are given up when the other end goes,
+    /// whoever still holds a pipe.
     given_up: PipeReader,
-    _gives_up: PipeWriter,
-    readers: Vec<Arc<Activity>>,
+    gives_up: Option<PipeWriter>,
+    readers: usize,
+    /// Those that were asked to end, and how long they may take.
+    asked: Option<(Asked, Instant)>,
     pub(crate) orders: Sender<Order>,
     inbox: Receiver<Order>,
     is_over: bool,
@@ -118,8 +118,9 @@ impl Launched {
             marker: spec.marker,
             printed: Arc::new(Meter(Mutex::new((0, spec.output_limit.unwrap_or(u64::MAX))))),
             given_up,
-            _gives_up: gives_up,
-            readers: Vec::new(),
+            gives_up: Some(gives_up),
+            readers: 0,
+            asked: None,
             orders,
             inbox,
             is_over: false,
@@ -156,13 +157,12 @@ impl Launched {
         stream: impl io::Read + AsFd + Send + 'static,
         mut take: impl FnMut(Option<&[u8]>) + Send + 'static,
     ) -> io::Result<()> {
-        let activity = Arc::new(Activity::default());
-        self.readers.push(Arc::clone(&activity));
         let printed = Arc::clone(&self.printed);
         let orders = self.orders.clone();
         let given_up = self.given_up.try_clone()?;
         in_thread(move || {
-            read_chunks(stream, &given_up, &activity, |chunk| {
+            let _told_at_the_end = TellsPipeEnded(orders.clone());
+            read_chunks(stream, &given_up, |chunk| {
                 let allowed = printed.admit(chunk.len());
                 if allowed < chunk.len() {
                     send(&orders, Order::Stop(HowEnded::OutputLimit));
@@ -172,14 +172,15 @@ impl Launched {
                 }
             });
             take(None);
-            send(&orders, Order::PipeEnded);
-        })
+        })?;
+        self.readers += 1;
+        Ok(())
     }
 
     /// Waits for the child's end, or brings it about; then ends and reaps everything that it left. Says how it ended, and
     /// what became of those that were left.
     pub(crate) fn see_to_the_end(mut self, time_limit: Option<Duration>) -> (HowEnded, Swept) {
-        let mut open_pipes = self.readers.len();
+        let mut open_pipes = self.readers;
         let stopped = self.wait_for_exit(time_limit, &mut open_pipes);
         self.voice = None;
         if stopped.is_none() {
@@ -193,7 +194,12 @@ impl Launched {
 
     /// The child is reaped last: until then no other process can have its pid.
     fn sweep_and_reap(&mut self) -> (HowEnded, Swept) {
-        let swept = sweep::sweep(self.pid, self.started, &self.marker);
+        let asked = self.asked.take().map(|(asked, until)| {
+            asked.wait_until(until);
+            asked
+        });
+        let mut swept = sweep::sweep(self.pid, self.started, &self.marker);
+        swept.killed.extend(asked.unwrap_or_default().processes());
         // It fails only when there is no such child.
         let _waited: bool = sys::wait_for_exit(self.pid).is_ok();
         let mut children = sweep::supervised();
@@ -242,13 +248,15 @@ impl Launched {
             }
             Alarm::Terminate(why) => {
                 self.voice = None;
-                sys::terminate_group(self.pid);
+                let asked = sweep::ask_to_end(self.pid, self.started, &self.marker);
                 let grace = if why == HowEnded::Stopped {
                     STOP_GRACE
                 } else {
                     TERM_GRACE
                 };
-                Some((Instant::now() + grace, Alarm::Kill))
+                let until = Instant::now() + grace;
+                self.asked = Some((asked, until));
+                Some((until, Alarm::Kill))
             }
             Alarm::Kill => {
                 sys::kill_group(self.pid);
@@ -290,17 +298,15 @@ impl Launched {
         }
     }
 
-    /// Waits for the pipes for as long as anything comes out of them. Only one that may not be killed can still hold them.
-    fn drain(&self, open_pipes: &mut usize) {
-        let marks = || self.readers.iter().map(|reader| reader.mark()).collect::<Vec<_>>();
-        let mut before = marks();
+    /// Waits until all is handed on that stands in the pipes. Only one that may not be killed, or was not found, can still
+    /// hold them, and what it prints from now on is nobody's.
+    fn drain(&mut self, open_pipes: &mut usize) {
+        self.gives_up = None;
         while *open_pipes > 0 {
-            self.wait_for_pipes(open_pipes, Instant::now() + DRAIN_GRACE);
-            let now = marks();
-            if now == before && now.iter().all(Option::is_some) {
-                return;
+            // This value holds a sender, so that there is always a next one.
+            if let Some(Order::PipeEnded) = self.next_order(None) {
+                *open_pipes -= 1;
             }
-            before = now;
         }
     }
 
@@ -322,6 +328,15 @@ impl Drop for Launched {
         if !self.is_over {
             self.sweep_and_reap();
         }
+    }
+}
+
+/// Says that a pipe is at its end when it goes, also when whoever is told of its content has panicked.
+struct TellsPipeEnded(Sender<Order>);
+
+impl Drop for TellsPipeEnded {
+    fn drop(&mut self) {
+        send(&self.0, Order::PipeEnded);
     }
 }
 

@@ -4,6 +4,7 @@
 mod command;
 pub mod editor;
 pub mod git;
+mod hold;
 mod launched;
 mod readers;
 mod run_to_end;

@@ -3,10 +3,9 @@
 use std::collections::VecDeque;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::sys::{GivenUp, Readiness, wait_until};
+use crate::sys::{GivenUp, Readiness, bytes_waiting, wait_until};
 
 /// The longest line that is kept whole. Agents print answers of megabytes as one line.
 pub(crate) const MAX_LINE: usize = 8 * 1024 * 1024;
@@ -15,44 +14,37 @@ const CHUNK: usize = 64 * 1024;
 /// How often output that ends no line is told as a sign of life.
 const ALIVE_EVERY: Duration = Duration::from_secs(1);
 
-/// What a reader is doing, for those who wait for it.
-#[derive(Debug, Default)]
-pub(crate) struct Activity {
-    reads: AtomicU64,
-    is_handing_on: AtomicBool,
-}
-
-impl Activity {
-    /// A mark that changes with everything that is read; none while what was read is being handed on.
-    pub(crate) fn mark(&self) -> Option<u64> {
-        (!self.is_handing_on.load(Ordering::Acquire)).then(|| self.reads.load(Ordering::Acquire))
-    }
-}
-
-/// Reads to the end, or until this is given up, and hands every chunk on. A stream that fails has ended.
-pub(crate) fn read_chunks(
-    mut stream: impl Read + AsFd,
-    given_up: &PipeReader,
-    activity: &Activity,
-    mut take: impl FnMut(&[u8]),
-) {
+/// Reads to the end, or until this is given up, and hands every chunk on. A stream that fails has ended. Of one that is
+/// given up all is read that stands in it by then, and nothing that comes later: somebody may print into it for ever.
+pub(crate) fn read_chunks(mut stream: impl Read + AsFd, given_up: &PipeReader, mut take: impl FnMut(&[u8])) {
     let mut buffer = vec![0; CHUNK];
-    loop {
-        if wait_until(&stream, Readiness::Readable, given_up) == GivenUp::Yes {
+    while wait_until(&stream, Readiness::Readable, given_up) == GivenUp::No {
+        if read_once(&mut stream, &mut buffer, &mut take) == 0 {
             return;
         }
-        match stream.read(&mut buffer) {
-            Ok(0) => return,
-            Ok(length) => {
-                activity.is_handing_on.store(true, Ordering::Release);
-                activity.reads.fetch_add(1, Ordering::AcqRel);
-                take(buffer.get(..length).unwrap_or_default());
-                activity.is_handing_on.store(false, Ordering::Release);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => return,
+    }
+    let mut left = bytes_waiting(&stream);
+    while left > 0 {
+        let room = buffer.len().min(left);
+        match read_once(&mut stream, buffer.get_mut(..room).unwrap_or_default(), &mut take) {
+            0 => return,
+            length => left -= length,
         }
     }
+}
+
+/// Reads once, hands on what was read, and says how much that was; nothing is the end.
+fn read_once(stream: &mut impl Read, buffer: &mut [u8], take: &mut impl FnMut(&[u8])) -> usize {
+    let length = loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            read => break read.unwrap_or(0),
+        }
+    };
+    if length > 0 {
+        take(buffer.get(..length).unwrap_or_default());
+    }
+    length
 }
 
 /// Puts chunks together to lines.

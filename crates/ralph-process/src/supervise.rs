@@ -86,7 +86,7 @@ pub struct Ended {
     pub how: HowEnded,
     /// The end of what it printed as errors.
     pub stderr_tail: String,
-    /// How many processes it left behind, which were killed.
+    /// How many processes it left behind, which were ended.
     pub swept: usize,
     /// Those that may not be killed, as another user's may not: their pids.
     pub left: Vec<u32>,

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::sys::{self, Hold};
+use crate::hold::Hold;
+use crate::sys;
 
 /// The variable that holds the marker in the environment of a supervised child and of all its descendants.
 pub const MARKER_VARIABLE: &str = "RALPH_MARKER";
@@ -56,15 +57,16 @@ pub fn kill_leftovers(marker: &str, agent: Option<(u32, u64)>) -> usize {
     let agent = agent.filter(|(pid, started)| *pid != sys::own_pid() && is_alive(*pid, *started));
     let left = Left {
         marker,
-        leader: agent.map(|(pid, _)| pid),
+        leader: agent,
         since: 0,
         takes_orphans: false,
         // A run that is dead has no children here that somebody still looks after.
         spares_children: false,
     };
     let asked = left.ask();
+    asked.wait_until(Instant::now() + ASKED_WAIT);
     let mut swept = left.sweep();
-    swept.killed.extend(asked);
+    swept.killed.extend(asked.processes());
     swept.killed.len()
 }
 
@@ -78,14 +80,15 @@ pub fn kill_descendants() -> usize {
         sys::kill_group(*child);
     }
     for _ in 0..MAX_LOOKS {
-        let parents: BTreeMap<u32, u32> = processes()
-            .filter(|(_, stat)| !stat.is_dead)
-            .map(|(pid, stat)| (pid, stat.parent))
+        let seen: BTreeMap<u32, Stat> = processes().filter(|(_, stat)| !stat.is_dead).collect();
+        let found: Vec<Process> = seen
+            .iter()
+            .filter(|(pid, _)| descends(**pid, &seen))
+            .map(|(pid, stat)| (*pid, stat.started))
             .collect();
-        let found: Vec<u32> = parents.keys().copied().filter(|pid| descends(*pid, &parents)).collect();
         let holds: Vec<Hold> = found
             .iter()
-            .filter_map(|pid| Hold::on(*pid))
+            .filter_map(|(pid, started)| Hold::on(*pid, *started))
             .filter(Hold::kill)
             .collect();
         if holds.is_empty() {
@@ -100,23 +103,22 @@ pub fn kill_descendants() -> usize {
 }
 
 /// Whether a process comes from this one.
-fn descends(pid: u32, parents: &BTreeMap<u32, u32>) -> bool {
-    let line = std::iter::successors(Some(pid), |pid| parents.get(pid).copied());
-    line.take(parents.len() + 1).skip(1).any(|pid| pid == sys::own_pid())
+fn descends(pid: u32, seen: &BTreeMap<u32, Stat>) -> bool {
+    let line = std::iter::successors(Some(pid), |pid| seen.get(pid).map(|stat| stat.parent));
+    line.take(seen.len() + 1).skip(1).any(|pid| pid == sys::own_pid())
 }
 
 /// Kills and reaps all that is left of a supervised child. The child itself has exited and is not reaped yet.
 pub(crate) fn sweep(leader: u32, started: u64, marker: &str) -> Swept {
     sys::kill_group(leader);
-    let left = Left {
-        marker,
-        leader: Some(leader),
-        since: started,
-        // As the first process of a container, this one is given orphans that are none of its own.
-        takes_orphans: sys::own_pid() != 1,
-        spares_children: true,
-    };
-    left.sweep()
+    Left::of_child(leader, started, marker).sweep()
+}
+
+/// Asks a supervised child with its group to end, and all that it has started: tools run in sessions of their own, and git,
+/// for one, leaves its locks behind when it is killed.
+pub(crate) fn ask_to_end(leader: u32, started: u64, marker: &str) -> Asked {
+    sys::terminate_group(leader);
+    Left::of_child(leader, started, marker).ask()
 }
 
 /// A process: its pid, and when it began.
@@ -139,10 +141,28 @@ impl Swept {
     }
 }
 
+/// Those that were asked to end.
+#[derive(Debug, Default)]
+pub(crate) struct Asked(BTreeMap<Process, Hold>);
+
+impl Asked {
+    /// Waits until all of them have ended, or so long.
+    pub(crate) fn wait_until(&self, until: Instant) {
+        for hold in self.0.values() {
+            hold.wait(until.saturating_duration_since(Instant::now()));
+        }
+    }
+
+    /// Who they are.
+    pub(crate) fn processes(self) -> impl Iterator<Item = Process> {
+        self.0.into_keys()
+    }
+}
+
 /// By what the processes that a child left are known.
 struct Left<'a> {
     marker: &'a str,
-    leader: Option<u32>,
+    leader: Option<Process>,
     /// No descendant is older than the child was.
     since: u64,
     takes_orphans: bool,
@@ -150,7 +170,20 @@ struct Left<'a> {
     spares_children: bool,
 }
 
-impl Left<'_> {
+impl<'a> Left<'a> {
+    /// What is left of a supervised child that is not reaped yet.
+    fn of_child(leader: u32, started: u64, marker: &'a str) -> Self {
+        Self {
+            marker,
+            // Until it is reaped, whoever has its pid is it.
+            leader: Some((leader, start_time(leader).unwrap_or(started))),
+            since: started,
+            // As the first process of a container, this one is given orphans that are none of its own.
+            takes_orphans: sys::own_pid() != 1,
+            spares_children: true,
+        }
+    }
+
     /// All are held still before the first is killed, so that none is left to start another in its place.
     fn sweep(&self) -> Swept {
         let begun = Instant::now();
@@ -170,19 +203,16 @@ impl Left<'_> {
         swept
     }
 
-    /// Asks all that are left to end, and waits a moment for those that do.
-    fn ask(&self) -> BTreeSet<Process> {
+    /// Asks all that are left to end, except those that were asked with the group of a supervised child: many take a second
+    /// request for an order to give up at once.
+    fn ask(&self) -> Asked {
+        let group = self.leader.filter(|_| self.spares_children).map(|(pid, _)| pid);
+        let is_asked = |pid: u32| group.is_some() && sys::group_of(pid) == group;
         let Look { found, .. } = self.look(&BTreeSet::new());
-        let asked: BTreeMap<Process, Hold> = found
+        let asked = found
             .into_iter()
-            .filter_map(|(process, hold)| Some((process, hold?)))
-            .filter(|(_, hold)| hold.ask())
-            .collect();
-        let gone_by = Instant::now() + ASKED_WAIT;
-        for hold in asked.values() {
-            hold.wait(gone_by.saturating_duration_since(Instant::now()));
-        }
-        asked.into_keys().collect()
+            .filter(|((pid, _), hold)| is_asked(*pid) || hold.ask());
+        Asked(asked.collect())
     }
 
     /// Stops all that are left where they are, also those that came in the meantime.
@@ -195,16 +225,14 @@ impl Left<'_> {
                 if held.contains_key(&process) {
                     continue;
                 }
-                match hold {
-                    Some(hold) if hold.stop() => {
-                        news = true;
-                        held.insert(process, hold);
-                    }
-                    // It may have died since; then it is not there at the next look.
-                    Some(_) if is_alive(process.0, process.1) => {
-                        refused.insert(process);
-                    }
-                    _ => news = true,
+                if hold.stop() {
+                    news = true;
+                    held.insert(process, hold);
+                } else if is_alive(process.0, process.1) {
+                    refused.insert(process);
+                } else {
+                    // It has died, and may have started another before.
+                    news = true;
                 }
             }
             if !news {
@@ -219,32 +247,41 @@ impl Left<'_> {
         // Nobody is started while this looks; see SUPERVISED.
         let children = supervised();
         let seen: Vec<(u32, Stat)> = processes().collect();
+        let session = self.session(&seen);
         let mut look = Look::default();
         for (pid, stat) in &seen {
             let process = (*pid, stat.started);
             if refused.contains(&process)
                 || (self.spares_children && children.contains(pid))
-                || !self.is_left(*pid, stat, &children)
+                || !self.is_left(*pid, stat, session, &children)
             {
                 continue;
             }
-            let hold = Hold::on(*pid);
             // The pid may have gone to somebody else before the hold was taken.
-            if is_alive(*pid, stat.started) {
-                look.found.push((process, hold));
-            } else {
-                look.vanished = true;
+            match Hold::on(*pid, stat.started) {
+                Some(hold) if is_alive(*pid, stat.started) => look.found.push((process, hold)),
+                _ => look.vanished = true,
             }
         }
         reap_orphans(&seen, &children);
         look
     }
 
-    fn is_left(&self, pid: u32, stat: &Stat, children: &BTreeSet<u32>) -> bool {
+    /// The session of the child. Its number is nobody else's as long as a process is in it; when all have gone, it may
+    /// become that of a stranger.
+    fn session(&self, seen: &[(u32, Stat)]) -> Option<Process> {
+        let (leader, started) = self.leader?;
+        let now = Stat::of(leader);
+        let then = seen.iter().find(|(pid, _)| *pid == leader).map(|(_, stat)| *stat);
+        let is_strange = [now, then].into_iter().flatten().any(|stat| stat.started != started);
+        (!is_strange).then_some((leader, started))
+    }
+
+    fn is_left(&self, pid: u32, stat: &Stat, session: Option<Process>, children: &BTreeSet<u32>) -> bool {
         if stat.is_dead || stat.started < self.since {
             return false;
         }
-        if self.leader.is_some_and(|leader| stat.session == leader) {
+        if session.is_some_and(|(leader, started)| stat.session == leader && stat.started >= started) {
             return true;
         }
         // With two children at once nobody can tell whose orphan it was.
@@ -256,8 +293,8 @@ impl Left<'_> {
 /// What one look has found.
 #[derive(Default)]
 struct Look {
-    /// Those that are left, with a hold on them where the system gives one.
-    found: Vec<(Process, Option<Hold>)>,
+    /// Those that are left, with a hold on them.
+    found: Vec<(Process, Hold)>,
     /// Whether one was seen that was gone a moment later; it may have started another before.
     vanished: bool,
 }
@@ -272,7 +309,7 @@ fn reap_orphans(seen: &[(u32, Stat)], children: &BTreeSet<u32>) {
 }
 
 /// Whether a process has the marker in the environment that it began with.
-fn has_marker(pid: u32, marker: &str) -> bool {
+pub(crate) fn has_marker(pid: u32, marker: &str) -> bool {
     if marker.is_empty() {
         return false;
     }
@@ -371,6 +408,27 @@ mod tests {
             refused: BTreeSet::from([(own, started), (own, started + 1), (u32::MAX, 1)]),
         };
         assert_eq!(swept.still_there(), [own]);
+    }
+
+    #[test]
+    fn a_session_of_the_same_number_may_be_a_strangers() {
+        let mut stranger = crate::command("sleep");
+        sys::in_own_session(stranger.arg("600"));
+        let mut stranger = stranger.spawn().unwrap();
+        let started = start_time(stranger.id()).unwrap();
+        let found = |started: u64| {
+            let left = Left {
+                marker: "",
+                leader: Some((stranger.id(), started)),
+                since: 0,
+                takes_orphans: false,
+                spares_children: false,
+            };
+            left.look(&BTreeSet::new()).found.len()
+        };
+        assert_eq!([found(started), found(started - 1)], [1, 0]);
+        stranger.kill().unwrap();
+        stranger.wait().unwrap();
     }
 
     #[test]

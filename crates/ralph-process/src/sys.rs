@@ -4,7 +4,6 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
-use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions};
 
@@ -82,6 +81,12 @@ pub(crate) fn group_is_there(leader: u32) -> bool {
     to_pid(leader).is_ok_and(|pid| rustix::process::test_kill_process_group(pid).is_ok())
 }
 
+/// The process group that a process is in.
+pub(crate) fn group_of(pid: u32) -> Option<u32> {
+    let group = rustix::process::getpgid(Some(to_pid(pid).ok()?)).ok()?;
+    u32::try_from(group.as_raw_nonzero().get()).ok()
+}
+
 fn signal_group(leader: u32, signal: Signal) {
     if let Ok(pid) = to_pid(leader) {
         // A group without members is no failure: that is what was wanted.
@@ -94,85 +99,6 @@ pub(crate) fn reap(pid: u32) {
     if let Ok(pid) = to_pid(pid) {
         let _reaped: bool = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG).is_ok();
     }
-}
-
-/// A hold on one process, which no later process with the same pid can be taken for.
-#[cfg(target_os = "linux")]
-#[derive(Debug)]
-pub(crate) struct Hold(std::os::fd::OwnedFd);
-
-#[cfg(target_os = "linux")]
-impl Hold {
-    /// A hold on the process that has this pid now.
-    pub(crate) fn on(pid: u32) -> Option<Self> {
-        let pid = to_pid(pid).ok()?;
-        rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty())
-            .ok()
-            .map(Self)
-    }
-
-    /// Kills it; says whether it was allowed to.
-    pub(crate) fn kill(&self) -> bool {
-        self.send(Signal::KILL)
-    }
-
-    /// Stops it where it is; says whether it was allowed to.
-    pub(crate) fn stop(&self) -> bool {
-        self.send(Signal::STOP)
-    }
-
-    /// Asks it to end, also when it was stopped; says whether it was allowed to.
-    pub(crate) fn ask(&self) -> bool {
-        self.send(Signal::TERM) && self.send(Signal::CONT)
-    }
-
-    fn send(&self, signal: Signal) -> bool {
-        rustix::process::pidfd_send_signal(&self.0, signal).is_ok()
-    }
-
-    /// Waits until it has died, for so long.
-    pub(crate) fn wait(&self, limit: Duration) {
-        use rustix::event::{PollFd, PollFlags, Timespec, poll};
-
-        let Ok(limit) = Timespec::try_from(limit) else { return };
-        // An interrupted wait only makes the next look come sooner.
-        let _died: bool = poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)).is_ok();
-    }
-}
-
-/// A hold on one process, by its pid alone: this system has nothing better.
-#[cfg(not(target_os = "linux"))]
-#[derive(Debug)]
-pub(crate) struct Hold(Pid);
-
-#[cfg(not(target_os = "linux"))]
-impl Hold {
-    /// A hold on the process that has this pid now.
-    pub(crate) fn on(pid: u32) -> Option<Self> {
-        to_pid(pid).ok().map(Self)
-    }
-
-    /// Kills it; says whether it was allowed to.
-    pub(crate) fn kill(&self) -> bool {
-        self.send(Signal::KILL)
-    }
-
-    /// Stops it where it is; says whether it was allowed to.
-    pub(crate) fn stop(&self) -> bool {
-        self.send(Signal::STOP)
-    }
-
-    /// Asks it to end, also when it was stopped; says whether it was allowed to.
-    pub(crate) fn ask(&self) -> bool {
-        self.send(Signal::TERM) && self.send(Signal::CONT)
-    }
-
-    fn send(&self, signal: Signal) -> bool {
-        rustix::process::kill_process(self.0, signal).is_ok()
-    }
-
-    /// There is no way to wait for a process that is not a child.
-    pub(crate) fn wait(&self, _limit: Duration) {}
 }
 
 /// Waits until something can be read from a stream, or written to it. Nothing more can when the other end of `given_up` is
@@ -190,7 +116,8 @@ pub(crate) fn wait_until(stream: impl AsFd, ready: Readiness, given_up: impl AsF
             Err(rustix::io::Errno::INTR) => {}
             // Where this cannot be waited for, the next call on the stream waits.
             Err(_) => return GivenUp::No,
-            Ok(_) if !both[0].revents().is_empty() => return GivenUp::No,
+            // A stream that is never at rest is given up all the same.
+            Ok(_) if both[1].revents().is_empty() => return GivenUp::No,
             Ok(_) => return GivenUp::Yes,
         }
     }
@@ -210,12 +137,19 @@ pub(crate) enum GivenUp {
     No,
 }
 
+/// How many bytes stand in a pipe and can be read at once.
+pub(crate) fn bytes_waiting(pipe: impl AsFd) -> usize {
+    let bytes = rustix::io::ioctl_fionread(pipe).unwrap_or(0);
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
 /// Makes writing return at once when nothing can be written.
 pub(crate) fn never_block(stream: impl AsFd) -> io::Result<()> {
     Ok(rustix::io::ioctl_fionbio(stream, true)?)
 }
 
-fn to_pid(pid: u32) -> io::Result<Pid> {
+/// A pid as the system has it.
+pub(crate) fn to_pid(pid: u32) -> io::Result<Pid> {
     i32::try_from(pid)
         .ok()
         .and_then(Pid::from_raw)

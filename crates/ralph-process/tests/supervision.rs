@@ -1,6 +1,7 @@
 //! Real children that misbehave, and that nothing of them is left.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+use std::io::Write;
 use std::path::Path;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
@@ -196,6 +197,20 @@ fn a_child_that_is_stopped_can_clean_up() {
     child.stop();
     let (lines, ended) = rest(&events);
     assert_eq!((lines, ended.how), (vec!["cleaned".to_owned()], HowEnded::Stopped));
+}
+
+/// As git does with its locks.
+#[test]
+fn a_tool_in_a_session_of_its_own_can_clean_up_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let lock = folder.path().join("index.lock");
+    let tool = "trap 'sleep 0.1; rm \"$LOCK\"; exit 0' TERM; : > \"$LOCK\"; echo up; while :; do sleep 0.05; done";
+    let mut agent = spec("setsid sh -c \"$TOOL\" & sleep 600");
+    agent.environment.push(("TOOL".into(), tool.into()));
+    agent.environment.push(("LOCK".into(), lock.clone().into()));
+    let ended = stop_when_up(agent);
+    assert_eq!(ended.how, HowEnded::Stopped);
+    assert!(!lock.exists());
 }
 
 #[test]
@@ -464,6 +479,49 @@ fn pipes_that_a_stranger_holds_keep_nobody_waiting_for_ever() {
     }
     assert_eq!(belongings(), with_the_pipes);
     drop((input, outputs));
+}
+
+/// Nor may anybody kill the one who prints here, and it does so until nobody listens.
+#[test]
+fn a_stranger_who_prints_without_end_into_the_pipes_does_not_hold_up_the_end() {
+    let (child, events) = begin(spec("echo up; exec sleep 600"));
+    wait_for(&events, "up");
+    let printers = [1, 2].map(|descriptor| {
+        let its = format!("/proc/{}/fd/{descriptor}", child.process().0);
+        let mut output = std::fs::File::options().write(true).open(its).unwrap();
+        std::thread::spawn(move || {
+            let begun = std::time::Instant::now();
+            let mut is_heard = true;
+            while is_heard && begun.elapsed() < Duration::from_secs(20) {
+                is_heard = output.write_all(b"noise\n").is_ok();
+            }
+            is_heard
+        })
+    });
+    child.stop();
+    let (_, ended) = rest(&events);
+    assert_eq!(ended.how, HowEnded::Stopped);
+    assert_eq!(printers.map(|printer| printer.join().unwrap()), [false, false]);
+}
+
+#[test]
+fn the_end_is_told_also_to_one_who_panicked() {
+    become_subreaper().unwrap();
+    let (sender, events) = mpsc::channel();
+    let sink = Box::new(move |event| match event {
+        ProcessEvent::Line(line) => panic!("{line} is too much"),
+        event => {
+            sender.send(event).unwrap();
+            Answer::default()
+        }
+    });
+    let _child = start(spec("echo one; exit 3"), sink).unwrap();
+    let ended = std::iter::repeat_with(|| events.recv_timeout(Duration::from_secs(20)).unwrap())
+        .find(|event| *event != ProcessEvent::Alive);
+    let Some(ProcessEvent::Ended(ended)) = ended else {
+        panic!("{ended:?} is no end");
+    };
+    assert_eq!(ended.how, HowEnded::Exited(3));
 }
 
 #[test]

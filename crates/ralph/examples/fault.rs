@@ -4,7 +4,8 @@
 //! `RALPH_FAULT` is one of `fail:N:ERRNO` (the n-th call fails), `full:N` (from the n-th on nothing more fits on the disk),
 //! `kill:N` (SIGKILL instead of the n-th call), `save:N` (before the n-th call, `RALPH_FAULT_SAVE` is renamed over
 //! `RALPH_FAULT_TARGET`, as an editor saves), `savefail:N:M` (that, and the M-th call after it fails), `nosync` (fsync does
-//! nothing). When the n-th call comes, the file named in `RALPH_FAULT_MARK` is made, so that a test knows whether there was
+//! nothing), `fills:N` (from ralph's n-th call on, for as long as the file named in `RALPH_FAULT_MARK` is there, nothing more
+//! fits below the folder named in `RALPH_FAULT_BELOW`, for ralph and for all whom it starts). When the n-th call comes, the file named in `RALPH_FAULT_MARK` is made, so that a test knows whether there was
 //! one. With `RALPH_FAULT_WITHOUT=swap` there is no rename with flags, with `RALPH_FAULT_WITHOUT=link` no hard link.
 #![expect(unsafe_code, reason = "this is the boundary to libc itself")]
 #![expect(
@@ -29,9 +30,17 @@ enum Fault {
     None,
     Fail { at: i64, errno: c_int },
     Full { from: i64 },
+    Fills { at: i64 },
     Kill { at: i64 },
     Save { at: i64, then_fail: Option<i64> },
     NoSync,
+}
+
+/// What a call is made on.
+#[derive(Clone, Copy)]
+enum On {
+    Descriptor(c_int),
+    Path(c_int, *const c_char),
 }
 
 /// What a call needs from the disk.
@@ -65,6 +74,7 @@ fn parse() -> Fault {
             errno: c_int::try_from(errno).unwrap_or(libc::EIO),
         },
         ("full", Some(from), _) => Fault::Full { from },
+        ("fills", Some(at), _) => Fault::Fills { at },
         ("kill", Some(at), _) => Fault::Kill { at },
         ("save", Some(at), _) => Fault::Save { at, then_fail: None },
         ("savefail", Some(at), Some(after)) => Fault::Save {
@@ -94,11 +104,51 @@ fn mark() {
     }
 }
 
+/// Whether the disk is full, for whoever has that fault.
+fn is_marked() -> bool {
+    let path = variable(c"RALPH_FAULT_MARK").and_then(|path| std::ffi::CString::new(path).ok());
+    // SAFETY: the path ends with NUL.
+    path.is_some_and(|path| unsafe { syscall(libc::SYS_faccessat, libc::AT_FDCWD, path.as_ptr(), libc::F_OK) } == 0)
+}
+
+/// Whether this is ralph itself, and none of those whom it has started.
+fn is_ralph() -> bool {
+    std::fs::read_link("/proc/self/exe").is_ok_and(|program| program.ends_with("ralph"))
+}
+
+/// Whether a call is about something in the folder that is full.
+fn is_below(on: On) -> bool {
+    let Some(folder) = variable(c"RALPH_FAULT_BELOW") else {
+        return false;
+    };
+    let of_descriptor = |fd: c_int| std::fs::read_link(format!("/proc/self/fd/{fd}")).unwrap_or_default();
+    let path = match on {
+        On::Descriptor(fd) => of_descriptor(fd),
+        On::Path(folder, name) => {
+            // SAFETY: libc's callers hand in strings that end with NUL.
+            let name = unsafe { CStr::from_ptr(name) }.to_str().unwrap_or_default();
+            match folder {
+                libc::AT_FDCWD => std::fs::read_link("/proc/self/cwd").unwrap_or_default(),
+                fd => of_descriptor(fd),
+            }
+            .join(name)
+        }
+    };
+    path.starts_with(folder)
+}
+
 /// Counts a call; gives the errno with which it has to fail.
-fn strike(needs: Needs) -> Option<c_int> {
+fn strike(needs: Needs, on: On) -> Option<c_int> {
     let fault = *FAULT.get_or_init(parse);
     let call = CALLS.fetch_add(1, Ordering::SeqCst) + 1;
     let errno = match fault {
+        Fault::Fills { at } => {
+            if at == call && is_ralph() {
+                mark();
+            }
+            let fails = needs == Needs::Space && is_marked() && is_below(on);
+            return fails.then_some(libc::ENOSPC);
+        }
         Fault::Fail { at, errno } if at == call => errno,
         Fault::Full { from } if call >= from && needs == Needs::Space => libc::ENOSPC,
         Fault::Kill { at } if at == call => {
@@ -156,10 +206,10 @@ fn on_disk(fd: c_int) -> bool {
 }
 
 macro_rules! interpose {
-    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty, $needs:expr, $when:expr, $call:expr;)*) => {$(
+    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $result:ty, $needs:expr, $on:expr, $when:expr, $call:expr;)*) => {$(
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $type),*) -> $result {
-            if $when && let Some(errno) = strike($needs) {
+            if $when && let Some(errno) = strike($needs, $on) {
                 set_errno(errno);
                 return -1;
             }
@@ -170,37 +220,37 @@ macro_rules! interpose {
 }
 
 interpose! {
-    fn write(fd: c_int, buffer: *const c_void, count: size_t) -> ssize_t, Needs::Space, on_disk(fd),
+    fn write(fd: c_int, buffer: *const c_void, count: size_t) -> ssize_t, Needs::Space, On::Descriptor(fd), on_disk(fd),
         syscall(libc::SYS_write, fd, buffer, count);
-    fn writev(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t, Needs::Space, on_disk(fd),
+    fn writev(fd: c_int, parts: *const iovec, count: c_int) -> ssize_t, Needs::Space, On::Descriptor(fd), on_disk(fd),
         syscall(libc::SYS_writev, fd, parts, count);
-    fn pwrite64(fd: c_int, buffer: *const c_void, count: size_t, offset: off_t) -> ssize_t, Needs::Space, on_disk(fd),
+    fn pwrite64(fd: c_int, buffer: *const c_void, count: size_t, offset: off_t) -> ssize_t, Needs::Space, On::Descriptor(fd), on_disk(fd),
         syscall(libc::SYS_pwrite64, fd, buffer, count, offset);
-    fn pwrite(fd: c_int, buffer: *const c_void, count: size_t, offset: off_t) -> ssize_t, Needs::Space, on_disk(fd),
+    fn pwrite(fd: c_int, buffer: *const c_void, count: size_t, offset: off_t) -> ssize_t, Needs::Space, On::Descriptor(fd), on_disk(fd),
         syscall(libc::SYS_pwrite64, fd, buffer, count, offset);
-    fn ftruncate64(fd: c_int, length: off_t) -> c_int, Needs::Nothing, on_disk(fd),
+    fn ftruncate64(fd: c_int, length: off_t) -> c_int, Needs::Nothing, On::Descriptor(fd), on_disk(fd),
         syscall(libc::SYS_ftruncate, fd, length);
-    fn ftruncate(fd: c_int, length: off_t) -> c_int, Needs::Nothing, on_disk(fd),
+    fn ftruncate(fd: c_int, length: off_t) -> c_int, Needs::Nothing, On::Descriptor(fd), on_disk(fd),
         syscall(libc::SYS_ftruncate, fd, length);
-    fn fsync(fd: c_int) -> c_int, Needs::Nothing, on_disk(fd), sync(libc::SYS_fsync, fd);
-    fn fdatasync(fd: c_int) -> c_int, Needs::Nothing, on_disk(fd), sync(libc::SYS_fdatasync, fd);
-    fn rename(old: *const c_char, new: *const c_char) -> c_int, Needs::Nothing, true,
+    fn fsync(fd: c_int) -> c_int, Needs::Nothing, On::Descriptor(fd), on_disk(fd), sync(libc::SYS_fsync, fd);
+    fn fdatasync(fd: c_int) -> c_int, Needs::Nothing, On::Descriptor(fd), on_disk(fd), sync(libc::SYS_fdatasync, fd);
+    fn rename(old: *const c_char, new: *const c_char) -> c_int, Needs::Nothing, On::Path(libc::AT_FDCWD, new), true,
         syscall(libc::SYS_renameat2, libc::AT_FDCWD, old, libc::AT_FDCWD, new, 0);
-    fn renameat2(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_uint) -> c_int, Needs::Nothing, true,
+    fn renameat2(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_uint) -> c_int, Needs::Nothing, On::Path(nf, new), true,
         exchange(of, old, nf, new, flags);
-    fn link(old: *const c_char, new: *const c_char) -> c_int, Needs::Space, true,
+    fn link(old: *const c_char, new: *const c_char) -> c_int, Needs::Space, On::Path(libc::AT_FDCWD, new), true,
         hard_link(libc::AT_FDCWD, old, libc::AT_FDCWD, new, 0);
-    fn linkat(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_int) -> c_int, Needs::Space, true,
+    fn linkat(of: c_int, old: *const c_char, nf: c_int, new: *const c_char, flags: c_int) -> c_int, Needs::Space, On::Path(nf, new), true,
         hard_link(of, old, nf, new, flags);
-    fn unlink(path: *const c_char) -> c_int, Needs::Nothing, true,
+    fn unlink(path: *const c_char) -> c_int, Needs::Nothing, On::Path(libc::AT_FDCWD, path), true,
         syscall(libc::SYS_unlinkat, libc::AT_FDCWD, path, 0);
-    fn mkdir(path: *const c_char, mode: mode_t) -> c_int, Needs::Space, true,
+    fn mkdir(path: *const c_char, mode: mode_t) -> c_int, Needs::Space, On::Path(libc::AT_FDCWD, path), true,
         syscall(libc::SYS_mkdirat, libc::AT_FDCWD, path, mode);
-    fn fchmod(fd: c_int, mode: mode_t) -> c_int, Needs::Nothing, true,
+    fn fchmod(fd: c_int, mode: mode_t) -> c_int, Needs::Nothing, On::Descriptor(fd), true,
         syscall(libc::SYS_fchmod, fd, mode);
-    fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, Needs::Space, flags & libc::O_CREAT != 0,
+    fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, Needs::Space, On::Path(libc::AT_FDCWD, path), flags & libc::O_CREAT != 0,
         syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode);
-    fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, Needs::Space, flags & libc::O_CREAT != 0,
+    fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int, Needs::Space, On::Path(libc::AT_FDCWD, path), flags & libc::O_CREAT != 0,
         syscall(libc::SYS_openat, libc::AT_FDCWD, path, flags, mode);
 }
 

@@ -15,17 +15,18 @@ const LONG: Duration = Duration::from_secs(300);
 pub(crate) fn countdown(wait: &PauseWait, now: Timestamp) -> String {
     let agent = &wait.pause.agent;
     let why = match wait.pause.what.reason {
-        PauseReason::UsageLimit => format!("Usage limit of {agent}"),
+        PauseReason::UsageLimit => format!("usage limit of {agent}"),
         PauseReason::Transient => {
             let times = wait.pause.what.times as usize;
             format!(
-                "The service of {agent} failed {}",
+                "the service of {agent} failed {}",
                 count(times, "time", "times in a row")
             )
         }
     };
     let (moment, left) = (moment(wait.until, wait.left, now), rounded(wait.left));
-    format!("{why}: goes on at {moment} (in {left}). Ctrl+C stops.")
+    // A narrow terminal shows the beginning: what changes stands there.
+    format!("Goes on in {left}, at {moment}: {why}. Ctrl+C stops.")
 }
 
 /// A pause that is not over, as the status tells it; none of one that is.
@@ -99,21 +100,21 @@ mod tests {
             let (wait, now) = wait(reason, left);
             // The zone of the machine decides on the hour; here it is left out.
             let line = countdown(&wait, now);
-            let (why, rest) = line.split_once(": goes on at ").unwrap();
-            let (_, left) = rest.split_once(" (").unwrap();
-            format!("{why} ({left}")
+            let (left, rest) = line.split_once(", at ").unwrap();
+            let (_, why) = rest.split_once(": ").unwrap();
+            format!("{left}: {why}")
         };
         assert_eq!(
             said(PauseReason::UsageLimit, 3899),
-            "Usage limit of claude (in 1 h 04 min). Ctrl+C stops."
+            "Goes on in 1 h 04 min: usage limit of claude. Ctrl+C stops."
         );
         assert_eq!(
             said(PauseReason::Transient, 7),
-            "The service of claude failed 3 times in a row (in 7 s). Ctrl+C stops."
+            "Goes on in 7 s: the service of claude failed 3 times in a row. Ctrl+C stops."
         );
         assert_eq!(
             said(PauseReason::Transient, 299),
-            "The service of claude failed 3 times in a row (in 4 min 59 s). Ctrl+C stops."
+            "Goes on in 4 min 59 s: the service of claude failed 3 times in a row. Ctrl+C stops."
         );
     }
 

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use clap::ValueEnum;
 use clap::error::{ContextKind, ErrorKind};
@@ -333,9 +335,17 @@ fn terminal_width() -> usize {
         .unwrap_or(DEFAULT_WIDTH)
 }
 
-/// Says a line when nothing else can be done any more.
-pub(crate) fn last_words(line: &str) {
-    drop(writeln!(io::stderr().lock(), "{line}"));
+/// How long the last words may take. Whoever does not read them must not keep the program from its end.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// Says a line when nothing else can be done any more. Another thread may be held up in saying something for ever.
+pub(crate) fn last_words(line: &'static str) {
+    let (said, hears) = mpsc::sync_channel(1);
+    std::thread::spawn(move || {
+        drop(writeln!(io::stderr().lock(), "{line}"));
+        said.send(()).ok();
+    });
+    hears.recv_timeout(LAST_WORDS).ok();
 }
 
 /// Whether somebody sits at the other end who can be asked.

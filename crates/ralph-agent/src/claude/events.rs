@@ -44,6 +44,9 @@ pub(super) struct Message {
     pub(super) id: Option<String>,
     #[serde(default, deserialize_with = "lenient_or_default")]
     pub(super) content: Content,
+    /// What it has used by now; what is written later is not in it.
+    #[serde(default, deserialize_with = "lenient")]
+    pub(super) usage: Option<PlainUsage>,
 }
 
 /// What a message holds: blocks, or a text alone.
@@ -221,13 +224,9 @@ impl ResultRecord {
                 output_tokens: sum.output_tokens.saturating_add(model.output),
             });
         }
-        let usage = self.usage.clone().unwrap_or_default();
         Usage {
             cost_usd: self.total_cost_usd.unwrap_or(0.0),
-            input_tokens: [usage.cache_read_input_tokens, usage.cache_creation_input_tokens]
-                .iter()
-                .fold(usage.input_tokens, |sum, tokens| sum.saturating_add(*tokens)),
-            output_tokens: usage.output_tokens,
+            ..self.usage.as_ref().map(PlainUsage::usage).unwrap_or_default()
         }
     }
 }
@@ -248,14 +247,30 @@ struct ModelUsage {
     cost: f64,
 }
 
-/// What the agent itself used.
+/// What the agent itself used, or one message of it.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
-struct PlainUsage {
+pub(super) struct PlainUsage {
+    #[serde(default, deserialize_with = "lenient_or_default")]
     input_tokens: u64,
+    #[serde(default, deserialize_with = "lenient_or_default")]
     output_tokens: u64,
+    #[serde(default, deserialize_with = "lenient_or_default")]
     cache_read_input_tokens: u64,
+    #[serde(default, deserialize_with = "lenient_or_default")]
     cache_creation_input_tokens: u64,
+}
+
+impl PlainUsage {
+    /// The same without a price.
+    pub(super) fn usage(&self) -> Usage {
+        Usage {
+            cost_usd: 0.0,
+            input_tokens: [self.cache_read_input_tokens, self.cache_creation_input_tokens]
+                .iter()
+                .fold(self.input_tokens, |sum, tokens| sum.saturating_add(*tokens)),
+            output_tokens: self.output_tokens,
+        }
+    }
 }
 
 /// A tool that was not permitted.

@@ -4,6 +4,7 @@
 mod events;
 mod limits;
 mod outcome;
+mod used;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -19,7 +20,8 @@ use crate::launch::{Heard, Launch, Listener, end_of_process, launch};
 use crate::lenient::read_record;
 use crate::newest::{Newest, short};
 use crate::{Agent, Denial, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
-use events::{Block, Envelope, RateLimit, ResultRecord, ToolInput};
+use events::{Block, Envelope, PlainUsage, RateLimit, ResultRecord, ToolInput};
+use used::Used;
 
 /// How much of what a tool is about is told.
 const ABOUT_COLUMNS: usize = 200;
@@ -111,6 +113,7 @@ pub(crate) struct Records {
     /// The program's word for the error of the service that came last.
     error: Option<String>,
     result: Option<ResultRecord>,
+    used: Used,
     /// The first line that is no record.
     garbage: Option<String>,
 }
@@ -129,6 +132,7 @@ impl Records {
             rejected: None,
             error: None,
             result: None,
+            used: Used::default(),
             garbage: None,
         }
     }
@@ -146,7 +150,10 @@ impl Records {
         let Some(message) = envelope.message else {
             return vec![TurnEvent::Alive];
         };
-        let mut told = Vec::new();
+        let usage = message.usage.as_ref().map(PlainUsage::usage);
+        // What a subagent uses is used, too.
+        let used = usage.and_then(|usage| self.used.count(message.id.as_deref(), usage));
+        let mut told: Vec<TurnEvent> = used.map(TurnEvent::Used).into_iter().collect();
         for block in message.content.into_blocks() {
             match block {
                 Block::Text { text } if is_own && is_answer => {
@@ -202,9 +209,10 @@ impl Records {
         }
         result.error = result.error.or_else(|| self.error.clone());
         result.shorten();
-        let used = TurnEvent::Used(result.usage());
+        // One that tells nothing takes nothing back.
+        let used = Some(result.usage()).filter(|usage| *usage != Usage::default());
         self.result = Some(result);
-        vec![used]
+        vec![used.map_or(TurnEvent::Alive, TurnEvent::Used)]
     }
 
     fn note_garbage(&mut self, line: &str) {
@@ -301,7 +309,11 @@ impl Listener for Records {
             before_last_tool,
             left_out,
             denials,
-            usage: result.as_ref().map_or_else(Usage::default, ResultRecord::usage),
+            usage: result
+                .as_ref()
+                .map(ResultRecord::usage)
+                .filter(|usage| *usage != Usage::default())
+                .unwrap_or_else(|| self.used.sum()),
             session: self.session.take(),
             model: self.model.take(),
             writes: self.writes(),

@@ -72,6 +72,50 @@ fn fault_28_a_turn_that_went_well_is_no_error() {
 }
 
 #[test]
+fn what_is_used_is_told_on_the_way_and_counts_without_a_last_record() {
+    let message = |id: &str, parent: &str, usage: &str| {
+        format!(
+            r#"{{"type":"assistant","parent_tool_use_id":{parent},"message":{{"id":"{id}","content":[],"usage":{usage}}}}}"#
+        )
+    };
+    let lines = [
+        INIT.to_owned(),
+        message(
+            "m1",
+            "null",
+            r#"{"input_tokens":3,"cache_creation_input_tokens":null,"cache_read_input_tokens":1000,"output_tokens":1}"#,
+        ),
+        message(
+            "m1",
+            "null",
+            r#"{"input_tokens":3,"cache_read_input_tokens":1000,"output_tokens":40}"#,
+        ),
+        message(
+            "m1",
+            "null",
+            r#"{"input_tokens":3,"cache_read_input_tokens":1000,"output_tokens":40}"#,
+        ),
+        message("m2", "\"toolu_1\"", r#"{"input_tokens":500,"output_tokens":2}"#),
+        message("m3", "null", "7"),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let used = |input_tokens, output_tokens| Usage {
+        cost_usd: 0.0,
+        input_tokens,
+        output_tokens,
+    };
+    let (mut records, mut events) = hear(&lines);
+    events.retain(|event| *event != TurnEvent::Alive);
+    let told = [used(1003, 1), used(1003, 40), used(1503, 42)].map(TurnEvent::Used);
+    assert_eq!(events, told);
+    assert_eq!(records.conclude(exited(1)).usage, used(1503, 42));
+
+    let with = |last: &str| end_of(0, &[&lines, [last].as_slice()].concat()).usage;
+    assert_eq!(with(&failure(r#""api_error_status":529"#)), used(1503, 42));
+    assert_eq!(with(SUCCESS).tokens(), 4333, "the last record knows better");
+}
+
+#[test]
 fn fault_28_an_answer_about_errors_and_limits_is_an_answer() {
     for said in [
         "API Error: 401 authentication_failed",

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::time::Duration;
 
 use ralph_memory::capture::clean;
 use ralph_process::git::{Git, GitAnswer, GitError};
@@ -45,6 +46,10 @@ impl From<GitError> for CommitError {
 /// The most characters of what a hook said that stand in an error.
 const MOST_SAID: usize = 2000;
 
+/// How often, and how often a second, a commit is tried that finds the index locked.
+const LOCK_LOOKS: u32 = 25;
+const LOCK_LOOK: Duration = Duration::from_millis(200);
+
 /// Says whether anything can be committed in a folder.
 ///
 /// # Errors
@@ -80,7 +85,15 @@ pub fn commit_task(
     marker: &str,
 ) -> Result<String, CommitError> {
     let repository = repository_of(folder)?;
-    let committed = commit_in(&repository, files, message, stop, marker);
+    let mut committed = commit_in(&repository, files, message, stop, marker);
+    for _ in 0..LOCK_LOOKS {
+        if committed.is_ok() || stop.is_wanted() || !repository.is_locked() {
+            break;
+        }
+        // Somebody's own git, or an editor that asks it, holds the index for a moment.
+        std::thread::sleep(LOCK_LOOK);
+        committed = commit_in(&repository, files, message, stop, marker);
+    }
     let _ended: usize = ralph_process::kill_leftovers(marker, None);
     committed
 }

@@ -55,6 +55,11 @@ impl Repository {
         }
     }
 
+    /// Whether somebody changes its index now, or was killed while doing that.
+    pub(super) fn is_locked(&self) -> bool {
+        self.index.with_extension("lock").exists()
+    }
+
     /// A path from the top as one from the project's root.
     pub(super) fn relative_to_root(&self, path: &str) -> String {
         let mut prefix = self.prefix.as_str();

@@ -37,6 +37,9 @@ pub struct Snapshot {
     seen: Seen,
     /// Why a part of them was not seen.
     pub degraded: Option<String>,
+    /// Why they were not seen with git, where there is a repository.
+    #[serde(default)]
+    pub without_git: Option<String>,
 }
 
 /// How the files were seen.
@@ -105,7 +108,11 @@ impl ProjectFiles {
             Ok(Some(git)) => match git.snapshot() {
                 Ok((tree, degraded)) => {
                     let seen = Seen::Tree(tree);
-                    return Snapshot { seen, degraded };
+                    return Snapshot {
+                        seen,
+                        degraded,
+                        without_git: None,
+                    };
                 }
                 Err(reason) => Some(reason),
             },
@@ -117,12 +124,20 @@ impl ProjectFiles {
             Ok((list, degraded)) => Snapshot {
                 seen: Seen::List(list),
                 degraded,
+                without_git: reason,
             },
             Err(other) => Snapshot {
                 seen: Seen::Nothing,
-                degraded: Some(reason.unwrap_or(other)),
+                degraded: Some(reason.clone().unwrap_or(other)),
+                without_git: reason,
             },
         }
+    }
+
+    /// Whether two snapshots were seen in different ways, so that they cannot be compared.
+    #[must_use]
+    pub fn differ_in_kind(before: &Snapshot, after: &Snapshot) -> bool {
+        std::mem::discriminant(&before.seen) != std::mem::discriminant(&after.seen)
     }
 
     /// What differs between two snapshots of the same project and scratch folder.

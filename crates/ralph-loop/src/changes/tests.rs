@@ -639,3 +639,18 @@ fn what_a_hook_says_cannot_command_the_terminal() {
     let error = committed(&project.root, &set(&["a"]), "x").unwrap_err();
     assert_eq!(error.to_string(), "git did not commit: no tests");
 }
+
+#[test]
+fn a_commit_waits_for_whoever_holds_the_index_for_a_moment() {
+    let project = Project::with_files(&[("a.txt", "1")]);
+    project.write("a.txt", "2");
+    project.write(".git/index.lock", "");
+    let lock = project.root.join(".git/index.lock");
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        fs::remove_file(lock).unwrap();
+    });
+    committed(&project.root, &set(&["a.txt"]), "second").unwrap();
+    holder.join().unwrap();
+    assert_eq!(project.git("log --format=%s"), "second\nfirst\n");
+}

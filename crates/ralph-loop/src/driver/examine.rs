@@ -13,7 +13,7 @@ use ralph_process::StopHandle;
 use super::prepare::{environment, folder_of, project_files};
 use super::{Incoming, RunError, Runner};
 use crate::changes::{Changes, ProjectFiles, Snapshot};
-use crate::gates::GateRunner;
+use crate::gates::{GateEnd, GateResult, GateRunner};
 use crate::heart::INTERVAL;
 use crate::inbox::Sender;
 use crate::run_folder::IterationFolder;
@@ -32,9 +32,13 @@ impl Runner<'_> {
         // What another version wrote cannot be held against anybody.
         let left = left.and_then(|json| serde_json::from_str(&json).ok());
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
-        self.examiner = Some(in_thread("gates", sender, move |sender| Incoming::Baseline {
-            results: run_and_tell(&runner, sender, &stop),
-            left,
+        let places = self.places();
+        self.examiner = Some(in_thread("gates", sender, move |sender| {
+            let results = run_and_tell(&runner, sender, &stop);
+            if are_red(&results) && places.are_full() {
+                return Incoming::NoRoom;
+            }
+            Incoming::Baseline { results, left }
         })?);
         Ok(())
     }
@@ -56,8 +60,18 @@ impl Runner<'_> {
             },
         };
         let (sender, stop) = (self.sender.clone(), self.stop_gates.clone());
+        let places = self.places();
         self.examiner = Some(in_thread("examine", sender, move |sender| {
-            Incoming::Examined(examination.run(sender, &stop))
+            let examined = examination.run(sender, &stop);
+            // A look or a gate that failed while the disk is full says nothing of the work.
+            if (examined.unseen.is_some() || are_red(&examined.gates)) && places.are_full() {
+                return Incoming::NoRoom;
+            }
+            if let Some(reason) = &examined.unseen {
+                let warning = format!("Not every change was seen: {reason}");
+                drop(sender.send(Incoming::Warning(warning)));
+            }
+            Incoming::Examined(examined)
         })?);
         Ok(())
     }
@@ -135,6 +149,7 @@ impl Examination {
         Examined {
             files: files.into_iter().collect(),
             changed_something,
+            unseen: changes.degraded,
             gates: gates.unwrap_or_default(),
         }
     }
@@ -161,7 +176,11 @@ impl Examination {
     }
 
     fn changes_since(&self, before: &Snapshot, sender: &Sender<Incoming>) -> Changes {
-        let after = self.files.snapshot();
+        let mut after = self.files.snapshot();
+        if ProjectFiles::differ_in_kind(before, &after) {
+            // What kept git from it may be over.
+            after = self.files.snapshot();
+        }
         if let Err(reason) = self.write_patch(before, &after) {
             // It is evidence; the settlement does not depend on it.
             let warning = format!("The diff of the attempt is not kept: {reason}");
@@ -188,6 +207,13 @@ impl Examination {
     }
 }
 
-fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<crate::gates::GateResult> {
+/// Whether a gate was asked and did not pass.
+fn are_red(gates: &[GateResult]) -> bool {
+    gates
+        .iter()
+        .any(|gate| !gate.is_green() && gate.end != GateEnd::Stopped)
+}
+
+fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<GateResult> {
     runner.run(stop, |result| drop(sender.send(Incoming::Gate(result.clone()))))
 }

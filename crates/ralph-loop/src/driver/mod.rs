@@ -8,7 +8,7 @@ mod settlement;
 mod turn;
 
 use std::collections::VecDeque;
-use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::SyncSender;
@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 use ralph_agent::{RunningTurn, StartError, TurnEvent};
 use ralph_memory::capture::Moved;
 use ralph_memory::catalogue::CatalogueError;
+use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
@@ -25,9 +26,11 @@ use ralph_store::{NewRun, Scope, Store, StoreError};
 use crate::gates::{Baseline, GateResult};
 use crate::heart::{Heart, LastLook};
 use crate::inbox::{Inbox, Sender, Weight, inbox};
-use crate::run_folder::{remove_scratch_folder, run_folder};
+use crate::room::{Places, is_full};
+use crate::run_folder::run_folder;
 use crate::site::{Order, Site};
 use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State};
+use crate::stopwatch::Stopwatch;
 use crate::transcript::Transcript;
 use crate::watch::{News, Room, Survival, Watch};
 
@@ -40,6 +43,9 @@ const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// How often a run that has to wait for room looks whether it is to stop.
 const GLANCE: Duration = Duration::from_millis(100);
+
+/// How often a run whose time is limited looks at it: a computer that slept does not wake whoever waits for a moment.
+const LOOK_AT_TIME: Duration = Duration::from_secs(30);
 
 /// How many columns of what was asked for stand in the last sentence.
 const GOAL_COLUMNS: usize = 60;
@@ -62,20 +68,48 @@ pub enum RunError {
     /// What is on record cannot be written or read as JSON.
     #[error("the record of the iteration: {0}")]
     Record(#[from] serde_json::Error),
+    /// The disk was full until the time of the run was up.
+    #[error("{0}")]
+    NoRoomInTime(String),
     /// Anything else, in words.
     #[error("{0}")]
     Other(String),
 }
 
 impl RunError {
+    /// There is no room to write.
+    fn no_room() -> Self {
+        Self::Folder(std::io::ErrorKind::StorageFull.into())
+    }
+
     /// Whether there was no room to write; then it can be tried again.
     fn is_full(&self) -> bool {
         match self {
             Self::Store(error) => matches!(error, StoreError::Full { .. }),
-            Self::Folder(error) => matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded),
-            Self::Notes(_) | Self::Agent(_) | Self::Record(_) | Self::Other(_) => false,
+            Self::Folder(error) => is_full(error),
+            Self::Notes(_) | Self::Agent(_) | Self::Record(_) | Self::NoRoomInTime(_) | Self::Other(_) => false,
         }
     }
+
+    /// Whether it may come from a full disk without saying so. Whoever has not found its agent has given its task back.
+    fn may_be_of_room(&self) -> bool {
+        !matches!(self, Self::Agent(_))
+    }
+}
+
+/// The folders that have to have room.
+fn places(site: &Site<'_>) -> Places {
+    let database = site.database.parent().map(Path::to_owned);
+    Places(database.into_iter().chain([site.root.clone()]).collect())
+}
+
+/// Why a run could not begin. SQLite says strange things of a disk that is full before it has opened its files, and goes on
+/// to say them when there is room; so nobody waits for that.
+fn at_the_beginning(site: &Site<'_>, error: RunError) -> RunError {
+    if !error.is_full() && places(site).are_full() {
+        return RunError::Other(format!("the disk is full ({error})"));
+    }
+    error
 }
 
 /// What comes in by itself.
@@ -91,6 +125,8 @@ enum Incoming {
     Examined(Examined),
     /// The commit of a task's files, or why there is none.
     Committed(Result<String, String>),
+    /// The gates or the commit failed, and there is no room on the disk.
+    NoRoom,
     Warning(String),
     Broken(String),
     Interrupt,
@@ -147,7 +183,7 @@ pub struct Runner<'a> {
     watch: &'a mut dyn Watch,
     sender: Sender<Incoming>,
     incoming: Inbox<Incoming>,
-    begun: Instant,
+    watch_of_time: Stopwatch,
     last_look: LastLook,
     /// The iteration whose agent is prepared or works.
     turn: Option<Turn>,
@@ -157,15 +193,20 @@ pub struct Runner<'a> {
     interrupts_told: u32,
     /// Who looks at what a turn has left, and asks the gates.
     examiner: Option<JoinHandle<()>>,
-    /// How it ended, once it has.
-    sentence: String,
+    /// The end that was to be put on record last, and the sentence for it.
+    sentence: Option<(End, String)>,
 }
 
 /// An agent's turn, as the driver sees it.
 struct Turn {
     current: Current,
+    attempt: AttemptNumber,
     prompt: String,
+    /// How many notes and rows stand in the prompt.
+    shown: usize,
     transcript: Option<Transcript>,
+    /// Whether was said that lines of it are missing.
+    lines_missing: bool,
     running: Option<Box<dyn RunningTurn>>,
     started: Instant,
 }
@@ -181,7 +222,7 @@ impl<'a> Runner<'a> {
         entropy: &'a mut dyn Entropy,
         watch: &'a mut dyn Watch,
     ) -> Result<Self, RunError> {
-        let store = Store::open_or_create(&site.database)?;
+        let store = Store::open_or_create(&site.database).map_err(|error| at_the_beginning(site, error.into()))?;
         let (sender, incoming) = inbox();
         let run = RunId::new(entropy.next_bits());
         Ok(Self {
@@ -193,14 +234,14 @@ impl<'a> Runner<'a> {
             watch,
             sender,
             incoming,
-            begun: Instant::now(),
+            watch_of_time: Stopwatch::start(),
             last_look: LastLook::at(site.clock.now()),
             turn: None,
             stop_gates: StopHandle::default(),
             interrupts: Arc::default(),
             interrupts_told: 0,
             examiner: None,
-            sentence: String::new(),
+            sentence: None,
         })
     }
 
@@ -224,7 +265,7 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When not even its beginning can be put on record.
     pub fn run(mut self) -> Result<Finish, RunError> {
-        self.begin()?;
+        self.begin().map_err(|error| at_the_beginning(self.site, error))?;
         let _heart = Heart::start(&self.site.database, &self.run, &self.last_look)?;
         let (mut state, effects) = State::begin(self.plan());
         let mut open: VecDeque<Effect> = effects.into();
@@ -242,17 +283,23 @@ impl<'a> Runner<'a> {
                         // Whoever wanted to stop has a reason of its own. What was to follow counted on the effect.
                         self.tell_interrupts(&mut state, &mut open);
                         open.clear();
-                        open.extend(self.step(&mut state, Happening::Failed(error.to_string())));
+                        let what = match error {
+                            RunError::NoRoomInTime(reason) => Happening::NoRoomInTime(reason),
+                            error => Happening::Failed(error.to_string()),
+                        };
+                        open.extend(self.step(&mut state, what));
                     }
                 }
                 self.tell_interrupts(&mut state, &mut open);
             }
             if let Some(end) = state.end() {
                 let iterations = state.iterations();
-                let sentence = &self.sentence;
+                // Where that could not be put on record, it came to another end.
+                let recorded = self.sentence.take().filter(|(recorded, _)| recorded == end);
+                let sentence = recorded.map_or_else(|| end.sentence(), |(_, sentence)| sentence);
                 self.watch.tell(&News::Ended {
                     end,
-                    sentence,
+                    sentence: &sentence,
                     iterations,
                 });
                 return Ok(Finish::Ended {
@@ -282,23 +329,22 @@ impl<'a> Runner<'a> {
         let site = self.site;
         self.see_the_agent_off();
         // The last notes are written with the run that made them. Should that fail, the next one does it.
-        if let Err(error) = self.finish_outbox() {
-            self.watch.tell(&News::Warning(&error.to_string()));
+        match self.finish_outbox() {
+            Ok(_) => {}
+            Err(error) if error.is_full() || self.places().are_full() => return Err(error),
+            Err(error) => self.watch.tell(&News::Warning(&error.to_string())),
         }
         let left = match end {
             End::Complete => self.left_elsewhere(),
             _ => None,
         };
-        self.sentence = match left {
+        let sentence = match left {
             Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
             _ => end.sentence(),
         };
-        self.store
-            .end_run(&self.run, &self.sentence, end.code(), site.clock.now())?;
-        // After an error an iteration may be on record whose settlement needs it.
-        if self.turn.is_none() {
-            remove_scratch_folder(&site.runs, &self.run);
-        }
+        let now = site.clock.now();
+        self.store.end_run(&self.run, &sentence, end.code(), now)?;
+        self.sentence = Some((end.clone(), sentence));
         if left == Some(0) {
             self.keep_scratchpad();
         }
@@ -339,9 +385,23 @@ impl<'a> Runner<'a> {
     }
 
     fn step(&self, state: &mut State, what: Happening) -> Vec<Effect> {
-        let (at, now) = (self.begun.elapsed(), self.site.clock.now());
+        let (at, now) = (self.watch_of_time.elapsed(), self.site.clock.now());
+        let slept = self.slept();
         self.last_look.looked(now);
-        state.step(Event { at, now, what })
+        state.step(Event { at, now, slept, what })
+    }
+
+    /// For how long the computer has slept, where it matters.
+    fn slept(&self) -> Duration {
+        match self.site.config.limits.wall_clock {
+            Some(_) => self.watch_of_time.slept(),
+            None => Duration::ZERO,
+        }
+    }
+
+    /// The folders that have to have room.
+    fn places(&self) -> Places {
+        places(self.site)
     }
 
     fn begin(&mut self) -> Result<(), RunError> {
@@ -404,7 +464,11 @@ impl<'a> Runner<'a> {
     }
 
     fn wait_for_one(&mut self, deadline: Option<Duration>) -> Option<Happening> {
-        let patience = deadline.map(|deadline| deadline.saturating_sub(self.begun.elapsed()));
+        let patience = deadline.map(|deadline| deadline.saturating_sub(self.watch_of_time.elapsed()));
+        let patience = match self.site.config.limits.wall_clock {
+            Some(_) => patience.map(|patience| patience.min(LOOK_AT_TIME)),
+            None => patience,
+        };
         match self.incoming.recv(patience) {
             Some(incoming) => self.came_in(incoming),
             None => Some(Happening::Tick),
@@ -422,6 +486,7 @@ impl<'a> Runner<'a> {
             }
             Incoming::Examined(examined) => Some(Happening::Examined(Box::new(examined))),
             Incoming::Committed(result) => Some(Happening::Committed(Some(result))),
+            Incoming::NoRoom => Some(Happening::NoRoom),
             Incoming::Warning(warning) => {
                 self.watch.tell(&News::Warning(&warning));
                 None
@@ -439,26 +504,27 @@ impl<'a> Runner<'a> {
         loop {
             let done = match self.watch.room(effect) {
                 Room::Enough => self.perform(effect),
-                Room::None => Err(std::io::Error::from(ErrorKind::StorageFull).into()),
+                Room::None => Err(RunError::no_room()),
             };
             let error = match done {
-                Err(error) if error.is_full() => error,
+                Err(error) if error.is_full() || error.may_be_of_room() && self.places().are_full() => error,
                 done => {
                     if told {
-                        self.watch.tell(&News::Warning("There is room again; the run goes on."));
+                        self.watch.tell(&News::RoomAgain);
                     }
                     return done;
                 }
             };
             if !told {
-                let warning =
-                    format!("{error}. The run is paused and goes on by itself when there is room; Ctrl+C stops it.");
-                self.watch.tell(&News::Warning(&warning));
+                self.watch.tell(&News::NoRoom(&error.to_string()));
                 told = true;
             }
             pause = (pause * 2).min(self.order.pace.room);
-            if self.is_stopped_within(pause) || state.is_out_of_time(self.begun.elapsed()) {
+            if self.is_stopped_within(pause) {
                 return Err(error);
+            }
+            if state.is_out_of_time(self.watch_of_time.elapsed(), self.slept()) {
+                return Err(RunError::NoRoomInTime(error.to_string()));
             }
         }
     }
@@ -521,6 +587,8 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             }
             Effect::Commit(draft) => return self.commit(draft),
+            Effect::FindRoom if self.places().are_full() => return Err(RunError::no_room()),
+            Effect::FindRoom => Happening::RoomFound,
             Effect::Settle(draft) => self.settle(draft)?,
             Effect::Tell(notice) => {
                 self.watch.tell(&News::Notice(notice));

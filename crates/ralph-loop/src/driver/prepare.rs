@@ -8,7 +8,7 @@ use ralph_agent::environment::{Told, environment_for};
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
 use ralph_model::config::Commit;
-use ralph_model::{InjectionReason, Shelf, Tokens};
+use ralph_model::{InjectionReason, Shelf};
 use ralph_store::{ClaimRequest, Heed, Scope, Standing, Start};
 
 use super::{RunError, Runner, Turn};
@@ -105,6 +105,10 @@ impl Runner<'_> {
         folder.write("prompt.md", &prompt.text)?;
         let files = project_files(self.site, current)?;
         let before = files.snapshot();
+        let is_whole = before.degraded.is_none() && before.without_git.is_none();
+        if !is_whole && self.places().are_full() {
+            return Err(RunError::no_room());
+        }
         if let Some(reason) = &before.degraded {
             self.watch
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
@@ -123,16 +127,13 @@ impl Runner<'_> {
             },
         )?;
         let shown = |injection: &&ralph_model::Injection| injection.reason == InjectionReason::Shown;
-        self.watch.tell(&News::IterationBegan {
-            current,
-            attempt: materials.attempt(self.site.config),
-            prompt: Tokens::of_characters(prompt.text.chars().count()),
-            shown: prompt.injections.iter().filter(shown).count(),
-        });
         self.turn = Some(Turn {
+            attempt: materials.attempt(self.site.config),
+            shown: prompt.injections.iter().filter(shown).count(),
             current: current.clone(),
             prompt: prompt.text,
             transcript: None,
+            lines_missing: false,
             running: None,
             started: std::time::Instant::now(),
         });

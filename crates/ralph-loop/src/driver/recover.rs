@@ -1,7 +1,7 @@
 //! What dead runs of this worktree have left: their processes are ended, their iterations given back to be settled.
 
 use ralph_model::TaskKind;
-use ralph_store::{IterationRecord, Phase};
+use ralph_store::{IterationRecord, Pause, Phase, RunProcess};
 
 use super::{RunError, Runner};
 use crate::alive::is_alive;
@@ -12,24 +12,33 @@ use crate::summary::TurnSummary;
 use crate::watch::News;
 
 impl Runner<'_> {
-    /// Finds what dead runs have left.
+    /// Finds what dead runs have left. Beside one that lives no other works in the same folder.
     pub(super) fn recover(&mut self) -> Result<Vec<Left>, RunError> {
-        let mut left = Vec::new();
+        let site = self.site;
+        let alive =
+            |process: &RunProcess| *process != site.process && is_alive(process, &site.process.host) == Some(true);
+        let (mut left, mut found) = (Vec::new(), Vec::new());
         for record in self.store.unfinished(&self.site.worktree, &self.run)? {
-            let another = record.process != self.site.process;
-            if another && is_alive(&record.process, &self.site.process.host) == Some(true) {
+            if alive(&record.process) {
                 // Its lock was taken from it. Whatever it is at, it is not dead.
                 continue;
             }
             let killed = ralph_process::kill_leftovers(&record.marker, record.agent);
-            self.watch.tell(&News::FoundLeft {
-                run: &record.run,
-                iteration: record.iteration,
-                killed,
-            });
+            found.push((record.run.clone(), record.iteration, killed));
             left.push(self.resume(record)?);
         }
-        self.store.end_dead_runs(&self.site.worktree, &self.run)?;
+        let living = self.store.end_dead_runs(&site.worktree, &self.run, &alive)?;
+        // What found no room is done again, and told once.
+        for (run, iteration, killed) in &found {
+            let (iteration, killed) = (*iteration, *killed);
+            self.watch.tell(&News::FoundLeft { run, iteration, killed });
+        }
+        if let Some(living) = living.first() {
+            let (run, process) = (&living.begun.id, living.begun.process.pid);
+            return Err(RunError::Other(format!(
+                "{run} (process {process}) still works in this folder, although its lock was removed: wait for it, or end it"
+            )));
+        }
         self.prune();
         Ok(left)
     }
@@ -57,7 +66,13 @@ impl Runner<'_> {
     fn resume(&mut self, record: IterationRecord) -> Result<Left, RunError> {
         let task = self.store.task(&record.task)?;
         let overflowed_before = self.store.has_overflowed(&record.task)?;
-        let pause = self.store.pause_of(&record.run)?;
+        // What another run has met since the turn began was not there when it did.
+        let begun = match &record.phase {
+            Phase::Claimed => None,
+            Phase::Started { at } | Phase::Ended { at, .. } => Some(*at),
+        };
+        let was_there = |pause: &Pause| begun.is_some_and(|begun| pause.created_at <= begun);
+        let pause = self.store.pause_of(&record.run)?.filter(was_there);
         let current = Box::new(Current {
             pause,
             kind: task.map_or(TaskKind::Once, |task| task.kind),

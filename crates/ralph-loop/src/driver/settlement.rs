@@ -33,6 +33,10 @@ impl Runner<'_> {
             "commit": draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()),
         });
         let folder = folder_of(self.site, &draft.current);
+        if let Err(error) = folder.join_transcript() {
+            let warning = format!("The transcript is not whole: {error}");
+            self.watch.tell(&News::Warning(&warning));
+        }
         let written = folder
             .create()
             .and_then(|()| folder.write("result.json", &format!("{result:#}\n")));
@@ -128,6 +132,9 @@ impl Runner<'_> {
                 self.watch.tell(&News::Wrote(path));
             }
         }
+        if !outboxed.failed.is_empty() && self.places().are_full() {
+            return Err(RunError::no_room());
+        }
         for (title, error) in &outboxed.failed {
             let warning = format!("The note {title:?} is not written yet: {error}");
             self.watch.tell(&News::Warning(&warning));
@@ -138,40 +145,49 @@ impl Runner<'_> {
     /// Commits the files of all attempts at the task, if there are any, in a thread of its own: hooks may take long. What
     /// can be told at once is the answer.
     pub(super) fn commit(&mut self, draft: &Draft) -> Result<Option<Happening>, RunError> {
-        let files = match self.files_to_commit(draft) {
-            Ok(files) if files.is_empty() => return Ok(Some(Happening::Committed(None))),
-            Ok(files) => files,
-            Err(reason) => return Ok(Some(Happening::Committed(Some(Err(reason))))),
+        let files = match (self.files_to_commit(draft)?, &draft.unseen) {
+            (Ok(files), Some(reason)) if files.is_empty() => {
+                let why = format!("not every change was seen: {reason}");
+                return Ok(Some(Happening::Committed(Some(Err(why)))));
+            }
+            (Ok(files), None) if files.is_empty() => return Ok(Some(Happening::Committed(None))),
+            (Ok(files), _) => files,
+            (Err(why), _) => return Ok(Some(Happening::Committed(Some(Err(why))))),
         };
         let task = &draft.current.task;
         let message = format!("{}\n\nTask: {task}\n", draft.current.task_title);
         let (root, stop) = (self.site.root.clone(), self.stop_gates.clone());
         let marker = draft.current.marker.clone();
-        let sender = self.sender.clone();
+        let (sender, places) = (self.sender.clone(), self.places());
         self.examiner = Some(in_thread("commit", sender, move |_| {
             let committed = commit_task(&root, &files, &message, &stop, &marker);
-            Incoming::Committed(or_the_one_that_holds(committed, &root, &files))
+            let committed = or_the_one_that_holds(committed, &root, &files);
+            if committed.is_err() && places.are_full() {
+                return Incoming::NoRoom;
+            }
+            Incoming::Committed(committed)
         })?);
         Ok(None)
     }
 
-    /// The files of all attempts; the error is a sentence that says why they cannot be committed.
-    fn files_to_commit(&self, draft: &Draft) -> Result<BTreeSet<String>, String> {
-        let in_words = |error: StoreError| error.to_string();
+    /// The files of all attempts, or a sentence that says why they cannot be committed.
+    fn files_to_commit(&self, draft: &Draft) -> Result<Result<BTreeSet<String>, String>, StoreError> {
         let task = &draft.current.task;
-        let history = self.store.journal_of_task(task).map_err(in_words)?;
+        let history = self.store.journal_of_task(task)?;
         let earlier = history.into_iter().flat_map(|row| row.row.files_modified);
         let files: BTreeSet<String> = earlier.chain(draft.files.iter().cloned()).collect();
         if files.is_empty() {
-            return Ok(files);
+            return Ok(Ok(files));
         }
-        let Some(dirty) = self.store.dirty_before(task).map_err(in_words)? else {
-            return Err("it is not known what was changed before the first attempt".to_owned());
+        let Some(dirty) = self.store.dirty_before(task)? else {
+            return Ok(Err(
+                "it is not known what was changed before the first attempt".to_owned()
+            ));
         };
-        match files.iter().find(|file| dirty.contains(file)) {
+        Ok(match files.iter().find(|file| dirty.contains(file)) {
             Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),
             None => Ok(files),
-        }
+        })
     }
 }
 

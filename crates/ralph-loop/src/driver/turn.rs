@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
 use ralph_memory::capture::{clean, read_captured, read_control};
-use ralph_model::Control;
+use ralph_model::{Control, Tokens};
 
 use super::prepare::folder_of;
 use super::{Incoming, LAST_WAIT, RunError, Runner, WAITING_BYTES};
 use crate::agents::replay;
 use crate::inbox::Sender;
+use crate::room::is_full;
 use crate::state::{Current, Happening};
 use crate::summary::{StopCause, TurnSummary};
 use crate::transcript::{self, Transcript};
@@ -35,6 +36,15 @@ impl Runner<'_> {
             None => self.start_agent()?,
         };
         self.store.record_agent(&self.run, process.0, process.1)?;
+        // What is told to have begun is settled: until now the claim could be taken back.
+        if let Some(turn) = &self.turn {
+            self.watch.tell(&News::IterationBegan {
+                current: &turn.current,
+                attempt: turn.attempt,
+                prompt: Tokens::of_characters(turn.prompt.chars().count()),
+                shown: turn.shown,
+            });
+        }
         Ok(Happening::Spawned)
     }
 
@@ -137,8 +147,7 @@ impl Runner<'_> {
         let Some(turn) = &mut self.turn else { return };
         let Some(transcript) = &mut turn.transcript else { return };
         if let Err(error) = transcript.line(line) {
-            turn.transcript = None;
-            self.no_further(&error);
+            self.transcript_failed(&error);
         }
     }
 
@@ -147,13 +156,22 @@ impl Runner<'_> {
         let Some(turn) = &mut self.turn else { return };
         let Some(transcript) = &mut turn.transcript else { return };
         if let Err(error) = transcript.flush() {
-            turn.transcript = None;
-            self.no_further(&error);
+            self.transcript_failed(&error);
         }
     }
 
-    fn no_further(&mut self, error: &std::io::Error) {
-        let warning = format!("The transcript cannot be written any further: {error}");
+    /// What had no room is missing in the transcript, and said once; after any other error there is no more of it.
+    fn transcript_failed(&mut self, error: &std::io::Error) {
+        let Some(turn) = &mut self.turn else { return };
+        let warning = if !is_full(error) {
+            turn.transcript = None;
+            format!("The transcript cannot be written any further: {error}")
+        } else if turn.lines_missing {
+            return;
+        } else {
+            turn.lines_missing = true;
+            format!("What the agent prints is missing in its transcript until there is room: {error}")
+        };
         self.watch.tell(&News::Warning(&warning));
     }
 
@@ -163,16 +181,16 @@ impl Runner<'_> {
             self.watch.tell(&News::Warning(&warning));
         }
         let root = &self.site.root;
+        let places = self.places();
         let Some(turn) = &mut self.turn else {
             return summary(root, end, "", Duration::ZERO);
         };
         turn.running = None;
-        let closed = turn.transcript.take().map(Transcript::close);
-        let summary = summary(root, end, &turn.prompt, turn.started.elapsed());
-        if let Some(Err(error)) = closed {
-            let warning = format!("The transcript is not whole: {error}");
-            self.watch.tell(&News::Warning(&warning));
-        }
+        // One that cannot be closed now is joined with the settlement, which says so where it cannot either.
+        let _closed = turn.transcript.take().map(Transcript::close);
+        let mut summary = summary(root, end, &turn.prompt, turn.started.elapsed());
+        let task = turn.current.task.as_str();
+        summary.no_room = !summary.control.done.iter().any(|id| id == task) && places.are_full();
         summary
     }
 
@@ -180,7 +198,7 @@ impl Runner<'_> {
     pub(super) fn lost_turn(&self, current: &Current, started: Timestamp) -> Result<TurnSummary, RunError> {
         let folder = folder_of(self.site, current);
         let written = folder.time_written();
-        let Some(transcript) = folder.lost_transcript() else {
+        let Some(transcript) = folder.lost_transcript()? else {
             return Ok(TurnSummary::lost());
         };
         let prompt = folder.read("prompt.md").unwrap_or_default();
@@ -246,6 +264,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
         end: cleaned(end.end),
         cause: None,
         limit: None,
+        no_room: false,
         control,
         captured,
         spoke,

@@ -56,7 +56,7 @@ impl State {
         if let Some(reached) = self.time_is_up(at) {
             return Some(reached);
         }
-        let cost = self.spent.cost_usd + working.cost_usd;
+        let cost = self.spent.cost_usd + working.cost_usd.max(0.0);
         if let Some(most) = limits.cost_usd.filter(|most| cost >= *most) {
             return Some(Reached::set("cost_usd", most, &format!("it has cost ${cost:.2}")));
         }
@@ -65,16 +65,18 @@ impl State {
         Some(Reached::set("tokens", most, &format!("{tokens} tokens are used")))
     }
 
-    /// Whether the run has lasted as long as it may.
+    /// Whether the run has lasted as long as it may, in which the computer has slept for so long.
     #[must_use]
-    pub fn is_out_of_time(&self, at: Duration) -> bool {
-        self.time_is_up(at).is_some()
+    pub fn is_out_of_time(&self, at: Duration, slept: Duration) -> bool {
+        let most = self.plan.limits.wall_clock;
+        most.is_some_and(|most| at.saturating_add(slept) >= most)
     }
 
     /// The same, as the limit that it is.
     pub(super) fn time_is_up(&self, at: Duration) -> Option<Reached> {
-        let most = self.plan.limits.wall_clock.filter(|most| at >= *most)?;
-        let lasted = format!("the run has lasted {}", duration(at));
+        let lasted = at.saturating_add(self.slept);
+        let most = self.plan.limits.wall_clock.filter(|most| lasted >= *most)?;
+        let lasted = format!("the run has lasted {}", duration(lasted));
         Some(Reached::set("wall_clock", duration_text(most), &lasted))
     }
 
@@ -96,13 +98,14 @@ impl State {
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         let limits = &self.plan.limits;
+        let wall_clock = limits.wall_clock.map(|most| most.saturating_sub(self.slept));
         let due = match &self.phase {
             Phase::Working(working) if working.stop.is_none() => [
                 limits.iteration_time.map(|time| working.began.saturating_add(time)),
                 limits.idle_time.map(|time| working.last_sign.saturating_add(time)),
-                limits.wall_clock,
+                wall_clock,
             ],
-            Phase::Waiting(waiting) => [Some(self.next_look(waiting)), limits.wall_clock, None],
+            Phase::Waiting(waiting) => [Some(self.next_look(waiting)), wall_clock, None],
             _ => [None, None, None],
         };
         due.into_iter().flatten().min()

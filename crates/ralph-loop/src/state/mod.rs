@@ -48,6 +48,7 @@ impl State {
             hint: None,
             baseline: None,
             interrupts: 0,
+            slept: Duration::ZERO,
             plan,
         };
         (state, vec![Effect::Recover])
@@ -72,9 +73,11 @@ impl State {
     #[must_use]
     pub fn step(&mut self, event: Event) -> Vec<Effect> {
         let phase = std::mem::replace(&mut self.phase, Phase::Recovering);
+        self.slept = event.slept;
         match event.what {
             Happening::Interrupt => self.interrupted(phase),
             Happening::Failed(reason) => self.failed(&phase, reason),
+            Happening::NoRoomInTime(reason) => self.no_room_in_time(phase, reason, event.at),
             what => self.moved(
                 phase,
                 what,
@@ -94,6 +97,7 @@ impl State {
             }
             (Phase::Abandoning, Happening::Abandoned) => self.next_left(),
             (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(when.at),
+            (Phase::Closing(_), Happening::OutboxFinished) if self.interrupts > 0 => self.finish(End::Interrupted),
             (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
             (Phase::Counting(limit), Happening::Counted(standing)) => self.counted(limit, standing),
             (Phase::Claiming, Happening::Answered(answer)) => self.answered(answer, when),
@@ -134,10 +138,31 @@ impl State {
                 self.settle(draft, when.now)
             }
             (Phase::Settling(draft), Happening::Settled) => self.settled(&draft, when.at),
+            (phase, Happening::NoRoom) => {
+                self.phase = phase;
+                vec![Effect::FindRoom]
+            }
+            (phase, Happening::RoomFound) => self.do_again(phase),
             (Phase::Waiting(waiting), Happening::Tick) => self.waited(waiting, when),
             (Phase::Ending(end), Happening::RunEnded) => self.rest(Phase::Over(end)),
             (phase, _) => self.rest(phase),
         }
+    }
+
+    /// Does again what goes on by itself, after it had no room.
+    fn do_again(&mut self, phase: Phase) -> Vec<Effect> {
+        let effect = match &phase {
+            Phase::Baselining(current) => Some(Effect::RunBaseline(current.clone())),
+            Phase::Examining(examining) => Some(Effect::Examine {
+                current: examining.current.clone(),
+                writes: examining.turn.writes.clone(),
+                gates: examining.gates,
+            }),
+            Phase::Committing(draft) => Some(Effect::Commit(draft.clone())),
+            _ => None,
+        };
+        self.phase = phase;
+        effect.into_iter().collect()
     }
 
     /// Stays, or comes to rest, in a phase without doing anything.
@@ -190,7 +215,11 @@ impl State {
     /// A run that reached a limit with its last task done has come to its end all the same.
     fn counted(&mut self, limit: Reached, standing: Standing) -> Vec<Effect> {
         let left = standing.failed + standing.waiting + standing.open;
-        self.finish(if left == 0 { End::Complete } else { End::Limit(limit) })
+        self.finish(match left {
+            0 => End::Complete,
+            _ if self.interrupts > 0 => End::Interrupted,
+            _ => End::Limit(limit),
+        })
     }
 
     fn answered(&mut self, answer: ClaimAnswer, when: Moment) -> Vec<Effect> {

@@ -42,38 +42,62 @@ impl State {
 
     /// What an iteration says about the agent's pause.
     pub(super) fn pause_after(&mut self, draft: &Draft, now: Timestamp) -> PauseChange {
-        let put = |reason, times, until: Option<Timestamp>| {
-            PauseChange::Put(NewPause {
-                reason,
-                until: until.unwrap_or(now),
-                times,
-                said: draft.ruling.reason.clone(),
-            })
-        };
-        let pause = draft.current.pause.as_ref();
         match &draft.ruling.then {
-            Then::WaitForUsage { resets_at } => {
-                let times = times_in_a_row(pause, PauseReason::UsageLimit, now);
-                let known = resets_at.filter(|reset| *reset > now && reset.duration_since(now) <= MOST_AHEAD);
-                let guess = || now.checked_add(self.plan.pace.usage_wait(times - 1)).ok();
-                put(PauseReason::UsageLimit, times, known.or_else(guess))
-            }
-            Then::BackOff => match times_in_a_row(pause, PauseReason::Transient, now) {
-                // Whoever starts another run after that begins to count anew.
-                MAX_TRANSIENTS.. => PauseChange::Lift,
-                times => {
-                    let most = self.plan.pace.back_off(times - 1);
-                    let time = most / 2 + self.up_to(most / 2);
-                    put(PauseReason::Transient, times, now.checked_add(time).ok())
-                }
-            },
+            Then::WaitForUsage { resets_at } => self.pause_for_usage(draft, *resets_at, now),
+            Then::BackOff => self.pause_for_service(draft, now),
             // Of a turn of a dead run nobody knows what was on record when it began.
-            _ if draft.current.run != self.plan.run => PauseChange::Keep,
-            _ => match draft.ruling.stop {
-                StopReason::Cancelled | StopReason::RalphDied | StopReason::RunLimit => PauseChange::Keep,
-                _ => PauseChange::Lift,
-            },
+            _ if self.is_of_dead_run(draft) => PauseChange::Keep,
+            _ if has_answered(draft.ruling.stop) => PauseChange::Lift,
+            _ => PauseChange::Keep,
         }
+    }
+
+    fn pause_for_usage(&self, draft: &Draft, resets_at: Option<Timestamp>, now: Timestamp) -> PauseChange {
+        // What a dead run was told is news no longer: the limit may have been over for hours.
+        if self.is_of_dead_run(draft) && resets_at.is_some_and(|reset| reset <= now) {
+            return PauseChange::Keep;
+        }
+        let times = times_in_a_row(draft.current.pause.as_ref(), PauseReason::UsageLimit, now);
+        if let Some(reset) = resets_at.filter(|reset| *reset > now && reset.duration_since(now) <= MOST_AHEAD) {
+            return put(draft, PauseReason::UsageLimit, times, reset);
+        }
+        let guess = now.checked_add(self.plan.pace.usage_wait(times - 1)).unwrap_or(now);
+        if self.holds_beyond(draft, guess, now) {
+            return PauseChange::Keep;
+        }
+        put(draft, PauseReason::UsageLimit, times, guess)
+    }
+
+    fn pause_for_service(&mut self, draft: &Draft, now: Timestamp) -> PauseChange {
+        let times = match times_in_a_row(draft.current.pause.as_ref(), PauseReason::Transient, now) {
+            // It was the dead run that had to end then. This one may meet the last failure itself.
+            MAX_TRANSIENTS.. if self.is_of_dead_run(draft) => MAX_TRANSIENTS - 1,
+            // Whoever starts another run after that begins to count anew.
+            MAX_TRANSIENTS.. => return PauseChange::Lift,
+            times => times,
+        };
+        let most = self.plan.pace.back_off(times - 1);
+        let time = most / 2 + self.up_to(most / 2);
+        let until = now.checked_add(time).unwrap_or(now);
+        if self.holds_beyond(draft, until, now) {
+            return PauseChange::Keep;
+        }
+        put(draft, PauseReason::Transient, times, until)
+    }
+
+    fn is_of_dead_run(&self, draft: &Draft) -> bool {
+        draft.current.run != self.plan.run
+    }
+
+    /// Whether a usage limit that was not waited for is not over at a moment: no failure shows that it is, and none may
+    /// shorten it.
+    fn holds_beyond(&self, draft: &Draft, moment: Timestamp, now: Timestamp) -> bool {
+        let pause = draft.current.pause.as_ref();
+        pause.is_some_and(|pause| {
+            let was_waited_for = self.waited.as_ref().is_some_and(|waited| waited.is(pause));
+            let is_limit = pause.what.reason == PauseReason::UsageLimit;
+            is_limit && !was_waited_for && pause.left(now).is_some() && pause.what.until > moment
+        })
     }
 
     /// Waits for other runs.
@@ -151,6 +175,45 @@ impl State {
         const PARTS: u32 = 1 << 16;
         let part = u32::try_from(self.chance.next_bits() % u64::from(PARTS + 1)).unwrap_or_default();
         most.saturating_mul(part) / PARTS
+    }
+}
+
+fn put(draft: &Draft, reason: PauseReason, times: u32, until: Timestamp) -> PauseChange {
+    PauseChange::Put(NewPause {
+        reason,
+        until,
+        times,
+        said: draft.ruling.reason.clone(),
+    })
+}
+
+/// Whether a turn that ended so shows that the model can be reached. A crash or a silence does not: some agents try in
+/// silence again and again what the service refuses.
+fn has_answered(stop: StopReason) -> bool {
+    match stop {
+        StopReason::TaskDone
+        | StopReason::TaskFailed
+        | StopReason::FailurePromise
+        | StopReason::NoSigil
+        | StopReason::WrongTask
+        | StopReason::Refusal
+        | StopReason::TokenLimit
+        | StopReason::TurnLimit
+        | StopReason::PermissionDenied
+        | StopReason::OutputLimit
+        | StopReason::ContextOverflow => true,
+        StopReason::EmptyAnswer
+        | StopReason::Crash
+        | StopReason::Garbage
+        | StopReason::Timeout
+        | StopReason::Idle
+        | StopReason::UsageLimit
+        | StopReason::Transient
+        | StopReason::Auth
+        | StopReason::Billing
+        | StopReason::Cancelled
+        | StopReason::RalphDied
+        | StopReason::RunLimit => false,
     }
 }
 

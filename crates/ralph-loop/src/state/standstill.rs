@@ -1,4 +1,4 @@
-//! The breaker: a run that goes in circles, changing nothing and failing in the same way, ends before it has spent the night
+//! The breaker: a run that goes in circles, changing nothing and ending in the same way, ends before it has spent the night
 //! and the money.
 
 use std::collections::BTreeSet;
@@ -7,6 +7,11 @@ use ralph_model::{Outcome, count, first_line};
 
 use super::{Draft, State};
 use crate::gates::{Changed, GateResult, normalised};
+use crate::settle::Fate;
+
+/// How many rounds of a prompt that ended well may change nothing, whatever the limit is: one that only looks, waits for
+/// something or pushes what is there is no standstill yet.
+const QUIET_ROUNDS: u32 = 3;
 
 /// What comes back again and again while nothing changes on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +28,12 @@ impl Standstill {
     #[must_use]
     pub fn sentence(&self) -> String {
         let times = count(self.times as usize, "iteration", "iterations in a row");
+        if self.signature.outcome == Outcome::Done {
+            return format!(
+                "There is no progress: {times} ended well, but changed nothing on disk, and the agent did not say that \
+                 everything is complete."
+            );
+        }
         let reason = self.reason.trim_end_matches(['.', ':']);
         format!(
             "There is no progress: {times} changed nothing on disk and ended in the same way. The last one: {reason}."
@@ -30,7 +41,7 @@ impl Standstill {
     }
 }
 
-/// By what two failures are the same: how they ended, and what was wrong, without what differs from time to time.
+/// By what two iterations are the same: how they ended, and what was wrong, without what differs from time to time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Signature {
     outcome: Outcome,
@@ -60,16 +71,15 @@ fn gate_failures(gate: &GateResult) -> Vec<String> {
 }
 
 impl State {
-    /// Counts iterations that bring nothing. What is done, a change on disk or another failure begins anew; what was
-    /// interrupted says nothing.
+    /// Counts iterations that bring nothing: failures, and rounds of a prompt that end well. A task that is done, a change
+    /// on disk or another end begins anew; what was interrupted says nothing.
     pub(super) fn count_standstill(&mut self, draft: &Draft) {
-        match draft.ruling.outcome.is_failure() {
-            None => return,
-            Some(true) if draft.changed == Changed::Nothing => {}
-            Some(_) => {
-                self.standstill = None;
-                return;
-            }
+        if draft.ruling.outcome.is_failure().is_none() {
+            return;
+        }
+        if draft.ruling.task == Fate::Done || draft.changed == Changed::Something {
+            self.standstill = None;
+            return;
         }
         let signature = Signature::of(draft);
         let before = self.standstill.take().filter(|before| before.signature == signature);
@@ -83,6 +93,11 @@ impl State {
     /// What has come back so often that the run has to end.
     pub(super) fn open_breaker(&self) -> Option<Standstill> {
         let most = self.plan.limits.no_progress?;
-        self.standstill.clone().filter(|standstill| standstill.times >= most)
+        let standstill = self.standstill.as_ref()?;
+        let most = match standstill.signature.outcome {
+            Outcome::Done => most.max(QUIET_ROUNDS),
+            _ => most,
+        };
+        (standstill.times >= most).then(|| standstill.clone())
     }
 }

@@ -128,6 +128,7 @@ impl State {
             changed_nothing: claims_done && changed == Changed::Nothing,
             changed,
             files: examined.files,
+            unseen: examined.unseen,
             gates: examined.gates,
             baseline: shrunk,
             commit: None,
@@ -181,9 +182,10 @@ impl State {
     /// Counts what limits look at.
     fn count_in(&mut self, draft: &Draft) {
         let usage = draft.turn.usage;
-        self.spent.cost_usd += usage.cost_usd;
-        self.spent.input_tokens += usage.input_tokens;
-        self.spent.output_tokens += usage.output_tokens;
+        // It is the agent's own account, and an agent may say anything: nothing in it gives back what was spent.
+        self.spent.cost_usd += usage.cost_usd.max(0.0);
+        self.spent.input_tokens = self.spent.input_tokens.saturating_add(usage.input_tokens);
+        self.spent.output_tokens = self.spent.output_tokens.saturating_add(usage.output_tokens);
         match draft.ruling.outcome.is_failure() {
             Some(true) => self.streak += 1,
             Some(false) => self.streak = 0,
@@ -239,6 +241,19 @@ impl State {
             }
             Phase::Waiting(_) => self.finish(End::Interrupted),
             phase => self.rest(phase),
+        }
+    }
+
+    /// An effect found no room until the time of the run was up: that is the limit which it has reached.
+    pub(super) fn no_room_in_time(&mut self, phase: Phase, reason: String, at: Duration) -> Vec<Effect> {
+        match (phase, self.time_is_up(at)) {
+            // The next run finds that this one has ended.
+            (Phase::Ending(end) | Phase::Over(end), _) => self.rest(Phase::Over(end)),
+            (phase, None) => self.failed(&phase, reason),
+            (_, Some(mut reached)) => {
+                reached.said = format!("{} There is no room on the disk: {reason}.", reached.said);
+                self.finish(End::Limit(reached))
+            }
         }
     }
 

@@ -119,6 +119,8 @@ pub struct State {
     /// What the gates may say; none before they ran.
     pub(super) baseline: Option<Baseline>,
     pub(super) interrupts: u32,
+    /// For how long the computer has slept since the run began.
+    pub(super) slept: Duration,
 }
 
 /// What a run is at. But for the last, each waits for one event.
@@ -280,6 +282,8 @@ pub struct Examined {
     pub files: Vec<String>,
     /// Whether anything changed that counts as work.
     pub changed_something: bool,
+    /// Why there may be more files.
+    pub unseen: Option<String>,
     /// What the gates say; empty when they were not asked.
     pub gates: Vec<GateResult>,
 }
@@ -295,6 +299,8 @@ pub struct Draft {
     pub ruling: Ruling,
     /// The files that changed.
     pub files: Vec<String>,
+    /// Why there may be more.
+    pub unseen: Option<String>,
     /// Whether the agent claimed something and nothing had changed.
     pub changed_nothing: bool,
     /// Whether anything changed that counts as work.
@@ -353,6 +359,8 @@ pub struct Event {
     pub at: Duration,
     /// When, by the clock on the wall.
     pub now: Timestamp,
+    /// For how long the computer has slept since the run began, which the first clock does not count.
+    pub slept: Duration,
     /// What.
     pub what: Happening,
 }
@@ -398,6 +406,8 @@ pub enum Happening {
     Examined(Box<Examined>),
     /// The commit that was made, or why there is none; none when nothing had changed.
     Committed(Option<Result<String, String>>),
+    /// The gates or the commit failed, and the disk is full: that is no answer.
+    NoRoom,
     /// It is settled.
     Settled,
     /// Ctrl+C.
@@ -406,8 +416,12 @@ pub enum Happening {
     Tick,
     /// The end of the run is on record.
     RunEnded,
+    /// There is room again.
+    RoomFound,
     /// An effect could not be done, for this reason.
     Failed(String),
+    /// An effect found no room, for this reason, until the time of the run was up.
+    NoRoomInTime(String),
 }
 
 /// What is to be done.
@@ -460,6 +474,8 @@ pub enum Effect {
     },
     /// Commit the files of the task.
     Commit(Box<Draft>),
+    /// Wait until there is room on the disk.
+    FindRoom,
     /// Settle the iteration.
     Settle(Box<Draft>),
     /// Tell the person something.

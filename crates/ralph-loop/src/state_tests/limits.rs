@@ -210,3 +210,55 @@ fn no_agent_is_started_when_the_time_is_up_before_it_is_prepared() {
     let effects = state.step(event(Duration::from_secs(60), prepared));
     assert!(matches!(effects.as_slice(), [Effect::Abandon(_)]), "{effects:?}");
 }
+
+#[test]
+fn whatever_an_agent_says_that_it_used_no_limit_is_put_off_by_it() {
+    let ended = |usage| {
+        let turn = TurnSummary { usage, ..turn_done(1) };
+        Happening::TurnEnded(Box::new(turn))
+    };
+    let limits = Limits {
+        cost_usd: Some(5.0),
+        tokens: Some(u64::MAX),
+        ..no_limits()
+    };
+    let (mut world, state) = begun(limits);
+    let state = world.happens(state, ended(used(3.0, u64::MAX - 1, 0)), 1);
+    assert_eq!(state.end(), None);
+    let other = world.happens(state.clone(), ended(used(0.0, 5, u64::MAX)), 2);
+    assert!(matches!(other.end(), Some(End::Limit(reached)) if reached.key == "tokens"));
+    let state = world.happens(state, ended(used(-10.0, 0, 0)), 2);
+    let state = world.happens(state, Happening::Used(used(2.0, 0, 0)), 3);
+    assert!(matches!(state.end(), Some(End::Limit(reached)) if reached.key == "cost_usd"));
+}
+
+#[test]
+fn the_time_of_a_run_counts_while_the_computer_sleeps_and_not_when_its_clock_is_set() {
+    let ends = |slept: Duration, jump: i64| {
+        let mut plan = plan();
+        plan.limits.wall_clock = Some(Duration::from_mins(30));
+        let (mut state, _) = State::begin(plan);
+        state.phase = Phase::Tidying;
+        let mut event = event(Duration::from_mins(1), Happening::OutboxFinished);
+        event.slept = slept;
+        event.now += jiff::SignedDuration::from_hours(jump);
+        drop(state.step(event));
+        matches!(state.phase, Phase::Counting(_))
+    };
+    assert!(ends(Duration::from_mins(29), 0));
+    assert!(!ends(Duration::from_mins(28), 0));
+    assert!(!ends(Duration::ZERO, 1));
+    assert!(!ends(Duration::ZERO, -1));
+}
+
+#[test]
+fn a_sleeping_computer_brings_the_deadline_nearer() {
+    let mut plan = plan();
+    plan.limits.wall_clock = Some(Duration::from_mins(30));
+    let (mut state, _) = State::begin(plan);
+    let mut tick = event(Duration::from_mins(1), Happening::Tick);
+    tick.slept = Duration::from_mins(10);
+    drop(state.step(tick));
+    assert!(!state.is_out_of_time(Duration::from_mins(29), Duration::ZERO));
+    assert!(state.is_out_of_time(Duration::from_mins(20), Duration::from_mins(10)));
+}

@@ -9,11 +9,13 @@ enum Round {
     Red(&'static str),
     RedAndChanged(&'static str),
     Green,
+    GreenAndChanged,
+    Complete,
     Overloaded,
     Refused(&'static str),
 }
 
-use Round::{Green, Overloaded, Red, RedAndChanged, Refused};
+use Round::{Complete, Green, GreenAndChanged, Overloaded, Red, RedAndChanged, Refused};
 
 fn gate(failure: Option<&str>) -> GateResult {
     GateResult {
@@ -26,11 +28,16 @@ fn gate(failure: Option<&str>) -> GateResult {
 }
 
 fn draft_of(round: Round) -> Draft {
-    let (outcome, then) = match round {
-        Red(_) | RedAndChanged(_) => (ralph_model::Outcome::Retried, crate::settle::Then::GoOn),
-        Green => (ralph_model::Outcome::Done, crate::settle::Then::GoOn),
-        Overloaded => (ralph_model::Outcome::Interrupted, crate::settle::Then::BackOff),
-        Refused(_) => (ralph_model::Outcome::Failed, crate::settle::Then::GoOn),
+    let (outcome, task) = match round {
+        Red(_) | RedAndChanged(_) => (ralph_model::Outcome::Retried, Fate::Again),
+        Green | GreenAndChanged => (ralph_model::Outcome::Done, Fate::Progress),
+        Complete => (ralph_model::Outcome::Done, Fate::Done),
+        Overloaded => (ralph_model::Outcome::Interrupted, Fate::Again),
+        Refused(_) => (ralph_model::Outcome::Failed, Fate::Again),
+    };
+    let then = match round {
+        Overloaded => crate::settle::Then::BackOff,
+        _ => crate::settle::Then::GoOn,
     };
     let ClaimAnswer::Claimed(claim) = claim(1) else {
         unreachable!()
@@ -45,22 +52,24 @@ fn draft_of(round: Round) -> Draft {
         ruling: crate::settle::Ruling {
             outcome,
             stop: ralph_model::StopReason::NoSigil,
-            task: Fate::Again,
+            task,
             then,
             reason: match round {
                 Refused(why) => why.to_owned(),
+                Green | GreenAndChanged | Complete => String::new(),
                 _ => "The gate `make test` failed (exit code 1):\nerror: 3 of 17".to_owned(),
             },
         },
         files: Vec::new(),
+        unseen: None,
         changed_nothing: false,
         changed: match round {
-            RedAndChanged(_) => Changed::Something,
+            RedAndChanged(_) | GreenAndChanged => Changed::Something,
             _ => Changed::Nothing,
         },
         gates: match round {
             Red(failure) | RedAndChanged(failure) => vec![gate(Some(failure))],
-            Green => vec![gate(None)],
+            Green | GreenAndChanged | Complete => vec![gate(None)],
             Overloaded | Refused(_) => Vec::new(),
         },
         baseline: None,
@@ -105,7 +114,9 @@ fn the_same_failure_without_a_change_ends_the_run_when_it_has_come_often_enough(
 #[test]
 fn what_is_done_or_changed_or_fails_otherwise_begins_anew_and_what_was_interrupted_is_passed_over() {
     let red = Red("test a ... FAILED");
-    assert_eq!(ends_after(Some(3), &[red, red, Green, red, red, red]), Some(6));
+    for between in [Green, GreenAndChanged, Complete] {
+        assert_eq!(ends_after(Some(3), &[red, red, between, red, red, red]), Some(6));
+    }
     assert_eq!(
         ends_after(Some(3), &[red, red, RedAndChanged("test a ... FAILED"), red, red, red]),
         Some(6)
@@ -116,6 +127,47 @@ fn what_is_done_or_changed_or_fails_otherwise_begins_anew_and_what_was_interrupt
     );
     assert_eq!(ends_after(Some(3), &[red, red, Refused("no"), red, red, red]), Some(6));
     assert_eq!(ends_after(Some(3), &[red, Overloaded, red, Overloaded, red]), Some(5));
+}
+
+#[test]
+fn rounds_that_end_well_and_change_nothing_are_no_progress_either_when_they_are_more_than_a_few() {
+    assert_eq!(ends_after(Some(5), &[Green; 9]), Some(5));
+    assert_eq!(ends_after(None, &[Green; 50]), None);
+    // One that only looks or waits is none yet, however strict the limit is.
+    assert_eq!(ends_after(Some(1), &[Green; 9]), Some(3));
+    assert_eq!(
+        ends_after(Some(3), &[Green, Overloaded, Green, Overloaded, Green]),
+        Some(5)
+    );
+    for between in [GreenAndChanged, Complete, Red("test a ... FAILED")] {
+        assert_eq!(
+            ends_after(Some(3), &[Green, Green, between, Green, Green, Green]),
+            Some(6)
+        );
+    }
+    assert_eq!(ends_after(Some(3), &[Complete; 9]), None);
+}
+
+#[test]
+fn the_end_says_that_rounds_changed_nothing() {
+    let mut plan = plan();
+    plan.limits.no_progress = Some(3);
+    let (mut state, _) = State::begin(plan);
+    for _ in 0..3 {
+        state.phase = Phase::Settling(Box::new(draft_of(Green)));
+        drop(state.step(event(Duration::ZERO, Happening::Settled)));
+    }
+    let Phase::Closing(end) = &state.phase else {
+        panic!("{state:?}")
+    };
+    assert_eq!(
+        (end.code(), end.sentence().as_str()),
+        (
+            4,
+            "There is no progress: 3 iterations in a row ended well, but changed nothing on disk, and the agent did not say \
+             that everything is complete."
+        )
+    );
 }
 
 #[test]

@@ -164,6 +164,7 @@ fn tick_at(at: u64, now: i64) -> (State, World) {
     let effects = state.step(Event {
         at: Duration::from_secs(at),
         now: Timestamp::from_second(now).unwrap(),
+        slept: Duration::ZERO,
         what: Happening::Tick,
     });
     let mut open: VecDeque<Effect> = effects.into();
@@ -171,7 +172,12 @@ fn tick_at(at: u64, now: i64) -> (State, World) {
         let now = Timestamp::from_second(now).unwrap();
         if let Some(what) = world.answer(&effect, now) {
             let at = Duration::from_secs(at);
-            open.extend(state.step(Event { at, now, what }));
+            open.extend(state.step(Event {
+                at,
+                now,
+                slept: Duration::ZERO,
+                what,
+            }));
         }
     }
     (state, world)
@@ -270,4 +276,102 @@ fn a_wait_ends_with_the_time_of_the_run_and_with_ctrl_c() {
         assert_eq!(state.end().map(End::sentence).as_deref(), Some(expected));
         assert!(world.pause.is_some(), "the next run waits for the rest");
     }
+}
+
+fn crashed() -> Happening {
+    Happening::TurnEnded(Box::new(TurnSummary {
+        end: TurnEnd::Crash("it broke".to_owned()),
+        ..turn_done(1)
+    }))
+}
+
+fn logged_out() -> Happening {
+    Happening::TurnEnded(Box::new(TurnSummary {
+        end: TurnEnd::Auth("nobody is logged in".to_owned()),
+        ..turn_done(1)
+    }))
+}
+
+#[test]
+fn a_turn_in_which_the_model_did_not_answer_neither_lifts_nor_shortens_a_pause() {
+    for what in [crashed(), logged_out(), overloaded(), used_up(None)] {
+        let mut world = World::with_tasks(3);
+        let state = world.begin(plan());
+        drop(world.happens(state, used_up(Some(36_000)), 0));
+        let known = world.pause.clone();
+        let mut hurried = plan();
+        hurried.run = RunId::new(2);
+        hurried.first_try = FirstTry::AtOnce;
+        let state = world.begin(hurried);
+        let state = world.happens(state, what.clone(), 1);
+        assert_eq!(world.pause, known, "{what:?}");
+        assert!(!matches!(state.phase, Phase::Working(_)), "{what:?}");
+    }
+}
+
+#[test]
+fn a_crash_between_failures_of_the_service_does_not_let_the_count_begin_anew() {
+    let mut world = World::with_tasks(20);
+    let (mut state, mut at) = (world.begin(plan()), 0);
+    for _ in 0..7 {
+        state = world.happens(state, overloaded(), at);
+        (state, at) = world.sit_out(state);
+    }
+    state = world.happens(state, crashed(), at);
+    assert_eq!(state.end(), None);
+    state = world.happens(state, overloaded(), at);
+    assert_eq!(state.end().map(End::code), Some(1));
+}
+
+/// What becomes of the pause when a run settles this turn of a dead one, which began with this pause.
+fn settled_for_the_dead(turn: Happening, pause: Option<Pause>, second: u64) -> World {
+    let Happening::TurnEnded(turn) = turn else {
+        unreachable!()
+    };
+    let ClaimAnswer::Claimed(claim) = claim(7) else {
+        unreachable!()
+    };
+    let chosen = crate::strategy::Chosen {
+        model: None,
+        rationale: String::new(),
+    };
+    let mut current = Current::of(&RunId::new(99), 4, &claim, chosen);
+    current.pause.clone_from(&pause);
+    let mut world = World::with_tasks(3);
+    world.pause = pause;
+    let (state, _) = State::begin(plan());
+    let left = Happening::Recovered(vec![Left::Ended(Box::new(current), turn)]);
+    let state = world.happens(state, left, second);
+    assert_eq!(state.end(), None);
+    world
+}
+
+#[test]
+fn a_limit_that_a_dead_run_met_and_that_is_over_is_not_waited_for() {
+    let world = settled_for_the_dead(used_up(Some(3600)), None, 9 * 3600);
+    assert_eq!((world.pause, world.begun), (None, 1));
+    let world = settled_for_the_dead(used_up(Some(3600)), None, 60);
+    assert_eq!(
+        world.pause.map(|pause| pause.what.until),
+        Some(clock(Duration::from_secs(3600)))
+    );
+}
+
+#[test]
+fn the_last_failure_of_the_service_that_a_dead_run_met_is_waited_for_and_the_next_is_the_end() {
+    let pause = Pause {
+        agent: "claude".to_owned(),
+        what: NewPause {
+            reason: PauseReason::Transient,
+            until: clock(Duration::from_secs(50)),
+            times: 7,
+            said: String::new(),
+        },
+        run: RunId::new(99),
+        created_at: clock(Duration::ZERO),
+    };
+    let world = settled_for_the_dead(overloaded(), Some(pause), 60);
+    let pause = world.pause.unwrap();
+    assert_eq!((pause.what.times, world.begun), (7, 0));
+    assert!(pause.what.until > clock(Duration::from_secs(60)));
 }

@@ -469,8 +469,14 @@ pub(crate) struct Seen {
     pub(crate) settled: Vec<Draft>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) warnings: Vec<String>,
+    /// Why there was no room, and `over` when there was some again.
+    pub(crate) pauses: Vec<String>,
     /// For every iteration that a dead run left, how many of its processes were alive.
     pub(crate) killed: Vec<usize>,
+    /// The iterations that were told to have begun.
+    pub(crate) began: Vec<u32>,
+    /// What was told of the end.
+    pub(crate) sentence: Option<String>,
     /// How many effects were done.
     pub(crate) effects: usize,
     on_effect: Option<OnEffect>,
@@ -530,13 +536,17 @@ impl Watch for Seen {
         match news {
             News::Settled { draft, .. } => self.settled.push((*draft).clone()),
             News::Notice(notice) => self.notices.push((*notice).clone()),
-            News::Warning(warning) => {
-                self.warnings.push((*warning).to_owned());
-                if warning.contains("paused") && self.stops_when_paused {
+            News::Warning(warning) => self.warnings.push((*warning).to_owned()),
+            News::NoRoom(reason) => {
+                self.pauses.push((*reason).to_owned());
+                if self.stops_when_paused {
                     INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
                 }
             }
+            News::RoomAgain => self.pauses.push("over".to_owned()),
+            News::IterationBegan { current, .. } => self.began.push(current.iteration),
             News::FoundLeft { killed, .. } => self.killed.push(*killed),
+            News::Ended { sentence, .. } => self.sentence = Some((*sentence).to_owned()),
             _ => {}
         }
     }

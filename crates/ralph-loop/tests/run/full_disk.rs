@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_loop::state::End;
 use ralph_model::config::Commit;
 use ralph_model::{Outcome, TaskStatus};
-use ralph_testkit::scripted::{say, write};
+use ralph_testkit::scripted::{run, say, write};
 
 use crate::bench::{Project, Seen};
 
@@ -50,12 +50,11 @@ fn a_run_that_finds_no_room_at_any_of_its_steps_goes_on_when_there_is_some() {
         let project = project();
         let ran = project.run_with(Seen::full_at(at, 3));
         assert_eq!(ran.end, Some(End::Complete), "at effect {at}");
-        let warnings = &ran.seen.warnings;
-        let [paused, goes_on] = warnings.as_slice() else {
-            panic!("at effect {at}: {warnings:?}")
+        let [paused, "over"] = ran.seen.pauses.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
+            panic!("at effect {at}: {:?}", ran.seen.pauses)
         };
-        assert!(paused.contains("The run is paused and goes on by itself"), "{paused}");
-        assert_eq!(goes_on, "There is room again; the run goes on.");
+        assert_eq!(paused, "cannot write the folder of the run: no storage space");
+        assert_eq!(ran.seen.warnings, [""; 0]);
         assert_everything_is_there(&project, &format!("at effect {at}"));
     }
 }
@@ -69,6 +68,7 @@ fn a_run_that_waits_for_room_can_be_stopped_and_the_next_picks_it_up() {
         seen.stops_when_paused = true;
         let ran = project.run_with(seen);
         assert_eq!(ran.end, Some(End::Interrupted), "at effect {at}");
+        assert_eq!(ran.seen.sentence.as_deref(), Some("It was stopped."), "at effect {at}");
         let again = project.run();
         let code = again.code();
         assert!(matches!(code, 0 | 3), "at effect {at}: {code}");
@@ -91,12 +91,41 @@ fn a_run_that_waits_for_room_can_be_stopped_and_the_next_picks_it_up() {
 fn the_time_of_the_run_ends_the_wait_for_room() {
     let mut project = project();
     project.config.limits.wall_clock = Some(Duration::from_millis(300));
-    let ran = project.run_with(Seen::full_at(4, 0));
-    assert_eq!(ran.code(), 1, "{ran:?}");
+    for at in [1, 4, 9] {
+        let ran = project.run_with(Seen::full_at(at, 0));
+        assert_eq!(ran.code(), 4, "{ran:?}");
+        let sentence = ran.end.unwrap().sentence();
+        assert!(sentence.contains("`[limits] wall_clock = 300ms`"), "{sentence}");
+        assert!(
+            sentence.ends_with("cannot write the folder of the run: no storage space."),
+            "{sentence}"
+        );
+    }
+    project.config.limits.wall_clock = None;
+    assert!(matches!(project.run().code(), 0 | 3));
     assert!(
-        ran.end
-            .unwrap()
-            .sentence()
-            .contains("cannot write the folder of the run")
+        project
+            .tasks()
+            .iter()
+            .all(|task| task.status == TaskStatus::Done && task.retries_used == 0)
+    );
+}
+
+#[test]
+fn work_of_which_not_everything_was_seen_is_not_passed_over_in_silence() {
+    // What the files were before is gone, as after a snapshot that had no room.
+    let forgets = run("rm -rf .ralph/runs/*/scratch/*");
+    let mut project =
+        Project::plain([vec![forgets, write("a.txt", "x"), say("<task-done>{task}</task-done>")]]).in_git();
+    project.write("before.txt", "not committed");
+    project.config.git.commit = Commit::Task;
+    project.task("A");
+    let ran = project.run();
+    let told = |text: &String| text.starts_with("Not every change was seen: ");
+    assert_eq!(ran.seen.warnings.iter().filter(|text| told(text)).count(), 1, "{ran:?}");
+    let reason = project.journal().remove(0).row.reason;
+    assert!(
+        reason.contains("It is not committed: not every change was seen: "),
+        "{reason}"
     );
 }

@@ -11,7 +11,7 @@ use ralph_process::MARKER_VARIABLE;
 use ralph_store::{ClaimRequest, DoneIn, NewRun, Reach, RunProcess, Scope, Start, Store};
 use ralph_testkit::scripted::{Action, hang, say, write};
 
-use crate::bench::{Project, Seen, Speaks};
+use crate::bench::{Deed, Project, Seen, Speaks};
 
 fn done() -> Vec<Action> {
     vec![write("a.txt", "{turn}"), say("<task-done>{task}</task-done>")]
@@ -31,6 +31,11 @@ fn dead_process() -> RunProcess {
 
 /// A run whose process is gone, with a claim.
 fn dead_run(project: &Project, worktree: &str, marker: &str) -> RunId {
+    run_of(dead_process(), project, worktree, marker)
+}
+
+/// A run of a process, with a claim.
+fn run_of(process: RunProcess, project: &Project, worktree: &str, marker: &str) -> RunId {
     let mut store = project.store();
     let run = RunId::new(u64::from(std::process::id()) << 8 | 7);
     store
@@ -41,7 +46,7 @@ fn dead_run(project: &Project, worktree: &str, marker: &str) -> RunId {
             worktree: worktree.to_owned(),
             branch: None,
             commit: None,
-            process: dead_process(),
+            process,
             started_at: project.now(),
         })
         .unwrap();
@@ -219,4 +224,37 @@ fn of_a_long_transcript_both_ends_are_heard_when_its_turn_was_lost() {
     let joined = project.read(&format!("{folder}/transcript.jsonl"));
     let missing = "{\"left_out_lines\":7,\"left_out_bytes\":700}\n";
     assert_eq!(joined, format!("{head}{missing}{end}"));
+}
+
+#[test]
+fn a_run_that_lives_although_its_lock_was_removed_stays_the_only_one() {
+    let project = Project::new(Speaks::Plain, [done()]);
+    let task = project.task("A");
+    let pid = std::os::unix::process::parent_id();
+    let process = RunProcess {
+        host: ralph_process::host_name(),
+        pid,
+        started: ralph_process::start_time(pid).unwrap(),
+    };
+    let living = run_of(process, &project, "", "its-marker");
+    let ran = project.run();
+    let expected = format!(
+        "{living} (process {pid}) still works in this folder, although its lock was removed: wait for it, or end it"
+    );
+    assert_eq!(ran.seen.sentence, Some(expected));
+    assert_eq!((ran.code(), project.agent.turns()), (1, 0));
+    assert_eq!(project.store().run(&living).unwrap().unwrap().ended, None);
+    assert_eq!(project.stands(&task).claimed_by, Some(living));
+}
+
+#[test]
+fn an_iteration_that_is_told_to_have_begun_is_one_whose_agent_was_started() {
+    let project = Project::new(Speaks::Plain, [done()]);
+    project.task("A");
+    let stopped = |effect: &Effect| matches!(effect, Effect::Claim { .. }).then_some(Deed::Interrupt);
+    let ran = project.run_with(Seen::doing(stopped));
+    assert_eq!((ran.seen.began, ran.seen.settled.len()), (vec![], 0));
+    assert_eq!(project.names(&format!(".ralph/runs/{}", ran.run)), ["001"]);
+    let ran = project.run();
+    assert_eq!((ran.seen.began, ran.seen.settled.len()), (vec![1], 1));
 }

@@ -64,6 +64,21 @@ fn a_turn_that_met_the_limit_and_was_not_settled_is_waited_for_by_whoever_settle
 }
 
 #[test]
+fn a_limit_that_another_run_meets_while_one_is_dead_outlasts_what_the_dead_one_met() {
+    let overloaded = r#"{"type":"result","subtype":"success","is_error":true,"session_id":"s","api_error_status":529,"result":"Overloaded"}"#;
+    let project = Project::new(Speaks::Claude, [vec![raw(overloaded), exit(1)], used_up(100_000)]).in_git();
+    project.task("A");
+    project.task("B");
+    let beside = project.beside("second");
+    drop(project.run_with(Seen::dying_at(|effect| matches!(effect, Effect::RecordEnd(_)))));
+    let other = beside.run_with(Seen::dying_at(is_wait));
+    let again = project.run_with(Seen::dying_at(is_wait));
+    assert_eq!(waited_for(&again), [other.run.to_string()]);
+    let met = ["B interrupted: usage_limit", "A interrupted: transient"];
+    assert_eq!(project.story(), met);
+}
+
+#[test]
 fn another_agent_does_not_wait_and_whoever_is_in_a_hurry_does_not_either() {
     let mut project = Project::new(Speaks::Claude, [used_up(100_000), work()]);
     project.task("A");

@@ -210,7 +210,7 @@ const LIMITS: &[Key] = &[
     key!(limits.consecutive_failures: Option<u32>, Unset("10"),
         "How many iterations in a row may fail."),
     key!(limits.no_progress: Option<u32>, Is("5"),
-        "How many iterations in a row may change nothing on disk and fail in the same way."),
+        "How many iterations in a row may change nothing on disk and end in the same way."),
     key!(limits.output_bytes: Option<Bytes>, Is("\"256 MiB\""),
         "How much one iteration may print."),
 ];

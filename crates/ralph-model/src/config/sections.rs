@@ -224,7 +224,7 @@ pub struct Limits {
     pub idle_time: Option<Duration>,
     /// Failures in a row.
     pub consecutive_failures: Option<u32>,
-    /// Iterations in a row that change nothing and fail in the same way.
+    /// Iterations in a row that change nothing and end in the same way.
     pub no_progress: Option<u32>,
     /// Output of an iteration.
     pub output_bytes: Option<Bytes>,

@@ -173,16 +173,13 @@ impl Store {
     }
 }
 
-/// Whether SQLite had no room to write. A quota that is used up, and a log whose index cannot grow, it tells in other words.
+/// Whether SQLite had no room to write. A log whose index cannot grow it tells in other words. A quota that is used up it
+/// tells as it tells a broken disk, for which nobody should wait: whoever wants to know it has to try to write.
 fn is_full(error: &rusqlite::Error) -> bool {
     let Some(error) = error.sqlite_error() else {
         return false;
     };
-    error.code == rusqlite::ErrorCode::DiskFull
-        || matches!(
-            error.extended_code,
-            rusqlite::ffi::SQLITE_IOERR_WRITE | rusqlite::ffi::SQLITE_IOERR_SHMSIZE
-        )
+    error.code == rusqlite::ErrorCode::DiskFull || error.extended_code == rusqlite::ffi::SQLITE_IOERR_SHMSIZE
 }
 
 #[cfg(test)]

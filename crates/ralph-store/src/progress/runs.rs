@@ -148,19 +148,34 @@ impl Store {
     }
 
     /// Ends the runs of a worktree that were killed, at the last sign that they gave: every one but this, which holds the
-    /// worktree's lock. What they left unfinished stays on record; see [`Store::unfinished`].
+    /// worktree's lock, and but those whose process is `alive` all the same, because their lock was removed under them. These
+    /// are the answer. What the dead ones left unfinished stays on record; see [`Store::unfinished`].
     ///
     /// # Errors
     /// When the database cannot be written.
-    pub fn end_dead_runs(&mut self, worktree: &str, but: &RunId) -> Result<(), StoreError> {
+    pub fn end_dead_runs(
+        &mut self,
+        worktree: &str,
+        but: &RunId,
+        alive: &dyn Fn(&RunProcess) -> bool,
+    ) -> Result<Vec<Run>, StoreError> {
         self.write(|transaction| {
-            transaction
+            let open: Vec<Run> = transaction
                 .prepare_cached(
-                    "UPDATE runs SET ended_at = heartbeat, end_reason = 'It was killed.'
-                     WHERE ended_at IS NULL AND kind = 'loop' AND worktree = ?1 AND id <> ?2",
+                    "SELECT * FROM runs WHERE ended_at IS NULL AND kind = 'loop' AND worktree = ?1 AND id <> ?2
+                     ORDER BY seq",
                 )?
-                .execute([worktree, but.as_str()])
-                .map(drop)
+                .query_map([worktree, but.as_str()], read_run)?
+                .collect::<rusqlite::Result<_>>()?;
+            let (living, dead): (Vec<Run>, Vec<Run>) = open.into_iter().partition(|run| alive(&run.begun.process));
+            for run in dead {
+                transaction
+                    .prepare_cached(
+                        "UPDATE runs SET ended_at = heartbeat, end_reason = 'It was killed.' WHERE id = ?1",
+                    )?
+                    .execute([run.begun.id.as_str()])?;
+            }
+            Ok(living)
         })
     }
 

@@ -41,7 +41,8 @@ use finding::{Finding, Fix, Report, Severity};
 /// database up to date, and clears away what killed processes left. Notes are never touched.
 ///
 /// With --agent the agent that a run would use is started once, to see whether it answers: one that speaks ACP is asked who
-/// it is and for a session, any other for its version. It gets no prompt, and nothing of it is left.
+/// it is and for a session, any other for its version. It gets no prompt, and nothing of it is left. A command that comes with
+/// the project is shown and confirmed first, as for a run.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit code 1 when there is an error; warnings and notes alone end with 0.

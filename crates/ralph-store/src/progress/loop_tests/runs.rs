@@ -120,7 +120,13 @@ fn runs_that_were_killed_are_ended_by_the_next_of_their_worktree() {
     let (next, elsewhere) = (RunId::new(2), RunId::new(3));
     bench.begin(&next, "");
     bench.begin(&elsewhere, "beside");
-    bench.store.end_dead_runs("", &next).unwrap();
+    let living = bench.store.end_dead_runs("", &next, &|_| true).unwrap();
+    assert_eq!(
+        living.into_iter().map(|run| run.begun.id).collect::<Vec<_>>(),
+        [run_id()]
+    );
+    assert_eq!(bench.store.run(&run_id()).unwrap().unwrap().ended, None);
+    assert_eq!(bench.store.end_dead_runs("", &next, &|_| false).unwrap(), []);
     let ended = |run: &RunId| bench.store.run(run).unwrap().unwrap().ended;
     assert_eq!(ended(&run_id()), Some((at(100), "It was killed.".to_owned())));
     assert_eq!((ended(&next), ended(&elsewhere)), (None, None));

@@ -4,7 +4,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ralph_acp::{AcpAgent, Acquaintance, Offer};
@@ -16,7 +16,7 @@ use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end};
 
 use super::finding::{Finding, Report};
 use super::{Patient, WithAgent};
-use crate::commands::run::configured_or_found;
+use crate::commands::run::{configured_or_found, confirm_agent};
 use crate::env;
 use crate::error::CommandError;
 use crate::programs::find_program;
@@ -31,6 +31,8 @@ const SESSION_LIMIT: Duration = Duration::from_secs(60);
 const VERSION_LIMIT: Duration = Duration::from_secs(20);
 /// How much of a version is shown.
 const VERSION_COLUMNS: usize = 100;
+/// How much an agent may print until there is a session.
+const OUTPUT_LIMIT: u64 = 16 << 20;
 /// How many models or modes are named.
 const NAMED: usize = 12;
 
@@ -67,6 +69,15 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         }
     };
     report.ok(format!("{} ({how}), spoken to as {:?}", file.display(), driver.word()));
+    if let Err(error) = confirm_agent(&patient.context) {
+        let (message, hint) = error.lines().unwrap_or_default();
+        let finding = Finding::error(message);
+        report.add(match hint {
+            Some(hint) => finding.mend(hint),
+            None => finding,
+        });
+        return Ok(());
+    }
     let visit = Visit::new(patient)?;
     match driver {
         Driver::Acp => visit.open_session(&command, report),
@@ -101,7 +112,7 @@ impl<'a> Visit<'a> {
         let stop = StopHandle::default();
         let (flag, handle) = (Arc::clone(&is_interrupted), stop.clone());
         ralph_process::on_stop_signals(move || {
-            flag.store(true, std::sync::atomic::Ordering::SeqCst);
+            flag.store(true, Ordering::SeqCst);
             handle.stop();
         })
         .map_err(failed)?;
@@ -132,7 +143,7 @@ impl<'a> Visit<'a> {
             also_writable: &[],
             permissions: config.permissions,
             marker: &self.marker,
-            output_limit: None,
+            output_limit: Some(OUTPUT_LIMIT),
         };
         match agent.get_to_know(&turn, SESSION_LIMIT, &self.is_interrupted) {
             Err(error) => {
@@ -140,7 +151,7 @@ impl<'a> Visit<'a> {
             }
             Ok(met) => {
                 tell_introduction(&met, report);
-                tell_session(&met, report);
+                tell_session(&met, self.is_interrupted.load(Ordering::SeqCst), report);
                 if met.end == TurnEnd::Finished {
                     let allowed = agent.permissions(config.permissions).map(|allowed| allowed.to_string());
                     tell_permissions(&met, allowed.as_deref(), report);
@@ -182,6 +193,11 @@ impl<'a> Visit<'a> {
         let failure = match how {
             HowEnded::Exited(0) => {
                 report.ok(format!("`{program} --version` says {said}"));
+                if may_start_another(words) {
+                    report.ok(format!(
+                        "that is the version of {program}, and not of what {program} starts"
+                    ));
+                }
                 report.ok("whether it is logged in is seen only in its first turn");
                 return Ok(());
             }
@@ -197,6 +213,12 @@ impl<'a> Visit<'a> {
         });
         Ok(())
     }
+}
+
+/// Whether a program is called with the name of something, and none of the known agents: it may be what starts the agent.
+fn may_start_another(words: &[String]) -> bool {
+    let is_known = known_agents().iter().any(|agent| agent.program == program_name(words));
+    !is_known && words.iter().skip(1).any(|word| !word.starts_with('-'))
 }
 
 /// The first line of an output that says something.
@@ -217,7 +239,7 @@ fn tell_introduction(met: &Acquaintance, report: &mut Report) {
 }
 
 /// Whether there is a session, and why not.
-fn tell_session(met: &Acquaintance, report: &mut Report) {
+fn tell_session(met: &Acquaintance, is_interrupted: bool, report: &mut Report) {
     let logins = || match met.logins.as_slice() {
         [] => "log in with the agent itself, or set its key".to_owned(),
         logins => format!(
@@ -232,6 +254,9 @@ fn tell_session(met: &Acquaintance, report: &mut Report) {
         }
         TurnEnd::Auth(said) => Finding::error(format!("it is not logged in: {said}")).mend(logins()),
         TurnEnd::Billing(said) => Finding::error(format!("its account cannot pay: {said}")).mend("mend the account"),
+        TurnEnd::Stopped if is_interrupted => Finding::error("it was interrupted before it opened a session"),
+        TurnEnd::OutputLimit => Finding::error("it printed more than 16 MiB and opened no session, and was stopped")
+            .mend("start it by hand and see what it prints"),
         TurnEnd::Stopped => {
             let limit = duration(SESSION_LIMIT);
             Finding::error(format!("it opened no session within {limit}, and was stopped"))

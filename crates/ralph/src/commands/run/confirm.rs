@@ -23,24 +23,52 @@ type Confirmed = BTreeMap<String, Vec<String>>;
 
 /// Asks for the commands of the configuration, unless they were confirmed before or the person says so now.
 pub(super) fn confirm_commands(context: &Context<'_>, uses_agent: bool, trust: bool) -> Result<(), CommandError> {
-    let commands = terms_of_file(context, uses_agent)?;
-    if commands.is_empty() {
+    let Some(config) = config_of_file(context)? else {
         return Ok(());
-    }
-    let project = context.project.root.to_string_lossy().into_owned();
-    let digest = digest(&commands);
+    };
+    let commands = terms(&config, uses_agent);
     let store = confirmed_file()?;
-    let known = read(&store)?;
-    if known.get(&project).is_some_and(|digests| digests.contains(&digest)) {
+    if commands.is_empty() || is_confirmed(context, &store, &[&commands])? {
         return Ok(());
     }
     if !trust {
-        ask(context, &commands)?;
+        ask(context, &commands, "`ralph run --trust` confirms it, until it changes")?;
     }
-    remember(context, &store, &project, &digest)
+    remember(context, &store, &digest(&commands))
 }
 
-fn ask(context: &Context<'_>, commands: &[String]) -> Result<(), CommandError> {
+/// Asks for the agent of the configuration alone, before it is only looked at. Whoever confirmed a run has confirmed that too.
+pub(crate) fn confirm_agent(context: &Context<'_>) -> Result<(), CommandError> {
+    let Some(mut config) = config_of_file(context)? else {
+        return Ok(());
+    };
+    let of_a_run = terms(&config, true);
+    // It is told to do nothing, and no gate is run.
+    config.verify.commands.clear();
+    config.agent.permissions = Permissions::default();
+    let of_the_agent = terms(&config, true);
+    let store = confirmed_file()?;
+    if of_the_agent.is_empty() || is_confirmed(context, &store, &[&of_the_agent, &of_a_run])? {
+        return Ok(());
+    }
+    let hint = "`ralph doctor --agent` asks at a terminal; `ralph run --trust` confirms it with the whole run";
+    ask(context, &of_the_agent, hint)?;
+    remember(context, &store, &digest(&of_the_agent))
+}
+
+/// Whether one of these was confirmed for this project.
+fn is_confirmed(context: &Context<'_>, store: &Path, any: &[&[String]]) -> Result<bool, CommandError> {
+    let known = read(store)?;
+    let digests = known.get(&name(context)).map(Vec::as_slice).unwrap_or_default();
+    Ok(any.iter().any(|terms| digests.contains(&digest(terms))))
+}
+
+/// What a project is called where it is kept what was confirmed.
+fn name(context: &Context<'_>) -> String {
+    context.project.root.to_string_lossy().into_owned()
+}
+
+fn ask(context: &Context<'_>, commands: &[String], hint: &str) -> Result<(), CommandError> {
     let ui = context.ui;
     ui.status(&format!("{} says what will be run here:", paths::CONFIG));
     for command in commands {
@@ -52,17 +80,17 @@ fn ask(context: &Context<'_>, commands: &[String]) -> Result<(), CommandError> {
         None => Err(CommandError::new(
             "this was never confirmed, and there is no terminal to ask at; nothing was started",
         )
-        .hint("`ralph run --trust` confirms it, until it changes")),
+        .hint(hint)),
     }
 }
 
 /// What the project's own file says; what the environment and flags say is the person's.
-fn terms_of_file(context: &Context<'_>, uses_agent: bool) -> Result<Vec<String>, CommandError> {
+fn config_of_file(context: &Context<'_>) -> Result<Option<Config>, CommandError> {
     let Some(text) = read_config(&context.project)? else {
-        return Ok(Vec::new());
+        return Ok(None);
     };
     let loaded = Config::load(Some((paths::CONFIG, &text)), &|_| None)?;
-    Ok(terms(&loaded.config, uses_agent))
+    Ok(Some(loaded.config))
 }
 
 /// The commands of a configuration, and all that it says about the agent and is not so by itself.
@@ -149,13 +177,13 @@ fn read(file: &Path) -> Result<Confirmed, CommandError> {
     Ok(serde_json::from_slice(&text).unwrap_or_default())
 }
 
-fn remember(context: &Context<'_>, file: &Path, project: &str, digest: &str) -> Result<(), CommandError> {
+fn remember(context: &Context<'_>, file: &Path, digest: &str) -> Result<(), CommandError> {
     if let Some(folder) = file.parent() {
         create_folder(folder)?;
     }
     change_file(file, &context.patience(), |bytes| {
         let mut known: Confirmed = serde_json::from_slice(bytes).unwrap_or_default();
-        known.entry(project.to_owned()).or_default().push(digest.to_owned());
+        known.entry(name(context)).or_default().push(digest.to_owned());
         let text = serde_json::to_string_pretty(&known)?;
         Ok(Patches::whole(bytes, format!("{text}\n").into_bytes()))
     })

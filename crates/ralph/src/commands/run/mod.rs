@@ -25,6 +25,7 @@ use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
 pub(crate) use agent::configured_or_found;
+pub(crate) use confirm::confirm_agent;
 
 use crate::context::Context;
 use crate::env;
@@ -203,10 +204,11 @@ fn begin<'a>(
         },
         first_try: args.first_try,
     };
+    let again = with_flags(target.again, args);
     if let Some(teller) = &mut teller {
-        teller.prepare(&order, &site);
+        teller.prepare(&order, &site, &again);
     }
-    let mut printer = printer::Printer::new(context, target.again);
+    let mut printer = printer::Printer::new(context, again);
     let watch = Followed {
         printer: &mut printer,
         teller,
@@ -253,8 +255,9 @@ const LAST_PATIENCE: Duration = Duration::from_secs(1);
 fn end_soon() {
     std::thread::spawn(|| {
         std::thread::sleep(LAST_PATIENCE);
-        ralph_process::kill_descendants();
         crate::ui::last_words("Ended at once; the next `ralph run` picks up what was not finished.");
+        // Last: whoever waits for one of them would go on as if it had come to its end by itself.
+        ralph_process::kill_descendants();
         #[expect(clippy::exit, reason = "the thread that would return the code does not come to it")]
         std::process::exit(End::Interrupted.code().into());
     });
@@ -275,6 +278,31 @@ fn configured(config: &Config, args: &RunArgs) -> Config {
     config.strategy.name = args.model_strategy.or(config.strategy.name);
     config.execution.verify &= !args.no_verify;
     config
+}
+
+/// The command that goes on, with the flags that hold for all of a run.
+fn with_flags(mut again: String, args: &RunArgs) -> String {
+    let limit = args.limit.map(|limit| limit.to_string());
+    let strategy = args.model_strategy.map(|strategy| strategy.word().to_owned());
+    let bare = [
+        (args.no_verify, " --no-verify"),
+        (args.share == MemoryShare::None, " --without-memory"),
+    ];
+    for (_, flag) in bare.into_iter().filter(|(is_given, _)| *is_given) {
+        again.push_str(flag);
+    }
+    let with_values = [
+        ("--limit", limit.as_deref()),
+        ("--model", args.model.as_deref()),
+        ("--model-strategy", strategy.as_deref()),
+        ("--agent", args.agent.as_deref()),
+    ];
+    for (flag, value) in with_values {
+        if let Some(value) = value {
+            again.push_str(&format!(" {flag} {}", target::shell_word(value)));
+        }
+    }
+    again
 }
 
 /// Where the run takes place.

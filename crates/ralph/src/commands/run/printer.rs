@@ -377,6 +377,10 @@ impl Watch for Printer<'_> {
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),
+            News::NoRoom(reason) => self.context.ui.warning(&format!(
+                "{reason}. The run is paused and goes on by itself when there is room; Ctrl+C stops it."
+            )),
+            News::RoomAgain => self.line("There is room again; the run goes on."),
             News::KeptScratchpad(file) => {
                 self.task = None;
                 self.line(&format!("The scratchpad is now {}.", self.context.project.shown(file)));

@@ -79,6 +79,10 @@ pub(super) enum Event<'a> {
         model: &'a str,
     },
     CompleteTooEarly,
+    PausedForRoom {
+        message: &'a str,
+    },
+    GoesOn,
     Warning {
         message: &'a str,
     },
@@ -87,6 +91,8 @@ pub(super) enum Event<'a> {
         sentence: &'a str,
         exit_code: u8,
         iterations: u32,
+        limit: Option<&'static str>,
+        again: Option<&'a str>,
     },
     NothingBegan {
         sentence: &'a str,

@@ -168,11 +168,16 @@ fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str
 
 /// The command that runs a file again, from where it was called.
 fn again(typed: &str) -> String {
+    format!("ralph run {}", shell_word(typed))
+}
+
+/// A text as one word of a command line.
+pub(super) fn shell_word(text: &str) -> String {
     let is_plain = |sign: char| sign.is_alphanumeric() || "-_./=:,+@%".contains(sign);
-    if typed.chars().all(is_plain) {
-        return format!("ralph run {typed}");
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.to_owned();
     }
-    format!("ralph run '{}'", typed.replace('\'', "'\\''"))
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 pub(super) fn read(path: &Path) -> Result<String, CommandError> {

@@ -1,13 +1,11 @@
 //! `ralph doctor --agent`: the agent is started once, and nothing of it is left.
 
-use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
-
 use insta::assert_snapshot;
-use ralph_testkit::TestEnv;
 use ralph_testkit::scripted::{Script, ScriptedAgent, exit, say, say_error};
+use ralph_testkit::{Finished, TestEnv};
 
 use super::{doctor, healthy};
+use crate::run::signals::until;
 
 /// A project whose agent follows a script, with these lines below `[agent]`.
 fn with_agent(script: &Script, lines: &str) -> (TestEnv, ScriptedAgent) {
@@ -18,9 +16,19 @@ fn with_agent(script: &Script, lines: &str) -> (TestEnv, ScriptedAgent) {
     (env, agent)
 }
 
-/// What is said of the session, without the times that things took and the path of the agent.
+/// Confirms the agent of the project, by a run that finds nothing to do.
+fn confirm(env: &TestEnv) {
+    let idle = env.ralph(["run", "--trust"]).run();
+    assert!(!idle.stderr.contains("confirmed"), "{idle}");
+}
+
+/// What is said of the session of a confirmed agent, without the times that things took and the path of the agent.
 fn session(env: &TestEnv) -> String {
-    let finished = doctor(env, ["--agent"]).run();
+    confirm(env);
+    session_in(&doctor(env, ["--agent"]).run())
+}
+
+fn session_in(finished: &Finished) -> String {
     let lines = finished.stdout.lines().skip_while(|line| *line != "session");
     let lines = lines.skip(1).take_while(|line| line.starts_with(' '));
     let lines: Vec<String> = lines.map(normal).collect();
@@ -106,7 +114,7 @@ fn a_program_that_does_not_speak_acp_is_told() {
 #[test]
 fn any_other_agent_is_asked_for_its_version() {
     let env = healthy();
-    let said = |script: &str, kind: &str| {
+    let said = |script: &str, words: &str, kind: &str| {
         env.write("../bin/an-agent", format!("#!/bin/sh\n{script}\n"));
         let program = env.beside("bin/an-agent");
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
@@ -114,24 +122,31 @@ fn any_other_agent_is_asked_for_its_version() {
         let path = program.display();
         env.write(
             ".ralph.toml",
-            format!("[agent]\ncommand = \"{path} -x\"\nkind = \"{kind}\"\n"),
+            format!("[agent]\ncommand = \"{path} {words}\"\nkind = \"{kind}\"\n"),
         );
         session(&env)
     };
-    assert_snapshot!(said("echo \"$@ is 2.1\"", "claude"), @r#"
+    assert_snapshot!(said("echo \"$@ is 2.1\"", "-x", "claude"), @r#"
     exit 0
       ok       [TMP]/bin/an-agent (configured), spoken to as "claude"
       ok       `an-agent --version` says --version is 2.1 after [time]
       ok       whether it is logged in is seen only in its first turn
     "#);
-    assert_snapshot!(said("echo broken; exit 3", "claude"), @r#"
+    assert_snapshot!(said("echo broken; exit 3", "-x", "claude"), @r#"
     exit 1
       ok       [TMP]/bin/an-agent (configured), spoken to as "claude"
       error    `an-agent --version` ended with exit code 3: broken after [time]
                → install it, put its folder into PATH, or mend [agent] command in .ralph.toml
     "#);
+    assert_snapshot!(said("echo 11.0", "@openai/codex", "codex"), @r#"
+    exit 0
+      ok       [TMP]/bin/an-agent (configured), spoken to as "codex"
+      ok       `an-agent --version` says 11.0 after [time]
+      ok       that is the version of an-agent, and not of what an-agent starts
+      ok       whether it is logged in is seen only in its first turn
+    "#);
     assert!(
-        said("exit 3", "command").starts_with("exit 0"),
+        said("exit 3", "-x", "command").starts_with("exit 0"),
         "any program may be an agent"
     );
 }
@@ -164,36 +179,70 @@ fn an_agent_that_breaks_down_at_once_says_so() {
     "#);
 }
 
-#[test]
-fn ctrl_c_ends_a_look_at_an_agent_that_never_answers() {
+/// A project with a program for an agent, made by this script.
+fn with_program(script: &str, kind: &str) -> TestEnv {
     let env = healthy();
-    let begun = env.beside("begun");
-    let agent = format!(
-        "#!/bin/sh\n/bin/sleep 4711 &\necho $! > {}\n/bin/sleep 4711\n",
-        begun.display()
-    );
-    env.write("../deaf", agent);
-    let program = env.beside("deaf");
-    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let settings = format!("[agent]\ncommand = \"{}\"\nkind = \"acp\"\n", program.display());
-    env.write(".ralph.toml", settings);
-    let mut command = doctor(&env, ["--agent"]).command();
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut looking = command.spawn().unwrap();
-    let said = || std::fs::read_to_string(&begun).unwrap_or_default();
-    while !said().ends_with('\n') {
-        assert!(looking.try_wait().unwrap().is_none(), "it did not start the agent");
-        std::thread::yield_now();
+    env.write("agent.sh", script);
+    let text = format!("[agent]\nkind = \"{kind}\"\ncommand = \"/bin/sh agent.sh\"\n");
+    env.write(".ralph.toml", text);
+    env
+}
+
+#[test]
+fn the_agent_of_a_project_is_not_started_before_somebody_has_seen_its_command() {
+    for kind in ["command", "acp"] {
+        let env = with_program(": > started", kind);
+        let finished = doctor(&env, ["--agent"]).run();
+        assert!(!env.path("started").exists());
+        assert_eq!(
+            finished.stderr,
+            format!(".ralph.toml says what will be run here:\n  agent: /bin/sh agent.sh\n  kind of agent: {kind}\n")
+        );
+        let lines = [
+            "exit 1",
+            &format!("  ok       /bin/sh (configured), spoken to as {kind:?}"),
+            "  error    this was never confirmed, and there is no terminal to ask at; nothing was started",
+            "           → `ralph doctor --agent` asks at a terminal; `ralph run --trust` confirms it with the whole run",
+        ];
+        assert_eq!(session_in(&finished), lines.join("\n"));
     }
-    let pid = looking.id().to_string();
-    assert!(
-        ralph_process::command("kill")
-            .args(["-INT", &pid])
-            .status()
-            .unwrap()
-            .success()
+}
+
+#[test]
+fn whoever_has_confirmed_a_run_has_confirmed_its_agent() {
+    let env = with_program(": > started", "acp");
+    let config = env.read(".ralph.toml");
+    env.write(
+        ".ralph.toml",
+        format!("{config}permissions = \"full\"\n[verify]\ncommands = [\"true\"]\n"),
     );
-    assert!(!looking.wait().unwrap().success());
-    let left = said().trim().parse().unwrap();
-    assert_eq!(ralph_process::start_time(left), None, "the agent's child is left");
+    confirm(&env);
+    assert!(!env.path("started").exists(), "there was nothing to do");
+    let finished = doctor(&env, ["--agent"]).run();
+    assert!(env.path("started").exists(), "{finished}");
+}
+
+#[test]
+fn an_agent_that_prints_without_end_is_stopped() {
+    let env = with_program("exec /usr/bin/yes", "acp");
+    assert_snapshot!(session(&env), @r#"
+    exit 1
+      ok       /bin/sh (configured), spoken to as "acp"
+      error    it printed more than 16 MiB and opened no session, and was stopped
+               → start it by hand and see what it prints
+    "#);
+}
+
+#[test]
+fn one_that_is_interrupted_says_so() {
+    let env = with_program(": > started; exec /bin/sleep 600", "acp");
+    confirm(&env);
+    let child = doctor(&env, ["--agent"]).start();
+    until("the agent", || env.path("started").exists());
+    let pid = child.id().to_string();
+    let sent = ralph_process::command("kill").args(["-INT", &pid]).status();
+    assert!(sent.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("it was interrupted before it opened a session"), "{said}");
 }

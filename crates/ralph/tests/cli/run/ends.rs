@@ -62,7 +62,7 @@ fn fault_4_a_limit_is_kept_exactly_and_says_how_to_go_on() {
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-32555e] iteration 2: two
     11:20:00 [t-32555e] done (1 file changed)
-    Hint: `ralph run plan.md` goes on.
+    Hint: `ralph run plan.md --limit 2 --agent [agent]` goes on.
     ");
     assert_eq!(scene.agent.turns(), 2);
     // The last one that is allowed may be the last one that is needed.
@@ -116,7 +116,7 @@ fn an_agent_that_says_the_run_has_to_stop_is_obeyed() {
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67] blocked: The agent said that the run has to stop.
-    Hint: `ralph run plan.md` goes on.
+    Hint: `ralph run plan.md --agent [agent]` goes on.
     ");
     assert_eq!(scene.agent.turns(), 1);
 }

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, say, write};
 
-use super::{Scene, diligent};
+use super::{Scene, diligent, normal};
 use crate::changes;
 
 #[test]
@@ -104,7 +104,7 @@ fn a_prompt_that_is_never_complete_ends_with_its_limit() {
     11:20:00 [t-025cc1] done
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
     11:20:00 [t-025cc1] done
-    Hint: `ralph run PROMPT.md` goes on.
+    Hint: `ralph run PROMPT.md --limit 2 --agent [agent]` goes on.
     ");
     assert_eq!(scene.agent.turns(), 2);
 }
@@ -215,15 +215,40 @@ fn the_hint_repeats_the_file_as_it_was_typed() {
     scene.env.write("sub/my prompt", "Port the parser.\n");
     let hint = |folder: &str, typed: &str| {
         let invocation = scene.invocation(&[typed, "--limit", "1"]);
-        let finished = invocation.folder(&scene.env.path(folder)).run();
+        let finished = normal(invocation.folder(&scene.env.path(folder)).run());
         finished.stderr.lines().last().unwrap_or_default().to_owned()
     };
-    assert_eq!(hint("sub", "my prompt"), "Hint: `ralph run 'my prompt'` goes on.");
+    assert_eq!(
+        hint("sub", "my prompt"),
+        "Hint: `ralph run 'my prompt' --limit 1 --agent [agent]` goes on."
+    );
     assert_eq!(
         hint("", "./sub/my prompt"),
-        "Hint: `ralph run './sub/my prompt'` goes on."
+        "Hint: `ralph run './sub/my prompt' --limit 1 --agent [agent]` goes on."
     );
     assert_eq!(scene.open_tasks().len(), 1, "it is the same file");
+}
+
+#[test]
+fn the_command_of_the_hint_goes_on_as_the_run_was_begun() {
+    let scene = Scene::new(&Script::new().turn([say("Still at it.")]));
+    scene.env.write("PROMPT.md", "Port the parser.\n");
+    let flags = ["PROMPT.md", "--limit", "1", "--model", "o'brien", "--without-memory"];
+    let finished = scene.invocation(&flags).run();
+    let hint = finished.stderr.lines().last().unwrap();
+    let again = hint
+        .strip_prefix("Hint: `ralph ")
+        .unwrap()
+        .strip_suffix("` goes on.")
+        .unwrap();
+    assert!(
+        again.contains("--without-memory --limit 1 --model 'o'\\''brien' --agent "),
+        "{again}"
+    );
+    let again = again.replace("[TMP]", scene.env.beside("").to_str().unwrap().trim_end_matches('/'));
+    let finished = scene.env.sh(&format!("\"$RALPH\" {again}")).run();
+    assert_eq!((finished.code, scene.agent.turns()), (Some(4), 2), "{finished}");
+    assert_eq!(finished.stderr.lines().last(), Some(hint));
 }
 
 #[test]

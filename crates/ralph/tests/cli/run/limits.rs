@@ -1,7 +1,7 @@
 //! A run that a limit ends, or that goes in circles: what it says, and how to go on.
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, raw, say, write};
+use ralph_testkit::scripted::{Script, hang, raw, say, write};
 
 use super::{Scene, normal};
 
@@ -33,7 +33,7 @@ fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
     11:20:00 [t-025cc1] iteration 3: PROMPT.md
     11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
     11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
-    Hint: `ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `ralph run PROMPT.md` goes on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.
+    Hint: `ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `ralph run PROMPT.md --agent [agent]` goes on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.
     ");
     assert_eq!(scene.agent.turns(), 3);
     // A change on disk is progress, whatever the gate says.
@@ -62,6 +62,22 @@ fn a_run_that_has_cost_enough_says_what_and_how_to_go_on() {
             .contains("The limit `[limits] tokens = 1000` is reached: "),
         "{finished}"
     );
-    let hint = "Hint: `ralph run t-025cc1` goes on and counts anew; `[limits] tokens` in .ralph.toml sets how far.";
+    let hint = "Hint: `ralph run t-025cc1 --agent [agent]` goes on and counts anew; `[limits] tokens` in .ralph.toml sets how far.";
     assert!(finished.stderr.contains(hint), "{finished}");
+}
+
+#[test]
+fn a_turn_that_uses_too_much_is_stopped_on_the_way() {
+    let used = r#"{"type":"assistant","session_id":"s","message":{"id":"m1","role":"assistant","content":[],"usage":{"input_tokens":900,"output_tokens":200}}}"#;
+    let scene = Scene::new(&Script::new().speaking_claude().turn([raw(used), hang()]));
+    scene.env.write(
+        ".ralph.toml",
+        "[agent]\nkind = \"claude\"\n[limits]\ntokens = 1000\niteration_time = \"60s\"\n",
+    );
+    let finished = normal(scene.invocation(&["one"]).run());
+    assert_eq!(finished.code, Some(4), "{finished}");
+    let reached = "The limit `[limits] tokens = 1000` is reached: ";
+    assert!(finished.stdout.contains(reached), "{finished}");
+    let rows = scene.ralph(&["journal", "list", "--json"]).run().stdout;
+    assert!(rows.contains(r#""input_tokens": 900"#), "{rows}");
 }

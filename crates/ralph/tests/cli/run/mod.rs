@@ -11,7 +11,7 @@ mod forms;
 mod gates;
 mod limits;
 mod pruning;
-mod signals;
+pub(crate) mod signals;
 mod status;
 mod stream;
 mod two_runs;
@@ -95,7 +95,7 @@ fn normal(mut finished: Finished) -> Finished {
     let normal = |text: &str| -> String {
         let lines = text
             .lines()
-            .map(|line| without_sizes(&without_duration(line.trim_end())) + "\n");
+            .map(|line| without_agent(&without_sizes(&without_duration(line.trim_end()))) + "\n");
         lines.collect()
     };
     finished.stdout = normal(&finished.stdout);
@@ -110,6 +110,14 @@ fn without_duration(line: &str) -> String {
     match (inside.rsplit_once(", "), inside.rsplit_once(" (")) {
         (Some((rest, time)), _) if is_duration(time) && inside.len() < line.len() => format!("{rest})"),
         (Some((rest, time)), _) | (_, Some((rest, time))) if is_duration(time) => rest.to_owned(),
+        _ => line.to_owned(),
+    }
+}
+
+/// A line without the command of the agent, which is the last word of a command that goes on.
+fn without_agent(line: &str) -> String {
+    match (line.split_once(" --agent "), line.split_once("` goes on")) {
+        (Some((before, _)), Some((_, after))) => format!("{before} --agent [agent]` goes on{after}"),
         _ => line.to_owned(),
     }
 }

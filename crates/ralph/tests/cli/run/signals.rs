@@ -1,6 +1,7 @@
 //! A run that is told to stop: by Ctrl+C, by the system, at a gate, in a wait; nothing of it goes on.
 
 use std::fs::File;
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
@@ -67,7 +68,7 @@ impl Going {
 
 /// Waits for something that must come.
 #[track_caller]
-pub(super) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !is_so() {
         assert!(begin.elapsed() < PATIENCE, "{what} never came");
@@ -102,7 +103,7 @@ fn a_signal_stops_the_agent_and_the_run_in_good_order() {
         11:20:00 [t-025cc1] iteration 1: one
         11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
         11:20:00 [t-025cc1] interrupted: It was stopped. (1 file changed)
-        Hint: `ralph run t-025cc1` goes on.
+        Hint: `ralph run t-025cc1 --agent [agent]` goes on.
         "));
         assert_eq!(scene.outcomes(), ["interrupted"]);
         assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
@@ -153,6 +154,33 @@ fn a_second_signal_does_not_wait_for_an_agent_that_does_not_want_to_end() {
     assert_gone(&scene, "sleep 32004");
 }
 
+/// How much a pipe holds before whoever writes to it has to wait.
+const PIPE: usize = 64 << 10;
+
+#[test]
+fn a_second_signal_ends_a_run_whose_words_nobody_reads() {
+    let scene = Scene::new(&Script::new().turn([write("half.txt", "x"), hang()]));
+    let (mut reader, mut writer) = std::io::pipe().unwrap();
+    let mut command = scene.invocation(&["one"]).command();
+    command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = command.stderr(writer.try_clone().unwrap()).spawn().unwrap();
+    let mut said = String::new();
+    while !said.ends_with("from memory\n") {
+        let mut bytes = [0; 1 << 10];
+        let length = reader.read(&mut bytes).unwrap();
+        said.push_str(std::str::from_utf8(&bytes[..length]).unwrap());
+    }
+    until("half.txt", || scene.env.path("half.txt").exists());
+    writer.write_all(&[b'x'; PIPE]).unwrap();
+    for _ in 0..2 {
+        let pid = child.id().to_string();
+        let sent = ralph_process::command("kill").args(["-INT", &pid]).status();
+        assert!(sent.unwrap().success());
+    }
+    until("the end", || child.try_wait().unwrap().is_some());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
 #[test]
 fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     let scene = Scene::new(&Script::new().turn([write("work.txt", "x"), say(DONE)]));
@@ -175,7 +203,7 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] gate was broken off: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
     11:20:00 [t-025cc1] interrupted: It was stopped. (1 file changed)
-    Hint: `ralph run t-025cc1` goes on.
+    Hint: `ralph run t-025cc1 --agent [agent]` goes on.
     ");
     assert_eq!(scene.outcomes(), ["interrupted"]);
     assert_eq!(scene.open_tasks(), [("one".to_owned(), "pending".to_owned())]);
@@ -259,7 +287,7 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     );
     scene.env.write(".ralph.toml", "[agent]\nkind = \"claude\"\n");
     let going = Going::start(&scene, "run", scene.invocation(&["one"]));
-    going.says("goes on at");
+    going.says("Goes on in");
     going.signal("INT");
     assert_snapshot!(going.end(), @"
     exit 130
@@ -274,8 +302,8 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1]   Bash true
     11:20:00 [t-025cc1] interrupted: The usage limit is reached: You've hit your session limit.
-    11:20:00 Usage limit of claude: goes on at 16:20 (in 5 h). Ctrl+C stops.
-    Hint: `ralph run t-025cc1` goes on.
+    11:20:00 Goes on in 5 h, at 16:20: usage limit of claude. Ctrl+C stops.
+    Hint: `ralph run t-025cc1 --agent [agent]` goes on.
     ");
     assert_eq!(scene.outcomes(), ["interrupted"]);
 }

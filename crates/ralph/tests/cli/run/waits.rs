@@ -1,9 +1,9 @@
 //! A usage limit as a person meets it: what is said, what the status shows, what the next run does.
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, exit, raw, say, write};
+use ralph_testkit::scripted::{Script, exit, raw, run, say, write};
 
-use super::signals::Going;
+use super::signals::{Going, until};
 use super::{DONE, Scene};
 
 /// An agent whose limit is over an hour and four minutes after the tests' noon, and which works then.
@@ -24,7 +24,7 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
     let scene = limited();
     with_kind(&scene);
     let going = Going::start(&scene, "first", scene.invocation(&["one"]));
-    going.says("goes on at");
+    going.says("Goes on in");
     going.signal("INT");
     assert_snapshot!(going.end(), @"
     exit 130
@@ -38,14 +38,14 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] interrupted: The usage limit is reached: Claude AI usage limit reached|1737375840.
-    11:20:00 Usage limit of claude: goes on at 12:24 (in 1 h 04 min). Ctrl+C stops.
-    Hint: `ralph run t-025cc1` goes on.
+    11:20:00 Goes on in 1 h 04 min, at 12:24: usage limit of claude. Ctrl+C stops.
+    Hint: `ralph run t-025cc1 --agent [agent]` goes on.
     ");
     let status = scene.ralph(&["status"]).run();
     let waits = "Waits    claude: usage limit until 12:24, in 1 h 04 min\n";
     assert!(status.stdout.contains(waits), "{status}");
     let going = Going::start(&scene, "second", scene.invocation(&[]));
-    going.says("goes on at");
+    going.says("Goes on in");
     going.signal("INT");
     assert_snapshot!(going.end(), @"
     exit 130
@@ -55,8 +55,8 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     11:20:00 run-db018fed begins.
     11:20:00 run-658eec67 found: The usage limit is reached: Claude AI usage limit reached|1737375840.
-    11:20:00 Usage limit of claude: goes on at 12:24 (in 1 h 04 min). Ctrl+C stops.
-    Hint: `ralph run` goes on.
+    11:20:00 Goes on in 1 h 04 min, at 12:24: usage limit of claude. Ctrl+C stops.
+    Hint: `ralph run --agent [agent]` goes on.
     ");
     let hurried = scene.run(&["--no-wait"]);
     assert_eq!((hurried.code, scene.agent.turns()), (Some(0), 2), "{hurried}");
@@ -81,13 +81,115 @@ fn a_terminal_gets_one_line_that_is_drawn_again() {
         .env("NO_COLOR", "1")
         .env("COLUMNS", "50")
         .run();
-    let drawn = shown
-        .stdout
-        .split("\rUsage limit of claude: goes on at 12:24 (in 1 h")
-        .nth(1);
+    let drawn = shown.stdout.split("\rGoes on in 1 h 0").nth(1);
     let drawn = drawn.unwrap_or_else(|| panic!("{:?}", shown.stdout));
-    assert!(drawn.trim_start().starts_with("…\u{1b}[K"), "{drawn:?}");
+    let shown_first = drawn.split_once(" min, at 12:24: usage limit");
+    assert!(shown_first.is_some_and(|(minutes, _)| minutes.len() == 1), "{drawn:?}");
+    assert!(drawn.contains("…\u{1b}[K"), "{drawn:?}");
     assert!(drawn.contains("\r\u{1b}[KThe limit "), "{drawn:?}");
     assert_eq!(shown.code, Some(4), "{shown}");
     assert!(!shown.stdout.contains("\u{1b}[1"), "{:?}", shown.stdout);
+}
+
+#[test]
+fn a_run_that_is_killed_in_its_wait_leaves_the_rest_of_it_to_the_next() {
+    let scene = limited();
+    with_kind(&scene);
+    let going = Going::start(&scene, "first", scene.invocation(&["one"]));
+    going.says("goes on at 12:24 (in 1 h 04 min)");
+    going.signal("KILL");
+    assert_eq!(going.end().code, None);
+    // An hour has passed since.
+    let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:20:00Z");
+    let going = Going::start(&scene, "second", later);
+    going.says("run-658eec67 found: The usage limit is reached");
+    going.says("Usage limit of claude: goes on at 12:24");
+    going.says("(in 4 min");
+    going.signal("KILL");
+    drop(going.end());
+    assert_eq!(
+        (scene.agent.turns(), scene.outcomes()),
+        (1, vec!["interrupted".to_owned()])
+    );
+    // And all of it.
+    let later = scene.invocation(&[]).env("RALPH_NOW", "2025-01-20T12:30:00Z").run();
+    assert_eq!(later.code, Some(0), "{later}");
+    assert!(!later.stderr.contains("goes on at"), "{later}");
+    assert_eq!(scene.outcomes(), ["interrupted", "done"]);
+}
+
+/// The start of a shell's line under which clocks can be set with the file `clock`; none where the program for it is not
+/// installed, which is said.
+fn with_a_clock(scene: &Scene) -> Option<String> {
+    let found = scene.env.sh("command -v faketime").run();
+    if found.code != Some(0) {
+        eprintln!("SKIPPED: faketime is not installed, so no clock can jump");
+        return None;
+    }
+    let file = scene.env.beside("clock");
+    std::fs::write(&file, "+0").unwrap();
+    let set = format!("FAKETIME_TIMESTAMP_FILE={} FAKETIME_NO_CACHE=1", file.display());
+    Some(format!("faketime --exclude-monotonic -f +0 env -u FAKETIME {set}"))
+}
+
+#[test]
+fn a_wait_is_over_when_the_clock_says_so_also_when_it_jumps() {
+    let result = r#"{"type":"result","subtype":"success","is_error":true,"session_id":"s","result":"Claude AI usage limit reached|[RESET]"}"#;
+    let reset = jiff::Timestamp::now().as_second() + 3600;
+    let script = Script::new()
+        .speaking_claude()
+        .turn([raw(&result.replace("[RESET]", &reset.to_string())), exit(1)]);
+    let scene = Scene::new(&script.turn([write("a.txt", "x"), say(DONE)]));
+    with_kind(&scene);
+    let Some(clock) = with_a_clock(&scene) else { return };
+    // Whoever has a terminal looks at the clock every second.
+    let command = scene.agent.command().replace('\'', "");
+    let line = format!("{clock} \"$RALPH\" run --trust --agent \"{command}\" one");
+    let waiting = scene.env.sh(&format!("script -qec '{line}' /dev/null"));
+    let going = Going::start(&scene, "waiting", waiting.unfixed().env("TERM", "xterm"));
+    until("the wait", || {
+        std::fs::read_to_string(scene.env.beside("waiting.out"))
+            .unwrap()
+            .contains("Usage limit of claude")
+    });
+    // Back by a day: nothing ends, and nothing lasts longer for it.
+    std::fs::write(scene.env.beside("clock"), "-1d").unwrap();
+    until("a look", || {
+        std::fs::read_to_string(scene.env.beside("waiting.out"))
+            .unwrap()
+            .matches("Usage limit of claude")
+            .count()
+            > 3
+    });
+    assert_eq!(scene.agent.turns(), 1);
+    std::fs::write(scene.env.beside("clock"), "+2h").unwrap();
+    let ended = going.end();
+    assert_eq!((ended.code, scene.agent.turns()), (Some(0), 2), "{ended}");
+    assert_eq!(scene.outcomes(), ["interrupted", "done"]);
+}
+
+#[test]
+fn a_run_whose_clock_is_a_day_ahead_takes_no_task_from_one_that_works() {
+    let scene = Scene::new(&Script::new().turn([
+        run("touch ../works; while ! test -e ../enough; do sleep 0.05; done"),
+        write("{task}.txt", "x"),
+        say(DONE),
+    ]));
+    let Some(clock) = with_a_clock(&scene) else { return };
+    scene.env.git(["init", "--quiet"]);
+    scene.env.git(["commit", "--quiet", "--allow-empty", "-m", "first"]);
+    scene.env.git(["worktree", "add", "--quiet", "--detach", "../ahead"]);
+    let going = Going::start(&scene, "works", scene.invocation(&["one"]).unfixed());
+    until("the agent", || scene.env.beside("works").exists());
+    std::fs::write(scene.env.beside("clock"), "+1d").unwrap();
+    let command = scene.agent.command().replace('\'', "");
+    let line = format!("{clock} \"$RALPH\" run --trust --agent \"{command}\"");
+    let ahead = scene.env.sh(&line).folder(&scene.env.beside("ahead")).unfixed();
+    let ahead = Going::start(&scene, "ahead", ahead);
+    ahead.says("No task is ready; other runs work on");
+    scene.env.write("../enough", "");
+    let (first, ahead) = (going.end(), ahead.end());
+    assert_eq!(first.code, Some(0), "{first}");
+    assert!(matches!(ahead.code, Some(0 | 3)), "{ahead}");
+    assert_eq!((scene.agent.turns(), scene.outcomes()), (1, vec!["done".to_owned()]));
 }

@@ -16,7 +16,8 @@ from the beginning of the run on also `run`, its id. Fields may be added, so ign
 renamed or taken away. What is not known is `null`. Secrets are masked.
 
 The last line is `run_ended`, `nothing_began` or `error`, with the `exit_code` of the command. When nobody reads any more,
-the run goes on in silence: stop it with a signal, as any run.
+the run goes on in silence: stop it with a signal, as any run. Read on as long as the run lasts: what cannot be printed, because
+the pipe is full and nobody empties it, holds the run up. After a second Ctrl+C, or when it is killed, the lines just end.
 ";
 
 /// The page.
@@ -78,22 +79,27 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         Event::Pruned { .. } => ("pruned", "Folders of old iterations were removed."),
         Event::Busy { .. } => (
             "busy",
-            "No task is ready, but other runs hold some; the run waits for them.",
+            "No task is ready, but other runs hold some; the run waits for them. Told again when these are others.",
         ),
         Event::Waits(_) => (
             "waits",
             "The run waits from now on. `reason` is `transient` (the service failed for a moment) or `usage_limit`, `message` what the agent said of it.",
         ),
-        Event::StillWaits(_) => ("still_waits", "The run still waits; told again and again."),
+        Event::StillWaits(_) => ("still_waits", "The run still waits; told about twice a minute."),
         Event::UnknownModel { .. } => ("unknown_model", "The agent asked for a model that is not configured."),
         Event::CompleteTooEarly => (
             "complete_too_early",
             "The agent said that everything is complete, and it is not.",
         ),
+        Event::PausedForRoom { .. } => (
+            "paused_for_room",
+            "The disk is full: the run is paused until there is room. An agent that works goes on.",
+        ),
+        Event::GoesOn => ("goes_on", "There is room again, and the run goes on."),
         Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
         Event::RunEnded { .. } => (
             "run_ended",
-            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `interrupted` or `error`.",
+            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `interrupted` or `error`. `limit` is the key in `[limits]` that ended it, `again` the command that goes on with what is left.",
         ),
         Event::NothingBegan { .. } => (
             "nothing_began",
@@ -213,6 +219,10 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
     tell(Event::StillWaits(wait(3540.0)));
     tell(Event::UnknownModel { model: "gigantic" });
     tell(Event::CompleteTooEarly);
+    tell(Event::PausedForRoom {
+        message: "cannot write .ralph/progress.db: the disk is full",
+    });
+    tell(Event::GoesOn);
     tell(Event::Warning {
         message: "There will be no transcript: no space left on device",
     });
@@ -221,6 +231,8 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
         sentence: "The rest is for you: 1 task has failed.",
         exit_code: 4,
         iterations: 4,
+        limit: None,
+        again: Some("ralph run"),
     });
     tell(Event::NothingBegan {
         sentence: "t-1a2b3c is done already.",

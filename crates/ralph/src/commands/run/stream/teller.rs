@@ -6,9 +6,9 @@ use std::time::Duration;
 use ralph_agent::TurnEvent;
 use ralph_loop::state::{Draft, End, Notice, PauseWait};
 use ralph_loop::{IterationFolder, News, Order, Site, Watch};
-use ralph_memory::capture::TranscriptCleaner;
+use ralph_memory::capture::{TranscriptCleaner, clean};
 use ralph_model::config::{Bytes, Limits};
-use ralph_model::{RunId, TaskStatus, Usage};
+use ralph_model::{RunId, TaskId, TaskStatus, Usage};
 
 use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Wait, gate_result};
 use crate::commands::run::idle::Idle;
@@ -19,6 +19,9 @@ use crate::error::CommandError;
 /// The most that is told of a text at a time, in bytes.
 const MOST_TEXT: usize = 16 << 10;
 
+/// How often a wait is told of: a program need not see every second of a night.
+const TELL_EVERY: Duration = Duration::from_secs(25);
+
 /// Writes events.
 pub(in crate::commands::run) struct Teller<'a> {
     context: &'a Context<'a>,
@@ -27,6 +30,9 @@ pub(in crate::commands::run) struct Teller<'a> {
     began: Option<RunBegan>,
     /// Of the text of the present turn.
     cleaner: TranscriptCleaner,
+    /// The command that goes on with the same.
+    again: String,
+    told: Told,
     has_ended: bool,
 }
 
@@ -37,6 +43,8 @@ impl<'a> Teller<'a> {
             run: None,
             began: None,
             cleaner: TranscriptCleaner::default(),
+            again: String::new(),
+            told: Told::default(),
             has_ended: false,
         }
     }
@@ -48,7 +56,8 @@ impl<'a> Teller<'a> {
     }
 
     /// Takes note of what the run will begin with.
-    pub(in crate::commands::run) fn prepare(&mut self, order: &Order, site: &Site<'_>) {
+    pub(in crate::commands::run) fn prepare(&mut self, order: &Order, site: &Site<'_>, again: &str) {
+        self.again = clean(again, MOST_TEXT);
         let permissions = order.agent.permissions(site.config.agent.permissions);
         self.began = Some(RunBegan {
             agent: order.agent.name().to_owned(),
@@ -145,7 +154,10 @@ impl<'a> Teller<'a> {
         })));
     }
 
-    fn notice(&self, notice: &Notice) {
+    fn notice(&mut self, notice: &Notice) {
+        if !self.told.is_news(notice) {
+            return;
+        }
         self.write(match notice {
             Notice::Busy(held) => Event::Busy {
                 held: held.iter().map(|(task, run)| Held { task, run }).collect(),
@@ -155,6 +167,28 @@ impl<'a> Teller<'a> {
             Notice::UnknownModel(model) => Event::UnknownModel { model },
             Notice::CompleteTooEarly => Event::CompleteTooEarly,
         });
+    }
+}
+
+/// What was told last of a wait: that looks at the clock, and at other runs, all the time.
+#[derive(Debug, Default)]
+struct Told {
+    /// Who holds the tasks.
+    busy: Vec<(TaskId, RunId)>,
+    /// How much of the wait was left.
+    left: Duration,
+}
+
+impl Told {
+    fn is_news(&mut self, notice: &Notice) -> bool {
+        match notice {
+            Notice::Busy(held) if *held == self.busy => return false,
+            Notice::Busy(held) => self.busy.clone_from(held),
+            Notice::StillWaits(wait) if self.left.saturating_sub(wait.left) < TELL_EVERY => return false,
+            Notice::Waits(wait) | Notice::StillWaits(wait) => self.left = wait.left,
+            Notice::UnknownModel(_) | Notice::CompleteTooEarly => {}
+        }
+        true
     }
 }
 
@@ -187,6 +221,7 @@ impl Watch for Teller<'_> {
                 shown,
             } => {
                 self.cleaner = TranscriptCleaner::default();
+                self.told = Told::default();
                 self.write(Event::IterationBegan(IterationBegan {
                     iteration: current.iteration,
                     task: &current.task,
@@ -214,6 +249,8 @@ impl Watch for Teller<'_> {
                 bytes: *bytes,
             }),
             News::Notice(notice) => self.notice(notice),
+            News::NoRoom(message) => self.write(Event::PausedForRoom { message }),
+            News::RoomAgain => self.write(Event::GoesOn),
             News::Warning(message) => self.write(Event::Warning { message }),
             News::Ended {
                 end,
@@ -221,8 +258,11 @@ impl Watch for Teller<'_> {
                 iterations,
             } => {
                 self.has_ended = true;
+                let goes_on = !matches!(end, End::Complete | End::NothingToDo);
                 self.write(Event::RunEnded {
                     end: word_of(end),
+                    limit: limit_of(end),
+                    again: goes_on.then_some(self.again.as_str()),
                     sentence,
                     exit_code: end.code(),
                     iterations: *iterations,
@@ -244,6 +284,15 @@ impl Watch for Followed<'_, '_> {
             teller.tell(news);
         }
         self.printer.tell(news);
+    }
+}
+
+/// The key of the limit that ended a run.
+fn limit_of(end: &End) -> Option<&'static str> {
+    match end {
+        End::Limit(limit) if !limit.key.is_empty() => Some(limit.key),
+        End::NoProgress(_) => Some("no_progress"),
+        _ => None,
     }
 }
 
@@ -297,5 +346,43 @@ impl From<Limits> for LimitsSet {
             no_progress: limits.no_progress,
             output_bytes: limits.output_bytes.map(|Bytes(bytes)| bytes),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use ralph_store::{NewPause, Pause, PauseReason};
+
+    fn wait(left: u64) -> PauseWait {
+        let until = Timestamp::UNIX_EPOCH;
+        let what = NewPause {
+            reason: PauseReason::UsageLimit,
+            until,
+            times: 1,
+            said: String::new(),
+        };
+        let pause = Box::new(Pause {
+            agent: "claude".to_owned(),
+            what,
+            run: RunId::new(1),
+            created_at: until,
+        });
+        let left = Duration::from_secs(left);
+        PauseWait { pause, until, left }
+    }
+
+    #[test]
+    fn a_wait_of_an_hour_is_told_twice_a_minute_and_other_runs_when_they_change() {
+        let mut told = Told::default();
+        assert!(told.is_news(&Notice::Waits(wait(3600))));
+        let still = (0..3600)
+            .rev()
+            .filter(|left| told.is_news(&Notice::StillWaits(wait(*left))));
+        assert_eq!(still.count(), 144);
+        let held = |run| Notice::Busy(vec![(TaskId::new(1), RunId::new(run))]);
+        let news = [1, 1, 1, 2, 2, 1].map(|run| told.is_news(&held(run)));
+        assert_eq!(news, [true, false, false, true, false, true]);
     }
 }
