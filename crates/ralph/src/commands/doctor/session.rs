@@ -79,6 +79,10 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         return Ok(());
     }
     let visit = Visit::new(patient)?;
+    let program = program_name(&words);
+    patient.context.ui.status(&format!(
+        "Starting {program}, which may take a while; Ctrl+C ends that."
+    ));
     match driver {
         Driver::Acp => visit.open_session(&command, report),
         _ => visit.ask_version(&words, driver, report),

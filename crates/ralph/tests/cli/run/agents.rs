@@ -188,8 +188,7 @@ fn a_command_that_is_none_is_refused() {
     assert_snapshot!(scene.run(&["a text"]), @r#"
     exit 1
     --- stderr
-    Error: there is no driver "codex9"; agent.kind is "claude", "codex", "acp" or "command"
-    Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
+    Error: .ralph.toml:2: agent.kind is "codex9"; allowed is "claude", "codex", "acp" or "command"
     "#);
 }
 
