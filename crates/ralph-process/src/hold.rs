@@ -55,15 +55,19 @@ impl Hold {
         }
     }
 
-    /// Waits until it has died, for so long.
-    pub(crate) fn wait(&self, limit: Duration) {
+    /// Waits until it has died, for so long; says whether it has.
+    pub(crate) fn wait(&self, limit: Duration) -> bool {
         if let Some(descriptor) = &self.descriptor {
             return descriptor.wait(limit);
         }
         let begun = std::time::Instant::now();
-        while self.is_there() && begun.elapsed() < limit {
+        while self.is_there() {
+            if begun.elapsed() >= limit {
+                return false;
+            }
             std::thread::sleep(LOOK_AGAIN);
         }
+        true
     }
 
     fn is_there(&self) -> bool {
@@ -111,10 +115,12 @@ mod by_descriptor {
             pidfd_send_signal(&self.0, signal).is_ok()
         }
 
-        pub(super) fn wait(&self, limit: Duration) {
-            let Ok(limit) = Timespec::try_from(limit) else { return };
+        pub(super) fn wait(&self, limit: Duration) -> bool {
+            let Ok(limit) = Timespec::try_from(limit) else {
+                return false;
+            };
             // An interrupted wait only makes the next look come sooner.
-            let _died: bool = poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)).is_ok();
+            poll(&mut [PollFd::new(&self.0, PollFlags::IN)], Some(&limit)).is_ok_and(|ended| ended > 0)
         }
     }
 
@@ -140,7 +146,7 @@ impl Descriptor {
         match *self {}
     }
 
-    fn wait(&self, _limit: Duration) {
+    fn wait(&self, _limit: Duration) -> bool {
         match *self {}
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, PipeReader, PipeWriter};
 use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -66,8 +67,9 @@ pub(crate) struct Launched {
     given_up: PipeReader,
     gives_up: Option<PipeWriter>,
     readers: usize,
-    /// Those that were asked to end, and how long they may take.
+    /// Those that were asked to end, and how long they may take unless somebody hurries.
     asked: Option<(Asked, Instant)>,
+    pub(crate) is_hurried: Arc<AtomicBool>,
     pub(crate) orders: Sender<Order>,
     inbox: Receiver<Order>,
     is_over: bool,
@@ -121,6 +123,7 @@ impl Launched {
             gives_up: Some(gives_up),
             readers: 0,
             asked: None,
+            is_hurried: Arc::default(),
             orders,
             inbox,
             is_over: false,
@@ -195,7 +198,7 @@ impl Launched {
     /// The child is reaped last: until then no other process can have its pid.
     fn sweep_and_reap(&mut self) -> (HowEnded, Swept) {
         let asked = self.asked.take().map(|(asked, until)| {
-            asked.wait_until(until);
+            asked.wait_until(until, || self.is_hurried.load(Ordering::Acquire));
             asked
         });
         let mut swept = sweep::sweep(self.pid, self.started, &self.marker);

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 
@@ -113,6 +114,7 @@ pub struct Supervised {
     pid: u32,
     started: u64,
     orders: Sender<Order>,
+    is_hurried: Arc<AtomicBool>,
 }
 
 impl Supervised {
@@ -128,8 +130,9 @@ impl Supervised {
         send(&self.orders, Order::Stop(HowEnded::Stopped));
     }
 
-    /// Makes it end without asking. Returns at once too.
+    /// Makes it end without asking, and waits no longer for those that were asked. Returns at once too.
     pub fn kill(&self) {
+        self.is_hurried.store(true, Ordering::Release);
         self.stop();
         // As long as this is held it is not reaped, and its pid is nobody else's.
         let children = sweep::supervised();
@@ -149,6 +152,7 @@ pub fn start(spec: Spec, sink: ProcessSink) -> io::Result<Supervised> {
         pid: child.pid,
         started: child.started,
         orders: child.orders.clone(),
+        is_hurried: Arc::clone(&child.is_hurried),
     };
     let sink = SharedSink::new(sink, child.orders.clone());
     let tail = Arc::new(Mutex::new(HeadAndTail::new(0, STDERR_TAIL)));

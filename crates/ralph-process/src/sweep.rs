@@ -25,6 +25,8 @@ const LAST_LOOKS: usize = 2;
 const DEATH_WAIT: Duration = Duration::from_secs(1);
 /// How long a process that a dead run has left may take to end by itself: git, for one, takes its locks away then.
 const ASKED_WAIT: Duration = Duration::from_millis(500);
+/// How often it is asked whether somebody hurries.
+const HURRY_LOOK: Duration = Duration::from_millis(20);
 
 /// More than what the system says of a process on one line: some fifty numbers and a name of 64 characters at most.
 const MAX_STAT_BYTES: usize = 2_048;
@@ -64,7 +66,7 @@ pub fn kill_leftovers(marker: &str, agent: Option<(u32, u64)>) -> usize {
         spares_children: false,
     };
     let asked = left.ask();
-    asked.wait_until(Instant::now() + ASKED_WAIT);
+    asked.wait_until(Instant::now() + ASKED_WAIT, || false);
     let mut swept = left.sweep();
     swept.killed.extend(asked.processes());
     swept.killed.len()
@@ -96,7 +98,7 @@ pub fn kill_descendants() -> usize {
         }
         killed.extend(found);
         for hold in &holds {
-            hold.wait(DEATH_WAIT);
+            let _died: bool = hold.wait(DEATH_WAIT);
         }
     }
     killed.len()
@@ -146,10 +148,15 @@ impl Swept {
 pub(crate) struct Asked(BTreeMap<Process, Hold>);
 
 impl Asked {
-    /// Waits until all of them have ended, or so long.
-    pub(crate) fn wait_until(&self, until: Instant) {
+    /// Waits until all of them have ended, or until then, or until somebody hurries.
+    pub(crate) fn wait_until(&self, until: Instant, is_hurried: impl Fn() -> bool) {
         for hold in self.0.values() {
-            hold.wait(until.saturating_duration_since(Instant::now()));
+            loop {
+                let left = until.saturating_duration_since(Instant::now());
+                if hold.wait(left.min(HURRY_LOOK)) || left.is_zero() || is_hurried() {
+                    break;
+                }
+            }
         }
     }
 
@@ -195,7 +202,7 @@ impl<'a> Left<'a> {
             let (killed, refused): (Vec<_>, Vec<_>) = held.into_iter().partition(|(_, hold)| hold.kill());
             let dead_by = Instant::now() + DEATH_WAIT;
             for (process, hold) in killed {
-                hold.wait(dead_by.saturating_duration_since(Instant::now()));
+                let _died: bool = hold.wait(dead_by.saturating_duration_since(Instant::now()));
                 swept.killed.insert(process);
             }
             swept.refused.extend(refused.into_iter().map(|(process, _)| process));

@@ -239,7 +239,10 @@ fn an_agent_that_prints_without_end_is_stopped() {
 
 #[test]
 fn one_that_is_interrupted_says_so() {
-    let env = with_program(": > started; exec /bin/sleep 600", "acp");
+    let env = with_program(
+        "/bin/sleep 4711 & echo $! > child; : > started; exec /bin/sleep 4711",
+        "acp",
+    );
     confirm(&env);
     let child = doctor(&env, ["--agent"]).start();
     until("the agent", || env.path("started").exists());
@@ -249,4 +252,6 @@ fn one_that_is_interrupted_says_so() {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("it was interrupted before it opened a session"), "{said}");
+    let child = env.read("child").trim().parse().unwrap();
+    assert_eq!(ralph_process::start_time(child), None, "the agent's child is left");
 }
