@@ -306,7 +306,7 @@ fn who_asks_is_answered_by_the_kind_of_the_tool() {
     let denial = Denial {
         tool: "execute".to_owned(),
         about: "/p/hello.txt".to_owned(),
-        permit: Some("[agent] permissions = \"full\" in .ralph.toml".to_owned()),
+        permit: Some("permissions = \"full\" below [agent] in .ralph.toml".to_owned()),
     };
     assert_eq!(end.denials, [denial]);
     assert_eq!(answer(Permissions::Full, &asks("execute")).0, allowed);

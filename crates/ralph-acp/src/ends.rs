@@ -84,9 +84,9 @@ pub(crate) fn of_error(error: &RpcError, now: Timestamp) -> Option<TurnEnd> {
     let shown = in_words(error);
     by_kind(error, &shown, now)
         .or_else(|| by_codex_info(error, &shown, now))
-        .or_else(|| by_code(error.code, &shown))
         .or_else(|| by_name(error, &shown))
         .or_else(|| by_status(status(error)?, error, &shown, now))
+        .or_else(|| by_code(error.code, &shown))
         .or_else(|| usage_limit(error, &shown, now))
         .or_else(|| connection_lost(error, &shown))
 }

@@ -238,6 +238,15 @@ fn copilot_says_what_failed_as_the_last_of_its_text() {
 }
 
 #[test]
+fn a_status_tells_more_than_a_code_that_stands_for_many_things() {
+    check(
+        &json!({"code": -32000, "message": "x", "data": {"status": 429}}),
+        "transient",
+    );
+    check(&json!({"code": -32000, "message": "Authentication required"}), "auth");
+}
+
+#[test]
 fn a_budget_that_is_spent_is_no_passing_error() {
     let data = json!({"errorKind": "rate_limit"});
     let message = "Internal error: You've hit your monthly spend limit.";

@@ -65,7 +65,7 @@ pub(crate) fn denial(call: &Call) -> Denial {
     Denial {
         tool: call.name(),
         about: call.about(),
-        permit: Some("[agent] permissions = \"full\" in .ralph.toml".to_owned()),
+        permit: Some("permissions = \"full\" below [agent] in .ralph.toml".to_owned()),
     }
 }
 

@@ -21,7 +21,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-use ralph_agent::program_name;
+use ralph_agent::{has_option, program_name};
 use ralph_model::config::Permissions;
 use serde_json::{Map, Value, json};
 
@@ -162,7 +162,7 @@ impl Speaker {
 
     /// Whether the words name a model.
     pub(crate) fn names_a_model(&self, words: &[String]) -> bool {
-        self.model_options.iter().any(|option| has(words, option))
+        self.model_options.iter().any(|option| has_option(words, option))
     }
 
     /// Its program; empty where it is not known.
@@ -189,7 +189,7 @@ impl Speaker {
 
     /// Whether the user has decided what it may do.
     pub(crate) fn is_decided(&self, words: &[String]) -> bool {
-        self.deciding_options.iter().any(|option| has(words, option))
+        self.deciding_options.iter().any(|option| has_option(words, option))
     }
 
     /// The modes that fit what it may do, the best first.
@@ -239,13 +239,9 @@ fn asking(users: Option<Cow<'_, str>>, tools: &[Asked]) -> String {
     Value::Object(rules).to_string()
 }
 
-/// Whether words have an option or a subcommand.
+/// Whether words have this one.
 fn has(words: &[String], wanted: &str) -> bool {
-    let with_value = format!("{wanted}=");
-    words
-        .iter()
-        .skip(1)
-        .any(|word| word == wanted || word.starts_with(&with_value))
+    words.iter().skip(1).any(|word| word == wanted)
 }
 
 #[cfg(test)]
@@ -277,6 +273,7 @@ mod tests {
             Some("coder"),
             "qwen --auth-type openai --acp -m coder",
         );
+        check("gemini -mflash", Some("pro"), "gemini -mflash --acp --skip-trust");
         check("opencode", Some("big"), "opencode acp");
         check("opencode acp --print-logs", None, "opencode acp --print-logs");
         check("copilot --acp", Some("big"), "copilot --acp");

@@ -4,7 +4,8 @@ use ralph_model::config::CommandLine;
 use ralph_model::first_line;
 
 /// Whether words have an option, with its value apart or attached: `-m x`, `-mx`, `--model x`, `--model=x`.
-pub(crate) fn has_option(words: &[String], option: &str) -> bool {
+#[must_use]
+pub fn has_option(words: &[String], option: &str) -> bool {
     words.iter().skip(1).any(|word| {
         word.strip_prefix(option).is_some_and(|rest| {
             let is_short = !option.starts_with("--");

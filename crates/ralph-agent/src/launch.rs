@@ -136,3 +136,22 @@ fn last_error(ended: &Ended) -> String {
     let line = ended.stderr_tail.lines().map(str::trim).rfind(says_something);
     line.map_or_else(String::new, |line| format!(": {line}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_panic_its_message_is_told() {
+        let ended = Ended {
+            how: HowEnded::Exited(101),
+            stderr_tail:
+                "thread 'main' panicked at src/main.rs:1:2:\nno such file\nnote: run with `RUST_BACKTRACE=1`\n\n"
+                    .to_owned(),
+            swept: 0,
+            left: Vec::new(),
+        };
+        let expected = TurnEnd::Crash("exit code 101: no such file".to_owned());
+        assert_eq!(end_of_process(&ended), expected);
+    }
+}

@@ -20,6 +20,7 @@ use ralph_model::config::Permissions;
 pub use claude::{ClaudeAgent, claude_usage_limit};
 pub use codex::{CodexAgent, codex_error};
 pub use command::CommandAgent;
+pub use command_words::has_option;
 pub use find::{
     Driver, DriverError, KnownAgent, agents_by_command, file_name as program_name, first_on_path, known_agents, on_path,
 };

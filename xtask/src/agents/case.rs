@@ -1,7 +1,6 @@
 //! The cases: what the model does in each, what the run is allowed, and what is to become of it.
 
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use ralph_testkit::model::{Failure, Scenario};
 
@@ -9,6 +8,9 @@ use ralph_testkit::model::{Failure, Scenario};
 pub(super) const FILE: &str = "made.txt";
 /// What it is to hold.
 pub(super) const CONTENT: &str = "made\n";
+
+/// When what is used up can be used again, in seconds since 1970: far away.
+const RESETS_AT: u64 = 1_900_000_000;
 
 /// A case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +29,7 @@ pub(super) enum Case {
     Hang,
     /// A tool is used that nobody permitted.
     Denied,
-    /// What the account may use is used up for an hour.
+    /// What the account may use is used up for a long time.
     UsageLimit,
     /// The service is broken.
     ServerError,
@@ -116,9 +118,7 @@ impl Case {
                 "python3 -c \"open('{}', 'w')\"",
                 denied_file(project)
             ))],
-            Self::UsageLimit => vec![Scenario::Fails(Failure::UsageLimit {
-                resets_at: in_an_hour(),
-            })],
+            Self::UsageLimit => vec![Scenario::Fails(Failure::UsageLimit { resets_at: RESETS_AT })],
             Self::ServerError => vec![Scenario::Fails(Failure::ServerError)],
             Self::Billing => vec![Scenario::Fails(Failure::Billing)],
             Self::MaxTokens => vec![Scenario::RunsOutOfTokens],
@@ -155,12 +155,6 @@ impl Case {
             },
         }
     }
-}
-
-/// In an hour, in seconds since 1970.
-fn in_an_hour() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    now.as_secs() + 3_600
 }
 
 /// The file that the denied command would make.

@@ -138,15 +138,18 @@ fn a_usage_limit_is_told_by_its_event_by_its_text_and_without_a_time() {
     // From the types of its program.
     let event = json!({"type": "rate_limit_event", "session_id": "s-1", "rate_limit_info":
         {"status": "rejected", "resetsAt": 1_794_834_000, "rateLimitType": "five_hour"}});
-    let mut lines = Failure {
-        error: "rate_limit",
-        fields: status(),
-        result: text,
+    // What a text says of the time has no day, or none at all.
+    for text in [text, "You've hit your limit · resets 3:20am (Europe/Brussels)"] {
+        let mut lines = Failure {
+            error: "rate_limit",
+            fields: status(),
+            result: text,
+        }
+        .lines();
+        lines.insert(1, event.to_string());
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        assert_eq!(end_of(1, &lines).end, at("2026-11-16T13:00:00Z")(text.to_owned()));
     }
-    .lines();
-    lines.insert(1, event.to_string());
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    assert_eq!(end_of(1, &lines).end, at("2026-11-16T13:00:00Z")(text.to_owned()));
 }
 
 #[test]

@@ -9,7 +9,8 @@ use std::time::Duration;
 use super::Initial::{self, Unset, Value as Is};
 use super::setting::Setting;
 use super::{
-    Bytes, Color, CommandLine, Commit, Environment, Inject, Key, Kind, Permissions, Promote, Section, StrategyName,
+    AgentKind, Bytes, Color, CommandLine, Commit, Environment, Inject, Key, Kind, Permissions, Promote, Section,
+    StrategyName,
 };
 use crate::{NoteKind, Tags, Tokens};
 
@@ -174,7 +175,7 @@ const EXECUTION: &[Key] = &[
 const AGENT: &[Key] = &[
     key!(agent.command: Option<CommandLine>, Unset("\"claude\""),
         "How the agent is started, as one line or as a list of words."),
-    key!(agent.kind: Option<String>, Unset("\"claude\""),
+    key!(agent.kind: Option<AgentKind>, Unset("\"claude\""),
         "Which driver speaks to it, where the command does not tell."),
     key!(agent.models: Vec<String>, Unset(r#"["haiku", "sonnet", "opus"]"#),
         "Its models from the weakest to the strongest; without them the agent takes its own."),

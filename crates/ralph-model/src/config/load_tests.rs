@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{
-    Bytes, CommandLine, Commit, Environment, Inject, Limits, Permissions, Promote, StrategyName, Verify, template,
+    AgentKind, Bytes, CommandLine, Commit, Environment, Inject, Limits, Permissions, Promote, StrategyName, Verify,
+    template,
 };
 use crate::{NoteKind, Tags, Tokens};
 
@@ -128,7 +129,7 @@ fn every_kind_of_value_is_read() {
             "[agent]\ncommand = [\"claude\", \"-p\", \"\"]\nkind = \"acp\"",
             changed(|c| {
                 c.agent.command = Some(CommandLine::Words(vec!["claude".into(), "-p".into(), String::new()]));
-                c.agent.kind = Some("acp".into());
+                c.agent.kind = Some(AgentKind::Acp);
             }),
         ),
         (

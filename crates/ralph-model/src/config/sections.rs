@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Bytes, Color, CommandLine, Commit, Environment, Inject, Permissions, Promote, StrategyName};
+use super::{AgentKind, Bytes, Color, CommandLine, Commit, Environment, Inject, Permissions, Promote, StrategyName};
 use crate::{NoteKind, Tags, Tokens};
 
 /// Everything that can be set.
@@ -177,7 +177,7 @@ pub struct Agent {
     /// How the agent is started.
     pub command: Option<CommandLine>,
     /// Which driver speaks to it.
-    pub kind: Option<String>,
+    pub kind: Option<AgentKind>,
     /// Its models, low to high.
     pub models: Vec<String>,
     /// What it may do unasked.

@@ -56,6 +56,21 @@ words! {
 }
 
 words! {
+    /// How an agent is spoken to.
+    AgentKind {
+        /// By Claude Code's records.
+        #[default]
+        Claude = "claude",
+        /// By the records of `codex exec --json`.
+        Codex = "codex",
+        /// By the Agent Client Protocol.
+        Acp = "acp",
+        /// The prompt in, text out.
+        Command = "command",
+    }
+}
+
+words! {
     /// What the agent may do without being asked.
     Permissions {
         /// Edit files of the project.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use ralph_acp::{AcpAgent, Acquaintance, Offer};
 use ralph_agent::environment::inherited;
 use ralph_agent::{Agent, Driver, Turn, TurnEnd, known_agents, program_name};
-use ralph_model::config::CommandLine;
+use ralph_model::config::{AgentKind, CommandLine};
 use ralph_model::{Entropy, duration, first_line, preview};
 use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end};
 
@@ -50,7 +50,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
             return Ok(());
         }
     };
-    let driver = match Driver::of(config.agent.kind.as_deref(), &command) {
+    let driver = match Driver::of(config.agent.kind.map(AgentKind::word), &command) {
         Ok(driver) => driver,
         Err(error) => {
             report.add(Finding::error(error.to_string()).mend("mend [agent] command and kind in .ralph.toml"));
@@ -79,6 +79,10 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         return Ok(());
     }
     let visit = Visit::new(patient)?;
+    let program = program_name(&words);
+    patient.context.ui.status(&format!(
+        "Starting {program}, which may take a while; Ctrl+C ends that."
+    ));
     match driver {
         Driver::Acp => visit.open_session(&command, report),
         _ => visit.ask_version(&words, driver, report),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ralph_agent::{Agent, known_agents, on_path, program_name};
 use ralph_loop::agent_for;
-use ralph_model::config::{CommandLine, Config};
+use ralph_model::config::{AgentKind, CommandLine, Config};
 
 use crate::context::Context;
 use crate::env;
@@ -96,14 +96,14 @@ fn are_its_models(config: &Config, flag: Option<&str>, words: &[String]) -> bool
 
 /// The configured kind, if it is that of the agent that works: it belongs to the configured command. A program that is known
 /// by its name speaks as that one does.
-fn kind_for<'a>(config: &'a Config, flag: Option<&str>) -> Option<&'a str> {
+fn kind_for(config: &Config, flag: Option<&str>) -> Option<&'static str> {
     let words = flag.and_then(|line| CommandLine::Line(line.to_owned()).words());
     let is_known = words.is_some_and(|words| {
         let program = program_name(&words);
         known_agents().iter().any(|agent| agent.program == program)
     });
     let is_its_own = flag.is_none() || (config.agent.command.is_none() && !is_known);
-    config.agent.kind.as_deref().filter(|_| is_its_own)
+    config.agent.kind.filter(|_| is_its_own).map(AgentKind::word)
 }
 
 /// The command that starts the agent of the configuration, else the first that is installed; and which of them it is.
@@ -111,7 +111,7 @@ pub(crate) fn configured_or_found(config: &Config) -> Result<(CommandLine, &'sta
     match &config.agent.command {
         Some(command) => Ok((command.clone(), "configured")),
         None => Ok((
-            CommandLine::Line(found(config.agent.kind.as_deref())?),
+            CommandLine::Line(found(config.agent.kind.map(AgentKind::word))?),
             "found on the PATH",
         )),
     }
@@ -155,7 +155,7 @@ mod tests {
     fn the_kind_is_that_of_the_configured_command() {
         let check = |command: Option<&str>, flag: Option<&str>, expected: Option<&str>| {
             let mut config = Config::default();
-            config.agent.kind = Some("claude".to_owned());
+            config.agent.kind = Some(AgentKind::Claude);
             config.agent.command = command.map(|line| CommandLine::Line(line.to_owned()));
             assert_eq!(kind_for(&config, flag), expected, "{command:?} {flag:?}");
         };

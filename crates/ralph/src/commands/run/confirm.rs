@@ -108,7 +108,7 @@ fn terms(config: &Config, uses_agent: bool) -> Vec<String> {
     terms.extend(config.verify.commands.iter().map(|gate| format!("gate: {gate}")));
     // By themselves these start nothing and permit nothing.
     if !terms.is_empty() {
-        terms.extend(agent.kind.as_ref().map(|kind| format!("kind of agent: {kind}")));
+        terms.extend(agent.kind.map(|kind| format!("kind of agent: {kind}")));
         if agent.env != usual.env {
             terms.push(format!("environment of the agent: {}", agent.env));
         }

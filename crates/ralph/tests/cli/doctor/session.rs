@@ -220,6 +220,10 @@ fn whoever_has_confirmed_a_run_has_confirmed_its_agent() {
     assert!(!env.path("started").exists(), "there was nothing to do");
     let finished = doctor(&env, ["--agent"]).run();
     assert!(env.path("started").exists(), "{finished}");
+    assert_eq!(
+        finished.stderr,
+        "Starting sh, which may take a while; Ctrl+C ends that.\n"
+    );
 }
 
 #[test]

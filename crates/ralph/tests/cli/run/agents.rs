@@ -188,8 +188,7 @@ fn a_command_that_is_none_is_refused() {
     assert_snapshot!(scene.run(&["a text"]), @r#"
     exit 1
     --- stderr
-    Error: there is no driver "codex9"; agent.kind is "claude", "codex", "acp" or "command"
-    Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
+    Error: .ralph.toml:2: agent.kind is "codex9"; allowed is "claude", "codex", "acp" or "command"
     "#);
 }
 
@@ -301,7 +300,7 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1]   edit a.txt
     11:20:00 [t-025cc1] done (1 file changed)
-    11:20:00 [t-025cc1] not allowed: execute cargo test; to permit it: [agent] permissions = "full" in .ralph.toml
+    11:20:00 [t-025cc1] not allowed: execute cargo test; to permit it: permissions = "full" below [agent] in .ralph.toml
     "#);
     assert_eq!(scene.env.read("a.txt"), "x");
 }
