@@ -25,7 +25,7 @@ const LAST_LOOKS: usize = 2;
 /// How long to wait for killed processes to die before looking again.
 const DEATH_WAIT: Duration = Duration::from_secs(1);
 /// How long a process that a dead run has left may take to end by itself: git, for one, takes its locks away then.
-const ASKED_WAIT: Duration = Duration::from_millis(500);
+const ASKED_WAIT: Duration = Duration::from_secs(3);
 /// How often it is asked whether somebody hurries.
 const HURRY_LOOK: Duration = Duration::from_millis(20);
 

@@ -251,7 +251,7 @@ fn a_run_that_lives_although_its_lock_was_removed_stays_the_only_one() {
 fn an_iteration_that_is_told_to_have_begun_is_one_whose_agent_was_started() {
     let project = Project::new(Speaks::Plain, [done()]);
     project.task("A");
-    let stopped = |effect: &Effect| matches!(effect, Effect::Claim { .. }).then_some(Deed::Interrupt);
+    let stopped = |effect: &Effect| matches!(effect, Effect::Prepare { .. }).then_some(Deed::Interrupt);
     let ran = project.run_with(Seen::doing(stopped));
     assert_eq!((ran.seen.began, ran.seen.settled.len()), (vec![], 0));
     assert_eq!(project.names(&format!(".ralph/runs/{}", ran.run)), ["001"]);
