@@ -1,4 +1,4 @@
-//! Faults of earlier tools (SPEC 8) that show at the command; the others have their tests where they would arise.
+//! Faults of earlier tools that show at the command; the others have their tests where they would arise.
 
 use std::os::unix::fs::MetadataExt;
 
