@@ -28,7 +28,7 @@ pub struct Spec {
     pub environment: Vec<(OsString, OsString)>,
     /// What it reads from its standard input.
     pub stdin: Input,
-    /// A random word, by which its descendants are known; see [`MARKER_VARIABLE`].
+    /// A random word, by which its descendants are known; see [`crate::MARKER_VARIABLE`].
     pub marker: String,
     /// How many bytes it may print.
     pub output_limit: Option<u64>,
