@@ -27,8 +27,11 @@ pub(super) fn confirm_commands(context: &Context<'_>, uses_agent: bool, trust: b
         return Ok(());
     };
     let commands = terms(&config, uses_agent);
+    if commands.is_empty() {
+        return Ok(());
+    }
     let store = confirmed_file()?;
-    if commands.is_empty() || is_confirmed(context, &store, &[&commands])? {
+    if is_confirmed(context, &store, &[&commands])? {
         return Ok(());
     }
     if !trust {
@@ -47,8 +50,11 @@ pub(crate) fn confirm_agent(context: &Context<'_>) -> Result<(), CommandError> {
     config.verify.commands.clear();
     config.agent.permissions = Permissions::default();
     let of_the_agent = terms(&config, true);
+    if of_the_agent.is_empty() {
+        return Ok(());
+    }
     let store = confirmed_file()?;
-    if of_the_agent.is_empty() || is_confirmed(context, &store, &[&of_the_agent, &of_a_run])? {
+    if is_confirmed(context, &store, &[&of_the_agent, &of_a_run])? {
         return Ok(());
     }
     let hint = "`ralph doctor --agent` asks at a terminal; `ralph run --trust` confirms it with the whole run";

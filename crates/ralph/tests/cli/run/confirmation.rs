@@ -138,6 +138,14 @@ fn the_place_for_what_was_confirmed_follows_the_persons_settings() {
 }
 
 #[test]
+fn where_there_is_nothing_to_confirm_no_place_for_it_is_needed() {
+    let scene = Scene::new(&diligent());
+    scene.env.write(".ralph.toml", "[limits]\niterations = 3\n");
+    let finished = scene.invocation(&["a text"]).env("HOME", "").run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+}
+
+#[test]
 fn a_broken_record_of_what_was_confirmed_confirms_nothing() {
     let scene = cloned();
     scene
