@@ -3,6 +3,7 @@
 //! A file that is changed keeps every byte in front that need not change, keys that are not known here among them.
 
 mod frontmatter;
+mod links;
 mod yaml;
 
 use std::borrow::Cow;
@@ -11,10 +12,12 @@ use jiff::Timestamp;
 use ralph_model::slug;
 
 use crate::Span;
+pub use links::links_in;
+
 use frontmatter::Frontmatter;
 
 /// The largest file that is read as a long note.
-const MAX_FILE_BYTES: usize = 4 << 20;
+pub const MAX_FILE_BYTES: usize = 4 << 20;
 /// How many words a long note may have. A note is no document.
 pub const MAX_WORDS: usize = 500;
 /// What stands where a text was cut.
