@@ -16,12 +16,13 @@ use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
-use ralph_loop::{Finish, LockError, Order, Runner, Site, WorktreeLock};
+use ralph_loop::{Finish, Interrupter, LockError, Order, Runner, Site, WorktreeLock};
 use ralph_memory::capture::{KnowledgeFolder, Surroundings};
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
 use ralph_model::config::{Commit, Config, StrategyName};
 use ralph_notes::lock_path;
+use ralph_process::StopSignal;
 use ralph_store::{RunProcess, Store};
 
 pub(crate) use agent::configured_or_found;
@@ -203,6 +204,7 @@ fn begin<'a>(
             ..Pace::default()
         },
         first_try: args.first_try,
+        guide: None,
     };
     let again = with_flags(target.again, args);
     if let Some(teller) = &mut teller {
@@ -231,12 +233,13 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed
     let finish = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut watch)?;
         let interrupter = runner.interrupter();
-        let mut asked = 0;
-        ralph_process::on_stop_signals(move || {
-            interrupter.interrupt();
-            asked += 1;
-            if asked == 2 {
-                end_soon();
+        ralph_process::on_stop_signals(move |signal| {
+            match signal {
+                StopSignal::Interrupt => interrupter.interrupt(),
+                StopSignal::Terminate => interrupter.stop(),
+            }
+            if interrupter.presses() == 2 {
+                end_soon(interrupter.clone());
             }
         })?;
         runner.run()
@@ -252,9 +255,13 @@ const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whoever has asked twice does not want to wait for anything: what is not over soon is left as a killed run leaves it, with
 /// none of its processes alive, and the next run picks it up.
-fn end_soon() {
-    std::thread::spawn(|| {
+fn end_soon(interrupter: Interrupter) {
+    std::thread::spawn(move || {
         std::thread::sleep(LAST_PATIENCE);
+        if interrupter.presses() < 2 {
+            // It was asked to go on in the same moment, and does.
+            return;
+        }
         crate::ui::last_words("Ended at once; the next `ralph run` picks up what was not finished.");
         // Last: whoever waits for one of them would go on as if it had come to its end by itself.
         ralph_process::kill_descendants();

@@ -124,7 +124,7 @@ impl<'a> Printer<'a> {
                  on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.",
                 self.again
             )),
-            End::Interrupted | End::FailurePromise => ui.hint(&format!("`{}` goes on.", self.again)),
+            End::Interrupted | End::FailurePromise | End::AsWished(_) => ui.hint(&format!("`{}` goes on.", self.again)),
             End::Complete | End::Error(_) => {}
         }
         Ok(())
@@ -379,6 +379,8 @@ impl Watch for Printer<'_> {
             } => {
                 self.begins(current, attempt, (*prompt, *shown));
             }
+            // What is asked stands on the terminal already.
+            News::Asks(_) | News::Answered(_) => {}
             News::Agent(event) => self.agent(event),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
             News::Wrote(file) => {
