@@ -66,7 +66,7 @@ impl Runner<'_> {
                 folder: &site.root,
                 environment: &environment,
                 also_writable: &site.writable_outside(),
-                permissions: config.agent.permissions,
+                access: config.agent.permissions.into(),
                 marker: &turn.current.marker,
                 output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
             },
