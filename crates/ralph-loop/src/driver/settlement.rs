@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{OutboxError, Placement};
+use ralph_memory::capture::{KnowledgeError, Placement};
 use ralph_model::{CapturedLearning, LearningId, NewJournalRow};
 use ralph_store::{Settlement, StoreError, TaskChange};
 
@@ -124,7 +124,7 @@ impl Runner<'_> {
             .knowledge
             .write_outbox(&mut self.store, &site.worktree)
             .map_err(|error| match error {
-                OutboxError::Store(error) => RunError::Store(error),
+                KnowledgeError::Store(error) => RunError::Store(error),
                 error => RunError::Other(error.to_string()),
             })?;
         for written in &outboxed.written {

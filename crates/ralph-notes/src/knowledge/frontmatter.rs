@@ -5,7 +5,7 @@ use std::fmt;
 use ralph_model::preview;
 use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
 
-use super::{KnowledgeProblem, cleaned, yaml};
+use super::{KnowledgeProblem, cleaned_tags, yaml};
 
 /// The largest frontmatter. It may come from anywhere, and a title with tags needs no more.
 const MAX_BYTES: usize = 64 << 10;
@@ -49,7 +49,7 @@ impl<'de> Visitor<'de> for TagsVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Tags, E> {
-        Ok(Tags(cleaned(text.split(','))))
+        Ok(Tags(cleaned_tags(text.split(','))))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tags, A::Error> {
@@ -57,7 +57,7 @@ impl<'de> Visitor<'de> for TagsVisitor {
         while let Some(tag) = list.next_element::<String>()? {
             tags.push(tag);
         }
-        Ok(Tags(cleaned(tags.iter().map(String::as_str))))
+        Ok(Tags(cleaned_tags(tags.iter().map(String::as_str))))
     }
 
     fn visit_unit<E>(self) -> Result<Tags, E> {
