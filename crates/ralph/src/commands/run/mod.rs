@@ -335,6 +335,7 @@ pub(super) fn site<'a>(
             surroundings: project,
             patience: context.patience(),
         },
+        features: context.features(),
         scratchpad: context.scratchpad(),
         own: own_files(context),
         catalogue: context.catalogue(Spelling::Own),

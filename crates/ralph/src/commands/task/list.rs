@@ -61,6 +61,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
     let filter = TaskFilter {
         which,
         parent: parent.as_ref(),
+        feature: None,
     };
     let tasks = store.tasks(&filter)?;
     let nothing = if tasks.is_empty() && !store.has_tasks()? {

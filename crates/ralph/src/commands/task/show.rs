@@ -134,6 +134,7 @@ fn why_not_ready(
                     commits_here: &commits_here,
                 },
                 parent: task.parent.as_ref(),
+                feature: None,
             })?;
             if ready.iter().any(|other| other.id == task.id) {
                 return Ok(None);

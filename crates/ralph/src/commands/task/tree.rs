@@ -48,6 +48,7 @@ pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), Com
     let all = TaskFilter {
         which: Which::All,
         parent: None,
+        feature: None,
     };
     let tasks = store.map_or_else(|| Ok(Vec::new()), |store| store.tasks(&all))?;
     let tops: Vec<&Task> = match &top {
