@@ -214,6 +214,10 @@ mod tests {
         (folder, features)
     }
 
+    fn write(path: &std::path::Path, bytes: impl AsRef<[u8]>) {
+        ralph_notes::write_new_file(path, bytes.as_ref()).unwrap();
+    }
+
     fn text_of(bytes: &[u8]) -> FeatureFileText {
         of_bytes(bytes.to_vec(), &FeatureFile::Spec.template(&name()))
     }
@@ -238,7 +242,7 @@ mod tests {
     #[test]
     fn what_is_no_text_is_said() {
         let (_folder, features) = folder();
-        std::fs::write(features.file(&name(), FeatureFile::Spec), b"Gr\xf6\xdfe").unwrap();
+        write(&features.file(&name(), FeatureFile::Spec), b"Gr\xf6\xdfe");
         std::fs::create_dir(features.file(&name(), FeatureFile::Plan)).unwrap();
         let texts = features.read(&name());
         assert_eq!((texts.spec, texts.plan), (None, None));
@@ -258,8 +262,8 @@ mod tests {
     fn fault_3_a_long_file_is_cut_between_lines_or_characters() {
         let (_folder, features) = folder();
         let line = "äöü\n";
-        std::fs::write(features.file(&name(), FeatureFile::Spec), line.repeat(200_000)).unwrap();
-        std::fs::write(features.file(&name(), FeatureFile::Plan), "日".repeat(400_000)).unwrap();
+        write(&features.file(&name(), FeatureFile::Spec), line.repeat(200_000));
+        write(&features.file(&name(), FeatureFile::Plan), "日".repeat(400_000));
         let texts = features.read(&name());
         let (spec, plan) = (texts.spec.unwrap(), texts.plan.unwrap());
         assert_eq!(spec, line.repeat(MAX_FEATURE_FILE_BYTES / line.len()));
