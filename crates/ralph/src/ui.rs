@@ -1,5 +1,7 @@
 //! The only place that prints. Data goes to standard output, everything said about it to standard error.
 
+mod dialogue;
+
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
@@ -15,6 +17,8 @@ use ralph_model::{count, preview};
 use crate::env;
 use crate::error::CommandError;
 use crate::table::{self, Column, Plain, Shape};
+
+pub(crate) use dialogue::{Dialogue, Heard};
 
 /// The width of tables on a terminal that does not tell its own.
 const DEFAULT_WIDTH: usize = 120;
@@ -298,6 +302,12 @@ impl Ui {
         io::stdin().lock().take(MAX_ANSWER_BYTES).read_line(&mut answer)?;
         let answer = answer.trim().to_lowercase();
         Ok(Some(matches!(answer.as_str(), "y" | "yes")))
+    }
+
+    /// Somebody to speak with, also from another thread; none where there is nobody to ask.
+    pub(crate) fn dialogue(&self) -> Option<Dialogue> {
+        let is_there = has_terminal() && self.is_watched();
+        is_there.then(|| Dialogue::new(self.err_color.get()))
     }
 
     /// Says a line, with a word that is set apart in front. What it quotes is shown on a terminal, not obeyed. Standard

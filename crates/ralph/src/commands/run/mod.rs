@@ -3,6 +3,7 @@
 mod agent;
 mod confirm;
 mod dry_run;
+mod guide;
 mod idle;
 mod printer;
 pub(crate) mod stream;
@@ -10,13 +11,14 @@ mod target;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
-use ralph_loop::{Finish, Interrupter, LockError, Order, Runner, Site, WorktreeLock};
+use ralph_loop::{Finish, Guide, Interrupter, LockError, Order, Runner, Site, WorktreeLock};
 use ralph_memory::capture::{KnowledgeFolder, Surroundings};
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
@@ -205,7 +207,7 @@ fn begin<'a>(
             ..Pace::default()
         },
         first_try: args.first_try,
-        guide: None,
+        guide: guide_of(context, args),
     };
     let again = with_flags(target.again, args);
     if let Some(teller) = &mut teller {
@@ -249,6 +251,12 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed
         Finish::Ended { end, .. } => Ok(end),
         Finish::Died => Err(CommandError::new("the run came to no end")),
     }
+}
+
+/// Who can be asked when a turn is stopped: nobody where a program reads what is told.
+fn guide_of(context: &Context<'_>, args: &RunArgs) -> Option<Arc<dyn Guide>> {
+    let dialogue = context.ui.dialogue().filter(|_| args.told_as == ToldAs::Words)?;
+    Some(Arc::new(guide::AtTerminal::new(dialogue)))
 }
 
 /// How long a run may take for its end after the second Ctrl+C.

@@ -242,6 +242,9 @@ impl<'a> Printer<'a> {
             _ => String::new(),
         };
         self.line(&format!("{}{committed}{colon}{reason}{details}", ruling.outcome));
+        if turn.guidance.is_some() {
+            self.line("noted: your guidance stands in the task and in the journal");
+        }
         if draft.changed_nothing && ruling.outcome == Outcome::Done {
             self.line("The agent said that it is done, and nothing has changed on disk.");
         }
