@@ -6,6 +6,7 @@ use std::time::Duration;
 use ralph_agent::TurnEvent;
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{RunId, TaskStatus, Tokens};
+use ralph_store::Standing;
 
 use crate::gates::{Baseline, GateResult};
 use crate::guide::{Asked, Guided};
@@ -30,6 +31,10 @@ pub enum News<'a> {
     },
     /// These gates are red before anything was done.
     RedFromTheStart(&'a Baseline),
+    /// How the tasks that the run works on stand: at its beginning and after every settlement, told to whoever follows them.
+    Standing(&'a Standing),
+    /// A gate is asked.
+    GateBegins(&'a str),
     /// A gate has spoken.
     GateRan(&'a GateResult),
     /// An agent is started.
@@ -92,6 +97,11 @@ pub enum News<'a> {
 pub trait Watch {
     /// Something happened.
     fn tell(&mut self, news: &News<'_>);
+
+    /// Whether it is to be told how the tasks stand, which takes a look at all of them.
+    fn follows_tasks(&self) -> bool {
+        false
+    }
 
     /// Whether there is room on the disk for what an effect writes: tests fill it up.
     fn room(&mut self, _effect: &Effect) -> Room {

@@ -126,6 +126,7 @@ enum Incoming {
         results: Vec<GateResult>,
         left: Option<Baseline>,
     },
+    GateBegins(String),
     Gate(GateResult),
     Examined(Examined),
     /// The commit of a task's files, or why there is none.
@@ -410,6 +411,7 @@ impl<'a> Runner<'a> {
             started_at: site.clock.now(),
         })?;
         self.watch.tell(&News::Began { run: &self.run });
+        self.tell_standing();
         Ok(())
     }
 
@@ -476,6 +478,10 @@ impl<'a> Runner<'a> {
             Incoming::Turn(event) => self.turn_event(event),
             Incoming::LongTurn(event, _waits) => self.turn_event(event),
             Incoming::Baseline { results, left } => Some(Happening::BaselineRan { results, left }),
+            Incoming::GateBegins(command) => {
+                self.watch.tell(&News::GateBegins(&command));
+                None
+            }
             Incoming::Gate(result) => {
                 self.watch.tell(&News::GateRan(&result));
                 None

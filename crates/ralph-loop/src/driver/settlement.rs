@@ -54,7 +54,18 @@ impl Runner<'_> {
             task: settled.task,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
+        self.tell_standing();
         Ok(Happening::Settled)
+    }
+
+    /// Tells how the tasks stand, where somebody follows them. Nothing depends on it, so a failure is nobody's concern.
+    pub(super) fn tell_standing(&mut self) {
+        if !self.watch.follows_tasks() {
+            return;
+        }
+        if let Ok(standing) = self.standing(&self.order.scope) {
+            self.watch.tell(&News::Standing(&standing));
+        }
     }
 
     fn settlement(&mut self, draft: &Draft, now: Timestamp) -> Result<Settlement, RunError> {

@@ -5,6 +5,7 @@ mod confirm;
 mod dry_run;
 mod guide;
 mod idle;
+mod live;
 mod printer;
 pub(crate) mod stream;
 mod target;
@@ -22,7 +23,7 @@ use ralph_loop::{Finish, Guide, Interrupter, LockError, Order, Runner, Site, Wor
 use ralph_memory::capture::{KnowledgeFolder, Surroundings};
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
-use ralph_model::config::{Commit, Config, StrategyName};
+use ralph_model::config::{Commit, Config, LiveView, StrategyName};
 use ralph_notes::lock_path;
 use ralph_process::StopSignal;
 use ralph_store::{RunProcess, Store};
@@ -37,6 +38,7 @@ use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
 use crate::ui::Ui;
 
+use live::Live;
 use stream::{Followed, Teller};
 
 /// Work on tasks with a coding agent until they are done
@@ -82,6 +84,9 @@ pub(crate) struct RunArgs {
     #[arg(long = "json", action = ArgAction::SetTrue, conflicts_with = "dry_run",
           value_parser = FalseyValueParser::new().map(told_as))]
     told_as: ToldAs,
+    /// Show lines alone, also at a terminal
+    #[arg(long)]
+    plain: bool,
     /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
     #[arg(long)]
     trust: bool,
@@ -98,15 +103,6 @@ fn first_try(no_wait: bool) -> FirstTry {
         FirstTry::AtOnce
     } else {
         FirstTry::AfterThePause
-    }
-}
-
-/// How often a wait looks at the clock: a person sees every second of it.
-fn look(context: &Context<'_>) -> Duration {
-    if context.ui.is_watched() {
-        Duration::from_secs(1)
-    } else {
-        Pace::default().look
     }
 }
 
@@ -202,10 +198,7 @@ fn begin<'a>(
         agent: agent.driver,
         model: args.model.clone(),
         share: args.share,
-        pace: Pace {
-            look: look(context),
-            ..Pace::default()
-        },
+        pace: Pace::default(),
         first_try: args.first_try,
         guide: guide_of(context, args),
     };
@@ -213,10 +206,12 @@ fn begin<'a>(
     if let Some(teller) = &mut teller {
         teller.prepare(&order, &site, &again);
     }
-    let mut printer = printer::Printer::new(context, again);
+    let live = live_view(context, args, order.agent.name())?;
+    let mut printer = printer::Printer::new(context, again, live.as_ref());
     let watch = Followed {
         printer: &mut printer,
         teller,
+        live,
     };
     let end = run(context, &site, order, watch)?;
     if args.told_as == ToldAs::Words {
@@ -226,6 +221,15 @@ fn begin<'a>(
         End::Error(reason) => Err(CommandError::new(reason)),
         end => Ok(ExitCode::from(end.code())),
     }
+}
+
+/// The live view, where it is wanted and can be drawn.
+fn live_view(context: &Context<'_>, args: &RunArgs, agent: &str) -> Result<Option<Live>, CommandError> {
+    let is_wanted = !args.plain && args.told_as == ToldAs::Words && context.config.ui.live == LiveView::Auto;
+    if !is_wanted || !context.ui.can_draw() {
+        return Ok(None);
+    }
+    Ok(Some(Live::begin(context, agent)?))
 }
 
 /// Runs to the end.

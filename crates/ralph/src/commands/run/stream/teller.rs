@@ -14,6 +14,7 @@ use ralph_model::{RunId, TaskId, TaskStatus, Usage};
 
 use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Wait, gate_result};
 use crate::commands::run::idle::Idle;
+use crate::commands::run::live::Live;
 use crate::commands::run::printer::Printer;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -240,6 +241,7 @@ impl Watch for Teller<'_> {
                 self.write(Event::RedFromTheStart { gates });
             }
             News::GateRan(gate) => self.gate(gate),
+            News::Standing(_) | News::GateBegins(_) => {}
             News::IterationBegan {
                 current,
                 attempt,
@@ -289,6 +291,7 @@ impl Watch for Teller<'_> {
 pub(in crate::commands::run) struct Followed<'w, 'a> {
     pub(in crate::commands::run) printer: &'w mut Printer<'a>,
     pub(in crate::commands::run) teller: Option<&'w mut Teller<'a>>,
+    pub(in crate::commands::run) live: Option<Live>,
 }
 
 impl Watch for Followed<'_, '_> {
@@ -296,7 +299,14 @@ impl Watch for Followed<'_, '_> {
         if let Some(teller) = &mut self.teller {
             teller.tell(news);
         }
+        if let Some(live) = &mut self.live {
+            live.tell(news);
+        }
         self.printer.tell(news);
+    }
+
+    fn follows_tasks(&self) -> bool {
+        self.live.is_some()
     }
 }
 
