@@ -190,7 +190,8 @@ impl ForeignDatabase {
         };
         let faults: String = self.sql(self.connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)))?;
         if faults != "ok" {
-            return Err(self.failed(&format!("it is damaged ({faults})")));
+            let fault = faults.lines().next_back().unwrap_or_default();
+            return Err(self.failed(&format!("it is damaged ({fault})")));
         }
         for (table, columns) in NEEDED {
             let found = self.sql(columns_of(&self.connection, table))?;
