@@ -13,6 +13,7 @@ use super::pauses::{self, Pause, PauseChange};
 use super::runs::set_baseline;
 use crate::StoreError;
 
+pub(super) use journal::put as put_journal_row;
 pub(super) use task::release;
 
 /// What becomes of the task.
