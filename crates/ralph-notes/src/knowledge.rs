@@ -12,6 +12,7 @@ use ralph_model::{CapturedKnowledge, slug};
 
 use crate::Span;
 use frontmatter::Frontmatter;
+pub(crate) use frontmatter::read_yaml;
 
 /// The largest file that is read as a long note.
 const MAX_FILE_BYTES: usize = 4 << 20;
@@ -145,7 +146,7 @@ pub fn knowledge_file_name(title: &str, number: usize) -> String {
 }
 
 /// Where the frontmatter stands, and where what follows its last line begins.
-fn halves(text: &str) -> Option<(Span, usize)> {
+pub(crate) fn halves(text: &str) -> Option<(Span, usize)> {
     let is_fence = |line: &str| line.trim_end() == "---";
     let mut lines = text.split_inclusive('\n');
     let first = lines.next()?;
