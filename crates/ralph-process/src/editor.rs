@@ -28,6 +28,14 @@ pub enum EditorError {
         /// How it ended.
         status: ExitStatus,
     },
+    /// The same for a pager.
+    #[error("the pager {pager:?} failed with {status}")]
+    PagerFailed {
+        /// The pager as it was named.
+        pager: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
 }
 
 /// Opens a file in an editor at the terminal of this process, and waits until the editor is closed.
@@ -38,6 +46,21 @@ pub enum EditorError {
 /// # Errors
 /// When no editor is named, when it cannot be started, or when it ends with anything but success.
 pub fn edit(editor: &str, file: &Path) -> Result<(), EditorError> {
+    show(editor, file)
+}
+
+/// Shows a file in a pager at the terminal of this process, and waits until it is closed. It is started like an editor.
+///
+/// # Errors
+/// When no pager is named, when it cannot be started, or when it ends with anything but success.
+pub fn page(pager: &str, file: &Path) -> Result<(), EditorError> {
+    show(pager, file).map_err(|error| match error {
+        EditorError::Failed { editor, status } => EditorError::PagerFailed { pager: editor, status },
+        other => other,
+    })
+}
+
+fn show(editor: &str, file: &Path) -> Result<(), EditorError> {
     // A blank line of shell would run the file itself.
     if editor.trim().is_empty() {
         return Err(EditorError::Blank);

@@ -32,4 +32,4 @@ pub use sections::{
 pub use setting::Kind;
 pub use takeover::{Skipped, Takeover, from_config_sh};
 pub use template::{Override, template};
-pub use words::{AgentKind, Color, Commit, Environment, Inject, Permissions, Promote, StrategyName};
+pub use words::{AgentKind, Color, Commit, Environment, Inject, LiveView, Permissions, Promote, StrategyName};

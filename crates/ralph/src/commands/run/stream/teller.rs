@@ -14,6 +14,7 @@ use ralph_model::{RunId, TaskId, TaskStatus, Usage};
 
 use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Wait, gate_result};
 use crate::commands::run::idle::Idle;
+use crate::commands::run::live::Live;
 use crate::commands::run::printer::Printer;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -159,6 +160,7 @@ impl<'a> Teller<'a> {
             outcome: ruling.outcome,
             stop_reason: ruling.stop,
             reason: &ruling.reason,
+            guidance: turn.guidance.as_deref(),
             task_status,
             files: &draft.files,
             changed_nothing: draft.changed_nothing,
@@ -239,6 +241,7 @@ impl Watch for Teller<'_> {
                 self.write(Event::RedFromTheStart { gates });
             }
             News::GateRan(gate) => self.gate(gate),
+            News::Standing(_) | News::GateBegins(_) => {}
             News::IterationBegan {
                 current,
                 attempt,
@@ -261,6 +264,8 @@ impl Watch for Teller<'_> {
                     folder: self.folder(&current.run, current.iteration),
                 }));
             }
+            // Where a program follows, nobody is asked; what a person said before is told with the settlement.
+            News::Asks(_) | News::Answered(_) => {}
             News::Agent(event) => self.agent(event),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
             News::Wrote(file) => self.write(Event::WroteNote { path: self.shown(file) }),
@@ -286,6 +291,7 @@ impl Watch for Teller<'_> {
 pub(in crate::commands::run) struct Followed<'w, 'a> {
     pub(in crate::commands::run) printer: &'w mut Printer<'a>,
     pub(in crate::commands::run) teller: Option<&'w mut Teller<'a>>,
+    pub(in crate::commands::run) live: Option<Live>,
 }
 
 impl Watch for Followed<'_, '_> {
@@ -293,7 +299,14 @@ impl Watch for Followed<'_, '_> {
         if let Some(teller) = &mut self.teller {
             teller.tell(news);
         }
+        if let Some(live) = &mut self.live {
+            live.tell(news);
+        }
         self.printer.tell(news);
+    }
+
+    fn follows_tasks(&self) -> bool {
+        self.live.is_some()
     }
 }
 
@@ -315,6 +328,7 @@ fn word_of(end: &End) -> &'static str {
         End::Limit(_) => "limit",
         End::NoProgress(_) => "no_progress",
         End::FailurePromise => "failure_promise",
+        End::AsWished(_) => "as_wished",
         End::Interrupted => "interrupted",
         End::Error(_) => "error",
     }
