@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ralph_agent::Agent;
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad};
@@ -12,6 +13,7 @@ use ralph_model::config::Config;
 use ralph_store::{RunProcess, Scope};
 
 use crate::changes::OwnFiles;
+use crate::guide::Guide;
 use crate::state::{FirstTry, Pace};
 
 /// Where a run takes place.
@@ -73,4 +75,6 @@ pub struct Order {
     pub pace: Pace,
     /// Whether the first iteration heeds a pause of the agent.
     pub first_try: FirstTry,
+    /// Who asks the person what to do differently when they stop a turn; none where nobody can be asked.
+    pub guide: Option<Arc<dyn Guide>>,
 }

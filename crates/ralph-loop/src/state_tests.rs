@@ -8,6 +8,7 @@ use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus};
 use ralph_store::{Claim, NewPause, Pause, PauseChange, PauseReason};
 
 use super::*;
+use crate::guide::{Asking, Guided, WhatNext};
 use crate::settle::Fate;
 use crate::summary::{StopCause, TurnSummary};
 
@@ -22,6 +23,7 @@ fn plan() -> Plan {
         has_gates: false,
         pace: Pace::default(),
         first_try: FirstTry::AfterThePause,
+        asking: Asking::Nobody,
         seed: 7,
     }
 }
@@ -89,6 +91,8 @@ struct World {
     /// What keeps the agent from being started.
     pause: Option<Pause>,
     told: Vec<Notice>,
+    /// What the person says when asked.
+    guided: Guided,
 }
 
 impl World {
@@ -100,6 +104,10 @@ impl World {
             settled: Vec::new(),
             pause: None,
             told: Vec::new(),
+            guided: Guided {
+                text: None,
+                next: WhatNext::Stop,
+            },
         }
     }
 
@@ -184,6 +192,8 @@ impl World {
                 ..Examined::default()
             })),
             Effect::FindRoom => Happening::RoomFound,
+            Effect::Ask(_) => Happening::Guided(self.guided.clone()),
+            Effect::RecordGuidance(_) => Happening::GuidanceRecorded,
             Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
@@ -195,7 +205,7 @@ impl World {
                 self.told.push(notice.clone());
                 return None;
             }
-            Effect::StopGates | Effect::KeepBaseline(_) => return None,
+            Effect::StopGates | Effect::KeepBaseline(_) | Effect::GiveUpAsking | Effect::GoOn => return None,
         })
     }
 
@@ -373,7 +383,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
 }
 
 fn happening(number: u8) -> Happening {
-    match number % 28 {
+    match number % 33 {
         0 => Happening::Recovered(Vec::new()),
         1 => Happening::Abandoned,
         2 => Happening::OutboxFinished,
@@ -426,6 +436,14 @@ fn happening(number: u8) -> Happening {
         24 => ended(TurnEnd::Stopped),
         25 => Happening::NoRoom,
         26 => Happening::RoomFound,
+        27 => Happening::Stop,
+        28 => Happening::GuidanceWanted,
+        29 => Happening::Wished(if number > 50 { Wish::GoOn } else { Wish::LastIteration }),
+        30 => Happening::Guided(Guided {
+            text: (number > 50).then(|| "so".to_owned()),
+            next: if number > 90 { WhatNext::GoOn } else { WhatNext::Stop },
+        }),
+        31 => Happening::GuidanceRecorded,
         _ => Happening::NoRoomInTime("the disk is full".to_owned()),
     }
 }
@@ -442,6 +460,8 @@ enum Step {
     Prepared,
     Spawned,
     Recorded,
+    Asked,
+    Noted,
 }
 
 proptest! {
@@ -450,14 +470,20 @@ proptest! {
     #[test]
     fn any_order_of_events_leaves_the_state_legal(
         numbers in prop::collection::vec(any::<u8>(), 0..200), gates in any::<bool>(), committing in any::<bool>(),
+        asking in any::<bool>(), guided in any::<(bool, bool)>(),
     ) {
         let mut plan = plan();
         plan.has_gates = gates;
+        plan.asking = if asking { Asking::Possible } else { Asking::Nobody };
         plan.commit = if committing { Commit::Task } else { Commit::None };
         let (mut state, effects) = State::begin(plan);
         let mut step = Step::Nothing;
         let mut open: VecDeque<Effect> = effects.into();
         let mut world = World::with_tasks(1000);
+        world.guided = Guided {
+            text: guided.0.then(|| "so".to_owned()),
+            next: if guided.1 { WhatNext::GoOn } else { WhatNext::Stop },
+        };
         for (at, number) in numbers.iter().enumerate() {
             let at = Duration::from_secs(at as u64);
             let over = state.end().is_some();
@@ -479,10 +505,14 @@ proptest! {
                     (Step::Nothing | Step::Claimed, Effect::Prepare { .. }) => Step::Prepared,
                     (Step::Prepared, Effect::Spawn) => Step::Spawned,
                     (Step::Spawned, Effect::RecordEnd(_)) => Step::Recorded,
-                    (Step::Recorded, Effect::Settle(_)) => Step::Nothing,
+                    (Step::Recorded, Effect::Ask(_)) if asking => Step::Asked,
+                    (Step::Asked, Effect::GiveUpAsking) => Step::Asked,
+                    (Step::Asked, Effect::RecordGuidance(_)) => Step::Noted,
+                    (Step::Recorded | Step::Asked | Step::Noted, Effect::Settle(_)) => Step::Nothing,
                     (Step::Nothing | Step::Claimed | Step::Prepared, Effect::Abandon(_)) => Step::Nothing,
                     (_, Effect::RunBaseline(_) | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
-                        | Effect::Settle(_) | Effect::Abandon(_)) => {
+                        | Effect::Settle(_) | Effect::Abandon(_) | Effect::Ask(_) | Effect::GiveUpAsking
+                        | Effect::RecordGuidance(_)) => {
                         return Err(TestCaseError::fail(format!("{effect:?} after {step:?}")));
                     }
                     (step, _) => step,
@@ -493,6 +523,8 @@ proptest! {
     }
 }
 
+#[path = "state_tests/guidance.rs"]
+mod guidance;
 #[path = "state_tests/limits.rs"]
 mod limits;
 #[path = "state_tests/standstill.rs"]

@@ -9,6 +9,7 @@ use ralph_model::{RunId, TaskStatus, Tokens};
 use ralph_store::Standing;
 
 use crate::gates::{Baseline, GateResult};
+use crate::guide::{Asked, Guided};
 use crate::state::{Current, Draft, Effect, End, Notice};
 
 /// Something that a person may want to know.
@@ -49,6 +50,10 @@ pub enum News<'a> {
     },
     /// The agent did something.
     Agent(&'a TurnEvent),
+    /// The person has stopped the turn, and is about to be asked: the terminal is theirs until they have answered.
+    Asks(&'a Asked),
+    /// They have answered, or the asking was given up.
+    Answered(&'a Guided),
     /// An iteration is settled.
     Settled {
         /// What became of it.

@@ -2,6 +2,7 @@
 //! place at the bottom of a terminal stands below all that.
 
 mod block;
+mod dialogue;
 pub(crate) mod stage;
 mod terminal;
 
@@ -22,6 +23,7 @@ use crate::error::CommandError;
 use crate::table::{self, Column, Plain, Shape};
 
 pub(crate) use block::Why;
+pub(crate) use dialogue::{Dialogue, Heard};
 
 /// The width of tables on a terminal that does not tell its own.
 const DEFAULT_WIDTH: usize = 120;
@@ -282,10 +284,15 @@ impl Ui {
         error.exit_code()
     }
 
-    /// Whether a person reads what is said at a terminal on which can be drawn.
+    /// Whether a person reads what is said.
+    fn is_watched(&self) -> bool {
+        self.err_is_terminal && self.speech == Speech::Aloud
+    }
+
+    /// Whether they do so at a terminal on which can be drawn.
     pub(crate) fn can_draw(&self) -> bool {
         let can_move = env::terminal_kind().is_some_and(|kind| kind != "dumb");
-        self.err_is_terminal && self.speech == Speech::Aloud && can_move && !env::is_ci()
+        self.is_watched() && can_move && !env::is_ci()
     }
 
     /// How what is drawn looks.
@@ -338,6 +345,12 @@ impl Ui {
         io::stdin().lock().take(MAX_ANSWER_BYTES).read_line(&mut answer)?;
         let answer = answer.trim().to_lowercase();
         Ok(Some(matches!(answer.as_str(), "y" | "yes")))
+    }
+
+    /// Somebody to speak with, also from another thread; none where there is nobody to ask.
+    pub(crate) fn dialogue(&self) -> Option<Dialogue> {
+        let is_there = has_terminal() && self.is_watched();
+        is_there.then(|| Dialogue::new(self.err_color.get()))
     }
 
     /// Says a line, with a word that is set apart in front. What it quotes is shown on a terminal, not obeyed. Standard

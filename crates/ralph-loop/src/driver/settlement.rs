@@ -16,6 +16,7 @@ use crate::changes::{CommitError, commit_task, commit_that_holds};
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
 use crate::state::{Draft, Happening};
+use crate::summary::TurnSummary;
 use crate::watch::News;
 
 impl Runner<'_> {
@@ -95,7 +96,7 @@ impl Runner<'_> {
                 usage: turn.usage,
                 files_modified: draft.files.clone(),
                 changed_nothing: draft.changed_nothing,
-                notes: captured.journal.clone(),
+                notes: notes(turn),
                 difficulty: captured.difficulty,
                 error_category: captured.failure.as_ref().map(|failure| failure.category),
                 malformed_sigils: captured.malformed,
@@ -104,6 +105,7 @@ impl Runner<'_> {
             fence: current.fence,
             worktree: self.site.worktree.clone(),
             task: self.task_change(draft),
+            guidance: turn.guidance.clone(),
             report: captured.failure.clone(),
             suggestion: captured.retry_suggestion.clone(),
             learnings,
@@ -199,6 +201,15 @@ impl Runner<'_> {
             Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),
             None => Ok(files),
         })
+    }
+}
+
+/// The notes of an iteration: what the person said who stopped it, and what the agent had noted by then.
+fn notes(turn: &TurnSummary) -> Option<String> {
+    match (&turn.guidance, &turn.captured.journal) {
+        (Some(guidance), Some(journal)) => Some(format!("{guidance}\n\nThe agent's own notes: {journal}")),
+        (Some(only), None) | (None, Some(only)) => Some(only.clone()),
+        (None, None) => None,
     }
 }
 

@@ -57,13 +57,13 @@ impl State {
         }
     }
 
-    fn stop_agent(&mut self, mut working: Working, cause: StopCause) -> Vec<Effect> {
+    pub(super) fn stop_agent(&mut self, mut working: Working, cause: StopCause) -> Vec<Effect> {
         working.stop = Some(cause);
         self.phase = Phase::Working(working);
         vec![Effect::StopAgent]
     }
 
-    fn facts<'a>(&self, current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {
+    pub(super) fn facts<'a>(&self, current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {
         Facts {
             assigned: &current.task,
             kind: current.kind,
@@ -123,7 +123,6 @@ impl State {
         if current.run == self.plan.run && shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
-        let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
         let draft = Box::new(Draft {
             changed_nothing: claims_done && changed == Changed::Nothing,
             changed,
@@ -137,7 +136,15 @@ impl State {
             turn,
             ruling,
         });
-        if wants_commit {
+        if self.asks() {
+            return self.ask(draft);
+        }
+        self.conclude(draft, now)
+    }
+
+    /// Commits what is to be committed, and settles.
+    pub(super) fn conclude(&mut self, draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+        if draft.ruling.task == Fate::Done && self.plan.commit == Commit::Task {
             self.phase = Phase::Committing(draft.clone());
             vec![Effect::Commit(draft)]
         } else {
@@ -197,7 +204,7 @@ impl State {
     /// What the run does after a settlement.
     fn after(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
         match &draft.ruling.then {
-            _ if self.interrupts > 0 => self.close(End::Interrupted),
+            _ if self.is_to_stop() => self.close(End::Interrupted),
             Then::GoOn => match self.open_breaker() {
                 Some(standstill) => self.close(End::NoProgress(standstill)),
                 None => self.tidy(),
@@ -223,24 +230,6 @@ impl State {
             ))),
             // The pause is on record; the next claim is answered with it.
             Then::BackOff | Then::WaitForUsage { .. } => self.tidy(),
-        }
-    }
-
-    /// Ctrl+C. What goes on by itself is stopped; everything else is looked at when it has come to its end.
-    pub(super) fn interrupted(&mut self, phase: Phase) -> Vec<Effect> {
-        self.interrupts += 1;
-        match phase {
-            Phase::Working(working) if working.stop.is_none() => self.stop_agent(working, StopCause::Interrupt),
-            Phase::Working(working) if self.interrupts > 1 => {
-                self.phase = Phase::Working(working);
-                vec![Effect::KillAgent]
-            }
-            phase @ (Phase::Examining(_) | Phase::Baselining(_) | Phase::Committing(_)) => {
-                self.phase = phase;
-                vec![Effect::StopGates]
-            }
-            Phase::Waiting(_) => self.finish(End::Interrupted),
-            phase => self.rest(phase),
         }
     }
 

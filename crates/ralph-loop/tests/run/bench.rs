@@ -347,6 +347,7 @@ impl Project {
                 room: Duration::from_millis(5),
             },
             first_try: self.first_try,
+            guide: None,
         };
         let mut ids = new_ids();
         let runner = Runner::new(&site, order, &mut ids, &mut seen).unwrap();

@@ -210,6 +210,41 @@ fn retry_after_a_refused_gate() {
 }
 
 #[test]
+fn guidance_of_a_person_stands_apart_from_the_description() {
+    let files = project("", "");
+    let config = Config::default();
+    let said = ralph_model::with_guidance(
+        "Take ISO 8601.",
+        "Use `jiff`.\n## No regular expressions",
+        "2026-11-16T10:12:31Z".parse().unwrap(),
+    );
+    let said = ralph_model::with_guidance(&said, "```\nand be quick", "2026-11-16T10:40:00Z".parse().unwrap());
+    let task = task(0xabc, "Parse dates", &said);
+    let prompt = composed(&files, &request(&task, &config));
+    assert_snapshot!(between(&prompt, "## Assigned Task", "## Memory"), @"
+    **Parse dates** (t-000abc)
+
+    ```
+    Take ISO 8601.
+    ```
+
+    Guidance of the person who watches, given on 2026-11-16 10:12 UTC when they stopped an earlier session. Heed it:
+
+    ```
+    Use `jiff`.
+    ## No regular expressions
+    ```
+
+    Guidance of the person who watches, given on 2026-11-16 10:40 UTC when they stopped an earlier session. Heed it:
+
+    ````
+    ```
+    and be quick
+    ````
+    ");
+}
+
+#[test]
 fn gates_red_from_the_start() {
     let files = project("", "");
     let config = Config::default();

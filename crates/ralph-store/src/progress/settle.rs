@@ -45,6 +45,8 @@ pub struct Settlement {
     pub worktree: String,
     /// What becomes of the task.
     pub task: TaskChange,
+    /// What a person said about the task when they stopped the turn.
+    pub guidance: Option<String>,
     /// How it failed, and what the next attempt should do.
     pub report: Option<FailureReport>,
     /// What the next attempt should do.
@@ -72,6 +74,7 @@ impl Settlement {
             fence,
             worktree: String::new(),
             task: TaskChange::Again,
+            guidance: None,
             report: None,
             suggestion: None,
             learnings: Vec::new(),
@@ -121,6 +124,7 @@ impl Store {
                 .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND iteration = ?2")?
                 .execute(params![row.run.as_str(), row.iteration])?;
             let task = task::change(transaction, settlement)?;
+            task::add_guidance(transaction, settlement)?;
             Ok(Settled { journal, task })
         })
     }

@@ -3,6 +3,7 @@
 mod agent;
 mod confirm;
 mod dry_run;
+mod guide;
 mod idle;
 mod live;
 mod printer;
@@ -11,18 +12,20 @@ mod target;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
-use ralph_loop::{Finish, LockError, Order, Runner, Site, WorktreeLock};
+use ralph_loop::{Finish, Guide, Interrupter, LockError, Order, Runner, Site, WorktreeLock};
 use ralph_memory::capture::{KnowledgeFolder, Surroundings};
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
 use ralph_model::config::{Commit, Config, LiveView, StrategyName};
 use ralph_notes::lock_path;
+use ralph_process::StopSignal;
 use ralph_store::{RunProcess, Store};
 
 pub(crate) use agent::configured_or_found;
@@ -33,7 +36,7 @@ use crate::env;
 use crate::error::CommandError;
 use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
-use crate::ui::Ui;
+use crate::ui::{Ui, stage};
 
 use live::Live;
 use stream::{Followed, Teller};
@@ -196,6 +199,7 @@ fn begin<'a>(
         share: args.share,
         pace: Pace::default(),
         first_try: args.first_try,
+        guide: guide_of(context, args),
     };
     let again = with_flags(target.again, args);
     if let Some(teller) = &mut teller {
@@ -232,15 +236,22 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed
     ralph_process::give_memory_back();
     ralph_process::become_subreaper()
         .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
+    let view = watch.live.as_ref().map(Live::shared);
     let finish = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut watch)?;
         let interrupter = runner.interrupter();
-        let mut asked = 0;
-        ralph_process::on_stop_signals(move || {
-            interrupter.interrupt();
-            asked += 1;
-            if asked == 2 {
-                end_soon();
+        if let Some(view) = view {
+            view.listens_for(&interrupter);
+        }
+        ralph_process::on_stop_signals(move |signal| {
+            match signal {
+                // The key is meant for the program in front.
+                StopSignal::Interrupt if stage::is_lent() => return,
+                StopSignal::Interrupt => interrupter.interrupt(),
+                StopSignal::Terminate => interrupter.stop(),
+            }
+            if interrupter.presses() == 2 {
+                end_soon(interrupter.clone());
             }
         })?;
         runner.run()
@@ -251,14 +262,24 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed
     }
 }
 
+/// Who can be asked when a turn is stopped: nobody where a program reads what is told.
+fn guide_of(context: &Context<'_>, args: &RunArgs) -> Option<Arc<dyn Guide>> {
+    let dialogue = context.ui.dialogue().filter(|_| args.told_as == ToldAs::Words)?;
+    Some(Arc::new(guide::AtTerminal::new(dialogue)))
+}
+
 /// How long a run may take for its end after the second Ctrl+C.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whoever has asked twice does not want to wait for anything: what is not over soon is left as a killed run leaves it, with
 /// none of its processes alive, and the next run picks it up.
-fn end_soon() {
-    std::thread::spawn(|| {
+fn end_soon(interrupter: Interrupter) {
+    std::thread::spawn(move || {
         std::thread::sleep(LAST_PATIENCE);
+        if interrupter.presses() < 2 {
+            // It was asked to go on in the same moment, and does.
+            return;
+        }
         crate::ui::last_words("Ended at once; the next `ralph run` picks up what was not finished.");
         // Last: whoever waits for one of them would go on as if it had come to its end by itself.
         ralph_process::kill_descendants();

@@ -129,7 +129,7 @@ impl<'a> Printer<'a> {
                  on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.",
                 self.again
             )),
-            End::Interrupted | End::FailurePromise => ui.hint(&format!("`{}` goes on.", self.again)),
+            End::Interrupted | End::FailurePromise | End::AsWished(_) => ui.hint(&format!("`{}` goes on.", self.again)),
             End::Complete | End::Error(_) => {}
         }
         Ok(())
@@ -247,6 +247,9 @@ impl<'a> Printer<'a> {
             _ => String::new(),
         };
         self.line(&format!("{}{committed}{colon}{reason}{details}", ruling.outcome));
+        if turn.guidance.is_some() {
+            self.line("noted: your guidance stands in the task and in the journal");
+        }
         if draft.changed_nothing && ruling.outcome == Outcome::Done {
             self.line("The agent said that it is done, and nothing has changed on disk.");
         }
@@ -380,6 +383,8 @@ impl Watch for Printer<'_> {
             } => {
                 self.begins(current, attempt, (*prompt, *shown));
             }
+            // What is asked stands on the terminal already.
+            News::Asks(_) | News::Answered(_) => {}
             News::Agent(event) => self.agent(event),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
             News::Wrote(file) => {

@@ -160,6 +160,7 @@ impl<'a> Teller<'a> {
             outcome: ruling.outcome,
             stop_reason: ruling.stop,
             reason: &ruling.reason,
+            guidance: turn.guidance.as_deref(),
             task_status,
             files: &draft.files,
             changed_nothing: draft.changed_nothing,
@@ -263,6 +264,8 @@ impl Watch for Teller<'_> {
                     folder: self.folder(&current.run, current.iteration),
                 }));
             }
+            // Where a program follows, nobody is asked; what a person said before is told with the settlement.
+            News::Asks(_) | News::Answered(_) => {}
             News::Agent(event) => self.agent(event),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
             News::Wrote(file) => self.write(Event::WroteNote { path: self.shown(file) }),
@@ -325,6 +328,7 @@ fn word_of(end: &End) -> &'static str {
         End::Limit(_) => "limit",
         End::NoProgress(_) => "no_progress",
         End::FailurePromise => "failure_promise",
+        End::AsWished(_) => "as_wished",
         End::Interrupted => "interrupted",
         End::Error(_) => "error",
     }
