@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use ralph_agent::Agent;
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad};
 use ralph_memory::catalogue::CataloguePlace;
+use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Clock;
 use ralph_model::config::Config;
@@ -30,6 +31,8 @@ pub struct Site<'a> {
     pub runs: PathBuf,
     /// The folder of long notes.
     pub knowledge: KnowledgeFolder<'a>,
+    /// The folder of what is written about features.
+    pub features: FeaturesFolder,
     /// The working notes.
     pub scratchpad: Scratchpad<'a>,
     /// The files of the project that are ralph's.

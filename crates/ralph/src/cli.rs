@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, guardrails, hook, init, journal, memory, merge_driver, prompt, recall, remember, run,
-    scratchpad, setup, status, task, why,
+    completions, demo, doctor, feature, guardrails, hook, init, journal, memory, merge_driver, prompt, recall,
+    remember, run, scratchpad, setup, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// Keep what is to be done: tasks, their parts, and what has to wait for what
     #[command(subcommand)]
     Task(task::TaskCommand),
+    /// Keep what belongs together: features, with a specification, a plan and tasks
+    #[command(subcommand)]
+    Feature(feature::FeatureCommand),
     /// Keep what holds for the project: patterns, decisions, fixes, context
     #[command(subcommand)]
     Memory(memory::MemoryCommand),

@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ralph_memory::capture::{Findings, History, Notebook, Scratchpad, Stored};
 use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems};
+use ralph_memory::inject::FeaturesFolder;
 use ralph_model::config::Config;
 use ralph_model::{Clock, Entropy, Shelf, count, first_line, preview};
 use ralph_notes::{Notice, Patience, read_file};
@@ -119,6 +120,14 @@ impl<'a> Context<'a> {
             path: self.project.scratchpad_file(configured),
             surroundings: &self.project,
             patience: self.patience(),
+        }
+    }
+
+    /// The folder of what is written about features.
+    pub(crate) fn features(&self) -> FeaturesFolder {
+        FeaturesFolder {
+            path: self.project.root.join(paths::FEATURES),
+            shown: paths::FEATURES.to_owned(),
         }
     }
 

@@ -7,7 +7,7 @@ use ralph_memory::capture::{NotebookError, Refusal};
 use ralph_memory::catalogue::CatalogueError;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
-use ralph_store::{StoreError, TaskError};
+use ralph_store::{FeatureError, StoreError, TaskError};
 
 /// What kind of failure it is; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,7 +131,23 @@ impl From<TaskError> for CommandError {
             TaskError::HasParts { task } => Self::new(message).hint(format!(
                 "`ralph task tree {task}` shows them; `ralph task reset {task} --all` opens those again that failed"
             )),
+            TaskError::NoFeature { .. } => Self::new(message).hint("`ralph feature list` shows what there is"),
             TaskError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<FeatureError> for CommandError {
+    fn from(error: FeatureError) -> Self {
+        let message = error.to_string();
+        match error {
+            FeatureError::Unknown { .. } => Self::new(message).hint("`ralph feature list` shows what there is"),
+            FeatureError::Ambiguous { .. } => Self::new(message).hint("give more of the id, or the name"),
+            FeatureError::Taken { name, .. } => {
+                Self::new(message).hint(format!("`ralph feature show {name}` shows it"))
+            }
+            FeatureError::Task(error) => error.into(),
+            FeatureError::Store(error) => error.into(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
 use ralph_memory::catalogue::Catalogue;
+use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
@@ -99,7 +100,13 @@ impl Runner<'_> {
         };
         let materials = Materials::gather(&self.store, task, Some(&self.run))?;
         let overflowed_before = materials.overflowed_before();
-        let prompt = self.compose(&materials, red_gates)?;
+        let feature = materials
+            .feature()
+            .map(|feature| self.site.features.read(&feature.name));
+        for problem in feature.iter().flat_map(|feature| &feature.problems) {
+            self.watch.tell(&News::Warning(problem));
+        }
+        let prompt = self.compose(&materials, feature.as_ref(), red_gates)?;
         let folder = folder_of(self.site, current);
         folder.create()?;
         folder.write("prompt.md", &prompt.text)?;
@@ -158,13 +165,19 @@ impl Runner<'_> {
         }
     }
 
-    fn compose(&self, materials: &Materials, red_gates: &[String]) -> Result<Prompt, RunError> {
+    fn compose(
+        &self,
+        materials: &Materials,
+        feature: Option<&FeatureTexts>,
+        red_gates: &[String],
+    ) -> Result<Prompt, RunError> {
         let site = self.site;
         let scratchpad = site
             .scratchpad
             .read()
             .map_err(|error| RunError::Other(error.to_string()))?;
         let request = materials.request(&Circumstances {
+            feature,
             red_gates,
             scratchpad: &scratchpad,
             config: site.config,

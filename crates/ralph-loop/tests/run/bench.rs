@@ -11,6 +11,7 @@ use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
 use ralph_loop::{Finish, Interrupter, News, Order, Room, Runner, Site, Survival, Watch};
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
+use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::config::{CommandLine, Config};
 use ralph_model::{Clock, JournalRow, NewTask, RunId, Shelf, SplitMix64, Task, TaskId, TaskStatus};
@@ -276,6 +277,7 @@ impl Project {
         let all = TaskFilter {
             which: Which::All,
             parent: None,
+            feature: None,
         };
         self.store().tasks(&all).unwrap()
     }
@@ -381,6 +383,10 @@ impl Project {
                 path: ralph.join("knowledge"),
                 surroundings: self,
                 patience: PATIENCE,
+            },
+            features: FeaturesFolder {
+                path: ralph.join("features"),
+                shown: ".ralph/features".to_owned(),
             },
             scratchpad: Scratchpad {
                 path: agent.join("scratchpad.md"),

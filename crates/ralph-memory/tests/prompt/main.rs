@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
+mod features;
 mod rules;
 mod scenarios;
 #[path = "../support/mod.rs"]
@@ -87,6 +88,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         task,
         parent: None,
         prerequisites: &[],
+        feature: None,
         attempt: AttemptNumber { number: 1, of: 4 },
         last_reason: None,
         red_gates: &[],

@@ -3,6 +3,8 @@
 mod captures;
 mod claims;
 mod columns;
+mod feature_error;
+mod features;
 mod health;
 mod import;
 mod iterations;
@@ -33,6 +35,8 @@ use crate::{StoreError, Wait, migrate, open};
 
 pub use captures::RowCaptures;
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
+pub use feature_error::FeatureError;
+pub use features::{DeletedFeature, TasksOfFeature};
 pub use health::Health;
 pub use import::{ImportItem, Imported, ListPlace};
 pub use iterations::{IterationRecord, Phase, Start};
@@ -51,7 +55,7 @@ pub use takeover::{
 };
 pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};
-pub use tasks::{DoneIn, ParentChange, Reach, TaskUpdate};
+pub use tasks::{DoneIn, FeatureChange, ParentChange, Reach, TaskUpdate};
 
 /// The database of facts. One method is one unit of work and one transaction.
 #[derive(Debug)]

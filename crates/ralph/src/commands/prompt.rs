@@ -75,7 +75,14 @@ pub(crate) fn prompt_for(
         None => Materials::of_new(task),
     };
     let scratchpad = context.scratchpad().read()?;
+    let feature = materials
+        .feature()
+        .map(|feature| context.features().read(&feature.name));
+    for problem in feature.iter().flat_map(|feature| &feature.problems) {
+        context.ui.warning(problem);
+    }
     let request = materials.request(&Circumstances {
+        feature: feature.as_ref(),
         red_gates: &[],
         scratchpad: &scratchpad,
         config,

@@ -4,6 +4,7 @@
 //! Sections are filled in another order than they are read in: what matters most takes its room first. Each tells which
 //! entries it considered, so that what an agent knew can be looked up and proved later.
 
+mod feature;
 mod journal;
 mod markdown;
 mod materials;
@@ -23,6 +24,7 @@ pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;
 
+use super::feature_texts::FeatureTexts;
 use super::said::Said;
 use crate::catalogue::Catalogue;
 use room::Room;
@@ -49,6 +51,8 @@ pub struct PromptRequest<'a> {
     pub parent: Option<&'a Task>,
     /// The tasks that had to be done before it, and are.
     pub prerequisites: &'a [Task],
+    /// What is written about the feature that it belongs to.
+    pub feature: Option<&'a FeatureTexts>,
     /// Which attempt it is.
     pub attempt: AttemptNumber,
     /// Why the last attempt did not count as done.
@@ -137,6 +141,8 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
         held(guardrails),
         held(scratchpad),
         task::assigned(request),
+        feature::specification(request),
+        feature::plan(request),
         task::retry(request),
         held(journal),
         Section::fixed("Memory", MEMORY),

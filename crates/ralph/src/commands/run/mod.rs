@@ -44,6 +44,7 @@ use stream::{Followed, Teller};
 #[command(after_help = "Examples:
   ralph run                                  # all tasks that are ready, in their order
   ralph run t-1a2b3c                         # one task, with everything below it
+  ralph run search                           # the tasks of a feature
   ralph run \"mend the login page\"            # makes a task of the text and runs it
   ralph run plan.md                          # a checklist: its items are tasks
   ralph run PROMPT.md --limit 10             # any other file: again and again until it is complete
@@ -53,8 +54,8 @@ use stream::{Followed, Teller};
 Exit codes: 0 everything is done, 3 nothing to do, 4 something waits for you (a failed task, a limit), 130 stopped by Ctrl+C,
 1 something is broken.")]
 pub(crate) struct RunArgs {
-    /// A task, a text, or a file; without it all tasks
-    #[arg(value_name = "TASK|TEXT|FILE")]
+    /// A task, a feature, a text, or a file; without it all tasks
+    #[arg(value_name = "TASK|FEATURE|TEXT|FILE")]
     what: Option<String>,
     /// At most so many iterations
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_one::<u32>)]
@@ -335,6 +336,7 @@ pub(super) fn site<'a>(
             surroundings: project,
             patience: context.patience(),
         },
+        features: context.features(),
         scratchpad: context.scratchpad(),
         own: own_files(context),
         catalogue: context.catalogue(Spelling::Own),

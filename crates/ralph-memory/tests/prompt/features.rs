@@ -1,0 +1,1 @@
+//! What is written about a feature in the prompts of its tasks.
