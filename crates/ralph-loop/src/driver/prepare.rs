@@ -186,7 +186,7 @@ impl Runner<'_> {
         });
         // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
         let shelves = Shelf::in_prompts(site.config);
-        Ok(Catalogue::ask(&site.catalogue, &shelves, |catalogue| {
+        Ok(Catalogue::ask_knowledge(&site.catalogue, &shelves, |catalogue| {
             compose(catalogue, &request)
         })?)
     }
