@@ -3,6 +3,7 @@
 //! A file that is changed keeps every byte in front that need not change, keys that are not known here among them.
 
 mod frontmatter;
+mod links;
 mod yaml;
 
 use std::borrow::Cow;
@@ -11,11 +12,13 @@ use jiff::Timestamp;
 use ralph_model::{CapturedKnowledge, slug};
 
 use crate::Span;
+pub use links::links_in;
+
 use frontmatter::Frontmatter;
 pub(crate) use frontmatter::read_yaml;
 
 /// The largest file that is read as a long note.
-const MAX_FILE_BYTES: usize = 4 << 20;
+pub const MAX_FILE_BYTES: usize = 4 << 20;
 /// How many words a long note may have. A note is no document.
 pub const MAX_WORDS: usize = 500;
 /// What stands where a text was cut.

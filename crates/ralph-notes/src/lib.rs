@@ -32,8 +32,8 @@ pub use edit::Gap;
 pub use file::{FileError, FileText, LockedFile, Updated, read_file, resolve};
 pub use folder::LockedFolder;
 pub use knowledge::{
-    Knowledge, KnowledgeProblem, MAX_WORDS, capped_to_words, cleaned_tags, knowledge_file_name, knowledge_text,
-    title_key, updated_knowledge,
+    Knowledge, KnowledgeProblem, MAX_FILE_BYTES as MAX_KNOWLEDGE_BYTES, MAX_WORDS, capped_to_words, cleaned_tags,
+    knowledge_file_name, knowledge_text, links_in, title_key, updated_knowledge,
 };
 pub use lines::Fences;
 pub use lock::{Notice, Patience, lock_path, read_mark};

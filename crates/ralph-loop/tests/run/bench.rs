@@ -405,6 +405,7 @@ impl Project {
                 shelves: [Shelf::Memories, Shelf::Guardrails]
                     .map(|shelf| (shelf, agent.join(shelf.file_name())))
                     .to_vec(),
+                knowledge: ralph.join("knowledge"),
                 home: self,
                 file_clock: &LongAgo,
             },

@@ -112,6 +112,7 @@ impl Files {
             shelves: [Shelf::Memories, Shelf::Guardrails]
                 .map(|shelf| (shelf, self.path(shelf)))
                 .to_vec(),
+            knowledge: self.folder.path().join("knowledge"),
             home: self,
             file_clock: &self.clock,
         }
