@@ -284,10 +284,15 @@ impl Ui {
         error.exit_code()
     }
 
-    /// Whether a person reads what is said at a terminal on which can be drawn.
+    /// Whether a person reads what is said.
+    fn is_watched(&self) -> bool {
+        self.err_is_terminal && self.speech == Speech::Aloud
+    }
+
+    /// Whether they do so at a terminal on which can be drawn.
     pub(crate) fn can_draw(&self) -> bool {
         let can_move = env::terminal_kind().is_some_and(|kind| kind != "dumb");
-        self.err_is_terminal && self.speech == Speech::Aloud && can_move && !env::is_ci()
+        self.is_watched() && can_move && !env::is_ci()
     }
 
     /// How what is drawn looks.

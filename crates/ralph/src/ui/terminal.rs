@@ -69,7 +69,7 @@ pub(super) fn stop_listening() {
     let stdin = io::stdin();
     if let Some(before) = before.filter(|_| ground_of(&stdin) == Ground::Ours) {
         // A terminal that is gone has no mode.
-        drop(tcsetattr(&stdin, OptionalActions::Now, &before));
+        let _is_set = tcsetattr(&stdin, OptionalActions::Now, &before);
     }
 }
 

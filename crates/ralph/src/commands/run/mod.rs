@@ -36,7 +36,7 @@ use crate::env;
 use crate::error::CommandError;
 use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
-use crate::ui::Ui;
+use crate::ui::{Ui, stage};
 
 use live::Live;
 use stream::{Followed, Teller};
@@ -237,11 +237,17 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed
     ralph_process::give_memory_back();
     ralph_process::become_subreaper()
         .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
+    let view = watch.live.as_ref().map(Live::shared);
     let finish = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut watch)?;
         let interrupter = runner.interrupter();
+        if let Some(view) = view {
+            view.listens_for(&interrupter);
+        }
         ralph_process::on_stop_signals(move |signal| {
             match signal {
+                // The key is meant for the program in front.
+                StopSignal::Interrupt if stage::is_lent() => return,
                 StopSignal::Interrupt => interrupter.interrupt(),
                 StopSignal::Terminate => interrupter.stop(),
             }

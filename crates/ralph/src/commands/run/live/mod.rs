@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use ralph_loop::{IterationFolder, News, Watch};
+use ralph_loop::{Interrupter, IterationFolder, News, Watch};
 use ralph_model::Clock;
 use ralph_process::{TerminalSignal, on_terminal_signals};
 
@@ -52,15 +52,8 @@ pub(super) struct Shared {
     /// Whether the terminal may have lost what was drawn.
     is_disturbed: AtomicBool,
     is_over: AtomicBool,
-    wishes: OnceLock<Wishes>,
-}
-
-/// What a person can wish by a key.
-pub(super) struct Wishes {
-    /// That the run ends after this iteration, or goes on after all.
-    pub(super) last: Box<dyn Fn(Last) + Send + Sync>,
-    /// To be asked what the agent should do differently.
-    pub(super) guide: Box<dyn Fn() + Send + Sync>,
+    /// Who is told what keys wish; nobody before the run begins.
+    interrupter: OnceLock<Interrupter>,
 }
 
 impl Live {
@@ -83,7 +76,7 @@ impl Live {
             has_news: AtomicBool::new(false),
             is_disturbed: AtomicBool::new(false),
             is_over: AtomicBool::new(false),
-            wishes: OnceLock::new(),
+            interrupter: OnceLock::new(),
         });
         step_aside_for_panics();
         let heard = Arc::clone(&shared);
@@ -100,7 +93,7 @@ impl Live {
         })
     }
 
-    /// What keys are told to.
+    /// The view as other threads see it.
     pub(super) fn shared(&self) -> Arc<Shared> {
         Arc::clone(&self.shared)
     }
@@ -121,6 +114,11 @@ impl Drop for Live {
 impl Watch for Live {
     fn tell(&mut self, news: &News<'_>) {
         let shared = &self.shared;
+        match news {
+            News::Asks(_) => stage::give_to_person(),
+            News::Answered(_) => stage::take_from_person(),
+            _ => {}
+        }
         if shared.view().tell(news, shared.began.elapsed()) == Changed::Yes {
             shared.is_news();
         }
@@ -136,10 +134,10 @@ impl Shared {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what keys do.
-    pub(super) fn grant(&self, wishes: Wishes) {
-        // It is done once.
-        drop(self.wishes.set(wishes));
+    /// From now on keys are told to this run.
+    pub(super) fn listens_for(&self, interrupter: &Interrupter) {
+        // There is one run.
+        drop(self.interrupter.set(interrupter.clone()));
     }
 
     /// Lets the view be drawn soon. Whoever draws is called once for all that is told until then.
@@ -210,16 +208,19 @@ impl Shared {
 
     fn hear(&self, wake: Wake) {
         let Wake::Key(key) = wake else { return };
-        match (key, self.wishes.get()) {
-            (b'q', Some(wishes)) => {
+        match (key, self.interrupter.get()) {
+            (b'q', Some(run)) => {
                 let mut view = self.view();
                 view.last = match view.last {
                     Last::No => Last::Yes,
                     Last::Yes => Last::No,
                 };
-                (wishes.last)(view.last);
+                match view.last {
+                    Last::Yes => run.finish_iteration(),
+                    Last::No => run.go_on_after_all(),
+                }
             }
-            (b'g', Some(wishes)) => (wishes.guide)(),
+            (b'g', Some(run)) => run.guide(),
             (b'p', _) => self.show_prompt(),
             _ => {}
         }

@@ -118,7 +118,7 @@ impl View {
             News::Wrote(_) => self.recorded += 1,
             News::Notice(notice) => self.notice(notice, at),
             News::NoRoom(_) => self.doing = Doing::NoRoom,
-            News::RoomAgain => self.doing = Doing::Preparing,
+            News::RoomAgain | News::Answered(_) => self.doing = Doing::Preparing,
             _ => return Changed::No,
         }
         Changed::Yes
