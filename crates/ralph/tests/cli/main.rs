@@ -15,6 +15,7 @@ mod hook;
 mod index;
 mod init;
 mod journal;
+mod knowledge_files;
 mod languages;
 mod list;
 mod memory_init;

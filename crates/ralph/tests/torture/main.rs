@@ -10,6 +10,7 @@ mod every_call;
 mod full_disk;
 mod index;
 mod kills;
+mod knowledge;
 mod merges;
 mod runs;
 mod setup;
