@@ -200,12 +200,12 @@ fn the_boxes_of_a_plan_become_tasks_once() {
     assert_eq!(printed, "Imported 5 tasks\n");
     assert_snapshot!(env.ok(["feature", "list"]), @"
     ID        STATUS       DONE  NAME
-    f-025cc1  in progress  1/4   search
     f-8eec67  in progress  1/4   other
+    f-025cc1  in progress  1/4   search
 
     Showing 2 features
     ");
-    assert_eq!(env.ok(["feature", "list", "--format", "quiet"]), "f-025cc1\nf-8eec67\n");
+    assert_eq!(env.ok(["feature", "list", "--format", "quiet"]), "f-8eec67\nf-025cc1\n");
     let shown = json(&env, &["feature", "show", "search", "--json"]);
     assert_eq!(shown["status"], "in_progress");
     assert_eq!(shown["tree"].as_array().unwrap().len(), 5);

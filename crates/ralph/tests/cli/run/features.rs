@@ -72,11 +72,16 @@ fn ids(scene: &Scene) -> [String; 6] {
 /// What stands in a prompt about the task and its feature.
 fn about_the_task(prompt: &str) -> &str {
     let (_, rest) = prompt.split_once("## Assigned Task\n\n").unwrap();
-    rest.split("## Memory\n").next().unwrap().trim_end()
+    rest.split("## Run Journal\n")
+        .next()
+        .unwrap()
+        .split("## Memory\n")
+        .next()
+        .unwrap()
 }
 
-/// The plan of three tasks would do, but for the tests of what is left.
 #[test]
+#[expect(clippy::too_many_lines, reason = "what two agents are shown stands here")]
 fn the_story_of_a_feature() {
     let work = |name: &str| write(name, "work\n");
     let lesson = "The stemmer drops umlauts: fold them before words are ranked.";
@@ -104,11 +109,101 @@ fn the_story_of_a_feature() {
     let alone = scene.ralph(&["task", "add", "Something else"]).run();
     assert_eq!(alone.code, Some(0));
     let ran = scene.run(&["search", "--trust"]);
-    assert_snapshot!(ran.stdout, @"");
+    assert_snapshot!(ran.stdout, @"
+    The feature search is done. 1 other task is not done.
+    6 iterations: 6 tasks done
+    ");
     assert_eq!(ran.code, Some(0), "{ran}");
-    assert_snapshot!(scene.env.ok(["feature", "list"]), @"");
-    assert_snapshot!(about_the_task(&scene.agent.prompt(1)), @"");
-    assert_snapshot!(about_the_task(&scene.agent.prompt(5)), @"");
+    assert_snapshot!(scene.env.ok(["feature", "list"]), @"
+    ID        STATUS  DONE  NAME
+    f-025cc1  done    6/6   search
+
+    Showing 1 feature
+    ");
+    assert_snapshot!(about_the_task(&scene.agent.prompt(1)), @"
+    **Cut texts into words** (t-9756ce)
+
+    Gates: run these before you claim that it is done, and see them pass:
+
+    ```
+    test ! -e rank.txt || grep folded rank.txt
+    ```
+
+    ## Feature Specification
+
+    What is wanted of the feature search as a whole; your task is one part of it:
+
+    ```markdown
+    # Search
+
+    Texts are found by the stems of their words.
+
+    ## Umlauts
+
+    `Häuser` is found by `haus`.
+    ```
+
+    ## Feature Plan
+
+    How the feature search is to be built; other parts of it are other tasks:
+
+    ```markdown
+    # Plan
+
+    Words first, then what is made of them.
+
+    - [ ] Cut texts into words
+    - [ ] Stem the words
+    - [ ] Count the words
+    - [ ] Build the index
+    - [ ] Rank what was found
+    - [ ] Write the command
+    ```
+    ");
+    assert_snapshot!(about_the_task(&scene.agent.prompt(5)), @"
+    **Rank what was found** (t-17fb29)
+
+    Done before it:
+
+    - **Build the index** (t-e7f664)
+
+    Gates: run these before you claim that it is done, and see them pass:
+
+    ```
+    test ! -e rank.txt || grep folded rank.txt
+    ```
+
+    ## Feature Specification
+
+    What is wanted of the feature search as a whole; your task is one part of it:
+
+    ```markdown
+    # Search
+
+    Texts are found by the stems of their words.
+
+    ## Umlauts
+
+    `Häuser` is found by `haus`.
+    ```
+
+    ## Feature Plan
+
+    How the feature search is to be built; other parts of it are other tasks:
+
+    ```markdown
+    # Plan
+
+    Words first, then what is made of them.
+
+    - [ ] Cut texts into words
+    - [ ] Stem the words
+    - [ ] Count the words
+    - [ ] Build the index
+    - [ ] Rank what was found
+    - [ ] Write the command
+    ```
+    ");
     let rows = json(&scene.env, &["journal", "list", "--json"]);
     let feature = json(&scene.env, &["feature", "show", "search", "--json"])["id"].clone();
     assert!(
@@ -150,21 +245,44 @@ fn a_feature_with_which_nothing_can_be_begun_says_why() {
     let scene = scene(&diligent());
     let empty = scene.ralph(&["feature", "create", "empty"]).run();
     assert_eq!(empty.code, Some(0));
-    assert_snapshot!(scene.run(&["empty"]), @"");
+    assert_snapshot!(scene.run(&["empty"]), @"
+    exit 3
+    --- stdout
+    The feature empty has no tasks.
+    --- stderr
+    Hint: `ralph task import --feature empty` makes them of its plan, `ralph task add TEXT --feature empty` adds one.
+    ");
     let [cut, stem, count, index, rank, command] = ids(&scene);
     for task in [&cut, &count] {
         scene.env.ok(["task", "update", task, "--no-feature"]);
     }
-    let waits = scene.run(&["search"]);
-    assert_snapshot!(waits, @"");
+    assert_snapshot!(scene.run(&["search"]), @"
+    exit 4
+    --- stdout
+    The feature search waits for t-7e532f (Count the words), t-9756ce (Cut texts into words).
+    --- stderr
+    Hint: `ralph run` works on what is ready.
+    ");
     for task in [&cut, &stem, &count, &index] {
         scene.env.ok(["task", "done", task]);
     }
     scene.env.ok(["task", "fail", &rank]);
-    assert_snapshot!(scene.run(&["search"]), @"");
+    assert_snapshot!(scene.run(&["search"]), @"
+    exit 4
+    --- stdout
+    1 task of the feature search failed, and nothing else of it is ready.
+    --- stderr
+    Hint: `ralph feature show search` shows its tasks, `ralph task reset ID` opens one again.
+    ");
     for task in [&rank, &command] {
         scene.env.ok(["task", "done", task]);
     }
-    assert_snapshot!(scene.run(&["search"]), @"");
+    assert_snapshot!(scene.run(&["search"]), @"
+    exit 3
+    --- stdout
+    All tasks of the feature search are done.
+    --- stderr
+    Hint: `ralph feature show search` shows its tasks, `ralph task reset ID` opens one again.
+    ");
     assert_eq!(scene.agent.turns(), 0);
 }
