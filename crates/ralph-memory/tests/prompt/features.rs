@@ -2,11 +2,11 @@
 
 use insta::assert_snapshot;
 use ralph_memory::inject::FeatureTexts;
-use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest};
+use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, stands_in};
 use ralph_model::config::Config;
 
 use crate::support::Files;
-use crate::{between, composed, request, task};
+use crate::{between, composed, decisions, request, task};
 
 fn texts(spec: Option<&str>, plan: Option<&str>) -> FeatureTexts {
     FeatureTexts {
@@ -81,6 +81,16 @@ fn a_short_specification_and_plan_stand_whole_between_task_and_retry() {
     This is attempt 2 of 4.
     ");
     assert_eq!(sizes(&prompt), [("Feature Specification", 52), ("Feature Plan", 41)]);
+    assert_snapshot!(decisions(&prompt), @"
+    Feature Specification 1: feature .ralph/features/search/spec.md 21 tokens, -, shown
+    Feature Plan 1: feature .ralph/features/search/plan.md 14 tokens, -, shown
+    ");
+    assert!(
+        prompt
+            .injections
+            .iter()
+            .all(|injection| stands_in(&prompt.text, injection))
+    );
 }
 
 #[test]
@@ -130,7 +140,7 @@ fn a_long_text_is_cut_before_a_heading_and_the_prompt_says_where_the_rest_is() {
         cut("## Feature Specification\n", "## Feature Plan\n"),
         (
             15,
-            "Cut here, before the heading \"## Part 16\": 14968 of 29929 characters are left out. All of it stands in \
+            "Cut here, before the heading \"## Part 16\": 14969 of 29930 characters are left out. All of it stands in \
              `.ralph/features/search/spec.md`; read the rest there."
                 .to_owned()
         )
@@ -139,10 +149,16 @@ fn a_long_text_is_cut_before_a_heading_and_the_prompt_says_where_the_rest_is() {
         cut("## Feature Plan\n", "## Retry Information\n"),
         (
             11,
-            "Cut here, before the heading \"## Part 12\": 18960 of 29929 characters are left out. All of it stands in \
+            "Cut here, before the heading \"## Part 12\": 18961 of 29930 characters are left out. All of it stands in \
              `.ralph/features/search/plan.md`; read the rest there."
                 .to_owned()
         )
+    );
+    assert!(
+        prompt
+            .injections
+            .iter()
+            .all(|injection| stands_in(&prompt.text, injection))
     );
     for (heading, tokens) in sizes(&prompt) {
         let most = if heading == "Feature Plan" { 3000 } else { 4000 };
@@ -168,7 +184,7 @@ fn a_text_without_headings_is_cut_at_a_line() {
     let section = between(&prompt, "## Feature Specification\n", "## Retry Information\n");
     assert!(
         section.contains(
-            "with dots.\n```\n\nCut here, in the middle of a section: 4878 of 20499 characters are left out. All of it stands in \
+            "with dots.\n```\n\nCut here, in the middle of a section: 4879 of 20500 characters are left out. All of it stands in \
              `.ralph/features/search/spec.md`; read the rest there.\n"
         ),
         "{section}"
