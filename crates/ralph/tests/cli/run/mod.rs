@@ -10,6 +10,7 @@ mod floods;
 mod folder;
 mod forms;
 mod gates;
+mod guidance;
 mod limits;
 mod pruning;
 pub(crate) mod signals;
