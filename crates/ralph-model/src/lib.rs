@@ -24,7 +24,7 @@ pub use budget::{Budget, Tokens};
 pub use captured::{Captured, CapturedKnowledge, CapturedLearning, Control, FailureReport, Promise, Verdict};
 pub use clock::{Clock, Entropy};
 pub use file_stamp::FileStamp;
-pub use guidance::{Guidance, split_guidance, with_guidance};
+pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
