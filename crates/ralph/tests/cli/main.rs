@@ -12,6 +12,7 @@ mod edit;
 mod faults;
 mod guardrails;
 mod hook;
+mod import;
 mod index;
 mod init;
 mod journal;

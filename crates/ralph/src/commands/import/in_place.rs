@@ -33,7 +33,11 @@ pub(super) fn take_over(path: &Path, now: Timestamp) -> Result<(ImportedHistory,
     let replaced = build(&unfinished, &history, now).and_then(|imported| {
         original.gather_into_one_file()?;
         let kept = keep(path)?;
-        fs::rename(&unfinished, path).map_err(|error| failed(path, &error))?;
+        // Whoever may read and write the one may the other.
+        fs::metadata(path)
+            .and_then(|original| fs::set_permissions(&unfinished, original.permissions()))
+            .and_then(|()| fs::rename(&unfinished, path))
+            .map_err(|error| failed(path, &error))?;
         Ok((imported, kept))
     });
     drop(original);

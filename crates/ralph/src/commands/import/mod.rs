@@ -74,6 +74,9 @@ enum Mode {
 fn keep_runs_out(context: &Context<'_>) -> Result<WorktreeLock, CommandError> {
     let project = &context.project;
     project.prepare_database_folder(&project.root.join(paths::RALPH))?;
+    if let Some(folder) = project.database().parent() {
+        project.prepare_database_folder(folder)?;
+    }
     let holder = format!("process {}", std::process::id());
     WorktreeLock::take(&project.run_lock(), &holder).map_err(|error| match error {
         LockError::Taken { holder } => CommandError::new(format!(
