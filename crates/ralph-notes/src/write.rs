@@ -98,7 +98,12 @@ pub fn move_new(from: &Path, to: &Path) -> Result<(), FileError> {
 pub fn link_beside(file: &Path, suffix: &str) -> Result<PathBuf, FileError> {
     let linked = first_free(file, suffix, |name| fs::hard_link(file, name));
     // A copy is as good where there are no links.
-    let copied = || first_free(file, suffix, |name| fs::copy(file, name).map(|_| ()));
+    let copied = || {
+        first_free(file, suffix, |name| {
+            let copied = fs::copy(file, name).and_then(|_| File::open(name)?.sync_all());
+            copied.inspect_err(|_| drop(fs::remove_file(name)))
+        })
+    };
     linked
         .or_else(|_| copied())
         .map_err(|source| FileError::new("keep", file, source))

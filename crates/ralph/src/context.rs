@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use ralph_memory::capture::{Findings, History, Notebook, Scratchpad, Stored};
+use ralph_memory::capture::{Findings, History, KnowledgeFolder, Notebook, Scratchpad, Stored};
 use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems, ShelfState};
 use ralph_memory::inject::FeaturesFolder;
 use ralph_model::config::Config;
@@ -109,6 +109,15 @@ impl<'a> Context<'a> {
             path,
             surroundings: &self.project,
             clock: &self.clock,
+            patience: self.patience(),
+        }
+    }
+
+    /// The long notes.
+    pub(crate) fn knowledge(&self) -> KnowledgeFolder<'_> {
+        KnowledgeFolder {
+            catalogue: self.catalogue(Spelling::Own),
+            surroundings: &self.project,
             patience: self.patience(),
         }
     }
@@ -258,8 +267,9 @@ impl<'a> Context<'a> {
             self.ui
                 .warning(&format!("The note is safe, but its history was not recorded: {error}."));
             if matches!(error, StoreError::Foreign { .. }) {
-                self.ui
-                    .hint("move that file away, and ralph starts a history of its own.");
+                self.ui.hint(
+                    "`ralph import refound` takes it over if it is that of RefoundAI's ralph; else move it away.",
+                );
             }
         }
     }

@@ -183,6 +183,8 @@ pub struct Runner<'a> {
     stop_gates: StopHandle,
     /// What is wanted of the run from outside.
     wanted: Arc<Wanted>,
+    /// Whether the person had something to say about the last turn.
+    guided: bool,
     /// Ends the asking.
     give_up: StopHandle,
     /// Who looks at what a turn has left, and asks the gates.
@@ -233,6 +235,7 @@ impl<'a> Runner<'a> {
             turn: None,
             stop_gates: StopHandle::default(),
             wanted: Arc::default(),
+            guided: false,
             give_up: StopHandle::default(),
             examiner: None,
             sentence: None,
@@ -334,6 +337,8 @@ impl<'a> Runner<'a> {
         };
         let sentence = match left {
             Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
+            // Whoever looks at it tomorrow sees that they have said what there is to say.
+            _ if *end == End::Interrupted && self.guided => "It was stopped, with your guidance.".to_owned(),
             _ => end.sentence(),
         };
         let now = site.clock.now();
@@ -374,6 +379,7 @@ impl<'a> Runner<'a> {
         let goal = preview(first_line(&self.order.goal), GOAL_COLUMNS);
         match &self.order.scope {
             Scope::Task(id) if id.as_str() != goal => format!("{id} ({goal})"),
+            Scope::Feature(_) => format!("The {goal}"),
             _ => goal,
         }
     }

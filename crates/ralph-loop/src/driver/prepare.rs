@@ -133,7 +133,9 @@ impl Runner<'_> {
                 at: self.site.clock.now(),
             },
         )?;
-        let shown = |injection: &&ralph_model::Injection| injection.reason == InjectionReason::Shown;
+        let shown = |injection: &&ralph_model::Injection| {
+            injection.reason == InjectionReason::Shown && injection.kind.is_memory()
+        };
         self.turn = Some(Turn {
             attempt: materials.attempt(self.site.config),
             shown: prompt.injections.iter().filter(shown).count(),

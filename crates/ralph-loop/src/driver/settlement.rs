@@ -46,6 +46,7 @@ impl Runner<'_> {
             self.watch.tell(&News::Warning(&warning));
         }
         self.turn = None;
+        self.guided = draft.turn.guidance.is_some();
         if draft.current.run != self.run {
             remove_scratch_folder(&self.site.runs, &draft.current.run);
         }

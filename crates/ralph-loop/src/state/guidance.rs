@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use super::types::{FirstInterrupt, NoFurther, Phase};
-use super::{Draft, Effect, End, State};
+use super::{Draft, Effect, End, Notice, State};
 use crate::guide::{Asked, Asking, Guided, WhatNext, Wish};
 use crate::settle::{Judgement, StopRun, Then, judge};
 use crate::summary::StopCause;
@@ -22,19 +22,26 @@ impl State {
     /// Ctrl+C. Where a turn goes on and somebody can be asked, the first one ends the turn and not the run. Between turns
     /// there is nothing to be said about one.
     pub(super) fn interrupted(&mut self, phase: Phase) -> Vec<Effect> {
-        if self.interrupts == 0 && self.plan.asking == Asking::Possible && self.is_in_turn(&phase) {
-            self.first = FirstInterrupt::Asks;
+        if !self.can_ask(&phase) {
+            return self.stopped(phase);
         }
-        self.stopped(phase)
+        self.first = FirstInterrupt::Asks;
+        let mut effects = self.stopped(phase);
+        effects.push(Effect::Tell(Notice::WillAsk));
+        effects
     }
 
     /// The person wants to say something: the same as the first Ctrl+C where that asks, and nothing where it does not.
     pub(super) fn guidance_wanted(&mut self, phase: Phase) -> Vec<Effect> {
-        if self.interrupts == 0 && self.plan.asking == Asking::Possible && self.is_in_turn(&phase) {
+        if self.can_ask(&phase) {
             self.interrupted(phase)
         } else {
             self.rest(phase)
         }
+    }
+
+    fn can_ask(&self, phase: &Phase) -> bool {
+        self.interrupts == 0 && self.plan.asking == Asking::Possible && self.is_in_turn(phase)
     }
 
     /// Whether the run is in a turn of its own, or looks at what that has left.

@@ -380,6 +380,8 @@ pub enum Notice {
     UnknownModel(String),
     /// An agent said that everything is complete, and it is not.
     CompleteTooEarly,
+    /// The turn is being stopped; when it is, the person is asked about it.
+    WillAsk,
 }
 
 /// Something that happened, and when.

@@ -373,6 +373,15 @@ impl Project {
     fn site(&self, process: RunProcess) -> Site<'_> {
         let ralph = self.root.join(".ralph");
         let agent = self.root.join(".agent");
+        let catalogue = CataloguePlace {
+            database: ralph.join("index.db"),
+            shelves: [Shelf::Memories, Shelf::Guardrails]
+                .map(|shelf| (shelf, agent.join(shelf.file_name())))
+                .to_vec(),
+            knowledge: ralph.join("knowledge"),
+            home: self,
+            file_clock: &LongAgo,
+        };
         Site {
             root: self.root.clone(),
             worktree: self.worktree.clone(),
@@ -381,7 +390,7 @@ impl Project {
             database: self.database(),
             runs: ralph.join("runs"),
             knowledge: KnowledgeFolder {
-                path: ralph.join("knowledge"),
+                catalogue: catalogue.clone(),
                 surroundings: self,
                 patience: PATIENCE,
             },
@@ -400,15 +409,7 @@ impl Project {
                     .map(str::to_owned)
                     .to_vec(),
             },
-            catalogue: CataloguePlace {
-                database: ralph.join("index.db"),
-                shelves: [Shelf::Memories, Shelf::Guardrails]
-                    .map(|shelf| (shelf, agent.join(shelf.file_name())))
-                    .to_vec(),
-                knowledge: ralph.join("knowledge"),
-                home: self,
-                file_clock: &LongAgo,
-            },
+            catalogue,
             config: &self.config,
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             program: "/bin/true".into(),

@@ -8,12 +8,13 @@ mod open_folder;
 mod outbox;
 mod same_note;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ralph_notes::{FileError, KnowledgeProblem, Patience};
 use ralph_store::StoreError;
 
 use super::notebook::Surroundings;
+use crate::catalogue::{CatalogueError, CataloguePlace};
 
 pub use add::Deleted;
 pub use gate::{KnowledgeRefusal, accept_knowledge};
@@ -21,12 +22,20 @@ pub use outbox::{Outboxed, Written};
 
 /// The folder of long notes.
 pub struct KnowledgeFolder<'a> {
-    /// The folder.
-    pub path: PathBuf,
+    /// Where the folder is, and the index that tells what stands in it.
+    pub catalogue: CataloguePlace<'a>,
     /// The project around it.
     pub surroundings: &'a dyn Surroundings,
     /// How long to wait for others who write.
     pub patience: Patience<'a>,
+}
+
+impl KnowledgeFolder<'_> {
+    /// The folder itself, which need not exist.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.catalogue.knowledge
+    }
 }
 
 /// How a note came to its place.
@@ -51,6 +60,9 @@ pub enum KnowledgeError {
     /// The database said no.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// What stands in the folder cannot be told.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
     /// The note that is to be brought up to date cannot be changed.
     #[error("{name} cannot be changed: {problem}")]
     Unchangeable {

@@ -23,7 +23,7 @@ pub use knowledge::{
 };
 pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
-    Vanished,
+    TakenIn, Vanished,
 };
 pub use scratchpad::{Moved, Scratchpad};
 pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control};

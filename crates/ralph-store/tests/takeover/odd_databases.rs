@@ -188,3 +188,37 @@ fn ten_thousand_tasks_in_a_chain_are_no_hardship() {
     let imported = scene.import();
     assert_eq!((imported.tasks, imported.dependencies), (tally(10_000, 0), 9_999));
 }
+
+#[test]
+fn a_feature_gets_a_name_that_a_folder_can_have_and_is_known_by_it() {
+    let scene = Scene::empty(5);
+    scene.sql(
+        "INSERT INTO features (id, name, created_at, updated_at) VALUES
+             ('f-000001', 'Search', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z'),
+             ('f-000002', 'log in / log out', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z'),
+             ('f-1a2b3c4d', 'SEARCH', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');
+         INSERT INTO tasks (id, title, feature_id, created_at, updated_at) VALUES
+             ('t-000001', 'x', 'f-1a2b3c4d', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');",
+    );
+    let imported = scene.import();
+    assert_eq!(imported.features, tally(2, 1));
+    assert_eq!(
+        remarks(&imported),
+        [
+            "log in / log out: \"log in / log out\" is no name for a feature: ' ' may not stand in it, only letters, digits, \
+          `-`, `_` and `.`: it is log-in---log-out here, and its folder must be called so to be found"
+        ]
+    );
+    let store = scene.store();
+    let names: Vec<String> = store
+        .features()
+        .unwrap()
+        .iter()
+        .map(|feature| feature.name.to_string())
+        .collect();
+    assert_eq!(names, ["Search", "log-in---log-out"]);
+    let task = store.task(&id("t-000001")).unwrap().unwrap();
+    assert_eq!(task.feature.unwrap().as_str(), "f-000001");
+    drop(store);
+    assert_eq!(scene.import().features, tally(0, 3));
+}

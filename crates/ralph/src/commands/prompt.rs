@@ -37,14 +37,16 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
         context.ui.warning(&ended);
     }
     let prompt = prompt_for(context, Some(&store), task, &context.config)?;
+    let longest = prompt.parts.iter().map(|part| part.heading.len()).max();
+    let width = longest.unwrap_or_default().max(16) + 2;
     for part in &prompt.parts {
         context
             .ui
-            .status(&format!("{:<18}{:>6} tokens", part.heading, part.tokens));
+            .status(&format!("{:<width$}{:>6} tokens", part.heading, part.tokens));
     }
     let all = Tokens::of_characters(prompt.text.chars().count());
     context.ui.status(&format!(
-        "{:<18}{all:>6} tokens, {} of them the same in every prompt",
+        "{:<width$}{all:>6} tokens, {} of them the same in every prompt",
         "All together", prompt.fixed
     ));
     context.ui.text(&prompt.text)

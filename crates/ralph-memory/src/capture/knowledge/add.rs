@@ -34,13 +34,13 @@ impl KnowledgeFolder<'_> {
     /// # Errors
     /// When it cannot be moved.
     pub fn delete(&self, name: &str) -> Result<Option<Deleted>, KnowledgeError> {
-        if !self.path.is_dir() {
+        if !self.path().is_dir() {
             return Ok(None);
         }
         let kept = format!(".{name}.ralph-deleted");
         let deleted = Deleted {
-            path: self.path.join(name),
-            kept: self.path.join(&kept),
+            path: self.path().join(name),
+            kept: self.path().join(&kept),
         };
         let mut folder = self.lock()?;
         Ok(folder.put_away(name, &kept)?.then_some(deleted))

@@ -5,24 +5,21 @@ use ralph_model::CapturedKnowledge;
 use ralph_notes::{FileError, FileText, LockedFolder};
 
 use super::same_note::{Outline, same_note};
+use crate::catalogue::{Catalogue, CatalogueError, CataloguePlace};
 
 /// The notes that stand in the folder.
 #[derive(Debug, Default)]
 pub(super) struct Known(Vec<Outline>);
 
 impl Known {
-    /// Reads them all. What is no note, or cannot be read, cannot be brought up to date either.
-    pub(super) fn read(folder: &LockedFolder<'_>) -> Result<Self, FileError> {
-        let mut outlines = Vec::new();
-        for name in folder.names()? {
-            if name.starts_with('.') || !name.ends_with(".md") {
-                continue;
-            }
-            if let Ok(Some(file)) = folder.read(&name) {
-                outlines.extend(Outline::read(&name, &file.bytes));
-            }
-        }
-        Ok(Self(outlines))
+    /// Asks the catalogue, which reads only the files that have changed since it was asked last. What is no note cannot be
+    /// brought up to date either.
+    pub(super) fn read(place: &CataloguePlace<'_>) -> Result<Self, CatalogueError> {
+        let outlines = Catalogue::ask_knowledge(place, &[], Catalogue::knowledge_outlines)?;
+        let known = outlines
+            .iter()
+            .map(|note| Outline::new(&note.file, &note.title, &note.tags));
+        Ok(Self(known.collect()))
     }
 
     /// The file of the note that a new one brings up to date, as it stands now.

@@ -26,16 +26,16 @@ pub(super) struct OpenFolder<'a> {
 impl<'a> KnowledgeFolder<'a> {
     /// Locks the folder, which is made where there is none.
     pub(super) fn lock(&self) -> Result<LockedFolder<'a>, KnowledgeError> {
-        self.surroundings.prepare_knowledge_folder(&self.path)?;
-        Ok(LockedFolder::lock(&self.path, &self.patience)?)
+        self.surroundings.prepare_knowledge_folder(self.path())?;
+        Ok(LockedFolder::lock(self.path(), &self.patience)?)
     }
 
     /// Locks the folder and looks at what stands in it.
     pub(super) fn open(&self) -> Result<OpenFolder<'a>, KnowledgeError> {
         let locked = self.lock()?;
         Ok(OpenFolder {
-            path: self.path.clone(),
-            known: Known::read(&locked)?,
+            path: self.path().to_owned(),
+            known: Known::read(&self.catalogue)?,
             locked,
         })
     }

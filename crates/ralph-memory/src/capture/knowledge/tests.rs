@@ -6,15 +6,32 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{CapturedKnowledge, NewJournalRow, RunId};
+use ralph_model::{CapturedKnowledge, Clock, NewJournalRow, RunId};
 use ralph_store::{Settlement, Store, Wait};
 use ralph_testkit::journal_row;
 
 use super::*;
+use crate::catalogue::CatalogueHome;
 
 struct NoProject;
 
 impl Surroundings for NoProject {}
+
+impl CatalogueHome for NoProject {
+    fn prepare_index(&self) -> bool {
+        true
+    }
+}
+
+/// A clock by which no time of a file can be trusted.
+#[derive(Debug)]
+struct LongAgo;
+
+impl Clock for LongAgo {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -272,7 +289,7 @@ fn the_same_title_from_two_worktrees_is_a_file_in_each() {
     there.write_outbox(&mut bench.store, "w").unwrap();
     assert!(bench.files()[0].1.contains("Here."));
     assert!(
-        fs::read_to_string(there.path.join("colours.md"))
+        fs::read_to_string(there.path().join("colours.md"))
             .unwrap()
             .contains("There.")
     );
@@ -302,7 +319,13 @@ fn a_note_that_cannot_be_written_waits_and_keeps_no_other_from_it() {
 
 fn knowledge_in(path: PathBuf) -> KnowledgeFolder<'static> {
     KnowledgeFolder {
-        path,
+        catalogue: CataloguePlace {
+            database: path.with_extension("index.db"),
+            shelves: Vec::new(),
+            knowledge: path,
+            home: &NoProject,
+            file_clock: &LongAgo,
+        },
         surroundings: &NoProject,
         patience: Patience {
             notice_after: Duration::from_secs(10),
@@ -442,7 +465,7 @@ fn a_deleted_note_is_gone_and_its_text_is_kept_beside() {
     let bench = Bench::new();
     let folder = bench.knowledge("");
     assert_eq!(folder.delete("a.md").unwrap(), None);
-    assert!(!folder.path.exists(), "nothing to delete makes nothing");
+    assert!(!folder.path().exists(), "nothing to delete makes nothing");
     folder.add(&note("A", "x", "First."), at()).unwrap();
     assert_eq!(folder.delete("b.md").unwrap(), None);
     let deleted = folder.delete("a.md").unwrap().unwrap();

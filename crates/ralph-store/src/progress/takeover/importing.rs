@@ -7,9 +7,9 @@ use ralph_model::{FeatureId, NewJournalRow, Outcome, RunId, StopReason, TaskId, 
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
-use super::ids::{Place, feature_ids, place, run_ids, task_ids};
-use super::relations;
-use super::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark};
+use super::ids::{Place, place, run_ids, task_ids};
+use super::{ForeignHistory, ForeignIteration, ForeignTask, Remark};
+use super::{features, relations};
 use crate::StoreError;
 use crate::progress::Store;
 use crate::progress::columns::moment;
@@ -75,7 +75,7 @@ impl Store {
                     ..ImportedHistory::default()
                 },
             };
-            import.features(&history.features)?;
+            features::add(&mut import, &history.features)?;
             let new = import.tasks(&history.tasks)?;
             relations::add(&mut import, &new)?;
             let ids: Vec<TaskId> = new
@@ -92,9 +92,10 @@ impl Store {
 /// An import on its way.
 pub(super) struct Import<'a> {
     pub(super) transaction: &'a Transaction<'a>,
-    tool: &'a str,
+    pub(super) tool: &'a str,
     now: Timestamp,
-    features: HashMap<String, FeatureId>,
+    /// The features here, by their ids there.
+    pub(super) features: HashMap<String, FeatureId>,
     /// The tasks here, by their ids there.
     pub(super) tasks: HashMap<String, TaskId>,
     pub(super) done: ImportedHistory,
@@ -103,44 +104,6 @@ pub(super) struct Import<'a> {
 impl Import<'_> {
     pub(super) fn remark(&mut self, about: &str, text: impl Into<String>) {
         self.done.remarks.push(Remark::new(about, text));
-    }
-
-    /// Features are known by their names.
-    fn features(&mut self, features: &[ForeignFeature]) -> rusqlite::Result<()> {
-        for feature in features {
-            let sql = "SELECT id FROM features WHERE lower(name) = lower(?1)";
-            if let Some(id) = self.text(sql, &feature.name)?.as_deref().and_then(FeatureId::parse) {
-                self.features.insert(feature.id.clone(), id);
-                self.done.features.known += 1;
-                continue;
-            }
-            for id in feature_ids(self.tool, &feature.id) {
-                if self
-                    .text("SELECT id FROM features WHERE id = ?1", id.as_str())?
-                    .is_none()
-                {
-                    self.put_feature(feature, &id)?;
-                    self.features.insert(feature.id.clone(), id);
-                    break;
-                }
-            }
-            self.done.features.added += 1;
-        }
-        Ok(())
-    }
-
-    fn put_feature(&self, feature: &ForeignFeature, id: &FeatureId) -> rusqlite::Result<()> {
-        self.transaction
-            .prepare_cached(
-                "INSERT INTO features (id, name, status, created_at, updated_at) VALUES (?1, ?2, 'pending', ?3, ?4)",
-            )?
-            .execute(params![
-                id.as_str(),
-                feature.name,
-                moment(feature.created_at),
-                moment(feature.updated_at)
-            ])
-            .map(drop)
     }
 
     /// Puts the tasks in, each by itself; those that are new.
@@ -316,7 +279,7 @@ impl Import<'_> {
     }
 
     /// The one text that a statement finds.
-    fn text(&self, sql: &str, parameter: &str) -> rusqlite::Result<Option<String>> {
+    pub(super) fn text(&self, sql: &str, parameter: &str) -> rusqlite::Result<Option<String>> {
         self.transaction
             .prepare_cached(sql)?
             .query_row([parameter], |row| row.get(0))

@@ -1,6 +1,7 @@
 //! Taking over what another tool has on record: reading its database, and making its history ours.
 
 mod copies;
+mod features;
 mod foreign;
 mod history;
 mod ids;

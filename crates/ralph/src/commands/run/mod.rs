@@ -20,7 +20,7 @@ use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
 use ralph_loop::{Finish, Guide, Interrupter, LockError, Order, Runner, Site, WorktreeLock};
-use ralph_memory::capture::{KnowledgeFolder, Surroundings};
+use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
 use ralph_model::config::{Commit, Config, LiveView, StrategyName};
@@ -356,11 +356,7 @@ pub(super) fn site<'a>(
         commit: commit.filter(|commit| !commit.is_empty()),
         database: project.database(),
         runs: project.runs(),
-        knowledge: KnowledgeFolder {
-            path: project.root.join(paths::KNOWLEDGE),
-            surroundings: project,
-            patience: context.patience(),
-        },
+        knowledge: context.knowledge(),
         features: context.features(),
         scratchpad: context.scratchpad(),
         own: own_files(context),

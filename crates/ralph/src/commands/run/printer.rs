@@ -118,8 +118,9 @@ impl<'a> Printer<'a> {
             }
             End::Limit(limit) => {
                 let anew = match limit.key {
-                    // How many iterations there may be is said with every run anew.
-                    "" | "iterations" => String::new(),
+                    // A flag stands in the command itself.
+                    "iterations" if self.again.contains(" --limit ") => String::new(),
+                    "" => String::new(),
                     key => format!(" and counts anew; `[limits] {key}` in .ralph.toml sets how far"),
                 };
                 ui.hint(&format!("`{}` goes on{anew}.", self.again));
@@ -346,6 +347,7 @@ impl<'a> Printer<'a> {
                 ));
             }
             Notice::CompleteTooEarly => self.line("The agent said that everything is complete, and it is not."),
+            Notice::WillAsk => self.line("stopping the agent; then you are asked (Ctrl+C again stops the run)"),
         }
     }
 }

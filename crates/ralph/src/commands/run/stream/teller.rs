@@ -198,6 +198,8 @@ impl<'a> Teller<'a> {
             Notice::StillWaits(wait) => Event::StillWaits(wait.into()),
             Notice::UnknownModel(model) => Event::UnknownModel { model },
             Notice::CompleteTooEarly => Event::CompleteTooEarly,
+            // Where a program follows, nobody is asked.
+            Notice::WillAsk => return,
         });
     }
 }
@@ -218,7 +220,7 @@ impl Told {
             Notice::Busy(held) => self.busy.clone_from(held),
             Notice::StillWaits(wait) if self.left.saturating_sub(wait.left) < TELL_EVERY => return false,
             Notice::Waits(wait) | Notice::StillWaits(wait) => self.left = wait.left,
-            Notice::UnknownModel(_) | Notice::CompleteTooEarly => {}
+            Notice::UnknownModel(_) | Notice::CompleteTooEarly | Notice::WillAsk => {}
         }
         true
     }
