@@ -14,7 +14,7 @@ pub use open::Wait;
 pub use progress::{
     AtWork, Claim, ClaimAnswer, ClaimRequest, DoneIn, FileRecord, Health, Heed, ImportItem, Imported, IterationRecord,
     JournalFilter, JournalOutline, KnownNote, ListPlace, Look, NewPause, NewRun, NoteAction, NoteChange, NoteFile,
-    NoteVersion, OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, Reach,
-    RecordedInjection, RowCaptures, Run, RunProcess, Scope, Settled, Settlement, Standing, Start, Store, TaskChange,
-    TaskError, TaskFilter, TaskNews, TaskUpdate, WaitsFor, Which, encode_term, journal_terms,
+    NoteVersion, OtherPause, OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Presence,
+    Reach, RecordedInjection, RowCaptures, Run, RunProcess, Scope, Settled, Settlement, Standing, Start, Store,
+    TaskChange, TaskError, TaskFilter, TaskNews, TaskUpdate, WaitsFor, Which, encode_term, journal_terms,
 };

@@ -58,6 +58,7 @@ fn run_of(process: RunProcess, project: &Project, worktree: &str, marker: &str) 
         commits_here: &BTreeSet::new(),
         marker,
         lease: Duration::from_secs(3600),
+        verifier: None,
         heed: ralph_store::Heed::Pauses,
         now: project.now(),
     };
