@@ -28,6 +28,6 @@ pub use driver::{Finish, Interrupter, RunError, Runner};
 pub use lock::{LockError, WorktreeLock};
 pub use prune::RunsSize;
 pub use run_folder::IterationFolder;
-pub use site::{Order, Site};
-pub use summary::{StopCause, TurnSummary};
+pub use site::{Order, Site, Verifier};
+pub use summary::{StopCause, TurnSummary, Verification};
 pub use watch::{News, Room, Survival, Watch};

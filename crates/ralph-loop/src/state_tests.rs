@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use ralph_agent::TurnEnd;
 use ralph_model::config::{Commit, Limits, StrategyName};
-use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus};
+use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus, Verdict};
 use ralph_store::{Claim, NewPause, Pause, PauseChange, PauseReason};
 
 use super::*;
 use crate::settle::Fate;
-use crate::summary::{StopCause, TurnSummary};
+use crate::summary::{StopCause, TurnSummary, Verification};
 
 fn plan() -> Plan {
     Plan {
@@ -20,6 +20,7 @@ fn plan() -> Plan {
         limits: Limits::default(),
         commit: Commit::None,
         has_gates: false,
+        verifier: WhoVerifies::Nobody,
         pace: Pace::default(),
         first_try: FirstTry::AfterThePause,
         seed: 7,
@@ -49,6 +50,7 @@ fn claim(number: u64) -> ClaimAnswer {
         fence: 1,
         marker: String::new(),
         pause: None,
+        verifier_pause: None,
     }))
 }
 
@@ -79,6 +81,21 @@ fn turn_done(number: u64) -> TurnSummary {
     }
 }
 
+/// A verifier whose turn ended so, and that said this.
+fn looked(end: TurnEnd, verdict: Option<Verdict>) -> Happening {
+    Happening::Verified(Box::new(Verification {
+        agent: "claude".to_owned(),
+        end,
+        cause: None,
+        limit: None,
+        verdict,
+        changed: Vec::new(),
+        usage: Usage::default(),
+        duration_ms: 0,
+        session: None,
+    }))
+}
+
 /// A world in which every task is done at the first attempt.
 struct World {
     tasks: u64,
@@ -89,6 +106,8 @@ struct World {
     /// What keeps the agent from being started.
     pause: Option<Pause>,
     told: Vec<Notice>,
+    /// Whether the agent at work is the verifier.
+    verifying: bool,
 }
 
 impl World {
@@ -100,6 +119,7 @@ impl World {
             settled: Vec::new(),
             pause: None,
             told: Vec::new(),
+            verifying: false,
         }
     }
 
@@ -150,6 +170,11 @@ impl World {
 
     fn answer(&mut self, effect: &Effect, now: Timestamp) -> Option<Happening> {
         let name = format!("{effect:?}");
+        self.verifying = match effect {
+            Effect::Verify(_) => true,
+            Effect::Spawn => false,
+            _ => self.verifying,
+        };
         self.done
             .push(name.split([' ', '(', '{']).next().unwrap_or_default().to_owned());
         Some(match effect {
@@ -172,7 +197,8 @@ impl World {
                 before: "{}".to_owned(),
                 overflowed_before: false,
             },
-            Effect::Spawn => Happening::Spawned,
+            Effect::Spawn | Effect::Verify(_) => Happening::Spawned,
+            Effect::StopAgent | Effect::KillAgent if self.verifying => looked(TurnEnd::Stopped, None),
             Effect::StopAgent | Effect::KillAgent => Happening::TurnEnded(Box::new(TurnSummary {
                 end: TurnEnd::Stopped,
                 cause: None,
@@ -373,7 +399,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
 }
 
 fn happening(number: u8) -> Happening {
-    match number % 28 {
+    match number % 32 {
         0 => Happening::Recovered(Vec::new()),
         1 => Happening::Abandoned,
         2 => Happening::OutboxFinished,
@@ -426,6 +452,15 @@ fn happening(number: u8) -> Happening {
         24 => ended(TurnEnd::Stopped),
         25 => Happening::NoRoom,
         26 => Happening::RoomFound,
+        27 | 28 => looked(TurnEnd::Finished, Some(Verdict::Pass)),
+        29 => looked(TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
+        30 => looked(
+            TurnEnd::UsageLimit {
+                resets_at: None,
+                message: String::new(),
+            },
+            None,
+        ),
         _ => Happening::NoRoomInTime("the disk is full".to_owned()),
     }
 }
@@ -446,14 +481,17 @@ enum Step {
 
 proptest! {
     /// Whatever is told in whatever order, between answers that fit or not: agents are started only for a claim that is on
-    /// record, one at a time, every started turn is settled once, and nothing is done after the end.
+    /// record, one at a time, every started turn is settled once, nothing is done after the end, and no task is done that a
+    /// verifier was to look at and has not let pass.
     #[test]
     fn any_order_of_events_leaves_the_state_legal(
         numbers in prop::collection::vec(any::<u8>(), 0..200), gates in any::<bool>(), committing in any::<bool>(),
+        verifier in prop::sample::select(vec![WhoVerifies::Nobody, WhoVerifies::SameAgent, WhoVerifies::Another]),
     ) {
         let mut plan = plan();
         plan.has_gates = gates;
         plan.commit = if committing { Commit::Task } else { Commit::None };
+        plan.verifier = verifier;
         let (mut state, effects) = State::begin(plan);
         let mut step = Step::Nothing;
         let mut open: VecDeque<Effect> = effects.into();
@@ -473,16 +511,24 @@ proptest! {
             let effects = state.step(event(at, what));
             prop_assert!(!over || effects.is_empty());
             for effect in &effects {
+                if let Effect::Commit(draft) | Effect::Settle(draft) = effect
+                    && draft.ruling.task == Fate::Done
+                {
+                    let passes = draft.verification.as_ref().map(Verification::passes);
+                    prop_assert_eq!(passes, (verifier != WhoVerifies::Nobody).then_some(true));
+                }
                 step = match (step, effect) {
                     // Again where there was no room for what the gates write.
                     (Step::Nothing | Step::Claimed, Effect::RunBaseline(_)) => Step::Claimed,
                     (Step::Nothing | Step::Claimed, Effect::Prepare { .. }) => Step::Prepared,
                     (Step::Prepared, Effect::Spawn) => Step::Spawned,
                     (Step::Spawned, Effect::RecordEnd(_)) => Step::Recorded,
+                    // Again where there was no room.
+                    (Step::Recorded, Effect::Verify(_)) => Step::Recorded,
                     (Step::Recorded, Effect::Settle(_)) => Step::Nothing,
                     (Step::Nothing | Step::Claimed | Step::Prepared, Effect::Abandon(_)) => Step::Nothing,
                     (_, Effect::RunBaseline(_) | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
-                        | Effect::Settle(_) | Effect::Abandon(_)) => {
+                        | Effect::Verify(_) | Effect::Settle(_) | Effect::Abandon(_)) => {
                         return Err(TestCaseError::fail(format!("{effect:?} after {step:?}")));
                     }
                     (step, _) => step,
@@ -497,6 +543,8 @@ proptest! {
 mod limits;
 #[path = "state_tests/standstill.rs"]
 mod standstill;
+#[path = "state_tests/verify.rs"]
+mod verify;
 #[path = "state_tests/waits.rs"]
 mod waits;
 

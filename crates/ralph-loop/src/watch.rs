@@ -9,6 +9,7 @@ use ralph_model::{RunId, TaskStatus, Tokens};
 
 use crate::gates::{Baseline, GateResult};
 use crate::state::{Current, Draft, Effect, End, Notice};
+use crate::summary::Verification;
 
 /// Something that a person may want to know.
 #[derive(Debug)]
@@ -44,6 +45,19 @@ pub enum News<'a> {
     },
     /// The agent did something.
     Agent(&'a TurnEvent),
+    /// A session is started that looks at work which the gates let pass.
+    VerifierBegan {
+        /// The iteration.
+        current: &'a Current,
+        /// Who looks.
+        agent: &'a str,
+        /// How large its prompt is.
+        prompt: Tokens,
+    },
+    /// That session did something.
+    VerifierDid(&'a TurnEvent),
+    /// It is over.
+    Verified(&'a Verification),
     /// An iteration is settled.
     Settled {
         /// What became of it.

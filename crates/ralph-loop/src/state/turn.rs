@@ -9,7 +9,7 @@ use ralph_model::{Promise, Usage};
 use ralph_store::PauseChange;
 
 use super::pauses::MAX_TRANSIENTS;
-use super::types::{Examining, Phase, Working};
+use super::types::{Examining, Moment, Phase, Working};
 use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, Reached, State};
 use crate::gates::{Baseline, Changed, GateEnd};
 use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
@@ -34,7 +34,7 @@ impl State {
     pub(super) fn while_working(&mut self, mut working: Working, what: Happening, at: Duration) -> Vec<Effect> {
         match what {
             Happening::TurnEnded(mut summary) => {
-                summary.cause = cause_of_end(working.stop, &summary);
+                summary.cause = cause_of_end(working.stop, &summary.end);
                 if summary.cause == Some(StopCause::RunLimit) {
                     summary.limit = self.reached.as_ref().map(|reached| reached.said.clone());
                 }
@@ -63,7 +63,7 @@ impl State {
         vec![Effect::StopAgent]
     }
 
-    fn facts<'a>(&self, current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {
+    pub(super) fn facts<'a>(&self, current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {
         Facts {
             assigned: &current.task,
             kind: current.kind,
@@ -95,7 +95,7 @@ impl State {
     }
 
     /// What changed and what the gates say is known: the settlement can be drawn up.
-    pub(super) fn examined(&mut self, examining: Examining, examined: Examined, now: Timestamp) -> Vec<Effect> {
+    pub(super) fn examined(&mut self, examining: Examining, examined: Examined, when: Moment) -> Vec<Effect> {
         let Examining {
             current,
             turn,
@@ -123,7 +123,6 @@ impl State {
         if current.run == self.plan.run && shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
-        let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
         let draft = Box::new(Draft {
             changed_nothing: claims_done && changed == Changed::Nothing,
             changed,
@@ -132,12 +131,22 @@ impl State {
             gates: examined.gates,
             baseline: shrunk,
             commit: None,
+            verification: None,
             pause: PauseChange::Keep,
+            verifier_pause: PauseChange::Keep,
             current,
             turn,
             ruling,
         });
-        if wants_commit {
+        if self.is_to_be_verified(&draft) {
+            return self.verify(draft, when);
+        }
+        self.commit_or_settle(draft, when.now)
+    }
+
+    /// What is done is committed first, where that is wanted.
+    pub(super) fn commit_or_settle(&mut self, draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+        if draft.ruling.task == Fate::Done && self.plan.commit == Commit::Task {
             self.phase = Phase::Committing(draft.clone());
             vec![Effect::Commit(draft)]
         } else {
@@ -146,7 +155,7 @@ impl State {
     }
 
     pub(super) fn settle(&mut self, mut draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
-        draft.pause = self.pause_after(&draft, now);
+        (draft.pause, draft.verifier_pause) = self.pauses_after(&draft, now);
         self.phase = Phase::Settling(draft.clone());
         vec![Effect::Settle(draft)]
     }
@@ -154,7 +163,9 @@ impl State {
     pub(super) fn settled(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
         self.settled += 1;
         if draft.current.run != self.plan.run {
-            // What a dead run did neither counts here nor decides what this one does.
+            // What a dead run did neither counts here nor decides what this one does; but the look at it was this one's.
+            let looking = draft.verification.as_ref().map(|found| found.usage);
+            self.spent = self.spent.and(looking.unwrap_or_default());
             return self.tidy();
         }
         let (ruling, control) = (&draft.ruling, &draft.turn.control);
@@ -181,11 +192,7 @@ impl State {
 
     /// Counts what limits look at.
     fn count_in(&mut self, draft: &Draft) {
-        let usage = draft.turn.usage;
-        // It is the agent's own account, and an agent may say anything: nothing in it gives back what was spent.
-        self.spent.cost_usd += usage.cost_usd.max(0.0);
-        self.spent.input_tokens = self.spent.input_tokens.saturating_add(usage.input_tokens);
-        self.spent.output_tokens = self.spent.output_tokens.saturating_add(usage.output_tokens);
+        self.spent = self.spent.and(draft.usage());
         match draft.ruling.outcome.is_failure() {
             Some(true) => self.streak += 1,
             Some(false) => self.streak = 0,
@@ -217,7 +224,7 @@ impl State {
                     .unwrap_or_else(said);
                 self.close(End::Limit(limit))
             }
-            Then::BackOff if draft.pause == PauseChange::Lift => self.close(End::Error(format!(
+            Then::BackOff if self.gives_up(draft) => self.close(End::Error(format!(
                 "The service failed {MAX_TRANSIENTS} times in a row. {}",
                 draft.ruling.reason
             ))),
@@ -235,6 +242,7 @@ impl State {
                 self.phase = Phase::Working(working);
                 vec![Effect::KillAgent]
             }
+            Phase::Verifying(verifying) => self.verifying_interrupted(verifying),
             phase @ (Phase::Examining(_) | Phase::Baselining(_) | Phase::Committing(_)) => {
                 self.phase = phase;
                 vec![Effect::StopGates]
@@ -270,6 +278,6 @@ impl State {
 
 /// Why a turn ended, if ralph made it end. One that had come to its end before it was stopped was not stopped, unless the
 /// person wanted it.
-fn cause_of_end(stop: Option<StopCause>, turn: &TurnSummary) -> Option<StopCause> {
-    stop.filter(|cause| *cause == StopCause::Interrupt || turn.end != TurnEnd::Finished)
+pub(super) fn cause_of_end(stop: Option<StopCause>, end: &TurnEnd) -> Option<StopCause> {
+    stop.filter(|cause| *cause == StopCause::Interrupt || *end != TurnEnd::Finished)
 }
