@@ -8,6 +8,7 @@ mod prepare;
 mod recover;
 mod settlement;
 mod turn;
+mod verify;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -24,6 +25,7 @@ use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
 
+use crate::changes::{ProjectFiles, Snapshot};
 use crate::gates::{Baseline, GateResult};
 use crate::guide::{Asking, Guided};
 use crate::heart::{Heart, LastLook};
@@ -196,15 +198,29 @@ pub struct Runner<'a> {
 /// An agent's turn, as the driver sees it.
 struct Turn {
     current: Current,
-    attempt: AttemptNumber,
+    role: Role,
     prompt: String,
-    /// How many notes and rows stand in the prompt.
-    shown: usize,
     transcript: Option<Transcript>,
     /// Whether was said that lines of it are missing.
     lines_missing: bool,
     running: Option<Box<dyn RunningTurn>>,
     started: Instant,
+}
+
+/// What an agent is there for.
+enum Role {
+    /// It does the task.
+    Works {
+        attempt: AttemptNumber,
+        /// How many notes and rows stand in the prompt.
+        shown: usize,
+    },
+    /// It looks at what was done, and is to leave the files as they were before.
+    Looks {
+        agent: String,
+        files: ProjectFiles,
+        before: Snapshot,
+    },
 }
 
 impl<'a> Runner<'a> {
@@ -431,6 +447,7 @@ impl<'a> Runner<'a> {
             limits: config.limits,
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
+            verifier: self.order.who_verifies(),
             pace: self.order.pace,
             first_try: self.order.first_try,
             asking: match self.order.guide {
@@ -608,6 +625,7 @@ impl<'a> Runner<'a> {
                 self.go_on();
                 return Ok(None);
             }
+            Effect::Verify(draft) => self.verify(draft)?,
             Effect::Commit(draft) => return self.commit(draft),
             Effect::FindRoom if self.places().are_full() => return Err(RunError::no_room()),
             Effect::FindRoom => Happening::RoomFound,
