@@ -374,6 +374,7 @@ impl<'a> Runner<'a> {
         let goal = preview(first_line(&self.order.goal), GOAL_COLUMNS);
         match &self.order.scope {
             Scope::Task(id) if id.as_str() != goal => format!("{id} ({goal})"),
+            Scope::Feature(_) => format!("The {goal}"),
             _ => goal,
         }
     }

@@ -133,7 +133,9 @@ impl Runner<'_> {
                 at: self.site.clock.now(),
             },
         )?;
-        let shown = |injection: &&ralph_model::Injection| injection.reason == InjectionReason::Shown;
+        let shown = |injection: &&ralph_model::Injection| {
+            injection.reason == InjectionReason::Shown && injection.kind.is_memory()
+        };
         self.turn = Some(Turn {
             attempt: materials.attempt(self.site.config),
             shown: prompt.injections.iter().filter(shown).count(),
@@ -186,7 +188,7 @@ impl Runner<'_> {
         });
         // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
         let shelves = Shelf::in_prompts(site.config);
-        Ok(Catalogue::ask(&site.catalogue, &shelves, |catalogue| {
+        Ok(Catalogue::ask_knowledge(&site.catalogue, &shelves, |catalogue| {
             compose(catalogue, &request)
         })?)
     }

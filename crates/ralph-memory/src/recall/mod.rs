@@ -9,6 +9,7 @@ mod corpus;
 mod forgive;
 mod found;
 mod journal;
+mod knowledge;
 mod notes;
 mod numbers;
 mod question;
@@ -23,6 +24,7 @@ use ralph_store::index::{Age, IndexError, Outline, places_of};
 
 pub use found::{Found, FoundKnowledge};
 pub use journal::{related_rows, search_rows};
+pub use knowledge::{Relevant, TaskSignals, relevant_knowledge};
 pub use score::Score;
 pub use shelves::{Newest, Superseded};
 pub use wanted::{Wanted, first_day};

@@ -10,6 +10,7 @@ mod demo;
 mod doctor;
 mod edit;
 mod faults;
+mod feature;
 mod guardrails;
 mod hook;
 mod index;

@@ -1,6 +1,10 @@
 //! Long notes in the catalogue: looked at only where they are asked for, read only where they have changed, and found by
 //! their titles, tags and texts.
 
+#![expect(dead_code, reason = "not every test needs all of the support")]
+
+mod selection;
+#[path = "../support/mod.rs"]
 mod support;
 
 use std::fs;
@@ -25,9 +29,8 @@ fn folder(files: &Files) -> PathBuf {
     folder
 }
 
-#[expect(clippy::disallowed_methods, reason = "files of the test's own")]
 fn put(files: &Files, name: &str, text: impl AsRef<[u8]>) {
-    fs::write(folder(files).join(name), text).unwrap();
+    files.write_knowledge(name, text.as_ref());
 }
 
 /// What the long notes are, as the index on disk says, after a comparison with one that is made anew from the files.
