@@ -13,9 +13,10 @@ mod counts;
 mod journal;
 pub mod model;
 pub mod scripted;
-pub mod terminal;
+mod terminal;
 mod test_env;
 
 pub use counts::{Seed, count};
 pub use journal::journal_row;
+pub use terminal::{Cursor, Left, Screen, Terminal};
 pub use test_env::{Finished, Invocation, TestEnv};

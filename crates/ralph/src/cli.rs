@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, feature, guardrails, hook, init, journal, knowledge, memory, merge_driver, prompt,
-    recall, remember, run, scratchpad, setup, status, task, why,
+    completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, memory, merge_driver,
+    prompt, recall, remember, run, scratchpad, setup, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -83,6 +83,9 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Journal(journal::JournalCommand),
     Prompt(prompt::PromptArgs),
+    /// Take over what another tool has on record
+    #[command(subcommand)]
+    Import(import::ImportCommand),
     /// The same commands as ralph-orchestrator spells them
     #[command(subcommand)]
     Tools(ToolsCommand),

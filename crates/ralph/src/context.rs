@@ -267,8 +267,9 @@ impl<'a> Context<'a> {
             self.ui
                 .warning(&format!("The note is safe, but its history was not recorded: {error}."));
             if matches!(error, StoreError::Foreign { .. }) {
-                self.ui
-                    .hint("move that file away, and ralph starts a history of its own.");
+                self.ui.hint(
+                    "`ralph import refound` takes it over if it is that of RefoundAI's ralph; else move it away.",
+                );
             }
         }
     }

@@ -111,7 +111,8 @@ impl From<StoreError> for CommandError {
             StoreError::Foreign { path } => {
                 let path = path.display();
                 Self::new(message).hint(format!(
-                    "`mv {path} {path}.other`, and ralph starts a history of its own"
+                    "`ralph import refound` takes it over if it is that of RefoundAI's ralph; else `mv {path} {path}.other`, \
+                     and ralph starts a history of its own"
                 ))
             }
             _ => Self::new(message),

@@ -139,6 +139,14 @@ impl Project {
         ]
     }
 
+    /// Where ralph-orchestrator keeps a file, and where it kept it.
+    pub(crate) fn orchestrator_files(&self, name: &str) -> [PathBuf; 2] {
+        [
+            self.root.join(RALPH).join("agent").join(name),
+            self.root.join(AGENT).join(name),
+        ]
+    }
+
     /// Where the log of a file is kept: in the main worktree, for all worktrees together.
     pub(crate) fn log_of(&self, file: &Path) -> LogPlace {
         let path = file.strip_prefix(&self.root).unwrap_or(file);

@@ -97,6 +97,7 @@ impl Bench {
             commits_here: &BTreeSet::new(),
             marker: "word",
             lease: LEASE,
+            verifier: None,
             heed: Heed::Pauses,
             now: at(1),
         };

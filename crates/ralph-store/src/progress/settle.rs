@@ -9,7 +9,7 @@ use rusqlite::{OptionalExtension, params};
 
 use super::Store;
 use super::outbox::put_knowledge;
-use super::pauses::{self, Pause, PauseChange};
+use super::pauses::{self, OtherPause, Pause, PauseChange};
 use super::runs::set_baseline;
 use crate::StoreError;
 
@@ -64,6 +64,8 @@ pub struct Settlement {
     pub seen_pause: Option<Pause>,
     /// What becomes of the agent's pause.
     pub pause: PauseChange,
+    /// What becomes of the pause of another agent, which looks at the work; none where it is the same.
+    pub verifier_pause: Option<OtherPause>,
 }
 
 impl Settlement {
@@ -84,6 +86,7 @@ impl Settlement {
             baseline: None,
             seen_pause: None,
             pause: PauseChange::Keep,
+            verifier_pause: None,
         }
     }
 }

@@ -87,6 +87,9 @@ fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> 
             context
                 .ui
                 .warning(&format!("{error}; notes work, but without a history."));
+            context
+                .ui
+                .hint("`ralph import refound` takes it over if it is that of RefoundAI's ralph.");
             return Ok(None);
         }
         Err(error) => return Err(error.into()),

@@ -6,6 +6,7 @@ pub(crate) mod doctor;
 pub(crate) mod feature;
 pub(crate) mod guardrails;
 pub(crate) mod hook;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod journal;
 pub(crate) mod knowledge;
@@ -54,6 +55,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Memory(command)) => return memory::run(&project()?, command, Spelling::Own),
         Some(Command::Guardrails(command)) => return guardrails::run(&project()?, command),
         Some(Command::Scratchpad(command)) => scratchpad::run(&project()?, command)?,
+        Some(Command::Import(command)) => import::run(&project()?, &command)?,
         Some(Command::Task(command)) => task::run(&project()?, command)?,
         Some(Command::Feature(command)) => feature::run(&project()?, &command)?,
         Some(Command::Tools(ToolsCommand::Memory(command))) => {

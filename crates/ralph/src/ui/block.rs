@@ -80,7 +80,7 @@ pub(crate) enum Why {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use ralph_testkit::terminal::{Cursor, Screen};
+    use ralph_testkit::{Cursor, Screen};
 
     fn lines(names: &[&str]) -> Vec<String> {
         names.iter().map(|name| (*name).to_owned()).collect()

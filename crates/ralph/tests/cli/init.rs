@@ -333,6 +333,7 @@ fn a_foreign_database_is_named_once_and_left_alone() {
     created .claude/skills/
     --- stderr
     Warning: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone; notes work, but without a history.
+    Hint: `ralph import refound` takes it over if it is that of RefoundAI's ralph.
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_eq!(std::fs::read(env.path(DATABASE)).unwrap(), foreign_database());

@@ -13,6 +13,7 @@ mod faults;
 mod feature;
 mod guardrails;
 mod hook;
+mod import;
 mod index;
 mod init;
 mod journal;

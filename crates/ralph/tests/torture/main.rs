@@ -8,6 +8,7 @@
 mod editor;
 mod every_call;
 mod full_disk;
+mod import;
 mod index;
 mod kills;
 mod knowledge;

@@ -15,6 +15,7 @@ mod room;
 mod scratchpad;
 mod section;
 mod task;
+mod verify;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
@@ -24,6 +25,7 @@ use ralph_store::index::IndexError;
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;
+pub use verify::{Finished, GateWord, verification_prompt};
 
 use super::feature_texts::FeatureTexts;
 use super::said::Said;

@@ -239,11 +239,16 @@ impl Drop for ForeignDatabase {
 fn refuse_by_header(path: &Path) -> Result<(), ForeignError> {
     let path_here = || path.to_owned();
     match fs::metadata(path) {
-        Ok(file) if file.is_file() => {}
-        Ok(_) => {
+        Ok(file) if file.is_file() && file.len() > 0 => {}
+        Ok(file) => {
+            let why = if file.is_file() {
+                "it is empty"
+            } else {
+                "it is not a file"
+            };
             return Err(ForeignError::NotTheirs {
                 path: path_here(),
-                why: "it is not a file".to_owned(),
+                why: why.to_owned(),
             });
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

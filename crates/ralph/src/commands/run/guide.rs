@@ -132,7 +132,10 @@ fn introduce(person: &mut dyn Person, about: &Asked) {
     };
     person.say(&preview(&changed, columns));
     person.ask("What should it do differently?");
-    person.say("Several lines; an empty line ends. Nothing leaves the task as it is. Ctrl+C stops at once.");
+    // Short, for narrow screens.
+    person.say("Several lines; an empty one ends them.");
+    person.say("No line at all leaves the task as it is.");
+    person.say("Ctrl+C stops the run.");
 }
 
 /// How a text came to its end.
@@ -265,7 +268,9 @@ mod tests {
         Iteration 3 is stopped: t-1a2b3c Parse dates
         It has changed 7 files: src/1.rs, src/2.rs, src/3.rs, src/4.rs, src/5.rs and 2 more
         What should it do differently?
-        Several lines; an empty line ends. Nothing leaves the task as it is. Ctrl+C stops at once.
+        Several lines; an empty one ends them.
+        No line at all leaves the task as it is.
+        Ctrl+C stops the run.
         > Use jiff.
         > No chrono.
         > 
@@ -283,7 +288,9 @@ mod tests {
         Iteration 3 is stop…
         It has changed 1 fi…
         What should it do differently?
-        Several lines; an empty line ends. Nothing leaves the task as it is. Ctrl+C stops at once.
+        Several lines; an empty one ends them.
+        No line at all leaves the task as it is.
+        Ctrl+C stops the run.
         > 
         Go on with the task? [Y/n] n
         ");

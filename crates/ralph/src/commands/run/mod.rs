@@ -9,6 +9,7 @@ mod live;
 mod printer;
 pub(crate) mod stream;
 mod target;
+mod verifier;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -44,7 +45,8 @@ use stream::{Followed, Teller};
 /// Work on tasks with a coding agent until they are done
 ///
 /// Every iteration is a fresh session with what earlier ones left: notes, the journal, why the last attempt failed. Done is
-/// what the agent says and the gates (`[verify] commands`) confirm.
+/// what the agent says, the gates (`[verify] commands`) confirm, and a second session finds that looks at it and changes
+/// nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph run                                  # all tasks that are ready, in their order
@@ -169,8 +171,9 @@ fn begin<'a>(
     }
     let agent = agent::chosen(context, &config, args.agent.as_deref())?;
     config.agent.models.clone_from(&agent.models);
+    let verifier = verifier::chosen(context, &config, agent.driver.as_ref())?;
     if args.dry_run {
-        return dry_run::show(context, &config, &agent, args);
+        return dry_run::show(context, &config, (&agent, &verifier), args);
     }
     confirm::confirm_commands(context, args.agent.is_none(), args.trust)?;
     let project = &context.project;
@@ -191,11 +194,15 @@ fn begin<'a>(
     }
     drop(store);
     context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
+    if let Some(sentence) = &verifier.sentence {
+        context.ui.status(sentence);
+    }
     let site = site(context, &config, process)?;
     let order = Order {
         scope: target.scope,
         goal: target.goal,
         agent: agent.driver,
+        verifier: verifier.verifier,
         model: args.model.clone(),
         share: args.share,
         pace: Pace::default(),

@@ -10,6 +10,7 @@ mod floods;
 mod folder;
 mod forms;
 mod gates;
+mod guidance;
 mod knowledge;
 mod limits;
 mod pruning;
