@@ -27,7 +27,8 @@ fn notes(env: &TestEnv) -> Vec<(String, Knowledge)> {
             continue;
         }
         let bytes = std::fs::read(entry.path()).unwrap();
-        let note = Knowledge::parse(&bytes).unwrap_or_else(|problem| panic!("{name} is torn: {problem}"));
+        let torn = |problem| format!("{name} is torn: {problem}");
+        let note = Knowledge::parse(&bytes).map_err(torn).unwrap();
         notes.push((name, note));
     }
     notes
@@ -73,9 +74,8 @@ fn many_writers_of_long_notes_lose_none_and_keep_one_file_a_title() {
     let body = |number: usize| format!("text {number} {}", "word ".repeat(100)).trim_end().to_owned();
     for number in 0..writers {
         let found: Vec<_> = notes.iter().filter(|(_, note)| note.title == own(number)).collect();
-        let [(_, note)] = found.as_slice() else {
-            panic!("{number}: {found:?}");
-        };
+        assert_eq!(found.len(), 1, "{number}: {found:?}");
+        let (_, note) = found[0];
         assert_eq!(
             (&note.body, &note.tags),
             (&body(number), &vec![format!("tag-{number}")])
