@@ -132,7 +132,7 @@ fn a_folder_that_is_none_is_told_in_one_line() {
     }
     assert_eq!(
         env.ralph(["memory", "search", "x"]).run().code,
-        0,
+        Some(0),
         "nobody asked for long notes"
     );
 }
