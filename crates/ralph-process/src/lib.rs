@@ -12,6 +12,7 @@ mod signals;
 mod supervise;
 mod sweep;
 mod sys;
+mod terminal_signals;
 mod voice;
 
 pub use command::command;
@@ -20,3 +21,4 @@ pub use signals::{StopSignal, on_stop_signals};
 pub use supervise::{Answer, Ended, HowEnded, Input, ProcessEvent, ProcessSink, Spec, Supervised, Then, start};
 pub use sweep::{MARKER_VARIABLE, is_alive, kill_descendants, kill_leftovers, start_time};
 pub use sys::{become_subreaper, give_memory_back, host_name};
+pub use terminal_signals::{TerminalSignal, on_terminal_signals};

@@ -8,6 +8,7 @@ mod prepare;
 mod recover;
 mod settlement;
 mod turn;
+mod verify;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -24,6 +25,7 @@ use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
 
+use crate::changes::{ProjectFiles, Snapshot};
 use crate::gates::{Baseline, GateResult};
 use crate::guide::{Asking, Guided};
 use crate::heart::{Heart, LastLook};
@@ -126,6 +128,7 @@ enum Incoming {
         results: Vec<GateResult>,
         left: Option<Baseline>,
     },
+    GateBegins(String),
     Gate(GateResult),
     Examined(Examined),
     /// The commit of a task's files, or why there is none.
@@ -195,15 +198,29 @@ pub struct Runner<'a> {
 /// An agent's turn, as the driver sees it.
 struct Turn {
     current: Current,
-    attempt: AttemptNumber,
+    role: Role,
     prompt: String,
-    /// How many notes and rows stand in the prompt.
-    shown: usize,
     transcript: Option<Transcript>,
     /// Whether was said that lines of it are missing.
     lines_missing: bool,
     running: Option<Box<dyn RunningTurn>>,
     started: Instant,
+}
+
+/// What an agent is there for.
+enum Role {
+    /// It does the task.
+    Works {
+        attempt: AttemptNumber,
+        /// How many notes and rows stand in the prompt.
+        shown: usize,
+    },
+    /// It looks at what was done, and is to leave the files as they were before.
+    Looks {
+        agent: String,
+        files: ProjectFiles,
+        before: Snapshot,
+    },
 }
 
 impl<'a> Runner<'a> {
@@ -378,6 +395,7 @@ impl<'a> Runner<'a> {
         let goal = preview(first_line(&self.order.goal), GOAL_COLUMNS);
         match &self.order.scope {
             Scope::Task(id) if id.as_str() != goal => format!("{id} ({goal})"),
+            Scope::Feature(_) => format!("The {goal}"),
             _ => goal,
         }
     }
@@ -415,6 +433,7 @@ impl<'a> Runner<'a> {
             started_at: site.clock.now(),
         })?;
         self.watch.tell(&News::Began { run: &self.run });
+        self.tell_standing();
         Ok(())
     }
 
@@ -428,6 +447,7 @@ impl<'a> Runner<'a> {
             limits: config.limits,
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
+            verifier: self.order.who_verifies(),
             pace: self.order.pace,
             first_try: self.order.first_try,
             asking: match self.order.guide {
@@ -481,6 +501,10 @@ impl<'a> Runner<'a> {
             Incoming::Turn(event) => self.turn_event(event),
             Incoming::LongTurn(event, _waits) => self.turn_event(event),
             Incoming::Baseline { results, left } => Some(Happening::BaselineRan { results, left }),
+            Incoming::GateBegins(command) => {
+                self.watch.tell(&News::GateBegins(&command));
+                None
+            }
             Incoming::Gate(result) => {
                 self.watch.tell(&News::GateRan(&result));
                 None
@@ -601,6 +625,7 @@ impl<'a> Runner<'a> {
                 self.go_on();
                 return Ok(None);
             }
+            Effect::Verify(draft) => self.verify(draft)?,
             Effect::Commit(draft) => return self.commit(draft),
             Effect::FindRoom if self.places().are_full() => return Err(RunError::no_room()),
             Effect::FindRoom => Happening::RoomFound,

@@ -1,9 +1,7 @@
 //! What a person at the terminal may say to a run: stop it, stop the turn and say what should be done differently, or let
 //! the run end after this iteration.
 
-use jiff::Timestamp;
-
-use super::types::{FirstInterrupt, NoFurther, Phase};
+use super::types::{FirstInterrupt, Moment, NoFurther, Phase};
 use super::{Draft, Effect, End, Notice, State};
 use crate::guide::{Asked, Asking, Guided, WhatNext, Wish};
 use crate::settle::{Judgement, StopRun, Then, judge};
@@ -50,6 +48,8 @@ impl State {
             Phase::Starting(current) | Phase::Recording(current, _) => current,
             Phase::Working(working) => &working.current,
             Phase::Examining(examining) => &examining.current,
+            Phase::Consulting(draft) => &draft.current,
+            Phase::Verifying(verifying) => &verifying.draft.current,
             _ => return false,
         };
         current.run == self.plan.run
@@ -64,6 +64,7 @@ impl State {
                 self.phase = Phase::Working(working);
                 vec![Effect::KillAgent]
             }
+            Phase::Verifying(verifying) => self.verifying_interrupted(verifying),
             phase @ (Phase::Examining(_) | Phase::Baselining(_) | Phase::Committing(_)) => {
                 self.phase = phase;
                 vec![Effect::StopGates]
@@ -105,7 +106,7 @@ impl State {
 
     /// The person has answered. With something to say about it the turn is interrupted, whatever the gates made of it; else
     /// it stays what it was. Where the run goes on, the next Ctrl+C is the first again.
-    pub(super) fn guided(&mut self, mut draft: Box<Draft>, guided: Guided, now: Timestamp) -> Vec<Effect> {
+    pub(super) fn guided(&mut self, mut draft: Box<Draft>, guided: Guided, when: Moment) -> Vec<Effect> {
         let goes_on = guided.next == WhatNext::GoOn && !self.is_to_stop();
         self.first = FirstInterrupt::Stops;
         if guided.text.is_some() {
@@ -127,7 +128,7 @@ impl State {
             effects.push(Effect::RecordGuidance(draft.turn.clone()));
             self.phase = Phase::Noting(draft);
         } else {
-            effects.extend(self.conclude(draft, now));
+            effects.extend(self.verify_or_conclude(draft, when));
         }
         effects
     }

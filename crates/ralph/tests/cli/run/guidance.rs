@@ -258,7 +258,7 @@ fn where_a_program_follows_nobody_is_asked() {
 #[test]
 fn the_whole_of_it_on_a_narrow_screen_without_colours() {
     let scene = Scene::new(&stuck());
-    let invocation = scene.invocation(&["Parse dates, times, durations and zones"]);
+    let invocation = scene.invocation(&["--plain", "Parse dates, times, durations and zones"]);
     let mut terminal = Terminal::start(invocation.env("NO_COLOR", "1").env("LANG", "C"), 40);
     until("half.txt", || scene.env.path("half.txt").exists());
     terminal.types(CTRL_C);
