@@ -58,6 +58,9 @@ use stream::{Followed, Teller};
   ralph run --dry-run                        # what would be done; starts nothing
   ralph run --json | jq -c .event            # every event as a line of JSON, for programs
 
+At a terminal Ctrl+C stops the agent and asks what it should do differently; that goes to the task, and the run goes on or
+ends. A second Ctrl+C ends the run at once. Elsewhere the first one ends it.
+
 Exit codes: 0 everything is done, 3 nothing to do, 4 something waits for you (a failed task, a limit), 130 stopped by Ctrl+C,
 1 something is broken.")]
 pub(crate) struct RunArgs {
