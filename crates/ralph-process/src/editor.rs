@@ -144,7 +144,10 @@ mod tests {
     fn a_pager_is_closed_by_ctrl_c_and_named_when_it_fails() {
         assert!(page("kill -INT $$;:", Path::new("/nowhere")).is_ok());
         let error = page("sh -c 'exit 3'", Path::new("/nowhere")).unwrap_err();
-        assert_eq!(error.to_string(), "the pager \"sh -c 'exit 3'\" failed with exit status: 3");
+        assert_eq!(
+            error.to_string(),
+            "the pager \"sh -c 'exit 3'\" failed with exit status: 3"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod forms;
 mod gates;
 mod guidance;
 mod limits;
+mod live;
 mod pruning;
 pub(crate) mod signals;
 mod status;

@@ -63,9 +63,9 @@ pub(super) fn draw(view: &View, frame: &Frame) -> Vec<String> {
                 .as_ref()
                 .map(|iteration| (2, iteration_line(iteration, frame))),
         );
-        lines.push((3, agent(view, frame)));
+        lines.push((4, agent(view, frame)));
         if !view.gates.is_empty() {
-            lines.push((4, gates(view, frame)));
+            lines.push((3, gates(view, frame)));
         }
         lines.push((0, now(view, frame)));
         lines.push((5, hints(view, frame)));

@@ -12,6 +12,8 @@ use ralph_store::Standing;
 
 /// How many characters of a line of text are kept: no terminal shows more.
 const LINE_CHARACTERS: usize = 400;
+/// How much of the end of a text is looked at for its last line.
+const TAIL_BYTES: usize = 4096;
 
 /// A run as it stands.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -74,7 +76,7 @@ pub(super) enum Doing {
     Starting,
     /// It uses a tool.
     Tool(String, String),
-    /// It says this.
+    /// It says this. A line that has come to its end has its line break.
     Saying(String),
     /// Its turn is over, and its work is looked at.
     Examining,
@@ -148,7 +150,7 @@ impl View {
                 let about = first_line(about.strip_prefix(&self.root).unwrap_or(about));
                 self.doing = Doing::Tool(name.clone(), about.to_owned());
             }
-            TurnEvent::Text(text) => return self.says(text),
+            TurnEvent::Text(text) => self.says(text),
             TurnEvent::Used(usage) => self.used = *usage,
             TurnEvent::Ended(end) => {
                 self.used = end.usage;
@@ -159,28 +161,25 @@ impl View {
         Changed::Yes
     }
 
-    /// The last line that is not blank. Texts come in pieces, and a piece may end within a line.
-    fn says(&mut self, text: &str) -> Changed {
-        let body = text.trim_end_matches(['\n', '\r']);
-        let (before, last) = body
-            .rsplit_once('\n')
-            .map_or((None, body), |(before, last)| (Some(before), last));
-        match &mut self.doing {
-            Doing::Saying(line) if before.is_none() && !line.ends_with('\n') => {
-                let room = LINE_CHARACTERS.saturating_sub(line.chars().count());
-                line.extend(last.chars().take(room));
+    /// Keeps the last line that is not blank. Texts come in pieces, and a piece may end within a line.
+    fn says(&mut self, text: &str) {
+        let tail = text.get(text.floor_char_boundary(text.len().saturating_sub(TAIL_BYTES))..);
+        // A line that is longer than that is shown from its beginning all the same.
+        let tail = tail.filter(|tail| tail.contains('\n')).unwrap_or(text);
+        for (index, piece) in tail.split('\n').enumerate() {
+            match &mut self.doing {
+                Doing::Saying(line) if index > 0 && !line.ends_with('\n') => line.push('\n'),
+                _ => {}
             }
-            _ if last.trim().is_empty() => return Changed::No,
-            doing => *doing = Doing::Saying(last.trim_start().chars().take(LINE_CHARACTERS).collect()),
+            match &mut self.doing {
+                Doing::Saying(line) if !line.ends_with('\n') => {
+                    let room = LINE_CHARACTERS.saturating_sub(line.chars().count());
+                    line.extend(piece.chars().take(room));
+                }
+                _ if piece.trim().is_empty() => {}
+                doing => *doing = Doing::Saying(piece.trim_start().chars().take(LINE_CHARACTERS).collect()),
+            }
         }
-        // The next piece begins another line.
-        if let Doing::Saying(line) = &mut self.doing
-            && body.len() < text.len()
-            && !line.ends_with('\n')
-        {
-            line.push('\n');
-        }
-        Changed::Yes
     }
 
     fn gate(&mut self, gate: &GateResult) {
