@@ -197,7 +197,10 @@ fn begin<'a>(
         agent: agent.driver,
         model: args.model.clone(),
         share: args.share,
-        pace: Pace::default(),
+        pace: Pace {
+            look: look(context, args),
+            ..Pace::default()
+        },
         first_try: args.first_try,
         guide: guide_of(context, args),
     };
@@ -205,7 +208,8 @@ fn begin<'a>(
     if let Some(teller) = &mut teller {
         teller.prepare(&order, &site, &again);
     }
-    let live = live_view(context, args, order.agent.name())?;
+    let live = is_shown_live(context, args).then(|| Live::begin(context, order.agent.name()));
+    let live = live.transpose()?;
     let mut printer = printer::Printer::new(context, again, live.as_ref());
     let watch = Followed {
         printer: &mut printer,
@@ -222,13 +226,19 @@ fn begin<'a>(
     }
 }
 
-/// The live view, where it is wanted and can be drawn.
-fn live_view(context: &Context<'_>, args: &RunArgs, agent: &str) -> Result<Option<Live>, CommandError> {
+/// Whether a live view is wanted and can be drawn.
+fn is_shown_live(context: &Context<'_>, args: &RunArgs) -> bool {
     let is_wanted = !args.plain && args.told_as == ToldAs::Words && context.config.ui.live == LiveView::Auto;
-    if !is_wanted || !context.ui.can_draw() {
-        return Ok(None);
+    is_wanted && context.ui.can_draw()
+}
+
+/// How often a wait looks at the clock: a person sees every second of it.
+fn look(context: &Context<'_>, args: &RunArgs) -> Duration {
+    if is_shown_live(context, args) {
+        Duration::from_secs(1)
+    } else {
+        Pace::default().look
     }
-    Ok(Some(Live::begin(context, agent)?))
 }
 
 /// Runs to the end.

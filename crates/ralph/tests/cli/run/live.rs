@@ -63,6 +63,14 @@ fn working(scene: &Scene, arguments: &[&str]) -> Terminal {
     terminal
 }
 
+/// Waits until the person is asked for guidance.
+#[track_caller]
+fn asks(terminal: &Terminal) -> Screen {
+    terminal.is("the question", |screen| {
+        screen.shown().last().is_some_and(|row| row == ">")
+    })
+}
+
 #[track_caller]
 fn assert_left(left: &Left, code: Option<i32>) {
     assert_eq!(left.code, code, "{:?}", left.bytes);
@@ -212,7 +220,7 @@ fn g_asks_for_guidance_as_ctrl_c_does_and_the_view_comes_back() {
     go(&scene, 2);
     let mut terminal = working(&scene, &["Mend the parser"]);
     terminal.types("g");
-    let screen = terminal.has_row("> ");
+    let screen = asks(&terminal);
     assert!(terminal.is_sane());
     assert!(
         !screen.shown().iter().any(|row| row.starts_with("tasks")),
@@ -235,7 +243,7 @@ fn however_a_run_is_ended_the_terminal_is_left_as_it_was() {
         let mut terminal = working(&scene, &["Mend the parser"]);
         terminal.signal(signal);
         if signal == "INT" {
-            terminal.has_row("> ");
+            asks(&terminal);
             terminal.types(CTRL_C);
         }
         assert_left(&terminal.left(), Some(130));
