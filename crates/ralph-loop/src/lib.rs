@@ -30,6 +30,6 @@ pub use guide::{Asked, Asking, GUIDANCE_CHARACTERS, Guide, Guided, WhatNext, Wis
 pub use lock::{LockError, WorktreeLock};
 pub use prune::RunsSize;
 pub use run_folder::IterationFolder;
-pub use site::{Order, Site};
-pub use summary::{StopCause, TurnSummary};
+pub use site::{Order, Site, Verifier};
+pub use summary::{StopCause, TurnSummary, Verification};
 pub use watch::{News, Room, Survival, Watch};

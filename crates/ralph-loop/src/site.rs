@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ralph_agent::Agent;
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad};
 use ralph_memory::catalogue::CataloguePlace;
+use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Clock;
 use ralph_model::config::Config;
@@ -14,7 +15,7 @@ use ralph_store::{RunProcess, Scope};
 
 use crate::changes::OwnFiles;
 use crate::guide::Guide;
-use crate::state::{FirstTry, Pace};
+use crate::state::{FirstTry, Pace, WhoVerifies};
 
 /// Where a run takes place.
 pub struct Site<'a> {
@@ -32,6 +33,8 @@ pub struct Site<'a> {
     pub runs: PathBuf,
     /// The folder of long notes.
     pub knowledge: KnowledgeFolder<'a>,
+    /// The folder of what is written about features.
+    pub features: FeaturesFolder,
     /// The working notes.
     pub scratchpad: Scratchpad<'a>,
     /// The files of the project that are ralph's.
@@ -67,6 +70,8 @@ pub struct Order {
     pub goal: String,
     /// Who does them.
     pub agent: Box<dyn Agent>,
+    /// Who looks at what is done.
+    pub verifier: Verifier,
     /// The model that the person asked for.
     pub model: Option<String>,
     /// How much of the memory prompts get.
@@ -77,4 +82,45 @@ pub struct Order {
     pub first_try: FirstTry,
     /// Who asks the person what to do differently when they stop a turn; none where nobody can be asked.
     pub guide: Option<Arc<dyn Guide>>,
+}
+
+/// Who looks at work that the gates let pass.
+#[derive(Default)]
+pub enum Verifier {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// A session of the agent that did it.
+    SameAgent,
+    /// A session of another agent.
+    Another(Box<dyn Agent>),
+}
+
+impl Order {
+    /// The agent that looks at finished work.
+    #[must_use]
+    pub fn verifying_agent(&self) -> Option<&dyn Agent> {
+        match &self.verifier {
+            Verifier::Nobody => None,
+            Verifier::SameAgent => Some(self.agent.as_ref()),
+            Verifier::Another(agent) => Some(agent.as_ref()),
+        }
+    }
+
+    /// The name of the other agent that looks at finished work; none where it is the same.
+    pub(crate) fn other_verifier(&self) -> Option<&str> {
+        match &self.verifier {
+            // Pauses are kept by the agent's name, so one of the same name is the same here.
+            Verifier::Another(agent) if agent.name() != self.agent.name() => Some(agent.name()),
+            Verifier::Another(_) | Verifier::SameAgent | Verifier::Nobody => None,
+        }
+    }
+
+    pub(crate) fn who_verifies(&self) -> WhoVerifies {
+        match (self.verifying_agent(), self.other_verifier()) {
+            (None, _) => WhoVerifies::Nobody,
+            (Some(_), None) => WhoVerifies::SameAgent,
+            (Some(_), Some(_)) => WhoVerifies::Another,
+        }
+    }
 }

@@ -11,6 +11,7 @@ use ralph_store::Standing;
 use crate::gates::{Baseline, GateResult};
 use crate::guide::{Asked, Guided};
 use crate::state::{Current, Draft, Effect, End, Notice};
+use crate::summary::Verification;
 
 /// Something that a person may want to know.
 #[derive(Debug)]
@@ -54,6 +55,19 @@ pub enum News<'a> {
     Asks(&'a Asked),
     /// They have answered, or the asking was given up.
     Answered(&'a Guided),
+    /// A session is started that looks at work which the gates let pass.
+    VerifierBegan {
+        /// The iteration.
+        current: &'a Current,
+        /// Who looks.
+        agent: &'a str,
+        /// How large its prompt is.
+        prompt: Tokens,
+    },
+    /// That session did something.
+    VerifierDid(&'a TurnEvent),
+    /// It is over.
+    Verified(&'a Verification),
     /// An iteration is settled.
     Settled {
         /// What became of it.

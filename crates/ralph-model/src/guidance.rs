@@ -23,13 +23,28 @@ pub struct Guidance<'a> {
 #[must_use]
 pub fn with_guidance(description: &str, text: &str, at: Timestamp) -> String {
     let at = strtime::format(MOMENT, at).unwrap_or_else(|_| at.to_string());
-    let gap = match description.trim_end_matches(['\n', '\r']) {
+    below(description, &format!("{BEGINNING}{at}{END}\n{}", text.trim()))
+}
+
+/// A new description of a task, with the guidance of its old one.
+#[must_use]
+pub fn keep_guidance(new: &str, old: &str) -> String {
+    let (description, _) = split_guidance(old);
+    match old.get(description.len()..).unwrap_or_default() {
+        "" => new.to_owned(),
+        guidance => below(new, guidance),
+    }
+}
+
+/// A text below another, with an empty line between them.
+fn below(above: &str, text: &str) -> String {
+    let gap = match above.trim_end_matches(['\n', '\r']) {
         "" => "",
-        same if same.len() == description.len() => "\n\n",
-        _ if description.ends_with("\n\n") => "",
+        same if same.len() == above.len() => "\n\n",
+        _ if above.ends_with("\n\n") => "",
         _ => "\n",
     };
-    format!("{description}{gap}{BEGINNING}{at}{END}\n{}", text.trim())
+    format!("{above}{gap}{text}")
 }
 
 /// A description without guidance, and the guidance in it, the oldest first.
@@ -96,6 +111,18 @@ mod tests {
             assert_eq!(split_guidance(&after).0.trim_end(), before.trim_end());
             assert_eq!(split_guidance(&after).1.len(), 1);
         }
+    }
+
+    #[test]
+    fn a_description_that_is_written_anew_keeps_its_guidance() {
+        let old = with_guidance(&with_guidance("old", "a", at(0)), "b", at(60));
+        let new = keep_guidance("new\n", &old);
+        assert_eq!(
+            new,
+            "new\n\nGuidance (2025-06-15 15:06 UTC):\na\n\nGuidance (2025-06-15 15:07 UTC):\nb"
+        );
+        assert_eq!(keep_guidance("new\n", &new), new);
+        assert_eq!(keep_guidance("new\n", "old"), "new\n");
     }
 
     #[test]

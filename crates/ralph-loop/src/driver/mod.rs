@@ -8,6 +8,7 @@ mod prepare;
 mod recover;
 mod settlement;
 mod turn;
+mod verify;
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -24,6 +25,7 @@ use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
 
+use crate::changes::{ProjectFiles, Snapshot};
 use crate::gates::{Baseline, GateResult};
 use crate::guide::{Asking, Guided};
 use crate::heart::{Heart, LastLook};
@@ -183,6 +185,8 @@ pub struct Runner<'a> {
     stop_gates: StopHandle,
     /// What is wanted of the run from outside.
     wanted: Arc<Wanted>,
+    /// Whether the person had something to say about the last turn.
+    guided: bool,
     /// Ends the asking.
     give_up: StopHandle,
     /// Who looks at what a turn has left, and asks the gates.
@@ -194,15 +198,29 @@ pub struct Runner<'a> {
 /// An agent's turn, as the driver sees it.
 struct Turn {
     current: Current,
-    attempt: AttemptNumber,
+    role: Role,
     prompt: String,
-    /// How many notes and rows stand in the prompt.
-    shown: usize,
     transcript: Option<Transcript>,
     /// Whether was said that lines of it are missing.
     lines_missing: bool,
     running: Option<Box<dyn RunningTurn>>,
     started: Instant,
+}
+
+/// What an agent is there for.
+enum Role {
+    /// It does the task.
+    Works {
+        attempt: AttemptNumber,
+        /// How many notes and rows stand in the prompt.
+        shown: usize,
+    },
+    /// It looks at what was done, and is to leave the files as they were before.
+    Looks {
+        agent: String,
+        files: ProjectFiles,
+        before: Snapshot,
+    },
 }
 
 impl<'a> Runner<'a> {
@@ -233,6 +251,7 @@ impl<'a> Runner<'a> {
             turn: None,
             stop_gates: StopHandle::default(),
             wanted: Arc::default(),
+            guided: false,
             give_up: StopHandle::default(),
             examiner: None,
             sentence: None,
@@ -334,6 +353,8 @@ impl<'a> Runner<'a> {
         };
         let sentence = match left {
             Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
+            // Whoever looks at it tomorrow sees that they have said what there is to say.
+            _ if *end == End::Interrupted && self.guided => "It was stopped, with your guidance.".to_owned(),
             _ => end.sentence(),
         };
         let now = site.clock.now();
@@ -374,6 +395,7 @@ impl<'a> Runner<'a> {
         let goal = preview(first_line(&self.order.goal), GOAL_COLUMNS);
         match &self.order.scope {
             Scope::Task(id) if id.as_str() != goal => format!("{id} ({goal})"),
+            Scope::Feature(_) => format!("The {goal}"),
             _ => goal,
         }
     }
@@ -425,6 +447,7 @@ impl<'a> Runner<'a> {
             limits: config.limits,
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
+            verifier: self.order.who_verifies(),
             pace: self.order.pace,
             first_try: self.order.first_try,
             asking: match self.order.guide {
@@ -602,6 +625,7 @@ impl<'a> Runner<'a> {
                 self.go_on();
                 return Ok(None);
             }
+            Effect::Verify(draft) => self.verify(draft)?,
             Effect::Commit(draft) => return self.commit(draft),
             Effect::FindRoom if self.places().are_full() => return Err(RunError::no_room()),
             Effect::FindRoom => Happening::RoomFound,

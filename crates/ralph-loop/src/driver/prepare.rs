@@ -6,12 +6,13 @@ use std::ffi::OsString;
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
 use ralph_memory::catalogue::Catalogue;
+use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
 use ralph_store::{ClaimRequest, Heed, Scope, Standing, Start};
 
-use super::{RunError, Runner, Turn};
+use super::{Role, RunError, Runner, Turn};
 use crate::alive::is_alive;
 use crate::changes::{ProjectFiles, commits_in_head};
 use crate::heart::LEASE;
@@ -62,6 +63,7 @@ impl Runner<'_> {
             commits_here: &commits_here,
             marker: &marker,
             lease: LEASE,
+            verifier: self.order.other_verifier(),
             heed: match pauses {
                 Pauses::Heeded => Heed::Pauses,
                 Pauses::HeededBut(waited) => Heed::But(waited),
@@ -99,7 +101,13 @@ impl Runner<'_> {
         };
         let materials = Materials::gather(&self.store, task, Some(&self.run))?;
         let overflowed_before = materials.overflowed_before();
-        let prompt = self.compose(&materials, red_gates)?;
+        let feature = materials
+            .feature()
+            .map(|feature| self.site.features.read(&feature.name));
+        for problem in feature.iter().flat_map(|feature| &feature.problems) {
+            self.watch.tell(&News::Warning(problem));
+        }
+        let prompt = self.compose(&materials, feature.as_ref(), red_gates)?;
         let folder = folder_of(self.site, current);
         folder.create()?;
         folder.write("prompt.md", &prompt.text)?;
@@ -126,10 +134,14 @@ impl Runner<'_> {
                 at: self.site.clock.now(),
             },
         )?;
-        let shown = |injection: &&ralph_model::Injection| injection.reason == InjectionReason::Shown;
+        let shown = |injection: &&ralph_model::Injection| {
+            injection.reason == InjectionReason::Shown && injection.kind.is_memory()
+        };
         self.turn = Some(Turn {
-            attempt: materials.attempt(self.site.config),
-            shown: prompt.injections.iter().filter(shown).count(),
+            role: Role::Works {
+                attempt: materials.attempt(self.site.config),
+                shown: prompt.injections.iter().filter(shown).count(),
+            },
             current: current.clone(),
             prompt: prompt.text,
             transcript: None,
@@ -158,13 +170,19 @@ impl Runner<'_> {
         }
     }
 
-    fn compose(&self, materials: &Materials, red_gates: &[String]) -> Result<Prompt, RunError> {
+    fn compose(
+        &self,
+        materials: &Materials,
+        feature: Option<&FeatureTexts>,
+        red_gates: &[String],
+    ) -> Result<Prompt, RunError> {
         let site = self.site;
         let scratchpad = site
             .scratchpad
             .read()
             .map_err(|error| RunError::Other(error.to_string()))?;
         let request = materials.request(&Circumstances {
+            feature,
             red_gates,
             scratchpad: &scratchpad,
             config: site.config,
@@ -173,7 +191,7 @@ impl Runner<'_> {
         });
         // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
         let shelves = Shelf::in_prompts(site.config);
-        Ok(Catalogue::ask(&site.catalogue, &shelves, |catalogue| {
+        Ok(Catalogue::ask_knowledge(&site.catalogue, &shelves, |catalogue| {
             compose(catalogue, &request)
         })?)
     }

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{OutboxError, Placement};
+use ralph_memory::capture::{KnowledgeError, Placement};
 use ralph_model::{CapturedLearning, LearningId, NewJournalRow};
-use ralph_store::{Settlement, StoreError, TaskChange};
+use ralph_store::{OtherPause, Settlement, StoreError, TaskChange};
 
 use super::examine::in_thread;
 use super::prepare::folder_of;
@@ -29,12 +29,17 @@ impl Runner<'_> {
             "journal": settled.journal,
             "row": settlement.row,
             "gates": draft.gates,
+            "verification": draft.verification,
             "denials": draft.turn.denials,
             "session": draft.turn.session,
             "commit": draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()),
         });
         let folder = folder_of(self.site, &draft.current);
-        if let Err(error) = folder.join_transcript() {
+        let looked = draft
+            .verification
+            .as_ref()
+            .map(|_| folder.of_verifier().join_transcript());
+        if let Err(error) = folder.join_transcript().and(looked.unwrap_or(Ok(()))) {
             let warning = format!("The transcript is not whole: {error}");
             self.watch.tell(&News::Warning(&warning));
         }
@@ -46,6 +51,7 @@ impl Runner<'_> {
             self.watch.tell(&News::Warning(&warning));
         }
         self.turn = None;
+        self.guided = draft.turn.guidance.is_some();
         if draft.current.run != self.run {
             remove_scratch_folder(&self.site.runs, &draft.current.run);
         }
@@ -74,6 +80,7 @@ impl Runner<'_> {
         } = draft;
         let captured = &turn.captured;
         let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
+        let looking_ms = draft.verification.as_ref().map_or(0, |found| found.duration_ms);
         let learnings: Vec<(LearningId, CapturedLearning)> = captured
             .learnings
             .iter()
@@ -92,8 +99,8 @@ impl Runner<'_> {
                 reason: ruling.reason.clone(),
                 model: current.model.clone(),
                 model_rationale: current.rationale.clone(),
-                duration_ms: turn.duration_ms.saturating_add(gates_ms),
-                usage: turn.usage,
+                duration_ms: turn.duration_ms.saturating_add(gates_ms).saturating_add(looking_ms),
+                usage: draft.usage(),
                 files_modified: draft.files.clone(),
                 changed_nothing: draft.changed_nothing,
                 notes: notes(turn),
@@ -114,6 +121,11 @@ impl Runner<'_> {
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
             seen_pause: current.pause.clone(),
             pause: draft.pause.clone(),
+            verifier_pause: self.order.other_verifier().map(|agent| OtherPause {
+                agent: agent.to_owned(),
+                seen: current.verifier_pause.clone(),
+                change: draft.verifier_pause.clone(),
+            }),
         })
     }
 
@@ -137,7 +149,7 @@ impl Runner<'_> {
             .knowledge
             .write_outbox(&mut self.store, &site.worktree)
             .map_err(|error| match error {
-                OutboxError::Store(error) => RunError::Store(error),
+                KnowledgeError::Store(error) => RunError::Store(error),
                 error => RunError::Other(error.to_string()),
             })?;
         for written in &outboxed.written {

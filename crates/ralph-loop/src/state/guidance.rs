@@ -1,10 +1,8 @@
 //! What a person at the terminal may say to a run: stop it, stop the turn and say what should be done differently, or let
 //! the run end after this iteration.
 
-use jiff::Timestamp;
-
-use super::types::{FirstInterrupt, NoFurther, Phase};
-use super::{Draft, Effect, End, State};
+use super::types::{FirstInterrupt, Moment, NoFurther, Phase};
+use super::{Draft, Effect, End, Notice, State};
 use crate::guide::{Asked, Asking, Guided, WhatNext, Wish};
 use crate::settle::{Judgement, StopRun, Then, judge};
 use crate::summary::StopCause;
@@ -22,19 +20,26 @@ impl State {
     /// Ctrl+C. Where a turn goes on and somebody can be asked, the first one ends the turn and not the run. Between turns
     /// there is nothing to be said about one.
     pub(super) fn interrupted(&mut self, phase: Phase) -> Vec<Effect> {
-        if self.interrupts == 0 && self.plan.asking == Asking::Possible && self.is_in_turn(&phase) {
-            self.first = FirstInterrupt::Asks;
+        if !self.can_ask(&phase) {
+            return self.stopped(phase);
         }
-        self.stopped(phase)
+        self.first = FirstInterrupt::Asks;
+        let mut effects = self.stopped(phase);
+        effects.push(Effect::Tell(Notice::WillAsk));
+        effects
     }
 
     /// The person wants to say something: the same as the first Ctrl+C where that asks, and nothing where it does not.
     pub(super) fn guidance_wanted(&mut self, phase: Phase) -> Vec<Effect> {
-        if self.interrupts == 0 && self.plan.asking == Asking::Possible && self.is_in_turn(&phase) {
+        if self.can_ask(&phase) {
             self.interrupted(phase)
         } else {
             self.rest(phase)
         }
+    }
+
+    fn can_ask(&self, phase: &Phase) -> bool {
+        self.interrupts == 0 && self.plan.asking == Asking::Possible && self.is_in_turn(phase)
     }
 
     /// Whether the run is in a turn of its own, or looks at what that has left.
@@ -43,6 +48,8 @@ impl State {
             Phase::Starting(current) | Phase::Recording(current, _) => current,
             Phase::Working(working) => &working.current,
             Phase::Examining(examining) => &examining.current,
+            Phase::Consulting(draft) => &draft.current,
+            Phase::Verifying(verifying) => &verifying.draft.current,
             _ => return false,
         };
         current.run == self.plan.run
@@ -57,6 +64,7 @@ impl State {
                 self.phase = Phase::Working(working);
                 vec![Effect::KillAgent]
             }
+            Phase::Verifying(verifying) => self.verifying_interrupted(verifying),
             phase @ (Phase::Examining(_) | Phase::Baselining(_) | Phase::Committing(_)) => {
                 self.phase = phase;
                 vec![Effect::StopGates]
@@ -98,7 +106,7 @@ impl State {
 
     /// The person has answered. With something to say about it the turn is interrupted, whatever the gates made of it; else
     /// it stays what it was. Where the run goes on, the next Ctrl+C is the first again.
-    pub(super) fn guided(&mut self, mut draft: Box<Draft>, guided: Guided, now: Timestamp) -> Vec<Effect> {
+    pub(super) fn guided(&mut self, mut draft: Box<Draft>, guided: Guided, when: Moment) -> Vec<Effect> {
         let goes_on = guided.next == WhatNext::GoOn && !self.is_to_stop();
         self.first = FirstInterrupt::Stops;
         if guided.text.is_some() {
@@ -120,7 +128,7 @@ impl State {
             effects.push(Effect::RecordGuidance(draft.turn.clone()));
             self.phase = Phase::Noting(draft);
         } else {
-            effects.extend(self.conclude(draft, now));
+            effects.extend(self.verify_or_conclude(draft, when));
         }
         effects
     }

@@ -10,6 +10,7 @@ mod pauses;
 mod standstill;
 mod turn;
 mod types;
+mod verify;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -22,7 +23,7 @@ pub use limits::Reached;
 pub use standstill::Standstill;
 pub use types::{
     Current, Draft, Effect, Event, Examined, FirstTry, Gates, Happening, Left, Notice, Pace, PauseWait, Pauses, Plan,
-    State,
+    State, WhoVerifies,
 };
 
 use crate::gates::{Baseline, GateEnd, GateResult, unusable};
@@ -131,10 +132,12 @@ impl State {
             (Phase::Starting(current), Happening::Spawned) => self.spawned(current, when.at),
             (Phase::Working(working), what) => self.while_working(working, what, when.at),
             (Phase::Recording(current, summary), Happening::EndRecorded) => self.judged(current, summary),
-            (Phase::Examining(examining), Happening::Examined(examined)) => {
-                self.examined(*examining, *examined, when.now)
-            }
-            (Phase::Guiding(draft), Happening::Guided(guided)) => self.guided(draft, guided, when.now),
+            (Phase::Examining(examining), Happening::Examined(examined)) => self.examined(*examining, *examined, when),
+            (Phase::Consulting(draft), Happening::Spawned) => self.verifier_started(draft, when.at),
+            // Nobody wants to know any more; its row in the journal is written all the same.
+            (Phase::Consulting(draft), Happening::TaskGone) => self.settle(draft, when.now),
+            (Phase::Verifying(verifying), what) => self.while_verifying(verifying, what, when),
+            (Phase::Guiding(draft), Happening::Guided(guided)) => self.guided(draft, guided, when),
             (Phase::Noting(draft), Happening::GuidanceRecorded) => self.conclude(draft, when.now),
             (Phase::Committing(mut draft), Happening::Committed(result)) => {
                 if self.is_to_stop() && matches!(result, Some(Err(_))) {
@@ -168,6 +171,7 @@ impl State {
                 gates: examining.gates,
             }),
             Phase::Committing(draft) => Some(Effect::Commit(draft.clone())),
+            Phase::Verifying(verifying) => return self.consult(verifying.draft.clone()),
             _ => None,
         };
         self.phase = phase;

@@ -4,6 +4,8 @@ use super::*;
 use crate::guide::Wish;
 use crate::settle::{StopRun, Then};
 
+const WILL_ASK: Effect = Effect::Tell(Notice::WillAsk);
+
 fn at_terminal() -> Plan {
     Plan {
         asking: Asking::Possible,
@@ -104,7 +106,7 @@ fn the_second_ctrl_c_before_the_question_kills_the_agent_and_nobody_is_asked() {
         let mut world = world(said("x", WhatNext::GoOn));
         let mut state = world.begin(at_terminal());
         let effects = steps(&mut state, [Happening::Interrupt, second]);
-        assert_eq!(effects, [Effect::StopAgent, Effect::KillAgent]);
+        assert_eq!(effects, [Effect::StopAgent, WILL_ASK, Effect::KillAgent]);
         let state = world.happens(state, ended(TurnEnd::Stopped), 1);
         assert_eq!(state.end(), Some(&End::Interrupted));
         assert_eq!((count_of(&world, "Ask"), world.settled.len()), (0, 1));
@@ -123,7 +125,12 @@ fn the_second_ctrl_c_while_it_asks_gives_the_asking_up_and_the_run_ends() {
         );
         assert!(matches!(
             effects[..],
-            [Effect::StopAgent, Effect::RecordEnd(_), Effect::Examine { .. }]
+            [
+                Effect::StopAgent,
+                Effect::Tell(Notice::WillAsk),
+                Effect::RecordEnd(_),
+                Effect::Examine { .. }
+            ]
         ));
         let asked = steps(&mut state, [Happening::Examined(Box::default())]);
         assert!(matches!(asked[..], [Effect::Ask(_)]), "{asked:?}");
@@ -176,7 +183,7 @@ fn interrupted_gates(guided: Guided) -> (Draft, Option<End>) {
         effects[..],
         [Effect::RecordEnd(_), Effect::Examine { gates: Gates::Run, .. }]
     ));
-    assert_eq!(steps(&mut state, [Happening::Interrupt]), [Effect::StopGates]);
+    assert_eq!(steps(&mut state, [Happening::Interrupt]), [Effect::StopGates, WILL_ASK]);
     let state = world.happens(state, Happening::Examined(Box::default()), 1);
     (world.settled.remove(0), state.end().cloned())
 }

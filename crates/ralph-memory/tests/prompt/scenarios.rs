@@ -167,8 +167,8 @@ fn first_attempt() {
     - a choice and why: the same with `--type decision`
     - a convention: `--type pattern`
     - where the work stands: `ralph scratchpad append "TEXT"`
-    - a rule for the whole project: AGENTS.md or CLAUDE.md
-    - a procedure: a skill, `.claude/skills/NAME/SKILL.md`
+    - a rule for the whole project: AGENTS.md or CLAUDE.md, which every session reads, also one without ralph
+    - a procedure: a skill, `.claude/skills/NAME/SKILL.md`, with its `name` and `description` in front
     "#);
     assert_snapshot!(decisions(&prompt), @"
     Memories 1: memory mem-1737372000-a1b2 31 tokens, -, shown

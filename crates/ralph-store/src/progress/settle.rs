@@ -9,10 +9,11 @@ use rusqlite::{OptionalExtension, params};
 
 use super::Store;
 use super::outbox::put_knowledge;
-use super::pauses::{self, Pause, PauseChange};
+use super::pauses::{self, OtherPause, Pause, PauseChange};
 use super::runs::set_baseline;
 use crate::StoreError;
 
+pub(super) use journal::put as put_journal_row;
 pub(super) use task::release;
 
 /// What becomes of the task.
@@ -63,6 +64,8 @@ pub struct Settlement {
     pub seen_pause: Option<Pause>,
     /// What becomes of the agent's pause.
     pub pause: PauseChange,
+    /// What becomes of the pause of another agent, which looks at the work; none where it is the same.
+    pub verifier_pause: Option<OtherPause>,
 }
 
 impl Settlement {
@@ -83,6 +86,7 @@ impl Settlement {
             baseline: None,
             seen_pause: None,
             pause: PauseChange::Keep,
+            verifier_pause: None,
         }
     }
 }

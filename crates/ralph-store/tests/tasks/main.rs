@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod claims;
+mod features;
 mod import;
 mod model;
 mod relations;
@@ -147,6 +148,7 @@ impl Tasks {
             commits_here: &commits_here,
             marker: "marker",
             lease: LEASE,
+            verifier: None,
             heed: ralph_store::Heed::Pauses,
             now: now(10),
         };

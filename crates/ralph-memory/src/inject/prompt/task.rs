@@ -62,11 +62,11 @@ pub(super) fn retry(request: &PromptRequest<'_>) -> Section {
     section
 }
 
-fn named(task: &Task) -> String {
+pub(super) fn named(task: &Task) -> String {
     format!("**{}** ({})", one_line(&task.title), task.id)
 }
 
-fn push_description(text: &mut String, task: &Task) {
+pub(super) fn push_description(text: &mut String, task: &Task) {
     let description = normalise_line_breaks(&task.description);
     let (description, guidance) = split_guidance(&description);
     if !description.trim().is_empty() {

@@ -145,7 +145,7 @@ impl<'a> Visit<'a> {
             folder: self.folder(),
             environment: &self.environment,
             also_writable: &[],
-            permissions: config.permissions,
+            access: config.permissions.into(),
             marker: &self.marker,
             output_limit: Some(OUTPUT_LIMIT),
         };

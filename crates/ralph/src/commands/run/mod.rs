@@ -9,6 +9,7 @@ mod live;
 mod printer;
 pub(crate) mod stream;
 mod target;
+mod verifier;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,7 +21,7 @@ use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
 use ralph_loop::{Finish, Guide, Interrupter, LockError, Order, Runner, Site, WorktreeLock};
-use ralph_memory::capture::{KnowledgeFolder, Surroundings};
+use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
 use ralph_model::config::{Commit, Config, LiveView, StrategyName};
@@ -44,11 +45,13 @@ use stream::{Followed, Teller};
 /// Work on tasks with a coding agent until they are done
 ///
 /// Every iteration is a fresh session with what earlier ones left: notes, the journal, why the last attempt failed. Done is
-/// what the agent says and the gates (`[verify] commands`) confirm.
+/// what the agent says, the gates (`[verify] commands`) confirm, and a second session finds that looks at it and changes
+/// nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph run                                  # all tasks that are ready, in their order
   ralph run t-1a2b3c                         # one task, with everything below it
+  ralph run search                           # the tasks of a feature
   ralph run \"mend the login page\"            # makes a task of the text and runs it
   ralph run plan.md                          # a checklist: its items are tasks
   ralph run PROMPT.md --limit 10             # any other file: again and again until it is complete
@@ -58,8 +61,8 @@ use stream::{Followed, Teller};
 Exit codes: 0 everything is done, 3 nothing to do, 4 something waits for you (a failed task, a limit), 130 stopped by Ctrl+C,
 1 something is broken.")]
 pub(crate) struct RunArgs {
-    /// A task, a text, or a file; without it all tasks
-    #[arg(value_name = "TASK|TEXT|FILE")]
+    /// A task, a feature, a text, or a file; without it all tasks
+    #[arg(value_name = "TASK|FEATURE|TEXT|FILE")]
     what: Option<String>,
     /// At most so many iterations
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_one::<u32>)]
@@ -168,8 +171,9 @@ fn begin<'a>(
     }
     let agent = agent::chosen(context, &config, args.agent.as_deref())?;
     config.agent.models.clone_from(&agent.models);
+    let verifier = verifier::chosen(context, &config, agent.driver.as_ref())?;
     if args.dry_run {
-        return dry_run::show(context, &config, &agent, args);
+        return dry_run::show(context, &config, (&agent, &verifier), args);
     }
     confirm::confirm_commands(context, args.agent.is_none(), args.trust)?;
     let project = &context.project;
@@ -190,11 +194,15 @@ fn begin<'a>(
     }
     drop(store);
     context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
+    if let Some(sentence) = &verifier.sentence {
+        context.ui.status(sentence);
+    }
     let site = site(context, &config, process)?;
     let order = Order {
         scope: target.scope,
         goal: target.goal,
         agent: agent.driver,
+        verifier: verifier.verifier,
         model: args.model.clone(),
         share: args.share,
         pace: Pace {
@@ -365,11 +373,8 @@ pub(super) fn site<'a>(
         commit: commit.filter(|commit| !commit.is_empty()),
         database: project.database(),
         runs: project.runs(),
-        knowledge: KnowledgeFolder {
-            path: project.root.join(paths::KNOWLEDGE),
-            surroundings: project,
-            patience: context.patience(),
-        },
+        knowledge: context.knowledge(),
+        features: context.features(),
         scratchpad: context.scratchpad(),
         own: own_files(context),
         catalogue: context.catalogue(Spelling::Own),

@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use ralph_agent::TurnEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Current, Draft, End, Notice, PauseWait};
-use ralph_loop::{News, Watch};
+use ralph_loop::{News, Verification, Watch};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{
     Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview, size,
@@ -118,8 +118,9 @@ impl<'a> Printer<'a> {
             }
             End::Limit(limit) => {
                 let anew = match limit.key {
-                    // How many iterations there may be is said with every run anew.
-                    "" | "iterations" => String::new(),
+                    // A flag stands in the command itself.
+                    "iterations" if self.again.contains(" --limit ") => String::new(),
+                    "" => String::new(),
                     key => format!(" and counts anew; `[limits] {key}` in .ralph.toml sets how far"),
                 };
                 ui.hint(&format!("`{}` goes on{anew}.", self.again));
@@ -210,6 +211,18 @@ impl<'a> Printer<'a> {
         self.line(&format!("gate {how}: {}{time}", self.short(&gate.command)));
     }
 
+    /// What the verifier found. Why it refused, or came to no word, is told with what becomes of the iteration.
+    fn verified(&self, found: &Verification) {
+        let how = match &found.verdict {
+            Some(_) if found.passes() => "passed",
+            Some(_) => "refused",
+            None => return,
+        };
+        let time = worth_telling(Duration::from_millis(found.duration_ms));
+        let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
+        self.line(&format!("verifier {how}{time}"));
+    }
+
     fn settled(&mut self, draft: &Draft, task: Option<TaskStatus>, time: Duration) {
         let (ruling, turn) = (&draft.ruling, &draft.turn);
         // It may be that of a run that was killed.
@@ -217,7 +230,7 @@ impl<'a> Printer<'a> {
         self.iterations += 1;
         self.rounds += u32::from(draft.current.kind == TaskKind::PromptLoop);
         self.time += time;
-        self.spent.cost_usd += turn.usage.cost_usd;
+        self.spent.cost_usd += draft.usage().cost_usd;
         self.notes += turn.captured.learnings.len();
         if ruling.outcome == Outcome::Done {
             let red = draft.gates.iter().filter(|gate| !gate.is_green());
@@ -346,6 +359,7 @@ impl<'a> Printer<'a> {
                 ));
             }
             Notice::CompleteTooEarly => self.line("The agent said that everything is complete, and it is not."),
+            Notice::WillAsk => self.line("stopping the agent; then you are asked (Ctrl+C again stops the run)"),
         }
     }
 }
@@ -385,7 +399,13 @@ impl Watch for Printer<'_> {
             }
             // What is asked stands on the terminal already.
             News::Asks(_) | News::Answered(_) => {}
-            News::Agent(event) => self.agent(event),
+            News::Agent(event) | News::VerifierDid(event) => self.agent(event),
+            News::VerifierBegan { current, agent, .. } => {
+                // It may be that of a run that was killed.
+                self.task = Some(current.task.clone());
+                self.line(&format!("{} looks at the work", self.short(agent)));
+            }
+            News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
             News::Wrote(file) => {
                 self.notes += 1;

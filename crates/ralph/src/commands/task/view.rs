@@ -77,7 +77,7 @@ pub(super) fn status(status: TaskStatus) -> String {
 }
 
 /// The mark for where a task stands.
-pub(super) fn mark(status: TaskStatus) -> char {
+pub(crate) fn mark(status: TaskStatus) -> char {
     match status {
         TaskStatus::Pending => '○',
         TaskStatus::InProgress => '▶',

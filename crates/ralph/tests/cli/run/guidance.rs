@@ -131,7 +131,7 @@ fn the_second_ctrl_c_while_it_asks_ends_the_run_and_keeps_finished_lines() {
         terminal.types(CTRL_C);
         let (code, shown) = terminal.end();
         assert_eq!(code, Some(130), "{shown}");
-        assert!(shown.contains("It was stopped."), "it ends in good order: {shown}");
+        assert!(shown.contains("It was stopped"), "it ends in good order: {shown}");
         assert_eq!(scene.outcomes(), ["interrupted"]);
         let (description, _) = task(&scene);
         assert_eq!(description.contains("use the other parser"), !lines.is_empty());
@@ -285,7 +285,7 @@ fn the_whole_of_it_on_a_narrow_screen_without_colours() {
     Go on with the task? [Y/n] n
     11:20:00 [t-025cc1] interrupted: It was stopped, with guidance. (1 file changed)
     11:20:00 [t-025cc1] noted: your guidance stands in the task and in the journal
-    It was stopped.
+    It was stopped, with your guidance.
     1 iteration: no task done
     ");
 }

@@ -216,7 +216,7 @@ impl View {
             Notice::Waits(wait) | Notice::StillWaits(wait) => {
                 self.doing = Doing::Waiting(Box::new(wait.clone()), at);
             }
-            Notice::UnknownModel(_) | Notice::CompleteTooEarly => {}
+            Notice::UnknownModel(_) | Notice::CompleteTooEarly | Notice::WillAsk => {}
         }
     }
 
