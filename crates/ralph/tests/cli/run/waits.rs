@@ -1,6 +1,7 @@
 //! A usage limit as a person meets it: what is said, what the status shows, what the next run does.
 
 use insta::assert_snapshot;
+use ralph_testkit::Screen;
 use ralph_testkit::scripted::{Script, exit, raw, run, say, write};
 
 use super::signals::{Going, until};

@@ -243,8 +243,15 @@ fn gates(view: &View, frame: &Frame) -> Line {
 
 fn now(view: &View, frame: &Frame) -> Line {
     let mut line = label("now", frame);
+    line.extend(who(view));
     line.extend(doing(&view.doing, frame));
     line
+}
+
+/// Who does it, where that is not the agent of the task.
+fn who(view: &View) -> Option<(Option<Style>, String)> {
+    let verifier = view.verifier.as_deref()?;
+    Some(faint(format!("{} verifies: ", tame(verifier))))
 }
 
 fn doing(doing: &Doing, frame: &Frame) -> Line {
@@ -279,6 +286,7 @@ fn shortest(view: &View, frame: &Frame) -> Line {
         let all = tasks.done + tasks.failed + tasks.waiting + tasks.open;
         line.push(faint(format!("{}/{all} ", tasks.done)));
     }
+    line.extend(who(view));
     line.extend(doing(&view.doing, frame));
     line
 }

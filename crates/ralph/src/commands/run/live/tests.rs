@@ -57,8 +57,10 @@ fn view() -> View {
         }),
         gates: Vec::new(),
         doing: Doing::Tool("Edit".to_owned(), "src/parser/dates.rs".to_owned()),
+        verifier: None,
         spent: usage(0.30, 40_000),
         used: usage(0.12, 10_500),
+        verifier_used: Usage::default(),
         recorded: 3,
         last: Last::No,
     }
@@ -194,6 +196,27 @@ fn gates_are_seen_while_they_run_and_afterwards() {
     task   iteration 3 · attempt 2 of 4 · t-1a2b3c Mend the parser of dates
     gates  ✓ cargo test  ✗ cargo clippy  … cargo doc
     now    gate: cargo doc
+    ");
+}
+
+#[test]
+fn whoever_looks_at_the_work_is_seen_beside_the_gates() {
+    let mut view = view();
+    view.tell(&News::GateRan(&gate("cargo test", GateEnd::Passed)), AT);
+    view.verifier = Some("codex".to_owned());
+    view.gates.push(("verifier".to_owned(), Mark::Runs));
+    let tool = TurnEvent::Tool {
+        name: "Read".to_owned(),
+        about: "src/lib.rs".to_owned(),
+    };
+    view.tell(&News::VerifierDid(&tool), AT);
+    view.tell(&News::VerifierDid(&TurnEvent::Used(usage(1.0, 0))), AT);
+    assert_snapshot!(drawn(&view, (80, 10), PLAIN), @"
+    tasks  █████▒▒░░░░░░░░░░░░░ 2 of 8 done, 1 failed, 4 open, 1 waiting · 2:12
+    task   iteration 3 · attempt 2 of 4 · t-1a2b3c Mend the parser of dates
+    agent  claude · sonnet · 1:12 · $1.42 · 52k tokens · 12 notes in, 3 out
+    gates  ✓ cargo test  … verifier
+    now    codex verifies: Read src/lib.rs
     ");
 }
 

@@ -15,6 +15,9 @@ const LINE_CHARACTERS: usize = 400;
 /// How much of the end of a text is looked at for its last line.
 const TAIL_BYTES: usize = 4096;
 
+/// What whoever looks at the work is called beside the gates.
+const VERIFIER: &str = "verifier";
+
 /// A run as it stands.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct View {
@@ -29,10 +32,14 @@ pub(super) struct View {
     /// What the gates of the iteration say.
     pub(super) gates: Vec<(String, Mark)>,
     pub(super) doing: Doing,
+    /// Who looks at the work, while somebody does.
+    pub(super) verifier: Option<String>,
     /// What earlier iterations have used …
     pub(super) spent: Usage,
-    /// … and this one so far.
+    /// … this one so far, …
     pub(super) used: Usage,
+    /// … and whoever looks at its work.
+    pub(super) verifier_used: Usage,
     /// How many notes the run has recorded.
     pub(super) recorded: usize,
     /// Whether the person wants it to end after this iteration.
@@ -111,6 +118,18 @@ impl View {
                 ..
             } => self.begins(current, *attempt, *shown, at),
             News::Agent(event) => return self.agent(event),
+            News::VerifierBegan { agent, .. } => {
+                self.verifier = Some((*agent).to_owned());
+                self.doing = Doing::Starting;
+                self.mark(VERIFIER, Mark::Runs);
+            }
+            News::VerifierDid(event) => return self.agent(event),
+            News::Verified(found) => {
+                self.verifier = None;
+                self.verifier_used = found.usage;
+                self.doing = Doing::Examining;
+                self.mark(VERIFIER, if found.passes() { Mark::Green } else { Mark::Red });
+            }
             News::GateBegins(command) => {
                 self.doing = Doing::Gate((*command).to_owned());
                 self.mark(command, Mark::Runs);
@@ -140,7 +159,8 @@ impl View {
             took: None,
         });
         self.gates.clear();
-        self.used = Usage::default();
+        self.verifier = None;
+        (self.used, self.verifier_used) = (Usage::default(), Usage::default());
         self.doing = Doing::Starting;
     }
 
@@ -151,14 +171,22 @@ impl View {
                 self.doing = Doing::Tool(name.clone(), about.to_owned());
             }
             TurnEvent::Text(text) => self.says(text),
-            TurnEvent::Used(usage) => self.used = *usage,
+            TurnEvent::Used(usage) => *self.uses() = *usage,
             TurnEvent::Ended(end) => {
-                self.used = end.usage;
+                *self.uses() = end.usage;
                 self.doing = Doing::Examining;
             }
             TurnEvent::Line(_) | TurnEvent::Alive => return Changed::No,
         }
         Changed::Yes
+    }
+
+    /// What the session that speaks now has used.
+    fn uses(&mut self) -> &mut Usage {
+        match self.verifier {
+            Some(_) => &mut self.verifier_used,
+            None => &mut self.used,
+        }
     }
 
     /// Keeps the last line that is not blank. Texts come in pieces, and a piece may end within a line.
@@ -199,9 +227,10 @@ impl View {
         self.recorded += draft.turn.captured.learnings.len();
         // What a dead run used was its own.
         if self.run.as_ref() == Some(&draft.current.run) {
-            self.spent = sum(self.spent, draft.turn.usage);
+            self.spent = sum(self.spent, draft.usage());
         }
-        self.used = Usage::default();
+        self.verifier = None;
+        (self.used, self.verifier_used) = (Usage::default(), Usage::default());
         self.doing = Doing::Preparing;
         let settled = self.iteration.as_mut();
         let settled = settled.filter(|iteration| iteration.number == draft.current.iteration);
@@ -222,7 +251,7 @@ impl View {
 
     /// All that the run has used.
     pub(super) fn total(&self) -> Usage {
-        sum(self.spent, self.used)
+        sum(self.spent, sum(self.used, self.verifier_used))
     }
 }
 
