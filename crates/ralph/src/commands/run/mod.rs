@@ -87,8 +87,8 @@ pub(crate) struct RunArgs {
           value_parser = FalseyValueParser::new().map(told_as))]
     told_as: ToldAs,
     /// Show lines alone, also at a terminal
-    #[arg(long)]
-    plain: bool,
+    #[arg(long = "plain", action = ArgAction::SetTrue, value_parser = FalseyValueParser::new().map(live_view))]
+    live: LiveView,
     /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
     #[arg(long)]
     trust: bool,
@@ -119,6 +119,10 @@ enum ToldAs {
 
 fn told_as(json: bool) -> ToldAs {
     if json { ToldAs::Json } else { ToldAs::Words }
+}
+
+fn live_view(plain: bool) -> LiveView {
+    if plain { LiveView::Never } else { LiveView::Auto }
 }
 
 fn share(without_memory: bool) -> MemoryShare {
@@ -205,10 +209,7 @@ fn begin<'a>(
         verifier: verifier.verifier,
         model: args.model.clone(),
         share: args.share,
-        pace: Pace {
-            look: look(context, args),
-            ..Pace::default()
-        },
+        pace: pace(context, args),
         first_try: args.first_try,
         guide: guide_of(context, args),
     };
@@ -216,8 +217,7 @@ fn begin<'a>(
     if let Some(teller) = &mut teller {
         teller.prepare(&order, &site, &again);
     }
-    let live = is_shown_live(context, args).then(|| Live::begin(context, order.agent.name()));
-    let live = live.transpose()?;
+    let live = shown_live(context, args, order.agent.name())?;
     let mut printer = printer::Printer::new(context, again, live.as_ref());
     let watch = Followed {
         printer: &mut printer,
@@ -236,16 +236,24 @@ fn begin<'a>(
 
 /// Whether a live view is wanted and can be drawn.
 fn is_shown_live(context: &Context<'_>, args: &RunArgs) -> bool {
-    let is_wanted = !args.plain && args.told_as == ToldAs::Words && context.config.ui.live == LiveView::Auto;
-    is_wanted && context.ui.can_draw()
+    let is_wanted = args.live == LiveView::Auto && context.config.ui.live == LiveView::Auto;
+    is_wanted && args.told_as == ToldAs::Words && context.ui.can_draw()
+}
+
+fn shown_live(context: &Context<'_>, args: &RunArgs, agent: &str) -> Result<Option<Live>, CommandError> {
+    let live = is_shown_live(context, args).then(|| Live::begin(context, agent));
+    Ok(live.transpose()?)
 }
 
 /// How often a wait looks at the clock: a person sees every second of it.
-fn look(context: &Context<'_>, args: &RunArgs) -> Duration {
-    if is_shown_live(context, args) {
-        Duration::from_secs(1)
-    } else {
-        Pace::default().look
+fn pace(context: &Context<'_>, args: &RunArgs) -> Pace {
+    let usual = Pace::default();
+    Pace {
+        look: match is_shown_live(context, args) {
+            true => Duration::from_secs(1),
+            false => usual.look,
+        },
+        ..usual
     }
 }
 
