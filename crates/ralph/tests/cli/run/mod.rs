@@ -13,6 +13,7 @@ mod gates;
 mod guidance;
 mod knowledge;
 mod limits;
+mod live;
 mod pruning;
 pub(crate) mod signals;
 mod status;
