@@ -1,5 +1,6 @@
-//! Taking over another tool's database, with an error, a full disk or a kill at calls that change something on disk: either the original stands in its place with all that belongs to it, or the finished one does and the original
-//! beside it; and the next try comes to the same end.
+//! Taking over another tool's database, with an error, a full disk or a kill at calls that change something on disk: either
+//! the original stands in its place with all that belongs to it, or the finished one does and the original beside it; and
+//! the next try comes to the same end.
 
 use ralph_testkit::TestEnv;
 use rusqlite::Connection;
