@@ -82,6 +82,15 @@ fn lock_scratch(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Moves a file or a folder, with what is in it, to a name that nobody has, durably.
+///
+/// # Errors
+/// When the name is taken, the other place is on another file system, or this one says no.
+pub fn move_new(from: &Path, to: &Path) -> Result<(), FileError> {
+    sys::rename_new(from, to).map_err(|source| FileError::new("move", from, source))?;
+    to.parent().map_or(Ok(()), sync_folder)
+}
+
 /// Gives a file a second name beside it: its own with a suffix, and a number where that is taken.
 ///
 /// # Errors

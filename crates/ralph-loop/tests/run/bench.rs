@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
-use ralph_loop::{Finish, Interrupter, News, Order, Room, Runner, Site, Survival, Watch};
+use ralph_loop::{Finish, Interrupter, News, Order, Room, Runner, Site, Survival, Verifier, Watch};
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
 use ralph_memory::inject::FeaturesFolder;
@@ -83,6 +83,17 @@ pub(crate) enum Speaks {
     Acp,
 }
 
+impl Speaks {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Plain => "command",
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Acp => "acp",
+        }
+    }
+}
+
 /// A worktree with a scripted agent. Values that came from the same one share its folder, its tasks and its agent.
 pub(crate) struct Project {
     folder: Arc<tempfile::TempDir>,
@@ -92,6 +103,8 @@ pub(crate) struct Project {
     clock: Arc<Ticking>,
     pub(crate) agent: ScriptedAgent,
     words: Option<Vec<String>>,
+    /// Another agent that looks at what is done, and its words.
+    verifier: Option<(Speaks, Vec<String>)>,
     pub(crate) config: Config,
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,
@@ -114,6 +127,7 @@ impl Project {
             clock: Arc::default(),
             agent,
             words: None,
+            verifier: None,
             config: Config::default(),
             share: MemoryShare::Whole,
             scope: Scope::All,
@@ -136,6 +150,7 @@ impl Project {
             clock: Arc::clone(&self.clock),
             agent: install(Speaks::Plain, turns, &self.folder.path().join("plain-agent")),
             words: None,
+            verifier: None,
             config: self.config.clone(),
             share: self.share,
             scope: self.scope.clone(),
@@ -146,6 +161,14 @@ impl Project {
     /// With another script from now on.
     pub(crate) fn play<const N: usize>(&mut self, turns: [Vec<Action>; N]) {
         self.agent = install(self.speaks, turns, &self.folder.path().join("agent"));
+    }
+
+    /// With another agent that looks at what is done.
+    pub(crate) fn verified_by<const N: usize>(&mut self, speaks: Speaks, looks: [Vec<Action>; N]) -> ScriptedAgent {
+        let agent = install(speaks, [], &self.folder.path().join("verifier"));
+        agent.look(looks);
+        self.verifier = Some((speaks, agent.words()));
+        agent
     }
 
     /// With any program as its agent.
@@ -184,6 +207,7 @@ impl Project {
             clock: Arc::clone(&self.clock),
             agent: self.agent.clone(),
             words: self.words.clone(),
+            verifier: self.verifier.clone(),
             config: self.config.clone(),
             share: self.share,
             scope: self.scope.clone(),
@@ -325,18 +349,22 @@ impl Project {
             started: ralph_process::start_time(pid).unwrap(),
         };
         let site = self.site(process);
-        let kind = match self.speaks {
-            Speaks::Plain => "command",
-            Speaks::Claude => "claude",
-            Speaks::Codex => "codex",
-            Speaks::Acp => "acp",
+        let agent = |speaks: Speaks, words: &[String]| {
+            let clock = Arc::clone(&self.clock);
+            ralph_loop::agent_for(Some(speaks.kind()), &CommandLine::Words(words.to_vec()), clock).unwrap()
         };
-        let clock = Arc::clone(&self.clock);
         let words = self.words.clone().unwrap_or_else(|| self.agent.words());
+        let worker = agent(self.speaks, &words);
         let order = Order {
             scope: self.scope.clone(),
             goal: "the test".to_owned(),
-            agent: ralph_loop::agent_for(Some(kind), &CommandLine::Words(words), clock).unwrap(),
+            verifier: match &self.verifier {
+                _ if !self.config.execution.verify => Verifier::Nobody,
+                Some((speaks, words)) => Verifier::Another(agent(*speaks, words)),
+                None if worker.can_be_read_only() => Verifier::SameAgent,
+                None => Verifier::Nobody,
+            },
+            agent: worker,
             model: None,
             share: self.share,
             pace: Pace {
@@ -349,6 +377,7 @@ impl Project {
                 room: Duration::from_millis(5),
             },
             first_try: self.first_try,
+            guide: None,
         };
         let mut ids = new_ids();
         let runner = Runner::new(&site, order, &mut ids, &mut seen).unwrap();
@@ -372,6 +401,15 @@ impl Project {
     fn site(&self, process: RunProcess) -> Site<'_> {
         let ralph = self.root.join(".ralph");
         let agent = self.root.join(".agent");
+        let catalogue = CataloguePlace {
+            database: ralph.join("index.db"),
+            shelves: [Shelf::Memories, Shelf::Guardrails]
+                .map(|shelf| (shelf, agent.join(shelf.file_name())))
+                .to_vec(),
+            knowledge: ralph.join("knowledge"),
+            home: self,
+            file_clock: &LongAgo,
+        };
         Site {
             root: self.root.clone(),
             worktree: self.worktree.clone(),
@@ -380,7 +418,7 @@ impl Project {
             database: self.database(),
             runs: ralph.join("runs"),
             knowledge: KnowledgeFolder {
-                path: ralph.join("knowledge"),
+                catalogue: catalogue.clone(),
                 surroundings: self,
                 patience: PATIENCE,
             },
@@ -399,14 +437,7 @@ impl Project {
                     .map(str::to_owned)
                     .to_vec(),
             },
-            catalogue: CataloguePlace {
-                database: ralph.join("index.db"),
-                shelves: [Shelf::Memories, Shelf::Guardrails]
-                    .map(|shelf| (shelf, agent.join(shelf.file_name())))
-                    .to_vec(),
-                home: self,
-                file_clock: &LongAgo,
-            },
+            catalogue,
             config: &self.config,
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             program: "/bin/true".into(),

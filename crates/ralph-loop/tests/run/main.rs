@@ -12,5 +12,6 @@ mod settlement;
 mod several;
 mod sigils;
 mod story;
+mod verifier;
 mod waits;
 mod worktrees;

@@ -3,6 +3,7 @@
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
 mod features;
+mod knowledge;
 mod rules;
 mod scenarios;
 #[path = "../support/mod.rs"]
@@ -96,6 +97,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         scratchpad: "",
         recent: &[],
         related: &[],
+        recent_files: &[],
         config,
         today: date(2025, 1, 22),
         share: MemoryShare::Whole,
@@ -110,7 +112,7 @@ pub(crate) fn project(memories: &str, guardrails: &str) -> Files {
 }
 
 pub(crate) fn composed(files: &Files, request: &PromptRequest<'_>) -> Prompt {
-    compose(&files.catalogue(), request).unwrap()
+    compose(&files.catalogue_with_knowledge(), request).unwrap()
 }
 
 /// The text between two headings, without the fixed ones around it.

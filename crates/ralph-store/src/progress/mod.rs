@@ -46,7 +46,7 @@ pub use journal_terms::{encode_term, journal_terms};
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
-pub use pauses::{Heed, NewPause, Pause, PauseChange, PauseReason};
+pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
 pub use runs::{NewRun, Run};
 pub use settle::{Settled, Settlement, TaskChange};
 pub use takeover::{

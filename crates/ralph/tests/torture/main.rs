@@ -11,6 +11,7 @@ mod full_disk;
 mod import;
 mod index;
 mod kills;
+mod knowledge;
 mod merges;
 mod runs;
 mod setup;

@@ -3,12 +3,12 @@
 //! Both stand in a fence, so that their headings, and whatever else is in them, are theirs and not the prompt's. What is too
 //! long is cut before a heading, and the prompt says so and where the rest is.
 
-use ralph_model::{Budget, Tokens};
+use ralph_model::{Budget, EntryKind, InjectionReason, Tokens};
 
 use super::PromptRequest;
 use super::markdown::{fence_for, one_line};
 use super::room::part;
-use super::section::Section;
+use super::section::{Considered, Section};
 use crate::inject::feature_texts::{FeatureFile, FeatureTexts};
 
 /// The most that the specification takes, with everything around it.
@@ -20,38 +20,30 @@ const HEADING_SHOWN: usize = 80;
 
 /// What is wanted.
 pub(super) fn specification(request: &PromptRequest<'_>) -> Section {
-    let opening = |name: &str| format!("What is wanted of the feature {name} as a whole; your task is one part of it:");
-    let texts = request.feature.and_then(|texts| Some((texts, texts.spec.as_deref()?)));
-    Section {
+    let Some((texts, text)) = request.feature.and_then(|texts| Some((texts, texts.spec.as_deref()?))) else {
+        return Section::default();
+    };
+    let name = &texts.name;
+    let frame = Frame {
         heading: "Feature Specification",
-        text: texts.map_or_else(String::new, |(texts, text)| {
-            let frame = Frame {
-                heading: "Feature Specification",
-                opening: opening(&texts.name),
-                file: path(texts, FeatureFile::Spec),
-            };
-            frame.around(text, Budget::of(part(SPECIFICATION, request.share)))
-        }),
-        ..Section::default()
-    }
+        opening: format!("What is wanted of the feature {name} as a whole; your task is one part of it:"),
+        file: path(texts, FeatureFile::Spec),
+    };
+    frame.section(text, Budget::of(part(SPECIFICATION, request.share)))
 }
 
 /// How it is built.
 pub(super) fn plan(request: &PromptRequest<'_>) -> Section {
-    let opening = |name: &str| format!("How the feature {name} is to be built; other parts of it are other tasks:");
-    let texts = request.feature.and_then(|texts| Some((texts, texts.plan.as_deref()?)));
-    Section {
+    let Some((texts, text)) = request.feature.and_then(|texts| Some((texts, texts.plan.as_deref()?))) else {
+        return Section::default();
+    };
+    let name = &texts.name;
+    let frame = Frame {
         heading: "Feature Plan",
-        text: texts.map_or_else(String::new, |(texts, text)| {
-            let frame = Frame {
-                heading: "Feature Plan",
-                opening: opening(&texts.name),
-                file: path(texts, FeatureFile::Plan),
-            };
-            frame.around(text, Budget::of(part(PLAN, request.share)))
-        }),
-        ..Section::default()
-    }
+        opening: format!("How the feature {name} is to be built; other parts of it are other tasks:"),
+        file: path(texts, FeatureFile::Plan),
+    };
+    frame.section(text, Budget::of(part(PLAN, request.share)))
 }
 
 fn path(texts: &FeatureTexts, file: FeatureFile) -> String {
@@ -67,24 +59,49 @@ struct Frame {
 }
 
 impl Frame {
-    fn around(&self, text: &str, budget: Budget) -> String {
-        let text = text.trim_end();
-        let fence = fence_for(text);
-        let before = format!("## {}\n\n{}\n\n{fence}markdown\n", self.heading, self.opening);
-        let whole = format!("{before}{text}\n{fence}\n");
-        if budget.clone().take(whole.chars().count()) {
-            return whole;
-        }
+    /// The section with as much of a text as there is room for.
+    fn section(&self, text: &str, budget: Budget) -> Section {
+        let text = format!("{}\n", text.trim_end());
+        let (before, after) = self.around(&text);
+        let frame = before.chars().count() + after.chars().count();
         let total = text.chars().count();
         let mut room = budget;
-        let around = before.chars().count() + fence.chars().count() + 2 + self.longest_note(total);
-        if !room.take(around) {
-            return String::new();
-        }
-        let cut = cut(text, room);
-        let note = self.note(&cut, total);
-        let after = if cut.kept.ends_with('\n') { "" } else { "\n" };
-        format!("{before}{}{after}{fence}\n\n{note}", cut.kept)
+        let (shown, note) = if room.take(frame + total) {
+            (text.clone(), String::new())
+        } else if room.take(frame + self.longest_note(total)) {
+            let cut = cut(&text, room);
+            let end = if cut.kept.ends_with('\n') { "" } else { "\n" };
+            (format!("{}{end}", cut.kept), self.note(&cut, total))
+        } else {
+            (String::new(), String::new())
+        };
+        let mut section = Section {
+            heading: self.heading,
+            ..Section::default()
+        };
+        let (said, reason) = if shown.is_empty() {
+            (&text, InjectionReason::OverBudget)
+        } else {
+            section.text = format!("{before}{shown}{after}{note}");
+            (&shown, InjectionReason::Shown)
+        };
+        section.considered([Considered {
+            kind: EntryKind::Feature,
+            id: &self.file,
+            text: said,
+            score: None,
+            reason,
+        }]);
+        section
+    }
+
+    /// What stands before a text, and after it.
+    fn around(&self, text: &str) -> (String, String) {
+        let fence = fence_for(text);
+        (
+            format!("## {}\n\n{}\n\n{fence}markdown\n", self.heading, self.opening),
+            format!("{fence}\n"),
+        )
     }
 
     /// Where it was cut, how much is left out, and where that is.
@@ -98,7 +115,7 @@ impl Frame {
             None => "in the middle of a section".to_owned(),
         };
         format!(
-            "Cut here, {place}: {left_out} of {total} characters are left out. All of it stands in `{}`; read the rest there.\n",
+            "\nCut here, {place}: {left_out} of {total} characters are left out. All of it stands in `{}`; read the rest there.\n",
             self.file
         )
     }
@@ -110,7 +127,8 @@ impl Frame {
             kept: "",
             next_heading: Some(&longest),
         };
-        self.note(&cut, total).chars().count()
+        // A line that is cut in the middle needs a line break as well.
+        self.note(&cut, total).chars().count() + 1
     }
 }
 

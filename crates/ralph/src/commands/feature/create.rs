@@ -5,7 +5,7 @@ use std::io;
 use clap::Args;
 use ralph_memory::capture::{SecretPolicy, accept};
 use ralph_memory::inject::{FeatureFile, FeatureFileText, MAX_FEATURE_FILE_BYTES};
-use ralph_model::{FeatureName, size};
+use ralph_model::FeatureName;
 use ralph_notes::{create_folder, write_new_file};
 use ralph_store::FeatureError;
 
@@ -82,9 +82,9 @@ fn text_of(context: &Context<'_>, file: &str, policy: SecretPolicy) -> Result<St
     let text = read_text(context, file)?;
     accept(&text, policy).map_err(|refusal| CommandError::from(refusal).about(file))?;
     if text.len() > MAX_FEATURE_FILE_BYTES {
-        let (has, most) = (size(text.len() as u64), size(MAX_FEATURE_FILE_BYTES as u64));
+        let bytes = text.len();
         return Err(CommandError::usage(format!(
-            "{file} has {has}; what is written about a feature has at most {most}"
+            "{file} has {bytes} bytes; what is written about a feature has at most {MAX_FEATURE_FILE_BYTES}"
         )));
     }
     Ok(text)
