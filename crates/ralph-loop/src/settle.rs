@@ -206,6 +206,11 @@ pub fn gates_interrupted() -> Ruling {
 fn stopped(cause: StopCause, facts: &Facts<'_>) -> Ruling {
     let limits = &facts.limits;
     match cause {
+        StopCause::Interrupt if facts.turn.guidance.is_some() => interrupted(
+            StopReason::Cancelled,
+            Then::Stop(StopRun::Interrupt),
+            "It was stopped, with guidance.",
+        ),
         StopCause::Interrupt => gates_interrupted(),
         StopCause::RalphDied => interrupted(
             StopReason::RalphDied,

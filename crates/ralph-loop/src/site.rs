@@ -2,16 +2,19 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ralph_agent::Agent;
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad};
 use ralph_memory::catalogue::CataloguePlace;
+use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Clock;
 use ralph_model::config::Config;
 use ralph_store::{RunProcess, Scope};
 
 use crate::changes::OwnFiles;
+use crate::guide::Guide;
 use crate::state::{FirstTry, Pace, WhoVerifies};
 
 /// Where a run takes place.
@@ -30,6 +33,8 @@ pub struct Site<'a> {
     pub runs: PathBuf,
     /// The folder of long notes.
     pub knowledge: KnowledgeFolder<'a>,
+    /// The folder of what is written about features.
+    pub features: FeaturesFolder,
     /// The working notes.
     pub scratchpad: Scratchpad<'a>,
     /// The files of the project that are ralph's.
@@ -75,6 +80,8 @@ pub struct Order {
     pub pace: Pace,
     /// Whether the first iteration heeds a pause of the agent.
     pub first_try: FirstTry,
+    /// Who asks the person what to do differently when they stop a turn; none where nobody can be asked.
+    pub guide: Option<Arc<dyn Guide>>,
 }
 
 /// Who looks at work that the gates let pass.

@@ -8,6 +8,7 @@ use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus, 
 use ralph_store::{Claim, NewPause, Pause, PauseChange, PauseReason};
 
 use super::*;
+use crate::guide::{Asking, Guided, WhatNext};
 use crate::settle::Fate;
 use crate::summary::{StopCause, TurnSummary, Verification};
 
@@ -23,6 +24,7 @@ fn plan() -> Plan {
         verifier: WhoVerifies::Nobody,
         pace: Pace::default(),
         first_try: FirstTry::AfterThePause,
+        asking: Asking::Nobody,
         seed: 7,
     }
 }
@@ -106,6 +108,8 @@ struct World {
     /// What keeps the agent from being started.
     pause: Option<Pause>,
     told: Vec<Notice>,
+    /// What the person says when asked.
+    guided: Guided,
     /// Whether the agent at work is the verifier.
     verifying: bool,
 }
@@ -119,6 +123,10 @@ impl World {
             settled: Vec::new(),
             pause: None,
             told: Vec::new(),
+            guided: Guided {
+                text: None,
+                next: WhatNext::Stop,
+            },
             verifying: false,
         }
     }
@@ -210,6 +218,8 @@ impl World {
                 ..Examined::default()
             })),
             Effect::FindRoom => Happening::RoomFound,
+            Effect::Ask(_) => Happening::Guided(self.guided.clone()),
+            Effect::RecordGuidance(_) => Happening::GuidanceRecorded,
             Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
@@ -221,7 +231,7 @@ impl World {
                 self.told.push(notice.clone());
                 return None;
             }
-            Effect::StopGates | Effect::KeepBaseline(_) => return None,
+            Effect::StopGates | Effect::KeepBaseline(_) | Effect::GiveUpAsking | Effect::GoOn => return None,
         })
     }
 
@@ -399,7 +409,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
 }
 
 fn happening(number: u8) -> Happening {
-    match number % 32 {
+    match number % 36 {
         0 => Happening::Recovered(Vec::new()),
         1 => Happening::Abandoned,
         2 => Happening::OutboxFinished,
@@ -452,9 +462,17 @@ fn happening(number: u8) -> Happening {
         24 => ended(TurnEnd::Stopped),
         25 => Happening::NoRoom,
         26 => Happening::RoomFound,
-        27 | 28 => looked(TurnEnd::Finished, Some(Verdict::Pass)),
-        29 => looked(TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
-        30 => looked(
+        27 => Happening::Stop,
+        28 => Happening::GuidanceWanted,
+        29 => Happening::Wished(if number > 50 { Wish::GoOn } else { Wish::LastIteration }),
+        30 => Happening::Guided(Guided {
+            text: (number > 50).then(|| "so".to_owned()),
+            next: if number > 90 { WhatNext::GoOn } else { WhatNext::Stop },
+        }),
+        31 => Happening::GuidanceRecorded,
+        32 => looked(TurnEnd::Finished, Some(Verdict::Pass)),
+        33 => looked(TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
+        34 => looked(
             TurnEnd::UsageLimit {
                 resets_at: None,
                 message: String::new(),
@@ -477,6 +495,8 @@ enum Step {
     Prepared,
     Spawned,
     Recorded,
+    Asked,
+    Noted,
 }
 
 proptest! {
@@ -486,16 +506,22 @@ proptest! {
     #[test]
     fn any_order_of_events_leaves_the_state_legal(
         numbers in prop::collection::vec(any::<u8>(), 0..200), gates in any::<bool>(), committing in any::<bool>(),
+        asking in any::<bool>(), guided in any::<(bool, bool)>(),
         verifier in prop::sample::select(vec![WhoVerifies::Nobody, WhoVerifies::SameAgent, WhoVerifies::Another]),
     ) {
         let mut plan = plan();
         plan.has_gates = gates;
+        plan.asking = if asking { Asking::Possible } else { Asking::Nobody };
         plan.commit = if committing { Commit::Task } else { Commit::None };
         plan.verifier = verifier;
         let (mut state, effects) = State::begin(plan);
         let mut step = Step::Nothing;
         let mut open: VecDeque<Effect> = effects.into();
         let mut world = World::with_tasks(1000);
+        world.guided = Guided {
+            text: guided.0.then(|| "so".to_owned()),
+            next: if guided.1 { WhatNext::GoOn } else { WhatNext::Stop },
+        };
         for (at, number) in numbers.iter().enumerate() {
             let at = Duration::from_secs(at as u64);
             let over = state.end().is_some();
@@ -523,12 +549,16 @@ proptest! {
                     (Step::Nothing | Step::Claimed, Effect::Prepare { .. }) => Step::Prepared,
                     (Step::Prepared, Effect::Spawn) => Step::Spawned,
                     (Step::Spawned, Effect::RecordEnd(_)) => Step::Recorded,
-                    // Again where there was no room.
-                    (Step::Recorded, Effect::Verify(_)) => Step::Recorded,
-                    (Step::Recorded, Effect::Settle(_)) => Step::Nothing,
+                    (Step::Recorded, Effect::Ask(_)) if asking => Step::Asked,
+                    (Step::Asked, Effect::GiveUpAsking) => Step::Asked,
+                    (Step::Asked, Effect::RecordGuidance(_)) => Step::Noted,
+                    // Again where there was no room; and what was not spoken against is looked at after the question.
+                    (Step::Recorded | Step::Asked, Effect::Verify(_)) => Step::Recorded,
+                    (Step::Recorded | Step::Asked | Step::Noted, Effect::Settle(_)) => Step::Nothing,
                     (Step::Nothing | Step::Claimed | Step::Prepared, Effect::Abandon(_)) => Step::Nothing,
                     (_, Effect::RunBaseline(_) | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
-                        | Effect::Verify(_) | Effect::Settle(_) | Effect::Abandon(_)) => {
+                        | Effect::Verify(_) | Effect::Settle(_) | Effect::Abandon(_) | Effect::Ask(_)
+                        | Effect::GiveUpAsking | Effect::RecordGuidance(_)) => {
                         return Err(TestCaseError::fail(format!("{effect:?} after {step:?}")));
                     }
                     (step, _) => step,
@@ -539,6 +569,8 @@ proptest! {
     }
 }
 
+#[path = "state_tests/guidance.rs"]
+mod guidance;
 #[path = "state_tests/limits.rs"]
 mod limits;
 #[path = "state_tests/standstill.rs"]

@@ -14,6 +14,9 @@ pub struct TurnSummary {
     /// The limit of the run for which it was stopped, in a sentence.
     #[serde(default)]
     pub limit: Option<String>,
+    /// What the person who stopped it says that should be done differently.
+    #[serde(default)]
+    pub guidance: Option<String>,
     /// Whether the disk was full when it ended, and it did not say that its task is done.
     #[serde(default)]
     pub no_room: bool,
@@ -43,6 +46,7 @@ impl TurnSummary {
             end: TurnEnd::Stopped,
             cause: Some(StopCause::RalphDied),
             limit: None,
+            guidance: None,
             no_room: false,
             control: Control::default(),
             captured: Captured::default(),

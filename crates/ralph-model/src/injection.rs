@@ -40,6 +40,16 @@ word_enum! {
         Learning = "learning",
         /// How an attempt failed.
         Report = "report",
+        /// What is written about the task's feature. It is a part of the task and not of the memory.
+        Feature = "feature",
+    }
+}
+
+impl EntryKind {
+    /// Whether it is memory: what earlier sessions have left.
+    #[must_use]
+    pub fn is_memory(self) -> bool {
+        self != Self::Feature
     }
 }
 

@@ -1,4 +1,4 @@
-//! The nouns of ralph: ids, notes, tasks, the journal, what agents say, budgets, time, configuration.
+//! The nouns of ralph: ids, notes, tasks, features, the journal, what agents say, budgets, time, configuration.
 //!
 //! Nothing here reads a file, the environment or the wall clock; whoever needs those hands them in.
 
@@ -6,7 +6,9 @@ mod budget;
 mod captured;
 mod clock;
 pub mod config;
+mod feature;
 mod file_stamp;
+mod guidance;
 mod injection;
 mod journal;
 mod note;
@@ -22,7 +24,11 @@ mod word_enum;
 pub use budget::{Budget, Tokens};
 pub use captured::{Captured, CapturedKnowledge, CapturedLearning, Control, FailureReport, Promise, Verdict};
 pub use clock::{Clock, Entropy};
+pub use feature::{
+    BehindFailed, Feature, FeatureName, FeatureNameError, FeatureStatus, MAX_FEATURE_NAME_BYTES, TaskCounts,
+};
 pub use file_stamp::FileStamp;
+pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};

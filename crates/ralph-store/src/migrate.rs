@@ -13,6 +13,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0001_note_log.sql"),
     include_str!("../migrations/0002_loop.sql"),
     include_str!("../migrations/0003_pauses.sql"),
+    include_str!("../migrations/0004_features.sql"),
 ];
 
 /// Brings a database up to date; refuses one that is newer than these migrations.
@@ -99,6 +100,41 @@ mod tests {
         let in_copy = |sql| copy.query_row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(in_copy("SELECT count(*) FROM note_log"), 1);
         assert_eq!(in_copy("SELECT count(*) FROM sqlite_schema WHERE name = 'tasks'"), 0);
+    }
+
+    #[test]
+    fn features_of_every_earlier_schema_are_kept_and_stand_where_their_tasks_do() {
+        for known in 0..MIGRATIONS.len() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("progress.db");
+            let connection = crate::open::connect_for_test(&path);
+            migrate(&connection, &path, &MIGRATIONS[..known]).unwrap();
+            let has_status = connection
+                .prepare("SELECT status FROM features")
+                .and_then(|mut statement| statement.exists([]));
+            if has_status.is_ok() {
+                connection
+                    .execute_batch(
+                        "INSERT INTO features (id, name, status, created_at, updated_at) VALUES
+                             ('f-00000a', 'search', 'done', '2025-01-20T12:00:00.000Z', '2025-01-20T12:00:00.000Z');
+                         INSERT INTO tasks (id, title, description, status, kind, priority, feature, created_at, updated_at)
+                         VALUES ('t-00000a', 'Find', '', 'in_progress', 'once', 5, 'f-00000a',
+                                 '2025-01-20T12:00:00.000Z', '2025-01-20T13:00:00.000Z');",
+                    )
+                    .unwrap();
+            }
+            drop(connection);
+            let store = crate::Store::open_or_create(&path).unwrap();
+            let found = store.features().unwrap();
+            let found = found
+                .iter()
+                .map(|feature| format!("{} {}, {}", feature.name, feature.status, feature.updated_at));
+            let expected: &[&str] = match has_status {
+                Ok(_) => &["search in_progress, 2025-01-20T13:00:00Z"],
+                Err(_) => &[],
+            };
+            assert_eq!(found.collect::<Vec<_>>(), expected, "from {known}");
+        }
     }
 
     #[test]

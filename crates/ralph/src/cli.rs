@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, guardrails, hook, init, journal, memory, merge_driver, prompt, recall, remember, run,
-    scratchpad, setup, status, task, why,
+    completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, memory, merge_driver,
+    prompt, recall, remember, run, scratchpad, setup, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -64,6 +64,9 @@ pub(crate) enum Command {
     /// Keep what is to be done: tasks, their parts, and what has to wait for what
     #[command(subcommand)]
     Task(task::TaskCommand),
+    /// Keep what belongs together: features, with a specification, a plan and tasks
+    #[command(subcommand)]
+    Feature(feature::FeatureCommand),
     /// Keep what holds for the project: patterns, decisions, fixes, context
     #[command(subcommand)]
     Memory(memory::MemoryCommand),
@@ -73,10 +76,16 @@ pub(crate) enum Command {
     /// Keep the state of the current work: what is done, what is next, what is in the way
     #[command(subcommand)]
     Scratchpad(scratchpad::ScratchpadCommand),
+    /// Keep what takes more than a line: long notes, each in a file of its own
+    #[command(subcommand)]
+    Knowledge(knowledge::KnowledgeCommand),
     /// Read what happened: every iteration, and how it ended
     #[command(subcommand)]
     Journal(journal::JournalCommand),
     Prompt(prompt::PromptArgs),
+    /// Take over what another tool has on record
+    #[command(subcommand)]
+    Import(import::ImportCommand),
     /// The same commands as ralph-orchestrator spells them
     #[command(subcommand)]
     Tools(ToolsCommand),

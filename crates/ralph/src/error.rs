@@ -3,11 +3,11 @@
 use std::io;
 use std::process::ExitCode;
 
-use ralph_memory::capture::{NotebookError, Refusal};
+use ralph_memory::capture::{KnowledgeError, KnowledgeRefusal, NotebookError, Refusal};
 use ralph_memory::catalogue::CatalogueError;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
-use ralph_store::{StoreError, TaskError};
+use ralph_store::{FeatureError, StoreError, TaskError};
 
 /// What kind of failure it is; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,8 @@ impl From<StoreError> for CommandError {
             StoreError::Foreign { path } => {
                 let path = path.display();
                 Self::new(message).hint(format!(
-                    "`mv {path} {path}.other`, and ralph starts a history of its own"
+                    "`ralph import refound` takes it over if it is that of RefoundAI's ralph; else `mv {path} {path}.other`, \
+                     and ralph starts a history of its own"
                 ))
             }
             _ => Self::new(message),
@@ -131,7 +132,23 @@ impl From<TaskError> for CommandError {
             TaskError::HasParts { task } => Self::new(message).hint(format!(
                 "`ralph task tree {task}` shows them; `ralph task reset {task} --all` opens those again that failed"
             )),
+            TaskError::NoFeature { .. } => Self::new(message).hint("`ralph feature list` shows what there is"),
             TaskError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<FeatureError> for CommandError {
+    fn from(error: FeatureError) -> Self {
+        let message = error.to_string();
+        match error {
+            FeatureError::Unknown { .. } => Self::new(message).hint("`ralph feature list` shows what there is"),
+            FeatureError::Ambiguous { .. } => Self::new(message).hint("give more of the id, or the name"),
+            FeatureError::Taken { name, .. } => {
+                Self::new(message).hint(format!("`ralph feature show {name}` shows it"))
+            }
+            FeatureError::Task(error) => error.into(),
+            FeatureError::Store(error) => error.into(),
         }
     }
 }
@@ -143,6 +160,25 @@ impl From<Refusal> for CommandError {
             Refusal::Secret { .. } => Self::usage(message).hint("take it out, or pass --allow-secret if it is none"),
             _ => Self::usage(message),
         }
+    }
+}
+
+impl From<KnowledgeRefusal> for CommandError {
+    fn from(refusal: KnowledgeRefusal) -> Self {
+        let message = refusal.to_string();
+        match refusal {
+            KnowledgeRefusal::Body(refusal) | KnowledgeRefusal::Part { refusal, .. } => Self {
+                message,
+                ..refusal.into()
+            },
+            _ => Self::usage(message),
+        }
+    }
+}
+
+impl From<KnowledgeError> for CommandError {
+    fn from(error: KnowledgeError) -> Self {
+        Self::new(error.to_string())
     }
 }
 

@@ -24,6 +24,7 @@ mod surroundings;
 mod table;
 mod takeover;
 mod task_list;
+mod text_file;
 mod ui;
 
 use std::ffi::OsString;

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
 use ralph_memory::catalogue::Catalogue;
+use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
@@ -100,7 +101,13 @@ impl Runner<'_> {
         };
         let materials = Materials::gather(&self.store, task, Some(&self.run))?;
         let overflowed_before = materials.overflowed_before();
-        let prompt = self.compose(&materials, red_gates)?;
+        let feature = materials
+            .feature()
+            .map(|feature| self.site.features.read(&feature.name));
+        for problem in feature.iter().flat_map(|feature| &feature.problems) {
+            self.watch.tell(&News::Warning(problem));
+        }
+        let prompt = self.compose(&materials, feature.as_ref(), red_gates)?;
         let folder = folder_of(self.site, current);
         folder.create()?;
         folder.write("prompt.md", &prompt.text)?;
@@ -127,7 +134,9 @@ impl Runner<'_> {
                 at: self.site.clock.now(),
             },
         )?;
-        let shown = |injection: &&ralph_model::Injection| injection.reason == InjectionReason::Shown;
+        let shown = |injection: &&ralph_model::Injection| {
+            injection.reason == InjectionReason::Shown && injection.kind.is_memory()
+        };
         self.turn = Some(Turn {
             role: Role::Works {
                 attempt: materials.attempt(self.site.config),
@@ -161,13 +170,19 @@ impl Runner<'_> {
         }
     }
 
-    fn compose(&self, materials: &Materials, red_gates: &[String]) -> Result<Prompt, RunError> {
+    fn compose(
+        &self,
+        materials: &Materials,
+        feature: Option<&FeatureTexts>,
+        red_gates: &[String],
+    ) -> Result<Prompt, RunError> {
         let site = self.site;
         let scratchpad = site
             .scratchpad
             .read()
             .map_err(|error| RunError::Other(error.to_string()))?;
         let request = materials.request(&Circumstances {
+            feature,
             red_gates,
             scratchpad: &scratchpad,
             config: site.config,
@@ -176,7 +191,7 @@ impl Runner<'_> {
         });
         // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
         let shelves = Shelf::in_prompts(site.config);
-        Ok(Catalogue::ask(&site.catalogue, &shelves, |catalogue| {
+        Ok(Catalogue::ask_knowledge(&site.catalogue, &shelves, |catalogue| {
             compose(catalogue, &request)
         })?)
     }

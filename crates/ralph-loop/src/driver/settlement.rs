@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{OutboxError, Placement};
+use ralph_memory::capture::{KnowledgeError, Placement};
 use ralph_model::{CapturedLearning, LearningId, NewJournalRow};
 use ralph_store::{OtherPause, Settlement, StoreError, TaskChange};
 
@@ -16,6 +16,7 @@ use crate::changes::{CommitError, commit_task, commit_that_holds};
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
 use crate::state::{Draft, Happening};
+use crate::summary::TurnSummary;
 use crate::watch::News;
 
 impl Runner<'_> {
@@ -50,6 +51,7 @@ impl Runner<'_> {
             self.watch.tell(&News::Warning(&warning));
         }
         self.turn = None;
+        self.guided = draft.turn.guidance.is_some();
         if draft.current.run != self.run {
             remove_scratch_folder(&self.site.runs, &draft.current.run);
         }
@@ -58,7 +60,18 @@ impl Runner<'_> {
             task: settled.task,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
+        self.tell_standing();
         Ok(Happening::Settled)
+    }
+
+    /// Tells how the tasks stand, where somebody follows them. Nothing depends on it, so a failure is nobody's concern.
+    pub(super) fn tell_standing(&mut self) {
+        if !self.watch.follows_tasks() {
+            return;
+        }
+        if let Ok(standing) = self.standing(&self.order.scope) {
+            self.watch.tell(&News::Standing(&standing));
+        }
     }
 
     fn settlement(&mut self, draft: &Draft, now: Timestamp) -> Result<Settlement, RunError> {
@@ -90,7 +103,7 @@ impl Runner<'_> {
                 usage: draft.usage(),
                 files_modified: draft.files.clone(),
                 changed_nothing: draft.changed_nothing,
-                notes: captured.journal.clone(),
+                notes: notes(turn),
                 difficulty: captured.difficulty,
                 error_category: captured.failure.as_ref().map(|failure| failure.category),
                 malformed_sigils: captured.malformed,
@@ -99,6 +112,7 @@ impl Runner<'_> {
             fence: current.fence,
             worktree: self.site.worktree.clone(),
             task: self.task_change(draft),
+            guidance: turn.guidance.clone(),
             report: captured.failure.clone(),
             suggestion: captured.retry_suggestion.clone(),
             learnings,
@@ -135,7 +149,7 @@ impl Runner<'_> {
             .knowledge
             .write_outbox(&mut self.store, &site.worktree)
             .map_err(|error| match error {
-                OutboxError::Store(error) => RunError::Store(error),
+                KnowledgeError::Store(error) => RunError::Store(error),
                 error => RunError::Other(error.to_string()),
             })?;
         for written in &outboxed.written {
@@ -199,6 +213,15 @@ impl Runner<'_> {
             Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),
             None => Ok(files),
         })
+    }
+}
+
+/// The notes of an iteration: what the person said who stopped it, and what the agent had noted by then.
+fn notes(turn: &TurnSummary) -> Option<String> {
+    match (&turn.guidance, &turn.captured.journal) {
+        (Some(guidance), Some(journal)) => Some(format!("{guidance}\n\nThe agent's own notes: {journal}")),
+        (Some(only), None) | (None, Some(only)) => Some(only.clone()),
+        (None, None) => None,
     }
 }
 

@@ -275,6 +275,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
         end: cleaned(end.end),
         cause: None,
         limit: None,
+        guidance: None,
         no_room: false,
         control,
         captured,

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_model::{Entropy, StopReason};
 use ralph_store::{NewPause, Pause, PauseChange, PauseReason};
 
-use super::types::{Moment, Phase, Waiting};
+use super::types::{Moment, NoFurther, Phase, Waiting};
 use super::{Draft, Effect, End, FirstTry, Notice, PauseWait, Pauses, State, WhoVerifies};
 use crate::settle::Then;
 
@@ -165,8 +165,11 @@ impl State {
     }
 
     fn wait(&mut self, until: Moment, pause: Option<Box<Pause>>, when: Moment) -> Vec<Effect> {
-        if self.interrupts > 0 {
+        if self.is_to_stop() {
             return self.finish(End::Interrupted);
+        }
+        if self.is_last() {
+            return self.count(NoFurther::AsWished);
         }
         let waiting = Waiting {
             until,
@@ -186,7 +189,7 @@ impl State {
             return self.tidy();
         }
         if let Some(limit) = self.time_is_up(when.at) {
-            return self.count(limit);
+            return self.count(NoFurther::Limit(limit));
         }
         if waiting.pause.is_some() && when.at >= waiting.asked.saturating_add(ASK_EVERY) {
             self.paused = Some(waiting);

@@ -57,7 +57,7 @@ impl State {
         }
     }
 
-    fn stop_agent(&mut self, mut working: Working, cause: StopCause) -> Vec<Effect> {
+    pub(super) fn stop_agent(&mut self, mut working: Working, cause: StopCause) -> Vec<Effect> {
         working.stop = Some(cause);
         self.phase = Phase::Working(working);
         vec![Effect::StopAgent]
@@ -138,14 +138,22 @@ impl State {
             turn,
             ruling,
         });
+        if self.asks() {
+            return self.ask(draft);
+        }
+        self.verify_or_conclude(draft, when)
+    }
+
+    /// Lets a second session look at what is done, where that is wanted, and settles.
+    pub(super) fn verify_or_conclude(&mut self, draft: Box<Draft>, when: Moment) -> Vec<Effect> {
         if self.is_to_be_verified(&draft) {
             return self.verify(draft, when);
         }
-        self.commit_or_settle(draft, when.now)
+        self.conclude(draft, when.now)
     }
 
-    /// What is done is committed first, where that is wanted.
-    pub(super) fn commit_or_settle(&mut self, draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+    /// Commits what is to be committed, and settles.
+    pub(super) fn conclude(&mut self, draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
         if draft.ruling.task == Fate::Done && self.plan.commit == Commit::Task {
             self.phase = Phase::Committing(draft.clone());
             vec![Effect::Commit(draft)]
@@ -204,7 +212,7 @@ impl State {
     /// What the run does after a settlement.
     fn after(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
         match &draft.ruling.then {
-            _ if self.interrupts > 0 => self.close(End::Interrupted),
+            _ if self.is_to_stop() => self.close(End::Interrupted),
             Then::GoOn => match self.open_breaker() {
                 Some(standstill) => self.close(End::NoProgress(standstill)),
                 None => self.tidy(),
@@ -230,25 +238,6 @@ impl State {
             ))),
             // The pause is on record; the next claim is answered with it.
             Then::BackOff | Then::WaitForUsage { .. } => self.tidy(),
-        }
-    }
-
-    /// Ctrl+C. What goes on by itself is stopped; everything else is looked at when it has come to its end.
-    pub(super) fn interrupted(&mut self, phase: Phase) -> Vec<Effect> {
-        self.interrupts += 1;
-        match phase {
-            Phase::Working(working) if working.stop.is_none() => self.stop_agent(working, StopCause::Interrupt),
-            Phase::Working(working) if self.interrupts > 1 => {
-                self.phase = Phase::Working(working);
-                vec![Effect::KillAgent]
-            }
-            Phase::Verifying(verifying) => self.verifying_interrupted(verifying),
-            phase @ (Phase::Examining(_) | Phase::Baselining(_) | Phase::Committing(_)) => {
-                self.phase = phase;
-                vec![Effect::StopGates]
-            }
-            Phase::Waiting(_) => self.finish(End::Interrupted),
-            phase => self.rest(phase),
         }
     }
 

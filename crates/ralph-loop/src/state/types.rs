@@ -11,6 +11,7 @@ use ralph_store::{Claim, ClaimAnswer, Pause, PauseChange, Standing};
 use super::standstill::Standstill;
 use super::{End, Reached};
 use crate::gates::{Baseline, Changed, GateResult};
+use crate::guide::{Asked, Asking, Guided, Wish};
 use crate::settle::{Judgement, Ruling};
 use crate::strategy::Chosen;
 use crate::summary::{StopCause, TurnSummary, Verification};
@@ -38,6 +39,8 @@ pub struct Plan {
     pub pace: Pace,
     /// Whether the first iteration heeds a pause of the agent.
     pub first_try: FirstTry,
+    /// Whether the person can be asked.
+    pub asking: Asking,
     /// Where the chance in waits comes from.
     pub seed: u64,
 }
@@ -132,9 +135,32 @@ pub struct State {
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.
     pub(super) baseline: Option<Baseline>,
+    /// How often the person has pressed Ctrl+C, or the run was told to stop, since it began or went on.
     pub(super) interrupts: u32,
+    /// What the first of these means.
+    pub(super) first: FirstInterrupt,
+    /// What the person wishes of the run as a whole.
+    pub(super) wish: Wish,
     /// For how long the computer has slept since the run began.
     pub(super) slept: Duration,
+}
+
+/// What the first Ctrl+C means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstInterrupt {
+    /// The run is to stop.
+    Stops,
+    /// The turn is to stop, and the person is asked what the agent should do differently.
+    Asks,
+}
+
+/// Why no further task is claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NoFurther {
+    /// A limit is reached.
+    Limit(Reached),
+    /// The person wishes so.
+    AsWished,
 }
 
 /// What a run is at. But for the last, each waits for one event.
@@ -143,7 +169,7 @@ pub(super) enum Phase {
     Recovering,
     Abandoning,
     Tidying,
-    Counting(Reached),
+    Counting(NoFurther),
     Claiming,
     Baselining(Box<Current>),
     Preparing(Box<Current>),
@@ -154,6 +180,10 @@ pub(super) enum Phase {
     /// The verifier is being started.
     Consulting(Box<Draft>),
     Verifying(Box<Verifying>),
+    /// The person is asked about a turn that they have stopped.
+    Guiding(Box<Draft>),
+    /// What they said is put on record.
+    Noting(Box<Draft>),
     Committing(Box<Draft>),
     Settling(Box<Draft>),
     Waiting(Box<Waiting>),
@@ -391,6 +421,8 @@ pub enum Notice {
     UnknownModel(String),
     /// An agent said that everything is complete, and it is not.
     CompleteTooEarly,
+    /// The turn is being stopped; when it is, the person is asked about it.
+    WillAsk,
 }
 
 /// Something that happened, and when.
@@ -457,6 +489,16 @@ pub enum Happening {
     Settled,
     /// Ctrl+C.
     Interrupt,
+    /// The run is to stop, and nobody is to be asked.
+    Stop,
+    /// The person wants to say something about the turn that goes on.
+    GuidanceWanted,
+    /// What the person wishes of the run as a whole.
+    Wished(Wish),
+    /// What the person said about the turn that they have stopped.
+    Guided(Guided),
+    /// That is on record.
+    GuidanceRecorded,
     /// Time has passed.
     Tick,
     /// The end of the run is on record.
@@ -519,6 +561,14 @@ pub enum Effect {
         /// Whether the gates are asked.
         gates: Gates,
     },
+    /// Ask the person what should be done differently.
+    Ask(Box<Asked>),
+    /// They shall answer at once.
+    GiveUpAsking,
+    /// Put what they said on record, with the turn.
+    RecordGuidance(Box<TurnSummary>),
+    /// Forget that the person has interrupted: the run goes on.
+    GoOn,
     /// Commit the files of the task.
     Commit(Box<Draft>),
     /// Wait until there is room on the disk.

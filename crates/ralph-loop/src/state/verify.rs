@@ -11,7 +11,7 @@ use crate::summary::{StopCause, Verification};
 impl State {
     /// Whether a second session looks at work before it is done.
     pub(super) fn is_to_be_verified(&self, draft: &Draft) -> bool {
-        draft.ruling.task == Fate::Done && self.plan.verifier != WhoVerifies::Nobody
+        draft.ruling.task == Fate::Done && draft.verification.is_none() && self.plan.verifier != WhoVerifies::Nobody
     }
 
     /// Lets a second session look at the work, unless the person or a limit wants an end now.
@@ -115,6 +115,9 @@ impl State {
         let facts = self.facts(&draft.current, &draft.turn);
         draft.ruling = judge_verifier(&facts, draft.ruling.clone(), &found);
         draft.verification = Some(found);
-        self.commit_or_settle(draft, when.now)
+        if self.asks() {
+            return self.ask(draft);
+        }
+        self.conclude(draft, when.now)
     }
 }

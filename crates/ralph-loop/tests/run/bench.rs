@@ -11,6 +11,7 @@ use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
 use ralph_loop::{Finish, Interrupter, News, Order, Room, Runner, Site, Survival, Verifier, Watch};
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
+use ralph_memory::inject::FeaturesFolder;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::config::{CommandLine, Config};
 use ralph_model::{Clock, JournalRow, NewTask, RunId, Shelf, SplitMix64, Task, TaskId, TaskStatus};
@@ -300,6 +301,7 @@ impl Project {
         let all = TaskFilter {
             which: Which::All,
             parent: None,
+            feature: None,
         };
         self.store().tasks(&all).unwrap()
     }
@@ -375,6 +377,7 @@ impl Project {
                 room: Duration::from_millis(5),
             },
             first_try: self.first_try,
+            guide: None,
         };
         let mut ids = new_ids();
         let runner = Runner::new(&site, order, &mut ids, &mut seen).unwrap();
@@ -398,6 +401,15 @@ impl Project {
     fn site(&self, process: RunProcess) -> Site<'_> {
         let ralph = self.root.join(".ralph");
         let agent = self.root.join(".agent");
+        let catalogue = CataloguePlace {
+            database: ralph.join("index.db"),
+            shelves: [Shelf::Memories, Shelf::Guardrails]
+                .map(|shelf| (shelf, agent.join(shelf.file_name())))
+                .to_vec(),
+            knowledge: ralph.join("knowledge"),
+            home: self,
+            file_clock: &LongAgo,
+        };
         Site {
             root: self.root.clone(),
             worktree: self.worktree.clone(),
@@ -406,9 +418,13 @@ impl Project {
             database: self.database(),
             runs: ralph.join("runs"),
             knowledge: KnowledgeFolder {
-                path: ralph.join("knowledge"),
+                catalogue: catalogue.clone(),
                 surroundings: self,
                 patience: PATIENCE,
+            },
+            features: FeaturesFolder {
+                path: ralph.join("features"),
+                shown: ".ralph/features".to_owned(),
             },
             scratchpad: Scratchpad {
                 path: agent.join("scratchpad.md"),
@@ -421,14 +437,7 @@ impl Project {
                     .map(str::to_owned)
                     .to_vec(),
             },
-            catalogue: CataloguePlace {
-                database: ralph.join("index.db"),
-                shelves: [Shelf::Memories, Shelf::Guardrails]
-                    .map(|shelf| (shelf, agent.join(shelf.file_name())))
-                    .to_vec(),
-                home: self,
-                file_clock: &LongAgo,
-            },
+            catalogue,
             config: &self.config,
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             program: "/bin/true".into(),

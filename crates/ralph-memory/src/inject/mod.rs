@@ -1,11 +1,13 @@
 //! Inject: what of the notes stands in a prompt, whole entries within a budget.
 
+mod feature_texts;
 mod pack;
 mod prime;
 pub mod prompt;
 mod said;
 mod tail;
 
+pub use feature_texts::{FeatureFile, FeatureFileText, FeatureTexts, FeaturesFolder, MAX_FEATURE_FILE_BYTES};
 pub use pack::{Item, Packed, Sizes, pack};
 pub use prime::{Occasion, PrimeFormat, Primed, prime};
 pub use tail::{Tail, tail};

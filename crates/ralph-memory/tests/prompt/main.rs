@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
+mod features;
+mod knowledge;
 mod rules;
 mod scenarios;
 #[path = "../support/mod.rs"]
@@ -87,6 +89,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         task,
         parent: None,
         prerequisites: &[],
+        feature: None,
         attempt: AttemptNumber { number: 1, of: 4 },
         last_reason: None,
         red_gates: &[],
@@ -94,6 +97,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         scratchpad: "",
         recent: &[],
         related: &[],
+        recent_files: &[],
         config,
         today: date(2025, 1, 22),
         share: MemoryShare::Whole,
@@ -108,7 +112,7 @@ pub(crate) fn project(memories: &str, guardrails: &str) -> Files {
 }
 
 pub(crate) fn composed(files: &Files, request: &PromptRequest<'_>) -> Prompt {
-    compose(&files.catalogue(), request).unwrap()
+    compose(&files.catalogue_with_knowledge(), request).unwrap()
 }
 
 /// The text between two headings, without the fixed ones around it.

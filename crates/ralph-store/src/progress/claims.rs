@@ -138,7 +138,7 @@ pub(super) const READY: &str = "t.status = 'pending'
             AND coalesce(task.done_commit, '') NOT IN (SELECT value FROM json_each(:commits))))";
 
 /// The tasks of a scope: those that it names, and everything below them.
-const IN_SCOPE: &str = "t.id IN (
+pub(super) const IN_SCOPE: &str = "t.id IN (
     WITH RECURSIVE inside(id) AS (
         SELECT id FROM tasks WHERE id = :task
         UNION SELECT id FROM tasks WHERE :feature IS NOT NULL AND feature = :feature

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use jiff::Timestamp;
-use ralph_model::{Entropy, NewTask, Priority, TaskId, TaskStatus};
+use ralph_model::{Entropy, FeatureId, NewTask, Priority, TaskId, TaskStatus};
 use rusqlite::{Transaction, params};
 
 use super::Store;
@@ -33,8 +33,10 @@ pub struct ImportItem {
 /// Where the tasks of a list belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListPlace<'a> {
-    /// To no other task.
+    /// To no other task, and to no feature.
     Top,
+    /// To no other task, but to this feature.
+    In(&'a FeatureId),
     /// They are parts of this one.
     Under(&'a TaskId),
     /// They are parts of this one, which stands for the list itself: those of the list that are parts of nothing yet become
@@ -45,8 +47,15 @@ pub enum ListPlace<'a> {
 impl<'a> ListPlace<'a> {
     fn parent(self) -> Option<&'a TaskId> {
         match self {
-            Self::Top => None,
+            Self::Top | Self::In(_) => None,
             Self::Under(parent) | Self::Gathered(parent) => Some(parent),
+        }
+    }
+
+    fn feature(self) -> Option<&'a FeatureId> {
+        match self {
+            Self::In(feature) => Some(feature),
+            Self::Top | Self::Under(_) | Self::Gathered(_) => None,
         }
     }
 }
@@ -62,11 +71,25 @@ pub struct Imported {
     pub finished: Vec<TaskId>,
 }
 
-/// The tasks of one title and parent that no item was found to be yet, the oldest first.
-type Known = HashMap<(Option<TaskId>, String), VecDeque<TaskId>>;
+/// The tasks of one title and place that no item was found to be yet, the oldest first.
+type Known = HashMap<(Place, String), VecDeque<TaskId>>;
+
+/// Where a task stands among others: what is a part of another is known by that one, whatever its feature is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Place {
+    Below(TaskId),
+    Top(Option<FeatureId>),
+}
+
+impl Place {
+    fn of(parent: Option<TaskId>, feature: Option<FeatureId>) -> Self {
+        parent.map_or(Self::Top(feature), Self::Below)
+    }
+}
 
 impl Store {
-    /// Makes the tasks of a list, all or none. An item whose title a task of the same parent has is that task.
+    /// Makes the tasks of a list, all or none. An item whose title a task of the same parent has is that task; at the top
+    /// it must be of the same feature too, since other features may well have something of that title.
     ///
     /// # Errors
     /// When the parent of the whole list is not there, when a task of it could never be done then, or the database cannot be
@@ -92,9 +115,10 @@ impl Store {
                     .and_then(|place| imported.tasks.get(place))
                     .or(under)
                     .cloned();
-                let mut same = take(&mut known, parent.as_ref(), &item.title);
+                let here = Place::of(parent.clone(), place.feature().cloned());
+                let mut same = take(&mut known, &here, &item.title);
                 if let (None, None, ListPlace::Gathered(list)) = (&same, item.parent, place) {
-                    same = take(&mut known, None, &item.title).filter(|id| id != list);
+                    same = take(&mut known, &Place::Top(None), &item.title).filter(|id| id != list);
                     gathered.extend(same.clone());
                 }
                 if let Some(id) = same {
@@ -107,6 +131,7 @@ impl Store {
                 let new = NewTask {
                     description: item.description.clone(),
                     priority: item.priority,
+                    feature: place.feature().filter(|_| parent.is_none()).cloned(),
                     parent,
                     ..NewTask::titled(&item.title)
                 };
@@ -130,9 +155,9 @@ impl Store {
     }
 }
 
-/// The oldest task of a title and parent that no item was found to be yet.
-fn take(known: &mut Known, parent: Option<&TaskId>, title: &str) -> Option<TaskId> {
-    let same = known.get_mut(&(parent.cloned(), title.to_owned()));
+/// The oldest task of a title and place that no item was found to be yet.
+fn take(known: &mut Known, place: &Place, title: &str) -> Option<TaskId> {
+    let same = known.get_mut(&(place.clone(), title.to_owned()));
     same.and_then(VecDeque::pop_front)
 }
 
@@ -164,10 +189,12 @@ fn gather(
 
 fn known_tasks(transaction: &Transaction<'_>) -> rusqlite::Result<Known> {
     let mut known = Known::new();
-    let mut statement = transaction.prepare_cached("SELECT id, parent, title FROM tasks ORDER BY seq")?;
+    let mut statement = transaction.prepare_cached("SELECT id, parent, feature, title FROM tasks ORDER BY seq")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        let key = (word_in(row, "parent", TaskId::parse)?, row.get("title")?);
+        let parent = word_in(row, "parent", TaskId::parse)?;
+        let place = Place::of(parent, word_in(row, "feature", FeatureId::parse)?);
+        let key = (place, row.get("title")?);
         let id = word_at(row, "id", TaskId::parse)?;
         known.entry(key).or_default().push_back(id);
     }

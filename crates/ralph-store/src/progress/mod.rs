@@ -3,6 +3,8 @@
 mod captures;
 mod claims;
 mod columns;
+mod feature_error;
+mod features;
 mod health;
 mod import;
 mod iterations;
@@ -17,6 +19,7 @@ mod rings;
 mod runs;
 mod settle;
 mod standing;
+mod takeover;
 mod task_error;
 mod task_reading;
 mod task_rows;
@@ -32,6 +35,8 @@ use crate::{StoreError, Wait, migrate, open};
 
 pub use captures::RowCaptures;
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
+pub use feature_error::FeatureError;
+pub use features::{DeletedFeature, TasksOfFeature};
 pub use health::Health;
 pub use import::{ImportItem, Imported, ListPlace};
 pub use iterations::{IterationRecord, Phase, Start};
@@ -44,9 +49,13 @@ pub use overview::{AtWork, Look, Overview, TaskNews};
 pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
 pub use runs::{NewRun, Run};
 pub use settle::{Settled, Settlement, TaskChange};
+pub use takeover::{
+    ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, ImportedHistory,
+    Remark, Tally,
+};
 pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};
-pub use tasks::{DoneIn, ParentChange, Reach, TaskUpdate};
+pub use tasks::{DoneIn, FeatureChange, ParentChange, Reach, TaskUpdate};
 
 /// The database of facts. One method is one unit of work and one transaction.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! What can be wrong with a request about tasks, in words for the person who made it.
 
-use ralph_model::{RunId, TaskId};
+use ralph_model::{FeatureId, RunId, TaskId};
 
 use crate::StoreError;
 
@@ -50,6 +50,12 @@ pub enum TaskError {
     HasParts {
         /// The task.
         task: TaskId,
+    },
+    /// The feature that a task was to belong to was deleted in the meantime.
+    #[error("there is no feature {feature} any more")]
+    NoFeature {
+        /// The feature.
+        feature: FeatureId,
     },
     /// The database could not be used.
     #[error(transparent)]

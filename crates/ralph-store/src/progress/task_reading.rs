@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use ralph_model::{Task, TaskId, TaskLogLine, TaskStatus};
+use ralph_model::{FeatureId, Task, TaskId, TaskLogLine, TaskStatus};
 use rusqlite::{OptionalExtension, ToSql, named_params};
 
 use super::Store;
-use super::claims::READY;
+use super::claims::{IN_SCOPE, READY};
 use super::columns::{time_at, word_at};
 use super::task_error::TaskError;
 use super::task_rows::{TASK_COLUMNS, ids, read_task};
@@ -23,6 +23,8 @@ pub struct TaskFilter<'a> {
     pub which: Which<'a>,
     /// Only the children of this one.
     pub parent: Option<&'a TaskId>,
+    /// Only those of this feature, with everything below them.
+    pub feature: Option<&'a FeatureId>,
 }
 
 /// Where the wanted tasks stand.
@@ -125,10 +127,14 @@ impl Store {
             Which::Status(status) => ("t.status = :status", "", String::new(), Some(status.word())),
             Which::Ready { worktree, commits_here } => (READY, worktree, json_list(commits_here), None),
         };
-        let sql =
-            format!("SELECT {TASK_COLUMNS} FROM tasks t WHERE {condition} AND {under} ORDER BY t.priority, t.seq");
+        let feature = filter.feature.map(FeatureId::as_str);
+        let inside = feature.map_or("TRUE", |_| IN_SCOPE);
+        let sql = format!(
+            "SELECT {TASK_COLUMNS} FROM tasks t WHERE {condition} AND {under} AND {inside} ORDER BY t.priority, t.seq"
+        );
         let all = named_params! {
             ":parent": parent, ":worktree": worktree, ":commits": commits, ":status": status,
+            ":feature": feature, ":task": None::<&str>,
         };
         self.sql(self.connection.prepare_cached(&sql).and_then(|mut statement| {
             // SQLite refuses a parameter that a statement does not have.
@@ -150,6 +156,7 @@ impl Store {
         self.tasks(&TaskFilter {
             which: Which::All,
             parent: Some(parent),
+            feature: None,
         })
     }
 

@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::columns::moment;
 use super::task_error::{TaskError, Trouble};
 use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
-use super::tasks::{DoneIn, ParentChange, TaskUpdate};
+use super::tasks::{DoneIn, FeatureChange, ParentChange, TaskUpdate};
 use super::transitions::{Said, say};
 
 /// A task that must be there.
@@ -32,6 +32,9 @@ pub(super) fn insert(
         let parent = existing(transaction, parent)?;
         feature = feature.or(parent.feature);
         forget_where_done(transaction, &parent.id)?;
+    }
+    if let Some(feature) = &feature {
+        existing_feature(transaction, feature)?;
     }
     let id = loop {
         let id = TaskId::new(entropy.next_bits());
@@ -177,6 +180,7 @@ pub(super) fn put_update(
             forget_where_done(transaction, parent)?;
         }
     }
+    what.extend(put_feature(transaction, task, (&update.feature, parent.as_ref()), now)?);
     for after in &update.add_after {
         add_after(transaction, &task.id, after)?;
         what.push(format!("it waits for {after}"));
@@ -203,6 +207,55 @@ pub(super) fn put_update(
             moment(now),
         ])?;
     Ok(Some(format!("Changed: {}.", what.join("; "))))
+}
+
+/// Gives a task another feature, if an update says so, and with it what is below it and had the same; what there is to say
+/// about it.
+fn put_feature(
+    transaction: &Transaction<'_>,
+    task: &Task,
+    (change, parent): (&FeatureChange, Option<&TaskId>),
+    now: Timestamp,
+) -> Result<Option<String>, Trouble> {
+    let feature = match (change, parent) {
+        (FeatureChange::Of(feature), _) => Some(feature.clone()),
+        (FeatureChange::Leave, _) => None,
+        (FeatureChange::Keep, Some(parent)) if task.feature.is_none() && task.parent.as_ref() != Some(parent) => {
+            existing(transaction, parent)?.feature
+        }
+        (FeatureChange::Keep, _) => return Ok(None),
+    };
+    if feature == task.feature {
+        return Ok(None);
+    }
+    let said = match &feature {
+        Some(feature) => format!("its feature, to {}", existing_feature(transaction, feature)?),
+        None => "it belongs to no feature any more".to_owned(),
+    };
+    transaction
+        .prepare_cached(
+            "WITH RECURSIVE inside(id) AS (
+                 SELECT ?1
+                 UNION SELECT child.id FROM inside CROSS JOIN tasks child ON child.parent = inside.id)
+             UPDATE tasks SET feature = ?2, updated_at = ?4 WHERE id IN (SELECT id FROM inside) AND feature IS ?3",
+        )?
+        .execute(params![
+            task.id.as_str(),
+            feature.as_ref().map(FeatureId::as_str),
+            task.feature.as_ref().map(FeatureId::as_str),
+            moment(now),
+        ])?;
+    Ok(Some(said))
+}
+
+/// The name of a feature that must be there.
+fn existing_feature(transaction: &Transaction<'_>, feature: &FeatureId) -> Result<String, Trouble> {
+    let found = transaction
+        .prepare_cached("SELECT name FROM features WHERE id = ?1")?
+        .query_row([feature.as_str()], |row| row.get(0))
+        .optional()?;
+    let feature = feature.clone();
+    found.ok_or_else(|| TaskError::NoFeature { feature }.into())
 }
 
 /// A parent that failed with its children has nothing that failed when it has none left.

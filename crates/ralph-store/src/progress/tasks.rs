@@ -1,7 +1,7 @@
 //! Tasks are made, changed, finished, given up and deleted.
 
 use jiff::Timestamp;
-use ralph_model::{Entropy, NewTask, Priority, Task, TaskId};
+use ralph_model::{Entropy, FeatureId, NewTask, Priority, Task, TaskId};
 use rusqlite::Transaction;
 
 use super::Store;
@@ -33,6 +33,8 @@ pub struct TaskUpdate {
     pub priority: Option<Priority>,
     /// Another parent.
     pub parent: ParentChange,
+    /// Another feature.
+    pub feature: FeatureChange,
     /// What it has to wait for from now on.
     pub add_after: Vec<TaskId>,
     /// What it does not have to wait for any more.
@@ -49,6 +51,18 @@ pub enum ParentChange {
     Under(TaskId),
     /// None.
     Top,
+}
+
+/// What becomes of the feature of a task. What is below the task and had the same feature goes with it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum FeatureChange {
+    /// It stays; a task that has none and becomes a part of another gets that one's.
+    #[default]
+    Keep,
+    /// This one.
+    Of(FeatureId),
+    /// None.
+    Leave,
 }
 
 /// Which tasks are meant by one.
@@ -112,34 +126,7 @@ impl Store {
     /// # Errors
     /// When a run has claimed one of them, or the database cannot be written.
     pub fn delete_task(&mut self, id: &TaskId, now: Timestamp) -> Result<Vec<Task>, TaskError> {
-        self.change_tasks(|transaction| {
-            let top = existing(transaction, id)?;
-            let mut doomed = vec![id.clone()];
-            doomed.extend(ids(transaction, BELOW_BY_DEPTH, [id.as_str()])?);
-            let mut deleted = Vec::new();
-            let mut touched: Vec<TaskId> = top.parent.iter().cloned().collect();
-            for id in &doomed {
-                let task = existing(transaction, id)?;
-                refuse_claimed(&task)?;
-                deleted.push(task);
-                touched.extend(ids(
-                    transaction,
-                    "SELECT task FROM dependencies WHERE after = ?1 ORDER BY task",
-                    [id.as_str()],
-                )?);
-            }
-            // From below, so that SQLite has no deep chain to follow.
-            for id in doomed.iter().rev() {
-                transaction
-                    .prepare_cached("DELETE FROM tasks WHERE id = ?1")?
-                    .execute([id.as_str()])?;
-            }
-            if let Some(parent) = &top.parent {
-                reopen_if_childless(transaction, parent, now)?;
-            }
-            changed(transaction, &touched, now)?;
-            Ok(deleted)
-        })
+        self.change_tasks(|transaction| delete_with_parts(transaction, id, now))
     }
 
     /// Says that a task is done, here. One that is done already stays as it is, except that a commit is written down where
@@ -211,6 +198,40 @@ impl Store {
             Err(Trouble::Sql(error)) => Ok(self.sql(Err(error))?),
         }
     }
+}
+
+/// Deletes a task with everything below it; the deleted ones, from the top.
+pub(super) fn delete_with_parts(
+    transaction: &Transaction<'_>,
+    id: &TaskId,
+    now: Timestamp,
+) -> Result<Vec<Task>, Trouble> {
+    let top = existing(transaction, id)?;
+    let mut doomed = vec![id.clone()];
+    doomed.extend(ids(transaction, BELOW_BY_DEPTH, [id.as_str()])?);
+    let mut deleted = Vec::new();
+    let mut touched: Vec<TaskId> = top.parent.iter().cloned().collect();
+    for id in &doomed {
+        let task = existing(transaction, id)?;
+        refuse_claimed(&task)?;
+        deleted.push(task);
+        touched.extend(ids(
+            transaction,
+            "SELECT task FROM dependencies WHERE after = ?1 ORDER BY task",
+            [id.as_str()],
+        )?);
+    }
+    // From below, so that SQLite has no deep chain to follow.
+    for id in doomed.iter().rev() {
+        transaction
+            .prepare_cached("DELETE FROM tasks WHERE id = ?1")?
+            .execute([id.as_str()])?;
+    }
+    if let Some(parent) = &top.parent {
+        reopen_if_childless(transaction, parent, now)?;
+    }
+    changed(transaction, &touched, now)?;
+    Ok(deleted)
 }
 
 /// Everything below a task, what is higher first.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod claims;
+mod features;
 mod import;
 mod model;
 mod relations;

@@ -49,6 +49,7 @@ impl Reference {
         let all = tasks.store.tasks(&TaskFilter {
             which: Which::All,
             parent: None,
+            feature: None,
         });
         Self(all.unwrap().into_iter().map(|task| (task.id.clone(), task)).collect())
     }
@@ -166,6 +167,7 @@ fn apply(tasks: &mut Tasks, ids: &mut Vec<TaskId>, operation: &Operation, runs: 
                     commits_here: &BTreeSet::new(),
                 },
                 parent: None,
+                feature: None,
             });
             let ready = ready.unwrap().into_iter().next().map(|task| task.id);
             let claimed = match tasks.ask(&run, &Scope::All) {

@@ -212,7 +212,14 @@ fn lists_are_in_the_order_of_urgency_then_age() {
     tasks.store.update_task(&b, &urgent, now(1)).unwrap();
     tasks.done(&c);
     let titles = |which| {
-        let found = tasks.store.tasks(&TaskFilter { which, parent: None }).unwrap();
+        let found = tasks
+            .store
+            .tasks(&TaskFilter {
+                which,
+                parent: None,
+                feature: None,
+            })
+            .unwrap();
         found.into_iter().map(|task| task.title).collect::<String>()
     };
     assert_eq!(titles(Which::Open), "ba");

@@ -37,14 +37,16 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
         context.ui.warning(&ended);
     }
     let prompt = prompt_for(context, Some(&store), task, &context.config)?;
+    let longest = prompt.parts.iter().map(|part| part.heading.len()).max();
+    let width = longest.unwrap_or_default().max(16) + 2;
     for part in &prompt.parts {
         context
             .ui
-            .status(&format!("{:<18}{:>6} tokens", part.heading, part.tokens));
+            .status(&format!("{:<width$}{:>6} tokens", part.heading, part.tokens));
     }
     let all = Tokens::of_characters(prompt.text.chars().count());
     context.ui.status(&format!(
-        "{:<18}{all:>6} tokens, {} of them the same in every prompt",
+        "{:<width$}{all:>6} tokens, {} of them the same in every prompt",
         "All together", prompt.fixed
     ));
     context.ui.text(&prompt.text)
@@ -75,7 +77,14 @@ pub(crate) fn prompt_for(
         None => Materials::of_new(task),
     };
     let scratchpad = context.scratchpad().read()?;
+    let feature = materials
+        .feature()
+        .map(|feature| context.features().read(&feature.name));
+    for problem in feature.iter().flat_map(|feature| &feature.problems) {
+        context.ui.warning(problem);
+    }
     let request = materials.request(&Circumstances {
+        feature: feature.as_ref(),
         red_gates: &[],
         scratchpad: &scratchpad,
         config,
@@ -85,5 +94,5 @@ pub(crate) fn prompt_for(
     // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
     let shelves = Shelf::in_prompts(config).into_iter();
     let notebooks: Vec<_> = shelves.map(|shelf| context.notebook(shelf, Spelling::Own)).collect();
-    context.ask_all(&notebooks, |catalogue| compose(catalogue, &request))
+    context.ask_knowledge(&notebooks, |catalogue| compose(catalogue, &request))
 }

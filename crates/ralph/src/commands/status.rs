@@ -6,10 +6,11 @@ mod open_runs;
 mod shelves;
 
 use clap::Args;
-use ralph_model::{TaskStatus, display_width};
+use ralph_model::{Feature, FeatureStatus, TaskStatus, count, display_width};
 use ralph_store::{Look, Overview, Store, Wait};
 use serde_json::json;
 
+use crate::commands::feature;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
@@ -42,6 +43,7 @@ struct Status {
     overview: Option<Overview>,
     /// When somebody last looked.
     look: Option<Look>,
+    features: Vec<Feature>,
     next: String,
 }
 
@@ -49,20 +51,21 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
     let shelves = Shelves::look(context)?;
     let mut store = open(context);
     let worktree = context.project.worktree_name();
-    let (look, overview) = match &store {
+    let (look, overview, features) = match &store {
         Some(store) => {
             let look = store.last_look(worktree)?;
             let since = look.as_ref().map_or(0, |look| look.journal);
             let overview = store.overview(since, worktree)?;
-            (look, Some(overview))
+            (look, Some(overview), store.features()?)
         }
-        None => (None, None),
+        None => (None, None, Vec::new()),
     };
     let status = Status {
         next: next(context, &shelves, overview.as_ref()),
         shelves,
         overview,
         look,
+        features,
     };
     if args.json {
         context.ui.json(&as_json(context, &status))?;
@@ -160,6 +163,7 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
         let worktree = context.project.worktree_name();
         lines.extend(news::lines((overview, status.look.as_ref()), worktree, named, now));
     }
+    lines.extend(features(&status.features, named));
     let shelves = &status.shelves;
     let none_yet = shelves.counted.is_empty().then(|| "none yet".to_owned());
     let notes = shelves.counted.iter().cloned().chain(none_yet);
@@ -167,6 +171,29 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
     lines.extend(shelves.gone.iter().map(|gone| ("Gone", gone.clone())));
     lines.push(("Next", status.next.clone()));
     lines
+}
+
+/// The features that are not done, so many by name.
+fn features(all: &[Feature], named: usize) -> Vec<(&'static str, String)> {
+    let open: Vec<&Feature> = all
+        .iter()
+        .filter(|feature| feature.status != FeatureStatus::Done)
+        .collect();
+    let names = open.iter().take(named).map(|feature| {
+        let (name, progress) = (&feature.name, feature::progress(&feature.tasks));
+        let failed = if feature.status == FeatureStatus::Failed {
+            ", failed"
+        } else {
+            ""
+        };
+        format!("{name}: {progress}{failed}")
+    });
+    let more = match open.len().saturating_sub(named) {
+        0 => None,
+        more if named == 0 => Some(count(more, "is not done", "are not done")),
+        more => Some(format!("and {more} more")),
+    };
+    titled("Features", names.chain(more))
 }
 
 /// Lines of which the first has a title.
@@ -190,6 +217,7 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
         "project": context.project.root.display().to_string(),
         "last_look": status.look.as_ref().map(|look| look.at.to_string()),
         "runs": status.overview.as_ref().map(|overview| news::as_json(overview, now)),
+        "features": status.features,
         "notes": notes,
         "next": status.next.split_once("    #").map_or(status.next.as_str(), |(command, _)| command),
     })

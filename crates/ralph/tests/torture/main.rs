@@ -8,8 +8,10 @@
 mod editor;
 mod every_call;
 mod full_disk;
+mod import;
 mod index;
 mod kills;
+mod knowledge;
 mod merges;
 mod runs;
 mod setup;

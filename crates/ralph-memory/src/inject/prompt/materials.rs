@@ -2,10 +2,11 @@
 
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{JournalRow, RunId, Task, TaskStatus};
+use ralph_model::{Feature, JournalRow, RunId, Task, TaskStatus};
 use ralph_store::{Store, StoreError};
 
 use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, about};
+use crate::inject::feature_texts::FeatureTexts;
 use crate::recall::related_rows;
 
 /// What the database knows around a task.
@@ -14,16 +15,21 @@ pub struct Materials {
     task: Task,
     parent: Option<Task>,
     prerequisites: Vec<Task>,
+    feature: Option<Feature>,
     /// The last attempt that counted.
     last: Option<JournalRow>,
     overflowed_before: bool,
     recent: Vec<JournalRow>,
     related: Vec<(JournalRow, f64)>,
+    /// The files that the last iteration of all changed.
+    recent_files: Vec<String>,
 }
 
 /// What a prompt needs that the database does not know.
 #[derive(Debug, Clone, Copy)]
 pub struct Circumstances<'a> {
+    /// What is written about the task's feature, see [`Materials::feature`].
+    pub feature: Option<&'a FeatureTexts>,
     /// The gates that were red before the first iteration.
     pub red_gates: &'a [String],
     /// The working notes.
@@ -50,9 +56,14 @@ impl Materials {
         for before in &task.after {
             prerequisites.extend(store.task(before)?.filter(|task| task.status == TaskStatus::Done));
         }
+        let feature = match &task.feature {
+            Some(feature) => store.feature_of_id(feature)?,
+            None => None,
+        };
         Ok(Self {
             parent,
             prerequisites,
+            feature,
             last: store.journal_last_counted(&task.id)?,
             overflowed_before: store.has_overflowed(&task.id)?,
             recent: match run {
@@ -60,6 +71,10 @@ impl Materials {
                 None => Vec::new(),
             },
             related: related_rows(store, &about(&task), run, RELATED_ROWS)?,
+            recent_files: store
+                .journal_last()?
+                .map(|last| last.row.files_modified)
+                .unwrap_or_default(),
             task,
         })
     }
@@ -71,11 +86,19 @@ impl Materials {
             task,
             parent: None,
             prerequisites: Vec::new(),
+            feature: None,
             last: None,
             overflowed_before: false,
             recent: Vec::new(),
             related: Vec::new(),
+            recent_files: Vec::new(),
         }
+    }
+
+    /// The feature that the task belongs to.
+    #[must_use]
+    pub fn feature(&self) -> Option<&Feature> {
+        self.feature.as_ref()
     }
 
     /// Whether an earlier prompt of the task was too long for the model.
@@ -102,6 +125,7 @@ impl Materials {
             task: &self.task,
             parent: self.parent.as_ref(),
             prerequisites: &self.prerequisites,
+            feature: circumstances.feature,
             attempt: self.attempt(config),
             last_reason: self.last_reason(),
             red_gates: circumstances.red_gates,
@@ -109,6 +133,7 @@ impl Materials {
             scratchpad: circumstances.scratchpad,
             recent: &self.recent,
             related: &self.related,
+            recent_files: &self.recent_files,
             config,
             today: circumstances.today,
             share: match circumstances.share {

@@ -4,7 +4,9 @@
 //! Sections are filled in another order than they are read in: what matters most takes its room first. Each tells which
 //! entries it considered, so that what an agent knew can be looked up and proved later.
 
+mod feature;
 mod journal;
+mod knowledge;
 mod markdown;
 mod materials;
 mod notes;
@@ -25,6 +27,7 @@ pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;
 pub use verify::{Finished, GateWord, verification_prompt};
 
+use super::feature_texts::FeatureTexts;
 use super::said::Said;
 use crate::catalogue::Catalogue;
 use room::Room;
@@ -51,6 +54,8 @@ pub struct PromptRequest<'a> {
     pub parent: Option<&'a Task>,
     /// The tasks that had to be done before it, and are.
     pub prerequisites: &'a [Task],
+    /// What is written about the feature that it belongs to.
+    pub feature: Option<&'a FeatureTexts>,
     /// Which attempt it is.
     pub attempt: AttemptNumber,
     /// Why the last attempt did not count as done.
@@ -65,6 +70,8 @@ pub struct PromptRequest<'a> {
     pub recent: &'a [JournalRow],
     /// Rows of other runs that fit the task, best first.
     pub related: &'a [(JournalRow, f64)],
+    /// The files that the last iteration of all changed, by which long notes are found.
+    pub recent_files: &'a [String],
     /// The configuration.
     pub config: &'a Config,
     /// The day, by which the configuration may hold back old memories.
@@ -126,6 +133,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
     let reserved = scratchpad::reserve(request, &mut room);
     let memories = notes::memories(catalogue, request, &about, &mut room, &mut said)?;
+    let knowledge = knowledge::section(catalogue, request, &mut room, &mut said)?;
     let journal = journal::section(request, &mut room);
     let scratchpad = scratchpad::section(request, &mut room, reserved);
     let held = |section: Section| match request.share {
@@ -139,8 +147,11 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
         held(guardrails),
         held(scratchpad),
         task::assigned(request),
+        feature::specification(request),
+        feature::plan(request),
         task::retry(request),
         held(journal),
+        held(knowledge),
         Section::fixed("Memory", MEMORY),
     ]))
 }

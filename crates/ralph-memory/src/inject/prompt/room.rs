@@ -47,7 +47,8 @@ impl Room {
     }
 }
 
-fn part(tokens: Tokens, share: MemoryShare) -> Tokens {
+/// What is left of so many tokens where not the whole memory stands in a prompt.
+pub(super) fn part(tokens: Tokens, share: MemoryShare) -> Tokens {
     match (tokens, share) {
         (Tokens(0), _) | (_, MemoryShare::Whole | MemoryShare::None) => tokens,
         // One token must not become none, which would be no bound.

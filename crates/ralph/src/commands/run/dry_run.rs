@@ -98,6 +98,7 @@ fn first(context: &Context<'_>, store: Option<&Store>, what: Option<&str>) -> Re
     let scope = match meaning(context, store, what)? {
         Meaning::All => Scope::All,
         Meaning::Task(id) => Scope::Task(id),
+        Meaning::Feature(feature) => Scope::Feature(feature.id),
         Meaning::Text(text) => return Ok(First::New(of_text(&text))),
         Meaning::File(path, typed) => return of_file(context, store, &path, &typed),
     };

@@ -1,11 +1,12 @@
-//! A run that is asked for a task or a file with which nothing can be begun: it is said why, and no run begins.
+//! A run that is asked for a task, a feature or a file with which nothing can be begun: it is said why, and no run begins.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use ralph_model::{Task, TaskId, TaskKind, count};
-use ralph_store::{Scope, Store};
+use ralph_model::{FeatureId, Task, TaskId, TaskKind, count, preview};
+use ralph_store::{Scope, Store, TaskFilter, Which};
 
-use crate::commands::task::{blockers, commits_of_others_here};
+use crate::commands::task::{MENTION_COLUMNS, blockers, commits_of_others_here};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -30,7 +31,7 @@ impl Idle {
     }
 }
 
-/// Why a run of this scope would do nothing; none when it would do something, or when it is not about a single task. `file`
+/// Why a run of this scope would do nothing; none when it would do something, or when it is about all tasks. `file`
 /// is the file that the task stands for, as it was typed.
 pub(super) fn idle(
     context: &Context<'_>,
@@ -38,7 +39,11 @@ pub(super) fn idle(
     scope: &Scope,
     file: Option<&str>,
 ) -> Result<Option<Idle>, CommandError> {
-    let Scope::Task(id) = scope else { return Ok(None) };
+    let id = match scope {
+        Scope::All => return Ok(None),
+        Scope::Feature(id) => return idle_feature(context, store, id),
+        Scope::Task(id) => id,
+    };
     let Some(task) = store.task(id)? else { return Ok(None) };
     let commits_here = commits_of_others_here(context, store)?;
     let standing = store.standing(scope, context.project.worktree_name(), &commits_here)?;
@@ -79,6 +84,73 @@ pub(super) fn idle(
             code: LEFT_FOR_PERSON,
         },
     }))
+}
+
+/// Why a run of a feature would do nothing.
+fn idle_feature(context: &Context<'_>, store: &Store, id: &FeatureId) -> Result<Option<Idle>, CommandError> {
+    let Some(feature) = store.feature_of_id(id)? else {
+        return Ok(None);
+    };
+    let (name, scope) = (&feature.name, Scope::Feature(id.clone()));
+    let commits_here = commits_of_others_here(context, store)?;
+    let standing = store.standing(&scope, context.project.worktree_name(), &commits_here)?;
+    let tasks = store.tasks(&TaskFilter {
+        which: Which::All,
+        feature: Some(id),
+        parent: None,
+    })?;
+    if standing.open > 0 {
+        return Ok(None);
+    }
+    let show = format!("`ralph feature show {name}` shows its tasks, `ralph task reset ID` opens one again.");
+    let (why, hint, code) = match (standing.failed, standing.waiting) {
+        _ if tasks.is_empty() => (
+            format!("The feature {name} has no tasks."),
+            format!(
+                "`ralph task import --feature {name}` makes them of its plan, `ralph task add TEXT --feature {name}` adds one."
+            ),
+            NOTHING_TO_DO,
+        ),
+        (0, 0) => (
+            format!("All tasks of the feature {name} are done."),
+            show,
+            NOTHING_TO_DO,
+        ),
+        (0, _) => (
+            waits_outside(store, &tasks, &format!("The feature {name}"))?,
+            "`ralph run` works on what is ready.".to_owned(),
+            LEFT_FOR_PERSON,
+        ),
+        (failed, _) => {
+            let failed = count(failed as usize, "task", "tasks");
+            let why = format!("{failed} of the feature {name} failed, and nothing else of it is ready.");
+            (why, show, LEFT_FOR_PERSON)
+        }
+    };
+    Ok(Some(Idle { why, hint, code }))
+}
+
+/// What tasks wait for that is none of them.
+fn waits_outside(store: &Store, tasks: &[Task], name: &str) -> Result<String, CommandError> {
+    let inside: BTreeSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+    let mut found = BTreeSet::new();
+    for task in tasks {
+        let waits = store.waits_for(&task.id)?.into_iter();
+        found.extend(
+            waits
+                .map(|before| before.task)
+                .filter(|before| !inside.contains(before)),
+        );
+    }
+    let mut named = Vec::new();
+    for id in found {
+        let title = store.task(&id)?.map(|task| preview(&task.title, MENTION_COLUMNS));
+        named.push(format!("{id} ({})", title.unwrap_or_default()));
+    }
+    Ok(match named.as_slice() {
+        [] => format!("{name} waits for what was done in another worktree, and its commit is not here yet."),
+        some => format!("{name} waits for {}.", some.join(", ")),
+    })
 }
 
 fn reset_hint(id: &TaskId, has_parts: bool) -> String {

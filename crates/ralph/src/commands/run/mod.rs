@@ -3,7 +3,9 @@
 mod agent;
 mod confirm;
 mod dry_run;
+mod guide;
 mod idle;
+mod live;
 mod printer;
 pub(crate) mod stream;
 mod target;
@@ -11,18 +13,20 @@ mod verifier;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
-use ralph_loop::{Finish, LockError, Order, Runner, Site, WorktreeLock};
-use ralph_memory::capture::{KnowledgeFolder, Surroundings};
+use ralph_loop::{Finish, Guide, Interrupter, LockError, Order, Runner, Site, WorktreeLock};
+use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
-use ralph_model::config::{Commit, Config, StrategyName};
+use ralph_model::config::{Commit, Config, LiveView, StrategyName};
 use ralph_notes::lock_path;
+use ralph_process::StopSignal;
 use ralph_store::{RunProcess, Store};
 
 pub(crate) use agent::configured_or_found;
@@ -33,8 +37,9 @@ use crate::env;
 use crate::error::CommandError;
 use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
-use crate::ui::Ui;
+use crate::ui::{Ui, stage};
 
+use live::Live;
 use stream::{Followed, Teller};
 
 /// Work on tasks with a coding agent until they are done
@@ -46,6 +51,7 @@ use stream::{Followed, Teller};
 #[command(after_help = "Examples:
   ralph run                                  # all tasks that are ready, in their order
   ralph run t-1a2b3c                         # one task, with everything below it
+  ralph run search                           # the tasks of a feature
   ralph run \"mend the login page\"            # makes a task of the text and runs it
   ralph run plan.md                          # a checklist: its items are tasks
   ralph run PROMPT.md --limit 10             # any other file: again and again until it is complete
@@ -55,8 +61,8 @@ use stream::{Followed, Teller};
 Exit codes: 0 everything is done, 3 nothing to do, 4 something waits for you (a failed task, a limit), 130 stopped by Ctrl+C,
 1 something is broken.")]
 pub(crate) struct RunArgs {
-    /// A task, a text, or a file; without it all tasks
-    #[arg(value_name = "TASK|TEXT|FILE")]
+    /// A task, a feature, a text, or a file; without it all tasks
+    #[arg(value_name = "TASK|FEATURE|TEXT|FILE")]
     what: Option<String>,
     /// At most so many iterations
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_one::<u32>)]
@@ -80,6 +86,9 @@ pub(crate) struct RunArgs {
     #[arg(long = "json", action = ArgAction::SetTrue, conflicts_with = "dry_run",
           value_parser = FalseyValueParser::new().map(told_as))]
     told_as: ToldAs,
+    /// Show lines alone, also at a terminal
+    #[arg(long)]
+    plain: bool,
     /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
     #[arg(long)]
     trust: bool,
@@ -96,15 +105,6 @@ fn first_try(no_wait: bool) -> FirstTry {
         FirstTry::AtOnce
     } else {
         FirstTry::AfterThePause
-    }
-}
-
-/// How often a wait looks at the clock: a person sees every second of it.
-fn look(context: &Context<'_>) -> Duration {
-    if context.ui.is_watched() {
-        Duration::from_secs(1)
-    } else {
-        Pace::default().look
     }
 }
 
@@ -205,20 +205,20 @@ fn begin<'a>(
         verifier: verifier.verifier,
         model: args.model.clone(),
         share: args.share,
-        pace: Pace {
-            look: look(context),
-            ..Pace::default()
-        },
+        pace: Pace::default(),
         first_try: args.first_try,
+        guide: guide_of(context, args),
     };
     let again = with_flags(target.again, args);
     if let Some(teller) = &mut teller {
         teller.prepare(&order, &site, &again);
     }
-    let mut printer = printer::Printer::new(context, again);
+    let live = live_view(context, args, order.agent.name())?;
+    let mut printer = printer::Printer::new(context, again, live.as_ref());
     let watch = Followed {
         printer: &mut printer,
         teller,
+        live,
     };
     let end = run(context, &site, order, watch)?;
     if args.told_as == ToldAs::Words {
@@ -230,20 +230,36 @@ fn begin<'a>(
     }
 }
 
+/// The live view, where it is wanted and can be drawn.
+fn live_view(context: &Context<'_>, args: &RunArgs, agent: &str) -> Result<Option<Live>, CommandError> {
+    let is_wanted = !args.plain && args.told_as == ToldAs::Words && context.config.ui.live == LiveView::Auto;
+    if !is_wanted || !context.ui.can_draw() {
+        return Ok(None);
+    }
+    Ok(Some(Live::begin(context, agent)?))
+}
+
 /// Runs to the end.
 fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed<'_, '_>) -> Result<End, CommandError> {
     ralph_process::give_memory_back();
     ralph_process::become_subreaper()
         .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
+    let view = watch.live.as_ref().map(Live::shared);
     let finish = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut watch)?;
         let interrupter = runner.interrupter();
-        let mut asked = 0;
-        ralph_process::on_stop_signals(move || {
-            interrupter.interrupt();
-            asked += 1;
-            if asked == 2 {
-                end_soon();
+        if let Some(view) = view {
+            view.listens_for(&interrupter);
+        }
+        ralph_process::on_stop_signals(move |signal| {
+            match signal {
+                // The key is meant for the program in front.
+                StopSignal::Interrupt if stage::is_lent() => return,
+                StopSignal::Interrupt => interrupter.interrupt(),
+                StopSignal::Terminate => interrupter.stop(),
+            }
+            if interrupter.presses() == 2 {
+                end_soon(interrupter.clone());
             }
         })?;
         runner.run()
@@ -254,14 +270,24 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed
     }
 }
 
+/// Who can be asked when a turn is stopped: nobody where a program reads what is told.
+fn guide_of(context: &Context<'_>, args: &RunArgs) -> Option<Arc<dyn Guide>> {
+    let dialogue = context.ui.dialogue().filter(|_| args.told_as == ToldAs::Words)?;
+    Some(Arc::new(guide::AtTerminal::new(dialogue)))
+}
+
 /// How long a run may take for its end after the second Ctrl+C.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whoever has asked twice does not want to wait for anything: what is not over soon is left as a killed run leaves it, with
 /// none of its processes alive, and the next run picks it up.
-fn end_soon() {
-    std::thread::spawn(|| {
+fn end_soon(interrupter: Interrupter) {
+    std::thread::spawn(move || {
         std::thread::sleep(LAST_PATIENCE);
+        if interrupter.presses() < 2 {
+            // It was asked to go on in the same moment, and does.
+            return;
+        }
         crate::ui::last_words("Ended at once; the next `ralph run` picks up what was not finished.");
         // Last: whoever waits for one of them would go on as if it had come to its end by itself.
         ralph_process::kill_descendants();
@@ -337,11 +363,8 @@ pub(super) fn site<'a>(
         commit: commit.filter(|commit| !commit.is_empty()),
         database: project.database(),
         runs: project.runs(),
-        knowledge: KnowledgeFolder {
-            path: project.root.join(paths::KNOWLEDGE),
-            surroundings: project,
-            patience: context.patience(),
-        },
+        knowledge: context.knowledge(),
+        features: context.features(),
         scratchpad: context.scratchpad(),
         own: own_files(context),
         catalogue: context.catalogue(Spelling::Own),

@@ -199,6 +199,7 @@ pub(super) struct Settled<'a> {
     outcome: Outcome,
     stop_reason: StopReason,
     reason: &'a str,
+    guidance: Option<&'a str>,
     task_status: Option<TaskStatus>,
     files: &'a [String],
     changed_nothing: bool,

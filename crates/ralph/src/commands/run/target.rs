@@ -1,10 +1,10 @@
-//! What a run is to work on: a task, all of them, a text, a checklist, a file that is a prompt.
+//! What a run is to work on: a task, a feature, all of them, a text, a checklist, a file that is a prompt.
 
 use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{SecretPolicy, accept};
-use ralph_model::{FeatureId, NewTask, TaskId, TaskKind, first_line, preview};
-use ralph_store::{ListPlace, Scope, Store, TaskError, TaskUpdate};
+use ralph_model::{Feature, FeatureId, NewTask, TaskId, TaskKind, first_line, keep_guidance, preview};
+use ralph_store::{FeatureError, ListPlace, Scope, Store, TaskError, TaskUpdate};
 
 use crate::commands::task::ticked_here;
 use crate::context::Context;
@@ -37,6 +37,7 @@ pub(super) struct Target {
 pub(super) enum Meaning {
     All,
     Task(TaskId),
+    Feature(Feature),
     Text(String),
     /// A file, where it is and as it was typed.
     File(PathBuf, String),
@@ -57,6 +58,16 @@ pub(super) fn meaning(
     let path = crate::env::working_folder()
         .unwrap_or_else(|_| context.project.root.clone())
         .join(what);
+    if let Some(meaning) = known(store, what)? {
+        if path.is_file() {
+            let beside = Path::new(".").join(what);
+            context.ui.warning(&format!(
+                "{what} is a file as well; `ralph run {}` runs that.",
+                shell_word(&beside.display().to_string())
+            ));
+        }
+        return Ok(meaning);
+    }
     if path.is_file() {
         return Ok(Meaning::File(path, what.to_owned()));
     }
@@ -68,17 +79,32 @@ pub(super) fn meaning(
         let refused = CommandError::usage(format!("there is no file {what}"));
         return Err(refused.hint("if it is a text, say in more words what is to be done"));
     }
+    let text = what.to_owned();
     if looks_like_id(what, FeatureId::PREFIX) {
-        let message = format!("{what} looks like a feature, and only tasks can be run");
-        return Err(CommandError::usage(message).hint("`ralph task list` shows the tasks; a text has a blank in it"));
+        return Err(FeatureError::Unknown { text }.into());
     }
-    if !looks_like_id(what, TaskId::PREFIX) {
-        return Ok(Meaning::Text(what.to_owned()));
+    if looks_like_id(what, TaskId::PREFIX) {
+        return Err(TaskError::Unknown { text }.into());
     }
-    match store.map(|store| store.find_task(what)) {
-        Some(Ok(id)) => Ok(Meaning::Task(id)),
-        Some(Err(error)) => Err(error.into()),
-        None => Err(TaskError::Unknown { text: what.to_owned() }.into()),
+    Ok(Meaning::Text(text))
+}
+
+/// The task or the feature that the argument names. The beginning of an id is taken for one only with its letter in front:
+/// `add` may well be a text.
+fn known(store: Option<&Store>, what: &str) -> Result<Option<Meaning>, CommandError> {
+    let Some(store) = store else { return Ok(None) };
+    if looks_like_id(what, TaskId::PREFIX) {
+        match store.find_task(what) {
+            Err(TaskError::Unknown { .. }) => {}
+            found => return Ok(Some(Meaning::Task(found?))),
+        }
+    }
+    let has_letter = looks_like_id(what, FeatureId::PREFIX);
+    match store.feature(what) {
+        Ok(feature) if has_letter || feature.name.is(what) => Ok(Some(Meaning::Feature(feature))),
+        Err(error @ FeatureError::Ambiguous { .. }) if has_letter => Err(error.into()),
+        Err(FeatureError::Store(error)) => Err(error.into()),
+        _ => Ok(None),
     }
 }
 
@@ -96,6 +122,12 @@ pub(super) fn resolve(context: &Context<'_>, store: &mut Store, what: Option<&st
             goal: id.to_string(),
             again: format!("ralph run {id}"),
             scope: Scope::Task(id),
+        }),
+        Meaning::Feature(feature) => Ok(Target {
+            scope: Scope::Feature(feature.id),
+            file: None,
+            goal: format!("feature {}", feature.name),
+            again: format!("ralph run {}", feature.name),
         }),
         Meaning::Text(text) => {
             let text = accept(&text, SecretPolicy::Refuse).map_err(|refusal| {
@@ -138,8 +170,9 @@ fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str
     let task = match (task_of_file(store, &goal, kind)?, &items) {
         (Some(task), Some(_)) => task,
         (Some(task), None) => {
+            let before = store.task(&task)?.map(|task| task.description).unwrap_or_default();
             let update = TaskUpdate {
-                description: Some(text),
+                description: Some(keep_guidance(&text, &before)),
                 ..TaskUpdate::default()
             };
             store.update_task(&task, &update, now)?;

@@ -4,6 +4,7 @@ use clap::Args;
 use ralph_model::{NewTask, Priority};
 
 use super::{description, find_all, refuse_where_nothing_is, store_to_write, title};
+use crate::commands::feature;
 use crate::commands::notes::{SecretArgs, refuse_mistyped_flag};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -14,6 +15,7 @@ use crate::numbers::from_zero;
 #[command(after_help = "Examples:
   ralph task add \"Let users log in\" --priority 1
   ralph task add \"Add the login form\" --parent t-1a2b3c --after t-4d5e6f
+  ralph task add \"Find words by their stem\" --feature search
   ralph task add \"Fix the report\" --description - < issue.txt")]
 pub(crate) struct AddArgs {
     /// What is to be done, in one line
@@ -25,6 +27,9 @@ pub(crate) struct AddArgs {
     /// The task that it is a part of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
+    /// The feature that it belongs to, by its name or id; a part belongs to that of its parent
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
     /// The tasks that must be done before it, separated by commas
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     after: Vec<String>,
@@ -48,11 +53,14 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
     };
     let named = args.parent.iter().chain(&args.after).next();
     refuse_where_nothing_is(context, named.map(String::as_str))?;
+    feature::refuse_where_nothing_is(context, args.feature.as_deref())?;
     let mut store = store_to_write(context)?;
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
+    let feature = args.feature.as_deref().map(|name| store.feature(name)).transpose()?;
     let new = NewTask {
         description,
         parent,
+        feature: feature.map(|feature| feature.id),
         after: find_all(&store, &args.after)?,
         priority: Priority(args.priority),
         ..NewTask::titled(title)

@@ -3,17 +3,19 @@
 use std::borrow::Cow;
 
 use clap::Args;
-use ralph_memory::capture::{MAX_NOTE_BYTES, Refusal, accept};
-use ralph_model::{TaskId, TaskKind, count};
-use ralph_notes::read_file;
+use ralph_memory::capture::{Refusal, accept};
+use ralph_memory::inject::{FeatureFile, FeatureFileText};
+use ralph_model::{FeatureName, TaskId, TaskKind, count};
 use ralph_store::{ImportItem, ListPlace, Store};
 use serde_json::json;
 
 use super::{refuse_where_nothing_is, store_to_write, ticked_here};
+use crate::commands::feature;
 use crate::commands::notes::SecretArgs;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::task_list::{parse_list, stories_of, task_of_file, title_of_file, warn_of_missed};
+use crate::text_file::read_text;
 
 /// Make tasks of a checklist or of user stories; what is there already is not made again
 ///
@@ -24,14 +26,18 @@ use crate::task_list::{parse_list, stories_of, task_of_file, title_of_file, warn
 #[command(after_help = "Examples:
   ralph task import PLAN.md
   ralph task import prd.json --parent t-1a2b3c
+  ralph task import --feature search      # the boxes of the feature's plan
   printf '%s\\n' '- [ ] one' '- [ ] two' | ralph task import -")]
 pub(crate) struct ImportArgs {
-    /// The file; `-` reads standard input
-    #[arg(value_name = "FILE")]
-    file: String,
+    /// The file; `-` reads standard input. With --feature its plan, unless another file is named
+    #[arg(value_name = "FILE", required_unless_present = "feature")]
+    file: Option<String>,
     /// The task that all of them are parts of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
+    /// The feature that all of them belong to, by its name or id
+    #[arg(long, value_name = "NAME", conflicts_with = "parent")]
+    feature: Option<String>,
     #[command(flatten)]
     secrets: SecretArgs,
     /// Write the ids as JSON
@@ -40,22 +46,34 @@ pub(crate) struct ImportArgs {
 }
 
 pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(), CommandError> {
-    let text = read(context, &args.file)?;
+    let feature = match &args.feature {
+        Some(name) => {
+            let store = context.facts()?.ok_or_else(|| feature::unknown(name))?;
+            Some(store.feature(name)?)
+        }
+        None => None,
+    };
+    let (name, text) = match (&args.file, &feature) {
+        (Some(file), _) => (file.clone(), read_text(context, file)?),
+        (None, Some(feature)) => plan_of(context, &feature.name)?,
+        (None, None) => return Err(CommandError::usage("a file, or a feature, says what the tasks are")),
+    };
     let text = match accept(&text, args.secrets.policy()) {
         Ok(text) => text,
         Err(Refusal::Blank) => Cow::Borrowed(""),
-        Err(refusal) => return Err(CommandError::from(refusal).about(&args.file)),
+        Err(refusal) => return Err(CommandError::from(refusal).about(&name)),
     };
-    warn_of_missed(context.ui, &args.file, &text);
-    let items = parse(&args.file, &text)?;
+    warn_of_missed(context.ui, &name, &text);
+    let items = parse(&name, &text)?;
     refuse_where_nothing_is(context, args.parent.as_deref())?;
     let mut store = store_to_write(context)?;
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
-    let list = task_of_list(context, &store, &args.file)?;
-    let place = match (&parent, &list) {
-        (Some(parent), _) => ListPlace::Under(parent),
-        (None, Some(list)) => ListPlace::Gathered(list),
-        (None, None) => ListPlace::Top,
+    let list = task_of_list(context, &store, &name)?;
+    let place = match (&feature, &parent, &list) {
+        (Some(feature), _, _) => ListPlace::In(&feature.id),
+        (None, Some(parent), _) => ListPlace::Under(parent),
+        (None, None, Some(list)) => ListPlace::Gathered(list),
+        (None, None, None) => ListPlace::Top,
     };
     let (here, now) = (ticked_here(context, &items), context.clock().now());
     let imported = context.with_entropy(|entropy| store.import_tasks((&items, place), &here, entropy, now))?;
@@ -81,24 +99,24 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
     Ok(())
 }
 
+/// The plan of a feature, and its name.
+fn plan_of(context: &Context<'_>, feature: &FeatureName) -> Result<(String, String), CommandError> {
+    let name = context.features().shown_file(feature, FeatureFile::Plan);
+    let why = match context.features().text(feature, FeatureFile::Plan) {
+        FeatureFileText::Written(text) => return Ok((name, text)),
+        FeatureFileText::Missing => "is not there".to_owned(),
+        FeatureFileText::Unwritten => "has no tasks yet".to_owned(),
+        FeatureFileText::Beginning(_) => "is too long".to_owned(),
+        FeatureFileText::Unreadable(why) => why,
+    };
+    let hint = "write its tasks there as lines like `- [ ] Let users log in`, or name another file";
+    Err(CommandError::new(format!("{name} {why}")).hint(hint))
+}
+
 /// The task that stands for the file, when a run of it made one.
 fn task_of_list(context: &Context<'_>, store: &Store, name: &str) -> Result<Option<TaskId>, CommandError> {
     let path = std::path::absolute(name).map_err(|error| CommandError::usage(format!("{name}: {error}")))?;
     task_of_file(store, &title_of_file(&context.project, &path), TaskKind::Once)
-}
-
-fn read(context: &Context<'_>, name: &str) -> Result<String, CommandError> {
-    if name == "-" {
-        return context.ui.read_input(MAX_NOTE_BYTES);
-    }
-    let path = std::path::absolute(name).map_err(|error| CommandError::usage(format!("{name}: {error}")))?;
-    let Some(text) = read_file(&path)? else {
-        return Err(CommandError::new(format!("there is no file {name}")));
-    };
-    String::from_utf8(text.bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        CommandError::new(format!("{name} is not UTF-8 text (byte {at})"))
-    })
 }
 
 fn parse(name: &str, text: &str) -> Result<Vec<ImportItem>, CommandError> {

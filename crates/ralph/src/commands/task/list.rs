@@ -6,6 +6,7 @@ use ralph_store::{TaskFilter, Which};
 
 use super::{commits_of_others_here, view};
 use crate::cli::FormatArgs;
+use crate::commands::feature;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -14,6 +15,7 @@ use crate::error::CommandError;
 #[command(after_help = "Examples:
   ralph task list
   ralph task list --ready                # what a run could begin with now
+  ralph task list --feature search --all
   ralph task list --status failed --json")]
 pub(crate) struct ListArgs {
     /// Only those that a run could begin with now
@@ -28,6 +30,9 @@ pub(crate) struct ListArgs {
     /// Only the parts of this task
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
+    /// Only those of this feature, by its name or id
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
     #[command(flatten)]
     format: FormatArgs,
 }
@@ -43,9 +48,13 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
         if let Some(id) = &args.parent {
             return Err(ralph_store::TaskError::Unknown { text: id.clone() }.into());
         }
+        if let Some(name) = &args.feature {
+            return Err(feature::unknown(name).into());
+        }
         return view::list(context, &[], NONE_YET, format);
     };
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
+    let feature = args.feature.as_deref().map(|name| store.feature(name)).transpose()?;
     let here;
     let which = if args.ready {
         here = commits_of_others_here(context, &store)?;
@@ -61,6 +70,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
     let filter = TaskFilter {
         which,
         parent: parent.as_ref(),
+        feature: feature.as_ref().map(|feature| &feature.id),
     };
     let tasks = store.tasks(&filter)?;
     let nothing = if tasks.is_empty() && !store.has_tasks()? {

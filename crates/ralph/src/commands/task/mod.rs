@@ -23,6 +23,9 @@ use ralph_memory::capture::{SecretPolicy, Surroundings, accept};
 use ralph_model::{Task, TaskId, TaskStatus, preview};
 use ralph_store::{DoneIn, ImportItem, Store, TaskError};
 
+pub(crate) use tree::{Placed, place};
+pub(crate) use view::mark;
+
 use super::notes::text_argument;
 use super::run::own_files;
 use crate::context::Context;
@@ -141,7 +144,7 @@ pub(crate) fn commits_of_others_here(context: &Context<'_>, store: &Store) -> Re
 }
 
 /// How many columns of the title of a task stand where it is only mentioned.
-const MENTION_COLUMNS: usize = 60;
+pub(crate) const MENTION_COLUMNS: usize = 60;
 
 /// What a task and its parts wait for, apart from one another: the id of each with its title.
 pub(crate) fn blockers(store: &Store, task: &Task) -> Result<Vec<String>, CommandError> {

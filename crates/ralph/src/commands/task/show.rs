@@ -67,7 +67,11 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     lines.push((None, String::new()));
     lines.push((Some(Style::Strong), "Log".to_owned()));
     for line in store.task_log(&id)? {
-        lines.push((None, format!("  {:.0}  {}", line.at, line.text)));
+        lines.extend(
+            view::log_lines(&line)
+                .into_iter()
+                .map(|line| (None, format!("  {line}"))),
+        );
     }
     context.ui.lines(&lines)
 }
@@ -82,8 +86,14 @@ fn head(store: &Store, task: &Task) -> Result<Vec<(Option<Style>, String)>, Comm
     if let Some(parent) = task.parent.as_ref().map(|id| store.task(id)).transpose()?.flatten() {
         line(format!("part of: {}", named(&parent)));
     }
-    if let Some(feature) = &task.feature {
-        line(format!("feature: {feature}"));
+    if let Some(feature) = task
+        .feature
+        .as_ref()
+        .map(|id| store.feature_of_id(id))
+        .transpose()?
+        .flatten()
+    {
+        line(format!("feature: {} ({})", feature.name, feature.id));
     }
     for id in &task.after {
         if let Some(other) = store.task(id)? {
@@ -134,6 +144,7 @@ fn why_not_ready(
                     commits_here: &commits_here,
                 },
                 parent: task.parent.as_ref(),
+                feature: None,
             })?;
             if ready.iter().any(|other| other.id == task.id) {
                 return Ok(None);

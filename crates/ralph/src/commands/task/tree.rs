@@ -29,12 +29,13 @@ pub(crate) struct TreeArgs {
 
 /// A task in its place.
 #[derive(Serialize)]
-pub(super) struct Placed<'a> {
-    pub(super) depth: usize,
+pub(crate) struct Placed<'a> {
+    pub(crate) depth: usize,
     #[serde(flatten)]
-    pub(super) task: &'a Task,
+    pub(crate) task: &'a Task,
+    /// What leads to it in a picture of the tree.
     #[serde(skip)]
-    branch: String,
+    pub(crate) branch: String,
 }
 
 pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), CommandError> {
@@ -48,6 +49,7 @@ pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), Com
     let all = TaskFilter {
         which: Which::All,
         parent: None,
+        feature: None,
     };
     let tasks = store.map_or_else(|| Ok(Vec::new()), |store| store.tasks(&all))?;
     let tops: Vec<&Task> = match &top {
@@ -78,7 +80,7 @@ pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), Com
 }
 
 /// Every task after its parent, with the branch that leads to it.
-pub(super) fn place<'a>(tasks: &'a [Task], tops: Vec<&'a Task>) -> Vec<Placed<'a>> {
+pub(crate) fn place<'a>(tasks: &'a [Task], tops: Vec<&'a Task>) -> Vec<Placed<'a>> {
     let mut parts: std::collections::HashMap<&TaskId, Vec<&Task>> = std::collections::HashMap::new();
     for task in tasks {
         if let Some(parent) = &task.parent {

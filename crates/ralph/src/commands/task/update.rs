@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ralph_model::Priority;
-use ralph_store::{ParentChange, TaskUpdate};
+use ralph_store::{FeatureChange, ParentChange, TaskUpdate};
 
 use super::{description, find_to_change, title};
 use crate::commands::notes::SecretArgs;
@@ -18,7 +18,8 @@ use crate::numbers::from_zero;
   ralph task update t-1a2b3c --priority 1
   ralph task update t-1a2b3c --title \"Let users log in\" --description -
   ralph task update t-1a2b3c --parent t-4d5e6f
-  ralph task update t-1a2b3c --no-parent")]
+  ralph task update t-1a2b3c --no-parent
+  ralph task update t-1a2b3c --feature search")]
 pub(crate) struct UpdateArgs {
     /// Its id, or the beginning of it
     #[arg(value_name = "ID")]
@@ -47,6 +48,12 @@ struct ChangeArgs {
     /// It is a part of no other task any more
     #[arg(long, conflicts_with = "parent")]
     no_parent: bool,
+    /// The feature that it belongs to from now on, by its name or id; its parts go with it
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// It belongs to no feature any more
+    #[arg(long, conflicts_with = "feature")]
+    no_feature: bool,
 }
 
 pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), CommandError> {
@@ -62,11 +69,17 @@ pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), 
         None if changes.no_parent => ParentChange::Top,
         None => ParentChange::Keep,
     };
+    let feature = match &changes.feature {
+        Some(name) => FeatureChange::Of(store.feature(name)?.id),
+        None if changes.no_feature => FeatureChange::Leave,
+        None => FeatureChange::Keep,
+    };
     let update = TaskUpdate {
         title,
         description,
         priority: changes.priority.map(Priority),
         parent,
+        feature,
         ..TaskUpdate::default()
     };
     let task = store.update_task(&id, &update, context.clock().now())?;

@@ -9,7 +9,9 @@ pub(super) fn no_room(config: &Config, all: &[&Injection], section: &str) -> Str
     let of_reason = |reason| move |injection: &&&Injection| injection.reason == reason;
     let here = || all.iter().filter(|injection| injection.section == section);
     let shown_here = sum(here().filter(of_reason(InjectionReason::Shown)).copied());
-    let shown = sum(all.iter().filter(of_reason(InjectionReason::Shown)).copied());
+    // What is written about a feature takes nothing of the memory's room.
+    let memory = all.iter().filter(|injection| injection.kind.is_memory());
+    let shown = sum(memory.filter(of_reason(InjectionReason::Shown)).copied());
     let left_out = here().filter(of_reason(InjectionReason::OverBudget));
     let smallest = left_out.map(|injection| injection.tokens.0).min().unwrap_or_default();
     let together = ("[context] budget", config.context.budget);
@@ -18,6 +20,7 @@ pub(super) fn no_room(config: &Config, all: &[&Injection], section: &str) -> Str
         Some(EntryKind::Guardrail) => ("[guardrails] budget", config.guardrails.budget),
         Some(EntryKind::Scratchpad) => ("[scratchpad] budget", config.scratchpad.budget),
         Some(EntryKind::Journal) => ("[context] journal", config.context.journal),
+        Some(EntryKind::Knowledge) => ("[context] knowledge", config.context.knowledge),
         _ => together,
     };
     let is_over = |(_, budget): (&str, Tokens), shown: u32| budget.0 > 0 && shown.saturating_add(smallest) > budget.0;

@@ -171,8 +171,8 @@ fn a_file_that_cannot_be_used_is_refused_in_one_line() {
     Hint: `ralph task list --all` shows what there is
     1 Error: there is no task t-mistyped
     Hint: `ralph task list --all` shows what there is
-    2 Error: f-1a2b3c looks like a feature, and only tasks can be run
-    Hint: `ralph task list` shows the tasks; a text has a blank in it
+    1 Error: there is no feature f-1a2b3c
+    Hint: `ralph feature list` shows what there is
     ");
     let changed = changes(&before, &scene.env.tree());
     assert!(changed.iter().all(|name| name.starts_with(".ralph/")), "{changed:?}");

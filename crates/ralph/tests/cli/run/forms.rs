@@ -260,7 +260,7 @@ fn the_database_of_another_tool_is_refused_and_left_alone() {
     exit 1
     --- stderr
     Error: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone
-    Hint: `mv [TMP]/project/.ralph/progress.db [TMP]/project/.ralph/progress.db.other`, and ralph starts a history of its own
+    Hint: `ralph import refound` takes it over if it is that of RefoundAI's ralph; else `mv [TMP]/project/.ralph/progress.db [TMP]/project/.ralph/progress.db.other`, and ralph starts a history of its own
     ");
     let bytes = std::fs::read(scene.env.path(".ralph/progress.db")).unwrap();
     assert_eq!(bytes, foreign_database());

@@ -78,7 +78,7 @@ pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 
 /// Checks that no process with this command line is left.
 #[track_caller]
-fn assert_gone(scene: &Scene, line: &str) {
+pub(super) fn assert_gone(scene: &Scene, line: &str) {
     let left = scene.env.sh(&format!("ps -eo args | grep -Fx '{line}'")).run();
     assert_eq!(left.stdout, "", "{line}");
 }

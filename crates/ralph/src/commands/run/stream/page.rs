@@ -83,7 +83,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         ),
         Event::Settled(_) => (
             "settled",
-            "The iteration is settled. `iteration_run` is another run than `run` where that was killed. `task_status` is null when the task was no longer this run's. `commit` is the commit that was made, `commit_error` why there is none.",
+            "The iteration is settled. `iteration_run` is another run than `run` where that was killed. `task_status` is null when the task was no longer this run's. `commit` is the commit that was made, `commit_error` why there is none. `guidance` is what the person said who stopped it at a terminal; with `--json` nobody is asked, so it is another run's.",
         ),
         Event::WroteNote { .. } => ("wrote_note", "A long note of the agent was written."),
         Event::KeptScratchpad { .. } => (
@@ -113,7 +113,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
         Event::RunEnded { .. } => (
             "run_ended",
-            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `interrupted` or `error`. `limit` is the key in `[limits]` that ended it, `again` the command that goes on with what is left.",
+            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `as_wished` (a person wished that it ends after an iteration), `interrupted` or `error`. `limit` is the key in `[limits]` that ended it, `again` the command that goes on with what is left.",
         ),
         Event::NothingBegan { .. } => (
             "nothing_began",
@@ -195,6 +195,7 @@ fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<
         outcome: Outcome::Retried,
         stop_reason: StopReason::TaskDone,
         reason: "The gate `cargo test` failed (exit code 101):\ntest login ... FAILED",
+        guidance: None,
         task_status: Some(TaskStatus::Pending),
         files: &["src/login.rs".to_owned()],
         changed_nothing: false,

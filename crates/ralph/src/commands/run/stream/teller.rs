@@ -16,6 +16,7 @@ use super::{
     Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Verified, Wait, gate_result,
 };
 use crate::commands::run::idle::Idle;
+use crate::commands::run::live::Live;
 use crate::commands::run::printer::Printer;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -186,6 +187,7 @@ impl<'a> Teller<'a> {
             outcome: ruling.outcome,
             stop_reason: ruling.stop,
             reason: &ruling.reason,
+            guidance: turn.guidance.as_deref(),
             task_status,
             files: &draft.files,
             changed_nothing: draft.changed_nothing,
@@ -223,6 +225,8 @@ impl<'a> Teller<'a> {
             Notice::StillWaits(wait) => Event::StillWaits(wait.into()),
             Notice::UnknownModel(model) => Event::UnknownModel { model },
             Notice::CompleteTooEarly => Event::CompleteTooEarly,
+            // Where a program follows, nobody is asked.
+            Notice::WillAsk => return,
         });
     }
 }
@@ -252,7 +256,7 @@ impl Told {
             Notice::Busy(held) => self.busy.clone_from(held),
             Notice::StillWaits(wait) if self.left.saturating_sub(wait.left) < TELL_EVERY => return false,
             Notice::Waits(wait) | Notice::StillWaits(wait) => self.left = wait.left,
-            Notice::UnknownModel(_) | Notice::CompleteTooEarly => {}
+            Notice::UnknownModel(_) | Notice::CompleteTooEarly | Notice::WillAsk => {}
         }
         true
     }
@@ -275,6 +279,7 @@ impl Watch for Teller<'_> {
                 self.write(Event::RedFromTheStart { gates });
             }
             News::GateRan(gate) => self.gate(gate),
+            News::Standing(_) | News::GateBegins(_) => {}
             News::IterationBegan {
                 current,
                 attempt,
@@ -297,6 +302,8 @@ impl Watch for Teller<'_> {
                     folder: self.folder(&current.run, current.iteration),
                 }));
             }
+            // Where a program follows, nobody is asked; what a person said before is told with the settlement.
+            News::Asks(_) | News::Answered(_) => {}
             News::Agent(event) => self.agent(event, Who::Works),
             News::VerifierBegan { current, agent, prompt } => {
                 self.cleaner = TranscriptCleaner::default();
@@ -335,6 +342,7 @@ impl Watch for Teller<'_> {
 pub(in crate::commands::run) struct Followed<'w, 'a> {
     pub(in crate::commands::run) printer: &'w mut Printer<'a>,
     pub(in crate::commands::run) teller: Option<&'w mut Teller<'a>>,
+    pub(in crate::commands::run) live: Option<Live>,
 }
 
 impl Watch for Followed<'_, '_> {
@@ -342,7 +350,14 @@ impl Watch for Followed<'_, '_> {
         if let Some(teller) = &mut self.teller {
             teller.tell(news);
         }
+        if let Some(live) = &mut self.live {
+            live.tell(news);
+        }
         self.printer.tell(news);
+    }
+
+    fn follows_tasks(&self) -> bool {
+        self.live.is_some()
     }
 }
 
@@ -364,6 +379,7 @@ fn word_of(end: &End) -> &'static str {
         End::Limit(_) => "limit",
         End::NoProgress(_) => "no_progress",
         End::FailurePromise => "failure_promise",
+        End::AsWished(_) => "as_wished",
         End::Interrupted => "interrupted",
         End::Error(_) => "error",
     }

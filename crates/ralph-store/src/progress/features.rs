@@ -1,0 +1,270 @@
+//! Features: they are made, found and deleted. Where one stands is worked out from its tasks whenever it is read, so it can
+//! never say anything else than they do.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use ralph_model::{BehindFailed, Entropy, Feature, FeatureId, FeatureName, Task, TaskCounts, TaskId, TaskStatus};
+use rusqlite::{Connection, Transaction, named_params, params};
+
+use super::Store;
+use super::claims::IN_SCOPE;
+use super::columns::{count_at, moment, time_at, word_at};
+use super::feature_error::{FeatureError, FeatureTrouble};
+use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
+use super::task_steps::refuse_claimed;
+use super::tasks::delete_with_parts;
+use crate::StoreError;
+
+/// How many features are named that a short id could mean.
+const CANDIDATES_NAMED: usize = 5;
+
+/// What becomes of the tasks of a feature that is deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TasksOfFeature {
+    /// They stay, and belong to no feature.
+    Stay,
+    /// They go with it, and everything below them.
+    Go,
+}
+
+/// A feature that was deleted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeletedFeature {
+    /// As it stood.
+    pub feature: Feature,
+    /// Its tasks that were deleted with it, or that belong to no feature now.
+    pub tasks: Vec<Task>,
+}
+
+impl Store {
+    /// Makes a feature. An id that was ever taken is never used.
+    ///
+    /// # Errors
+    /// When there is one of this name, maybe in other capitals, or the database cannot be written.
+    pub fn create_feature(
+        &mut self,
+        name: &FeatureName,
+        entropy: &mut dyn Entropy,
+        now: Timestamp,
+    ) -> Result<Feature, FeatureError> {
+        self.change_features(|transaction| {
+            for known in read(transaction, None)? {
+                if known.name.is(name.as_str()) {
+                    let (name, id) = (known.name, known.id);
+                    return Err(FeatureError::Taken { name, id }.into());
+                }
+            }
+            let id = loop {
+                let id = FeatureId::new(entropy.next_bits());
+                if is_free(transaction, &id)? {
+                    break id;
+                }
+            };
+            transaction
+                .prepare_cached("INSERT INTO features (id, name, created_at, updated_at) VALUES (?1, ?2, ?3, ?3)")?
+                .execute(params![id.as_str(), name.as_str(), moment(now)])?;
+            existing(transaction, &id)
+        })
+    }
+
+    /// The feature of a name, in whatever capitals, or the one whose id a text is or begins; the `f-` in front may be left
+    /// out.
+    ///
+    /// # Errors
+    /// When there is none or more than one, or the database cannot be read.
+    pub fn feature(&self, text: &str) -> Result<Feature, FeatureError> {
+        let wanted = text.trim();
+        let mut all = self.features()?;
+        if let Some(place) = all.iter().position(|feature| feature.name.is(wanted)) {
+            return Ok(all.swap_remove(place));
+        }
+        let digits = wanted.to_ascii_lowercase();
+        let digits = digits.strip_prefix(FeatureId::PREFIX).unwrap_or(&digits);
+        let is_beginning = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let beginning = format!("{}{digits}", FeatureId::PREFIX);
+        all.retain(|feature| is_beginning && feature.id.as_str().starts_with(&beginning));
+        if all.len() > 1 {
+            let mut candidates: Vec<_> = all.into_iter().map(|feature| (feature.id, feature.name)).collect();
+            candidates.sort();
+            let more = candidates.len().saturating_sub(CANDIDATES_NAMED);
+            candidates.truncate(CANDIDATES_NAMED);
+            return Err(FeatureError::Ambiguous {
+                text: text.to_owned(),
+                candidates,
+                more,
+            });
+        }
+        all.pop().ok_or_else(|| FeatureError::Unknown { text: text.to_owned() })
+    }
+
+    /// The feature of an id; none when there is no such one.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn feature_of_id(&self, id: &FeatureId) -> Result<Option<Feature>, StoreError> {
+        Ok(self.read_features(Some(id))?.pop())
+    }
+
+    /// All features, the oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn features(&self) -> Result<Vec<Feature>, StoreError> {
+        self.read_features(None)
+    }
+
+    /// Deletes a feature.
+    ///
+    /// # Errors
+    /// When it is gone, when a run has claimed a task of it, or the database cannot be written.
+    pub fn delete_feature(
+        &mut self,
+        id: &FeatureId,
+        tasks: TasksOfFeature,
+        now: Timestamp,
+    ) -> Result<DeletedFeature, FeatureError> {
+        self.change_features(|transaction| {
+            let feature = existing(transaction, id)?;
+            for task in tasks_of(transaction, id)? {
+                refuse_claimed(&task).map_err(FeatureError::from)?;
+            }
+            let own = "SELECT id FROM tasks WHERE feature = ?1 ORDER BY seq";
+            let mut gone = Vec::new();
+            match tasks {
+                TasksOfFeature::Go => {
+                    // Those below the first may be its too; they go with it.
+                    while let Some(first) = ids(transaction, own, [id.as_str()])?.first() {
+                        gone.extend(delete_with_parts(transaction, first, now)?);
+                    }
+                }
+                TasksOfFeature::Stay => {
+                    for task in ids(transaction, own, [id.as_str()])? {
+                        set_free(transaction, &task, &feature.name, now)?;
+                        gone.push(super::task_steps::existing(transaction, &task)?);
+                    }
+                }
+            }
+            transaction
+                .prepare_cached("DELETE FROM features WHERE id = ?1")?
+                .execute([id.as_str()])?;
+            Ok(DeletedFeature { feature, tasks: gone })
+        })
+    }
+
+    fn read_features(&self, id: Option<&FeatureId>) -> Result<Vec<Feature>, StoreError> {
+        // In one transaction, so that features and tasks are of one moment.
+        let moment = self.connection.unchecked_transaction();
+        self.sql(moment.and_then(|moment| read(&moment, id)))
+    }
+
+    /// Runs one unit of work on features: all of it happens, or nothing.
+    fn change_features<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, FeatureTrouble>,
+    ) -> Result<T, FeatureError> {
+        match self.transact(work) {
+            Ok(answer) => Ok(answer),
+            Err(FeatureTrouble::Feature(error)) => Err(error),
+            Err(FeatureTrouble::Sql(error)) => Ok(self.sql(Err(error))?),
+        }
+    }
+}
+
+/// Features with how their tasks stand, the oldest first: all, or that of an id.
+fn read(connection: &Connection, id: Option<&FeatureId>) -> rusqlite::Result<Vec<Feature>> {
+    let which = id.map_or("feature IS NOT NULL", |_| "feature = :id");
+    let id = id.map(FeatureId::as_str);
+    let (mut counts, mut touched) = (
+        HashMap::<FeatureId, TaskCounts>::new(),
+        HashMap::<FeatureId, Timestamp>::new(),
+    );
+    let sql = format!(
+        "WITH RECURSIVE inside(feature, id) AS (
+             SELECT feature, id FROM tasks WHERE {which}
+             UNION SELECT inside.feature, child.id FROM inside CROSS JOIN tasks child ON child.parent = inside.id)
+         SELECT inside.feature AS feature, task.status AS status, task.behind_failed AS behind_failed,
+             EXISTS (SELECT 1 FROM tasks child WHERE child.parent = task.id) AS is_parent,
+             COUNT(*) AS tasks, MAX(task.updated_at) AS updated_at
+         FROM inside CROSS JOIN tasks task ON task.id = inside.id GROUP BY 1, 2, 3, 4"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = match id {
+        Some(id) => statement.query(named_params! {":id": id})?,
+        None => statement.query([])?,
+    };
+    while let Some(row) = rows.next()? {
+        let feature = word_at(row, "feature", FeatureId::parse)?;
+        let behind = if row.get("behind_failed")? {
+            BehindFailed::Yes
+        } else {
+            BehindFailed::No
+        };
+        if !row.get::<_, bool>("is_parent")? {
+            let (status, tasks) = (word_at(row, "status", TaskStatus::parse)?, count_at(row, "tasks")?);
+            counts.entry(feature.clone()).or_default().add(status, behind, tasks);
+        }
+        let at = time_at(row, "updated_at")?;
+        let last = touched.entry(feature).or_insert(at);
+        *last = at.max(*last);
+    }
+    let sql = "SELECT id, name, created_at, updated_at FROM features WHERE ?1 IS NULL OR id = ?1
+               ORDER BY created_at, name";
+    connection
+        .prepare_cached(sql)?
+        .query_map([id], |row| {
+            let id = word_at(row, "id", FeatureId::parse)?;
+            let tasks = counts.get(&id).copied().unwrap_or_default();
+            let own = time_at(row, "updated_at")?;
+            Ok(Feature {
+                name: word_at(row, "name", |name| FeatureName::new(name).ok())?,
+                status: tasks.status(),
+                tasks,
+                created_at: time_at(row, "created_at")?,
+                updated_at: touched.get(&id).copied().map_or(own, |last| last.max(own)),
+                id,
+            })
+        })?
+        .collect()
+}
+
+/// A feature that must be there.
+fn existing(transaction: &Transaction<'_>, id: &FeatureId) -> Result<Feature, FeatureTrouble> {
+    let found = read(transaction, Some(id))?.pop();
+    found.ok_or_else(|| FeatureError::Unknown { text: id.to_string() }.into())
+}
+
+/// The tasks of a feature, and everything below them.
+fn tasks_of(transaction: &Transaction<'_>, id: &FeatureId) -> rusqlite::Result<Vec<Task>> {
+    let sql = format!("SELECT {TASK_COLUMNS} FROM tasks t WHERE {IN_SCOPE} ORDER BY t.seq");
+    transaction
+        .prepare_cached(&sql)?
+        .query_map(
+            named_params! {":task": None::<&str>, ":feature": id.as_str()},
+            read_task,
+        )?
+        .collect()
+}
+
+/// Whether an id was never used: the journal speaks of deleted features too.
+fn is_free(transaction: &Transaction<'_>, id: &FeatureId) -> rusqlite::Result<bool> {
+    let sql =
+        "SELECT EXISTS (SELECT 1 FROM features WHERE id = ?1) OR EXISTS (SELECT 1 FROM journal WHERE feature_id = ?1)
+               OR EXISTS (SELECT 1 FROM iterations WHERE feature = ?1)";
+    let is_taken: bool = transaction
+        .prepare_cached(sql)?
+        .query_row([id.as_str()], |row| row.get(0))?;
+    Ok(!is_taken)
+}
+
+fn set_free(
+    transaction: &Transaction<'_>,
+    task: &TaskId,
+    feature: &FeatureName,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE tasks SET feature = NULL, updated_at = ?2 WHERE id = ?1")?
+        .execute([task.as_str(), &moment(now)])?;
+    log(transaction, task, &format!("Its feature {feature} was deleted."), now)
+}

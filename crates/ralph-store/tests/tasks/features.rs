@@ -1,0 +1,298 @@
+//! Features: made, found, deleted; and where they stand.
+
+use proptest::prelude::*;
+use ralph_model::{Feature, FeatureId, FeatureName, FeatureStatus, NewTask, RunId, TaskId, TaskStatus};
+use ralph_store::{
+    ClaimAnswer, FeatureChange, FeatureError, ListPlace, ParentChange, Reach, Scope, TaskFilter, TaskUpdate,
+    TasksOfFeature, Which,
+};
+
+use super::import::item;
+use super::{Tasks, now};
+
+fn create(tasks: &mut Tasks, name: &str) -> Result<Feature, FeatureError> {
+    let name = FeatureName::new(name).unwrap();
+    tasks.store.create_feature(&name, &mut tasks.entropy, now(0))
+}
+
+fn add(tasks: &mut Tasks, title: &str, feature: &FeatureId) -> TaskId {
+    let new = NewTask {
+        feature: Some(feature.clone()),
+        ..NewTask::titled(title)
+    };
+    tasks.store.add_task(&new, &mut tasks.entropy, now(0)).unwrap().id
+}
+
+fn status(tasks: &Tasks, feature: &FeatureId) -> FeatureStatus {
+    tasks.store.feature_of_id(feature).unwrap().unwrap().status
+}
+
+fn feature_of(tasks: &Tasks, task: &TaskId) -> Option<FeatureId> {
+    tasks.store.task(task).unwrap().unwrap().feature
+}
+
+fn move_to(tasks: &mut Tasks, task: &TaskId, feature: FeatureChange) {
+    let update = TaskUpdate {
+        feature,
+        ..TaskUpdate::default()
+    };
+    tasks.store.update_task(task, &update, now(2)).unwrap();
+}
+
+#[test]
+fn a_feature_is_found_by_its_name_and_by_the_beginning_of_its_id() {
+    let mut tasks = Tasks::new();
+    let search = create(&mut tasks, "Search").unwrap();
+    let other = create(&mut tasks, "other").unwrap();
+    let found = |text: &str| tasks.store.feature(text).map(|feature| feature.id);
+    let digits = search.id.as_str().trim_start_matches("f-");
+    for text in ["Search", "search", " SEARCH ", search.id.as_str(), digits, &digits[..3]] {
+        assert_eq!(found(text).unwrap(), search.id, "{text:?}");
+    }
+    assert_eq!(found("other").unwrap(), other.id);
+    assert_eq!(found("searc").unwrap_err().to_string(), "there is no feature searc");
+    assert_eq!(found(" ").unwrap_err().to_string(), "there is no feature \"\"");
+    assert!(matches!(found("f-"), Err(FeatureError::Unknown { .. })));
+}
+
+#[test]
+fn an_ambiguous_id_names_what_it_could_mean() {
+    let tasks = Tasks::new();
+    let at = now(0);
+    tasks.execute(&format!(
+        "INSERT INTO features VALUES ('f-aa0001', 'x', '{at}', '{at}'), ('f-aa0002', 'y', '{at}', '{at}')"
+    ));
+    assert_eq!(
+        tasks.store.feature("f-aa").unwrap_err().to_string(),
+        "f-aa is the beginning of several ids: f-aa0001 (x), f-aa0002 (y)"
+    );
+    // A name that could be the beginning of an id is a name.
+    tasks.execute(&format!(
+        "INSERT INTO features VALUES ('f-bb0001', 'aa', '{at}', '{at}')"
+    ));
+    assert_eq!(tasks.store.feature("AA").unwrap().id.as_str(), "f-bb0001");
+}
+
+#[test]
+fn a_name_is_given_once_whatever_its_capitals() {
+    let mut tasks = Tasks::new();
+    let first = create(&mut tasks, "Größe").unwrap();
+    let refused = create(&mut tasks, "GRÖßE").unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!("there is a feature Größe already: {}", first.id)
+    );
+    assert_eq!(tasks.store.features().unwrap(), [first]);
+}
+
+#[test]
+fn a_feature_follows_its_tasks() {
+    let mut tasks = Tasks::new();
+    let feature = create(&mut tasks, "search").unwrap().id;
+    assert_eq!(status(&tasks, &feature), FeatureStatus::Pending);
+    let (a, b) = (add(&mut tasks, "a", &feature), add(&mut tasks, "b", &feature));
+    assert_eq!(status(&tasks, &feature), FeatureStatus::Pending);
+    let run = tasks.run(1);
+    assert!(matches!(
+        tasks.ask(&run, &Scope::Feature(feature.clone())),
+        ClaimAnswer::Claimed(_)
+    ));
+    assert_eq!(status(&tasks, &feature), FeatureStatus::InProgress);
+    tasks.store.free_dead_claims(&|_| Some(false), now(11)).unwrap();
+    assert_eq!(status(&tasks, &feature), FeatureStatus::Pending);
+    tasks.done(&a);
+    assert_eq!(status(&tasks, &feature), FeatureStatus::InProgress);
+    tasks.fail(&b);
+    assert_eq!(status(&tasks, &feature), FeatureStatus::Failed);
+    tasks.store.reset_task(&b, Reach::Itself, now(2)).unwrap();
+    assert_eq!(status(&tasks, &feature), FeatureStatus::InProgress);
+    tasks.store.delete_task(&b, now(2)).unwrap();
+    assert_eq!(status(&tasks, &feature), FeatureStatus::Done);
+    let part = tasks.part("a part of what is done", &a);
+    assert_eq!(feature_of(&tasks, &part).as_ref(), Some(&feature));
+    assert_eq!(status(&tasks, &feature), FeatureStatus::Pending);
+    let all = tasks.store.feature("search").unwrap();
+    assert_eq!(
+        (all.tasks.open, all.tasks.total()),
+        (1, 1),
+        "a parent is counted by its parts"
+    );
+}
+
+#[test]
+fn what_waits_behind_a_failed_task_is_no_work_that_is_left() {
+    let mut tasks = Tasks::new();
+    let feature = create(&mut tasks, "search").unwrap().id;
+    let (a, b) = (add(&mut tasks, "a", &feature), add(&mut tasks, "b", &feature));
+    tasks.wait_for(&b, &a).unwrap();
+    tasks.fail(&a);
+    assert_eq!(status(&tasks, &feature), FeatureStatus::Failed);
+    // Also when the failed one is another feature's.
+    move_to(&mut tasks, &a, FeatureChange::Leave);
+    assert_eq!(status(&tasks, &feature), FeatureStatus::Failed);
+    let counts = tasks.store.feature_of_id(&feature).unwrap().unwrap().tasks;
+    assert_eq!((counts.failed, counts.behind_failed, counts.total()), (0, 1, 1));
+}
+
+#[test]
+fn parts_go_with_their_task_to_another_feature() {
+    let mut tasks = Tasks::new();
+    let search = create(&mut tasks, "search").unwrap().id;
+    let other = create(&mut tasks, "other").unwrap().id;
+    let top = tasks.add("top");
+    let part = tasks.part("part", &top);
+    let its_own = tasks.part("of another", &top);
+    move_to(&mut tasks, &its_own, FeatureChange::Of(other.clone()));
+    move_to(&mut tasks, &top, FeatureChange::Of(search.clone()));
+    assert_eq!(feature_of(&tasks, &part).as_ref(), Some(&search));
+    assert_eq!(feature_of(&tasks, &its_own).as_ref(), Some(&other));
+    assert_eq!(
+        tasks.log(&top).last().unwrap(),
+        "Changed: its feature, to search.",
+        "it is on record"
+    );
+    let alone = tasks.add("alone");
+    tasks.move_under(&alone, ParentChange::Under(top.clone())).unwrap();
+    assert_eq!(feature_of(&tasks, &alone).as_ref(), Some(&search));
+    // It is no part of the feature only because it is one of the task.
+    tasks.move_under(&alone, ParentChange::Top).unwrap();
+    assert_eq!(feature_of(&tasks, &alone).as_ref(), Some(&search));
+    let gone = FeatureChange::Of(FeatureId::new(0xdead));
+    let update = TaskUpdate {
+        feature: gone,
+        ..TaskUpdate::default()
+    };
+    let refused = tasks.store.update_task(&alone, &update, now(3)).unwrap_err();
+    assert_eq!(refused.to_string(), "there is no feature f-00dead any more");
+}
+
+#[test]
+fn the_tasks_of_a_feature_are_listed_with_everything_below_them() {
+    let mut tasks = Tasks::new();
+    let search = create(&mut tasks, "search").unwrap().id;
+    let other = create(&mut tasks, "other").unwrap().id;
+    let top = add(&mut tasks, "top", &search);
+    let part = tasks.part("part", &top);
+    move_to(&mut tasks, &part, FeatureChange::Of(other.clone()));
+    add(&mut tasks, "elsewhere", &other);
+    let listed = tasks.store.tasks(&TaskFilter {
+        which: Which::All,
+        feature: Some(&search),
+        ..TaskFilter::default()
+    });
+    let listed: Vec<TaskId> = listed.unwrap().into_iter().map(|task| task.id).collect();
+    assert_eq!(listed, [top, part]);
+}
+
+#[test]
+fn a_feature_goes_and_its_tasks_stay_or_go() {
+    let mut tasks = Tasks::new();
+    let search = create(&mut tasks, "search").unwrap();
+    let top = add(&mut tasks, "top", &search.id);
+    let part = tasks.part("part", &top);
+    let waiting = tasks.after("waiting", &[&top]);
+    let stay = tasks
+        .store
+        .delete_feature(&search.id, TasksOfFeature::Stay, now(1))
+        .unwrap();
+    assert_eq!(stay.tasks.len(), 2);
+    assert_eq!((feature_of(&tasks, &top), feature_of(&tasks, &part)), (None, None));
+    assert_eq!(tasks.log(&part).last().unwrap(), "Its feature search was deleted.");
+    let again = create(&mut tasks, "search").unwrap();
+    assert_ne!(again.id, search.id);
+    move_to(&mut tasks, &top, FeatureChange::Of(again.id.clone()));
+    let gone = tasks
+        .store
+        .delete_feature(&again.id, TasksOfFeature::Go, now(1))
+        .unwrap();
+    let gone: Vec<TaskId> = gone.tasks.into_iter().map(|task| task.id).collect();
+    assert_eq!(gone, [top, part]);
+    assert_eq!(tasks.status(&waiting), TaskStatus::Pending);
+    let missing = tasks.store.delete_feature(&again.id, TasksOfFeature::Go, now(1));
+    assert!(matches!(missing, Err(FeatureError::Unknown { .. })));
+}
+
+#[test]
+fn a_feature_that_a_run_works_on_stays() {
+    let mut tasks = Tasks::new();
+    let feature = create(&mut tasks, "search").unwrap().id;
+    let (first, _) = (add(&mut tasks, "a", &feature), add(&mut tasks, "b", &feature));
+    tasks.claim(1);
+    for reach in [TasksOfFeature::Stay, TasksOfFeature::Go] {
+        let refused = tasks.store.delete_feature(&feature, reach, now(12)).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            format!("{first} is claimed by {}, which works on it", RunId::new(1))
+        );
+        assert_eq!(tasks.store.feature_of_id(&feature).unwrap().unwrap().tasks.total(), 2);
+    }
+}
+
+#[test]
+fn a_list_of_a_feature_becomes_tasks_once_and_takes_none_of_another() {
+    let mut tasks = Tasks::new();
+    let search = create(&mut tasks, "search").unwrap().id;
+    let other = create(&mut tasks, "other").unwrap().id;
+    tasks.add("Write tests");
+    let items = [item("Write tests", None, false), item("for words", Some(0), false)];
+    let done = ralph_store::DoneIn {
+        worktree: String::new(),
+        commit: None,
+    };
+    let mut import = |feature: &FeatureId| {
+        let place = ListPlace::In(feature);
+        let imported = tasks
+            .store
+            .import_tasks((&items, place), &done, &mut tasks.entropy, now(0));
+        imported.unwrap()
+    };
+    let first = import(&search);
+    assert_eq!(first.added.len(), 2);
+    assert_eq!(import(&other).added.len(), 2);
+    let again = import(&search);
+    assert_eq!((again.added.len(), again.tasks), (0, first.tasks.clone()));
+    for task in &first.tasks {
+        assert_eq!(feature_of(&tasks, task).as_ref(), Some(&search));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// Whatever becomes of tasks, what is counted is what stands in them.
+    #[test]
+    fn what_is_read_of_a_feature_is_what_its_tasks_say(steps in prop::collection::vec((0..6usize, 0..5usize), 0..25)) {
+        let mut tasks = Tasks::new();
+        let feature = create(&mut tasks, "search").unwrap().id;
+        let mut all = vec![add(&mut tasks, "first", &feature)];
+        for (number, (step, which)) in steps.into_iter().enumerate() {
+            let task = all[which % all.len()].clone();
+            match step {
+                0 => all.push(add(&mut tasks, &number.to_string(), &feature)),
+                1 => all.push(tasks.part(&number.to_string(), &task)),
+                2 => drop(tasks.store.fail_task(&task, "", now(1))),
+                3 => drop(tasks.store.reset_task(&task, Reach::Itself, now(1))),
+                4 => {
+                    let done = ralph_store::DoneIn { worktree: String::new(), commit: None };
+                    drop(tasks.store.finish_task(&task, &done, now(1)));
+                }
+                _ => drop(tasks.wait_for(&task, &all[0])),
+            }
+        }
+        let listed = tasks.store.tasks(&TaskFilter { which: Which::All, ..TaskFilter::default() }).unwrap();
+        let leaves: Vec<_> = listed
+            .iter()
+            .filter(|task| listed.iter().all(|other| other.parent.as_ref() != Some(&task.id)))
+            .collect();
+        let is = |wanted: TaskStatus| leaves.iter().filter(|task| task.status == wanted).count();
+        let read = tasks.store.feature_of_id(&feature).unwrap().unwrap();
+        prop_assert_eq!(read.tasks.total() as usize, leaves.len());
+        prop_assert_eq!(read.tasks.done as usize, is(TaskStatus::Done));
+        prop_assert_eq!(read.tasks.failed as usize, is(TaskStatus::Failed));
+        prop_assert_eq!((read.tasks.open + read.tasks.behind_failed) as usize, is(TaskStatus::Pending) + is(TaskStatus::Blocked));
+        prop_assert_eq!(read.status, read.tasks.status());
+        let standing = tasks.store.standing(&Scope::Feature(feature), "", &std::collections::BTreeSet::new()).unwrap();
+        prop_assert_eq!((standing.done, standing.failed), (read.tasks.done, read.tasks.failed));
+        prop_assert_eq!((standing.waiting, standing.open), (read.tasks.behind_failed, read.tasks.open));
+    }
+}

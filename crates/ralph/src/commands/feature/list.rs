@@ -1,0 +1,75 @@
+//! `feature list`: all features, and how far they are.
+
+use clap::Args;
+use ralph_model::{Feature, FeatureStatus};
+
+use super::status;
+use crate::cli::{Format, FormatArgs};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+use crate::ui::showing;
+
+const COLUMNS: [Column; 4] = [
+    Column {
+        title: "ID",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "STATUS",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "DONE",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "NAME",
+        fit: Fit::Cut,
+    },
+];
+
+/// List the features, the oldest first, and how much of each is done
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph feature list
+  ralph feature list --json")]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), CommandError> {
+    let features = match context.facts()? {
+        Some(store) => store.features()?,
+        None => Vec::new(),
+    };
+    let lines = |line: &dyn Fn(&Feature) -> String| features.iter().map(line).collect::<String>();
+    match args.format.get() {
+        Format::Json => context.ui.json(&features),
+        Format::Quiet => context.ui.data(&lines(&|feature| format!("{}\n", feature.id))),
+        Format::Markdown => context.ui.text(&lines(&|feature| {
+            let ticked = if feature.status == FeatureStatus::Done {
+                'x'
+            } else {
+                ' '
+            };
+            format!("- [{ticked}] {}\n", feature.name)
+        })),
+        Format::Table if features.is_empty() => context.ui.data("No features yet.\n"),
+        Format::Table => {
+            let rows: Vec<Vec<String>> = features.iter().map(row).collect();
+            let closing = showing(rows.len(), "feature", "features");
+            context.ui.table(&COLUMNS, &rows, &closing)
+        }
+    }
+}
+
+fn row(feature: &Feature) -> Vec<String> {
+    vec![
+        feature.id.to_string(),
+        status(feature.status),
+        format!("{}/{}", feature.tasks.done, feature.tasks.total()),
+        feature.name.to_string(),
+    ]
+}

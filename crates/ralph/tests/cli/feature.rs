@@ -1,0 +1,401 @@
+//! `ralph feature`, and what other commands know of features.
+
+use insta::assert_snapshot;
+use ralph_testkit::TestEnv;
+
+use crate::past::claim;
+use crate::{changes, env, json, names};
+
+const SPEC: &str = "# Search\n\nFind words by their stem.\n";
+const PLAN: &str = "\
+# Plan
+
+- [ ] Cut texts into words
+  - [ ] Letters
+  - [ ] Digits
+- [ ] Rank what was found
+- [x] Choose a stemmer
+";
+
+/// A feature with a specification, a plan and the tasks of its plan.
+fn sample() -> TestEnv {
+    let env = env();
+    env.write("docs/search.md", SPEC);
+    env.write("plan.md", PLAN);
+    env.ok([
+        "feature",
+        "create",
+        "search",
+        "--spec",
+        "docs/search.md",
+        "--plan",
+        "plan.md",
+    ]);
+    env.ok(["task", "import", "--feature", "search"]);
+    env
+}
+
+#[test]
+fn a_feature_is_made_with_files_to_write_in() {
+    let env = env();
+    assert_snapshot!(env.ralph(["feature", "create", "search"]).run(), @"
+    exit 0
+    --- stdout
+    f-025cc1
+    --- stderr
+    Write what is wanted in .ralph/features/search/spec.md.
+    Write how it is to be built in .ralph/features/search/plan.md.
+    ");
+    assert!(env.read(".ralph/features/search/spec.md").starts_with("# search\n\n"));
+    let before = env.tree();
+    assert_snapshot!(env.ralph(["feature", "create", "Search"]).run(), @"
+    exit 1
+    --- stderr
+    Error: there is a feature search already: f-025cc1
+    Hint: `ralph feature show search` shows it
+    ");
+    assert_eq!(changes(&before, &env.tree()), Vec::<String>::new());
+    assert_snapshot!(env.ralph(["feature", "show", "f-02"]).run(), @"
+    exit 0
+    --- stdout
+    f-025cc1  search
+    status: pending (no tasks yet)
+    spec: .ralph/features/search/spec.md, where nothing is written yet
+    plan: .ralph/features/search/plan.md, where nothing is written yet
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-20T11:20:00Z
+    --- stderr
+    Hint: `ralph task import --feature search` makes tasks of its plan, `ralph task add TEXT --feature search` adds one.
+    ");
+    assert_snapshot!(env.ralph(["task", "import", "--feature", "search"]).run(), @"
+    exit 1
+    --- stderr
+    Error: .ralph/features/search/plan.md has no tasks yet
+    Hint: write its tasks there as lines like `- [ ] Let users log in`, or name another file
+    ");
+}
+
+#[test]
+fn what_is_written_is_copied_as_it_is_and_what_is_there_stays() {
+    let env = env();
+    env.write("spec.txt", "\u{feff}# Größe\r\n\r\nlast line");
+    env.write(".ralph/features/search/plan.md", "mine");
+    let made = env.ralph([
+        "feature", "create", "search", "--spec", "spec.txt", "--plan", "spec.txt",
+    ]);
+    assert_snapshot!(made.run(), @"
+    exit 0
+    --- stdout
+    f-025cc1
+    --- stderr
+    Warning: .ralph/features/search/plan.md was there already, and is taken as it is; the given file was not copied.
+    ");
+    assert_eq!(
+        env.read(".ralph/features/search/spec.md"),
+        "\u{feff}# Größe\r\n\r\nlast line"
+    );
+    assert_eq!(env.read(".ralph/features/search/plan.md"), "mine");
+    // Files that a killed command has left are its own.
+    env.write(".ralph/features/other/spec.md", SPEC);
+    env.write("spec.txt", SPEC);
+    let made = env.ralph(["feature", "create", "other", "--spec", "spec.txt"]).run();
+    assert_snapshot!(made, @"
+    exit 0
+    --- stdout
+    f-8eec67
+    --- stderr
+    .ralph/features/other/spec.md was there already, and is taken as it is.
+    Write how it is to be built in .ralph/features/other/plan.md.
+    ");
+}
+
+#[test]
+fn a_name_or_a_file_that_will_not_do_changes_nothing() {
+    let env = env();
+    env.write("latin.md", b"Gr\xf6\xdfe");
+    env.write("empty.md", "\n");
+    env.write("secret.md", "token: ghp_0123456789abcdefghijklmnopqrstuvwxyzAB\n");
+    env.write("large.md", "x".repeat((1 << 20) + 1));
+    let before = env.tree();
+    let mut said = String::new();
+    let (long, path) = ("x".repeat(65), "../up".to_owned());
+    for name in ["", "a b", &path, ".git", "t-1a2b3c", &long, "a\u{301}"] {
+        let refused = env.ralph(["feature", "create", name]).run();
+        said.push_str(&format!("{} {}", refused.code.unwrap(), refused.stderr));
+    }
+    for file in ["latin.md", "empty.md", "secret.md", "large.md", "missing.md"] {
+        let refused = env.ralph(["feature", "create", "search", "--spec", file]).run();
+        said.push_str(&format!("{} {}", refused.code.unwrap(), refused.stderr));
+    }
+    assert_snapshot!(said, @r#"
+    2 Error: a feature needs a name
+    2 Error: "a b" is no name for a feature: ' ' may not stand in it, only letters, digits, `-`, `_` and `.`
+    2 Error: "../up" is no name for a feature: '/' may not stand in it, only letters, digits, `-`, `_` and `.`
+    2 Error: ".git" is no name for a feature: it begins with '.'
+    2 Error: "t-1a2b3c" is no name for a feature: it looks like the id of a task
+    2 Error: the name of a feature has at most 64 bytes, this one has 65
+    2 Error: "a\u{301}" is no name for a feature: '\u{301}' may not stand in it, only letters, digits, `-`, `_` and `.`
+    1 Error: latin.md is not UTF-8 text (byte 2)
+    2 Error: empty.md: the text is blank, so there is nothing to store
+    2 Error: secret.md: line 1 of the text looks like it holds a secret (GitHub token), so it was not stored
+    Hint: take it out, or pass --allow-secret if it is none
+    2 Error: large.md has 1048577 bytes; what is written about a feature has at most 1048576
+    1 Error: there is no file missing.md
+    "#);
+    assert_eq!(changes(&before, &env.tree()), Vec::<String>::new());
+}
+
+#[test]
+fn without_a_database_nothing_is_made_for_a_question() {
+    let env = env();
+    assert_eq!(env.ok(["feature", "list"]), "No features yet.\n");
+    assert_eq!(json(&env, &["feature", "list", "--json"]), serde_json::json!([]));
+    for arguments in [
+        &["feature", "show", "x"][..],
+        &["feature", "delete", "x"],
+        &["task", "add", "a text", "--feature", "x"],
+        &["task", "list", "--feature", "x"],
+        &["task", "import", "--feature", "x"],
+    ] {
+        let refused = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(
+            (refused.code, refused.stderr.as_str()),
+            (
+                Some(1),
+                "Error: there is no feature x\nHint: `ralph feature list` shows what there is\n"
+            )
+        );
+    }
+    assert_eq!(names(&env), Vec::<String>::new());
+}
+
+#[test]
+fn the_boxes_of_a_plan_become_tasks_once() {
+    let env = sample();
+    assert_snapshot!(env.ralph(["task", "import", "--feature", "SEARCH"]).run(), @"
+    exit 0
+    --- stdout
+    Imported 0 tasks
+    --- stderr
+    5 tasks were there already.
+    ");
+    assert_snapshot!(env.ok(["feature", "show", "search"]), @"
+    f-025cc1  search
+    status: in progress (1 of 4 done)
+    spec: .ralph/features/search/spec.md (9 tokens)
+    plan: .ralph/features/search/plan.md (29 tokens)
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-20T11:20:00Z
+
+    Tasks
+      ○ t-025cc1  Cut texts into words
+      ├─ ○ t-8eec67  Letters
+      └─ ○ t-32555e  Digits
+      ○ t-42c90b  Rank what was found
+      ✓ t-01b5b9  Choose a stemmer
+    ");
+    // Another file, of the same titles, is another feature's.
+    env.ok(["feature", "create", "other"]);
+    let printed = env.ok(["task", "import", "plan.md", "--feature", "other"]);
+    assert_eq!(printed, "Imported 5 tasks\n");
+    assert_snapshot!(env.ok(["feature", "list"]), @"
+    ID        STATUS       DONE  NAME
+    f-8eec67  in progress  1/4   other
+    f-025cc1  in progress  1/4   search
+
+    Showing 2 features
+    ");
+    assert_eq!(env.ok(["feature", "list", "--format", "quiet"]), "f-8eec67\nf-025cc1\n");
+    let shown = json(&env, &["feature", "show", "search", "--json"]);
+    assert_eq!(shown["status"], "in_progress");
+    assert_eq!(shown["tree"].as_array().unwrap().len(), 5);
+    assert_eq!(shown["spec"]["written"], true);
+    let refused = env.ralph(["task", "import", "plan.md", "--feature", "other", "--parent", "t-02"]);
+    assert_eq!(refused.run().code, Some(2));
+}
+
+#[test]
+fn a_feature_follows_its_tasks() {
+    let env = sample();
+    let status = || {
+        let shown = json(&env, &["feature", "show", "search", "--json"]);
+        shown["status"].as_str().unwrap().to_owned()
+    };
+    for task in ["t-8eec67", "t-32555e", "t-42c90b"] {
+        env.ok(["task", "done", task]);
+    }
+    assert_eq!(status(), "done");
+    assert!(!env.ok(["status"]).contains("Features"));
+    env.ok(["task", "reset", "t-42c90b"]);
+    assert_eq!(status(), "in_progress");
+    env.ok(["task", "fail", "t-42c90b"]);
+    assert_eq!(status(), "failed");
+    assert_snapshot!(env.ok(["status"]), @"
+    Project  [TMP]/project
+    Waiting  1 task waits for you
+               t-42c90b  Rank what was found
+                 Failed: a person gave it up.
+    Tasks    1 failed, 3 done
+    Features search: 3 of 4 done, failed
+    Notes    none yet
+    Next     ralph task show t-42c90b    # why it failed; `ralph task reset` opens it again
+    ");
+    env.ok(["task", "delete", "t-42c90b"]);
+    assert_eq!(status(), "done");
+    env.ok(["task", "add", "One more", "--feature", "search"]);
+    assert_eq!(status(), "in_progress");
+    assert_eq!(
+        json(&env, &["status", "--json"])["features"][0]["tasks"]["open"],
+        serde_json::json!(1)
+    );
+}
+
+#[test]
+fn tasks_are_put_into_a_feature_and_taken_out() {
+    let env = sample();
+    let alone = env
+        .ok(["task", "add", "Alone", "--after", "t-42c90b"])
+        .trim()
+        .to_owned();
+    env.ok(["task", "update", &alone, "--feature", "search"]);
+    let listed = env.ok([
+        "task",
+        "list",
+        "--feature",
+        "f-025cc1",
+        "--status",
+        "blocked",
+        "--format",
+        "quiet",
+    ]);
+    assert_eq!(listed.trim(), alone);
+    assert!(
+        env.ok(["task", "show", &alone])
+            .contains("\nfeature: search (f-025cc1)\n")
+    );
+    env.ok(["task", "update", &alone, "--no-feature"]);
+    assert!(!env.ok(["task", "list", "--feature", "search"]).contains("Alone"));
+    let part = env
+        .ok(["task", "add", "A part", "--parent", "t-42c90b"])
+        .trim()
+        .to_owned();
+    assert_eq!(json(&env, &["task", "show", &part, "--json"])["feature"], "f-025cc1");
+}
+
+#[test]
+fn a_deleted_feature_leaves_its_tasks_and_what_a_person_wrote() {
+    let env = sample();
+    env.ok(["feature", "create", "empty"]);
+    assert_snapshot!(env.ralph(["feature", "delete", "empty"]).run(), @"
+    exit 0
+    --- stdout
+    Feature deleted: f-8eec67
+    ");
+    assert!(!env.path(".ralph/features/empty").exists());
+    assert_snapshot!(env.ralph(["feature", "delete", "search"]).run(), @"
+    exit 0
+    --- stdout
+    Feature deleted: f-025cc1
+    --- stderr
+    5 tasks of it stay and belong to no feature.
+    What is written about it stays in .ralph/features/search.
+    ");
+    assert_eq!(env.read(".ralph/features/search/spec.md"), SPEC);
+    assert_eq!(
+        json(&env, &["task", "list", "--all", "--json"])
+            .as_array()
+            .unwrap()
+            .len(),
+        5
+    );
+    env.ok(["feature", "create", "search"]);
+    env.ok(["task", "update", "t-025cc1", "--feature", "search"]);
+    assert_snapshot!(env.ralph(["feature", "delete", "search", "--with-tasks"]).run(), @"
+    exit 0
+    --- stdout
+    Feature deleted: f-025cc1
+    --- stderr
+    With 3 tasks of it.
+    What is written about it stays in .ralph/features/search.
+    ");
+    assert_eq!(
+        json(&env, &["task", "list", "--all", "--json"])
+            .as_array()
+            .unwrap()
+            .len(),
+        2
+    );
+}
+
+#[test]
+fn a_template_with_a_word_of_a_persons_in_it_is_kept() {
+    let env = env();
+    env.ok(["feature", "create", "search"]);
+    let plan = env.read(".ralph/features/search/plan.md") + "- [ ] one\n";
+    env.write(".ralph/features/search/plan.md", &plan);
+    env.ok(["feature", "delete", "search"]);
+    assert!(!env.path(".ralph/features/search/spec.md").exists());
+    assert_eq!(env.read(".ralph/features/search/plan.md"), plan);
+}
+
+#[test]
+fn a_feature_that_a_run_works_on_is_not_deleted() {
+    let env = sample();
+    claim(&env, 7, "t-42c90b", "elsewhere");
+    let before = env.tree();
+    let refused = env.ralph(["feature", "delete", "search", "--with-tasks"]).run();
+    assert_snapshot!(refused, @"
+    exit 1
+    --- stderr
+    Error: t-42c90b is claimed by run-00000007, which works on it
+    Hint: stop that run, or wait until it is through with it
+    ");
+    let changed = changes(&before, &env.tree());
+    assert!(changed.iter().all(|name| name.contains("progress.db")), "{changed:?}");
+    assert_eq!(
+        json(&env, &["feature", "show", "search", "--json"])["status"],
+        "in_progress"
+    );
+}
+
+#[test]
+fn rows_are_shared_among_worktrees_and_files_are_each_ones_own() {
+    let env = env();
+    env.git(["init", "--quiet"]);
+    env.git(["commit", "--quiet", "--allow-empty", "--message", "first"]);
+    env.ok(["feature", "create", "search"]);
+    env.write(".ralph/features/search/spec.md", SPEC);
+    let other = env.beside("other");
+    env.git(["worktree", "add", "--quiet", other.to_str().unwrap()]);
+    let shown = env.ralph(["feature", "show", "search"]).folder(&other).run();
+    assert!(
+        shown
+            .stdout
+            .contains("\nspec: .ralph/features/search/spec.md is not there\n"),
+        "{shown}"
+    );
+    let added = env
+        .ralph(["task", "add", "From there", "--feature", "search"])
+        .folder(&other)
+        .run();
+    assert_eq!(added.code, Some(0), "{added}");
+    assert!(env.ok(["feature", "list"]).contains(" 0/1 "));
+    let prompt = env.ok(["prompt", added.stdout.trim()]);
+    assert!(prompt.contains("## Feature Specification"), "{prompt}");
+    let prompt = env.ralph(["prompt", added.stdout.trim()]).folder(&other).run();
+    assert!(!prompt.stdout.contains("## Feature Specification"), "{prompt}");
+}
+
+#[test]
+fn what_cannot_be_shown_to_an_agent_is_said() {
+    let env = sample();
+    env.write(".ralph/features/search/spec.md", b"Gr\xf6\xdfe");
+    let prompt = env.ralph(["prompt", "t-42c90b"]).run();
+    assert!(
+        prompt.stderr.starts_with(
+            "Warning: .ralph/features/search/spec.md is not UTF-8 text (byte 2), so no agent is shown it.\n"
+        ),
+        "{prompt}"
+    );
+    assert!(!prompt.stdout.contains("## Feature Specification") && prompt.stdout.contains("## Feature Plan"));
+}
