@@ -31,6 +31,8 @@ pub(super) struct View {
     pub(super) spent: Usage,
     /// … and this one so far.
     pub(super) used: Usage,
+    /// Of that, what it had used when the look at its work began.
+    pub(super) used_by_turn: Usage,
     /// How many notes the run has recorded.
     pub(super) recorded: usize,
     /// Whether the person wants it to end after this iteration.
@@ -109,6 +111,11 @@ impl View {
                 ..
             } => self.begins(current, *attempt, *shown, at),
             News::Agent(event) => return self.agent(event),
+            News::VerifierBegan { .. } => {
+                self.used_by_turn = self.used;
+                self.doing = Doing::Examining;
+            }
+            News::VerifierDid(event) => return self.verifier(event),
             News::GateBegins(command) => {
                 self.doing = Doing::Gate((*command).to_owned());
                 self.mark(command, Mark::Runs);
@@ -140,6 +147,18 @@ impl View {
         self.gates.clear();
         self.used = Usage::default();
         self.doing = Doing::Starting;
+    }
+
+    /// Who looks at finished work is seen as the agent is, and what it uses comes on top.
+    fn verifier(&mut self, event: &TurnEvent) -> Changed {
+        let changed = self.agent(event);
+        let used = match event {
+            TurnEvent::Used(usage) => usage,
+            TurnEvent::Ended(end) => &end.usage,
+            _ => return changed,
+        };
+        self.used = sum(self.used_by_turn, *used);
+        changed
     }
 
     fn agent(&mut self, event: &TurnEvent) -> Changed {
@@ -200,7 +219,7 @@ impl View {
         self.recorded += draft.turn.captured.learnings.len();
         // What a dead run used was its own.
         if self.run.as_ref() == Some(&draft.current.run) {
-            self.spent = sum(self.spent, draft.turn.usage);
+            self.spent = sum(self.spent, draft.usage());
         }
         self.used = Usage::default();
         self.doing = Doing::Preparing;
