@@ -57,6 +57,7 @@ pub(crate) const IGNORED: &[&str] = &[
     ".ralph/*hook-trouble.json*",
     KNOWLEDGE_LOCK,
     ".ralph/knowledge/.*ralph-*",
+    ".ralph/features/*/.*ralph-*",
     ".agent/scratchpad.md",
 ];
 
@@ -245,6 +246,7 @@ impl Surroundings for Project {
             "/*hook-trouble.json*",
             "/knowledge/.lock",
             "/knowledge/.*ralph-*",
+            "/features/*/.*ralph-*",
         ]
         .map(str::to_owned);
         write_ignore_file(folder, &lines);
