@@ -7,8 +7,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ralph_agent::{Denial, EndOfTurn, Heard, Listener, Said, TurnEnd, TurnEvent, end_of_process};
-use ralph_model::config::Permissions;
+use ralph_agent::{Access, Denial, EndOfTurn, Heard, Listener, Said, TurnEnd, TurnEvent, end_of_process};
 use ralph_model::{Clock, Usage, preview};
 use ralph_process::{Answer, Ended, HowEnded, Then};
 use serde_json::Value;
@@ -49,7 +48,7 @@ pub(crate) struct Wishes {
     /// The modes that it may not be in, since it asks for nothing there.
     pub(crate) forbidden_modes: &'static [&'static str],
     /// What it may do without asking.
-    pub(crate) permissions: Permissions,
+    pub(crate) access: Access,
 }
 
 /// What an agent said about itself.
@@ -279,7 +278,7 @@ impl Conversation {
             // It was answered then.
             return alive();
         }
-        let verdict = permission::verdict(self.wishes.permissions, &call, &self.wishes.folders);
+        let verdict = permission::verdict(self.wishes.access, &call, &self.wishes.folders);
         if verdict == Verdict::Deny {
             self.calls.deny(described);
             let denial = permission::denial(&call);

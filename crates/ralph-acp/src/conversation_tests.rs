@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use proptest::prelude::*;
+use ralph_model::config::Permissions;
 use serde_json::json;
 
 use super::*;
@@ -95,10 +96,10 @@ fn check(lines: &[&str], expected: &TurnEnd) {
 
 #[test]
 fn codex_is_told_where_else_its_commands_write_and_the_others_are_not() {
-    let opened = |agent: &str, permissions| {
+    let opened = |agent: &str, permissions: Permissions| {
         let wishes = Wishes {
             also_writable: vec![PathBuf::from("/main/.ralph")],
-            permissions,
+            access: permissions.into(),
             ..wishes()
         };
         let init = json!({"jsonrpc": "2.0", "id": 0, "result": {"protocolVersion": 1, "agentInfo": {"name": agent, "version": "1"}}});
@@ -288,9 +289,9 @@ fn asks(kind: &str) -> String {
 
 #[test]
 fn who_asks_is_answered_by_the_kind_of_the_tool() {
-    let answer = |permissions, request: &str| {
+    let answer = |permissions: Permissions, request: &str| {
         let wishes = Wishes {
-            permissions,
+            access: permissions.into(),
             ..wishes()
         };
         let (mut conversation, said, _) = hold(wishes, &[INIT, SESSION, request]);
@@ -525,6 +526,43 @@ fn an_agent_that_is_to_ask_does_not_work_where_it_would_not() {
     let mut conversation = hold(wanted(&["plan"]), &[INIT, &session("yolo"), refused]).0;
     assert_eq!(conversation.conclude(exited(0)).end, TurnEnd::Crash(message.to_owned()));
     let (_, said, _) = hold(wanted(&["plan"]), &[INIT, &session("default"), refused]);
+    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+}
+
+#[test]
+fn an_agent_that_is_to_change_nothing_works_only_in_a_mode_for_that() {
+    let session =
+        |modes: &Value| json!({"jsonrpc": "2.0", "id": 1, "result": {"sessionId": "s-1", "modes": modes}}).to_string();
+    let in_mode = |current: &str, other: &str| {
+        session(&json!({"currentModeId": current,
+            "availableModes": [{"id": other, "name": "o"}, {"id": current, "name": "n"}]}))
+    };
+    let looks = || Wishes {
+        modes: &["read-only"],
+        access: Access::ReadOnly,
+        ..wishes()
+    };
+    let crash = |text: &str| TurnEnd::Crash(text.to_owned());
+    let mut conversation = hold(looks(), &[INIT, &in_mode("agent", "full")]).0;
+    let message = r#"it stays in its mode "agent", and is to change nothing; it does so in read-only"#;
+    assert_eq!(conversation.conclude(exited(0)).end, crash(message));
+    let mut conversation = hold(looks(), &[INIT, &session(&Value::Null)]).0;
+    let message = "it offers no modes, and is to change nothing; it does so in read-only";
+    assert_eq!(conversation.conclude(exited(0)).end, crash(message));
+    let (_, said, _) = hold(looks(), &[INIT, &in_mode("read-only", "agent")]);
+    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let chosen = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
+    let (_, said, _) = hold(looks(), &[INIT, &in_mode("agent", "read-only"), chosen]);
+    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}"#;
+    let mut conversation = hold(looks(), &[INIT, &in_mode("agent", "read-only"), refused]).0;
+    assert!(matches!(conversation.conclude(exited(0)).end, TurnEnd::Crash(_)));
+    // One that asks for everything needs no mode.
+    let asks = Wishes {
+        access: Access::ReadOnly,
+        ..wishes()
+    };
+    let (_, said, _) = hold(asks, &[INIT, &in_mode("agent", "x")]);
     assert_eq!(said.last().unwrap()["method"], "session/prompt");
 }
 

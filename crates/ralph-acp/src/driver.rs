@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use ralph_agent::{
-    Agent, DriverError, EndOfTurn, Launch, Listener, RunningTurn, StartError, Turn, TurnSink, launch, program_name,
+    Access, Agent, DriverError, EndOfTurn, Launch, Listener, RunningTurn, StartError, Turn, TurnSink, launch,
+    program_name,
 };
 use ralph_model::Clock;
 use ralph_model::config::{CommandLine, Permissions};
@@ -51,7 +52,7 @@ impl AcpAgent {
         let (conversation, first) = Conversation::new(wishes, Arc::clone(&self.clock));
         let words = self.speaker.words_for(&self.words, turn.model);
         // What comes last holds.
-        let added = self.speaker.variables(turn.environment, turn.permissions);
+        let added = self.speaker.variables(turn.environment, turn.access);
         let environment: Vec<(OsString, OsString)> = turn.environment.iter().cloned().chain(added).collect();
         let turn = Turn {
             environment: &environment,
@@ -62,7 +63,7 @@ impl AcpAgent {
     }
 
     /// The modes that fit what it may do; none when the user has decided.
-    pub(crate) fn modes(&self, asked: Permissions) -> &'static [&'static str] {
+    pub(crate) fn modes(&self, asked: Access) -> &'static [&'static str] {
         if self.speaker.is_decided(&self.words) {
             return &[];
         }
@@ -70,8 +71,8 @@ impl AcpAgent {
     }
 
     /// The modes in which it would ask for nothing, where it is to ask.
-    fn forbidden_modes(&self, asked: Permissions) -> &'static [&'static str] {
-        if asked == Permissions::Full || self.speaker.is_decided(&self.words) {
+    fn forbidden_modes(&self, asked: Access) -> &'static [&'static str] {
+        if asked == Access::Work(Permissions::Full) || self.speaker.is_decided(&self.words) {
             return &[];
         }
         self.speaker.modes_without_asking()
@@ -89,9 +90,9 @@ impl AcpAgent {
             also_writable: turn.also_writable.to_vec(),
             model: in_session,
             model_in_words: in_words.map(str::to_owned),
-            modes: self.modes(turn.permissions),
-            forbidden_modes: self.forbidden_modes(turn.permissions),
-            permissions: turn.permissions,
+            modes: self.modes(turn.access),
+            forbidden_modes: self.forbidden_modes(turn.access),
+            access: turn.access,
         }
     }
 }
@@ -111,6 +112,10 @@ impl Agent for AcpAgent {
     /// without asking whatever it likes.
     fn permissions(&self, asked: Permissions) -> Option<Permissions> {
         (self.speaker.is_known() && !self.speaker.is_decided(&self.words)).then_some(asked)
+    }
+
+    fn can_be_read_only(&self) -> bool {
+        self.permissions(Permissions::Edit).is_some()
     }
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {

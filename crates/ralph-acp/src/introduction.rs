@@ -89,7 +89,7 @@ impl AcpAgent {
         }
         let learned = known.lock().unwrap_or_else(PoisonError::into_inner).take();
         let (introduction, at) = learned.unwrap_or_else(|| (Introduction::default(), Instant::now()));
-        let wanted = self.modes(turn.permissions);
+        let wanted = self.modes(turn.access);
         let modes = introduction.modes.map(Offer::from);
         let is_offered = |mode: &&&str| {
             modes

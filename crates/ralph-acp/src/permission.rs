@@ -1,17 +1,17 @@
 //! What an agent that asks may do. The answer is chosen by the kind of the tool, never by what a tool or an option is
 //! called.
 //!
-//! | kind of tool | `edit` | `full` |
-//! |---|---|---|
-//! | read, search: all that they name is inside the project | yes | yes |
-//! | edit, move: the same, they name something, and it is not git's own | yes | yes |
-//! | the same otherwise | no | yes |
-//! | think | yes | yes |
-//! | execute, delete, fetch, `switch_mode`, any other | no | yes |
+//! | kind of tool | read-only | `edit` | `full` |
+//! |---|---|---|---|
+//! | read, search: all that they name is inside the project | yes | yes | yes |
+//! | edit, move: the same, they name something, and it is not git's own | no | yes | yes |
+//! | the same otherwise | no | no | yes |
+//! | think | yes | yes | yes |
+//! | execute, delete, fetch, `switch_mode`, any other | no | no | yes |
 
 use std::path::{Component, Path, PathBuf};
 
-use ralph_agent::Denial;
+use ralph_agent::{Access, Denial};
 use ralph_model::config::Permissions;
 use serde_json::Value;
 
@@ -28,20 +28,18 @@ pub(crate) enum Verdict {
 }
 
 /// Whether a call is allowed without a person.
-pub(crate) fn verdict(permissions: Permissions, call: &Call, folders: &[PathBuf]) -> Verdict {
+pub(crate) fn verdict(access: Access, call: &Call, folders: &[PathBuf]) -> Verdict {
     let below = |path: &PathBuf| folders.iter().find_map(|folder| below(folder, path));
     let is_inside = |path: &PathBuf| below(path).is_some();
     let is_work = |path: &PathBuf| below(path).is_some_and(|inside| !is_of_git(&inside));
-    let is_allowed = match (permissions, call.kind) {
-        (Permissions::Full, _) | (Permissions::Edit, ToolKind::Think) => true,
-        (Permissions::Edit, ToolKind::Read | ToolKind::Search) => {
-            !call.has_more_paths && call.paths.iter().all(is_inside)
-        }
+    let is_allowed = match (access, call.kind) {
+        (Access::Work(Permissions::Full), _) | (_, ToolKind::Think) => true,
+        (_, ToolKind::Read | ToolKind::Search) => !call.has_more_paths && call.paths.iter().all(is_inside),
         // What it would write is not known where it names nothing.
-        (Permissions::Edit, ToolKind::Edit | ToolKind::Move) => {
+        (Access::Work(Permissions::Edit), ToolKind::Edit | ToolKind::Move) => {
             !call.paths.is_empty() && !call.has_more_paths && call.paths.iter().all(is_work)
         }
-        (Permissions::Edit, _) => false,
+        (Access::Work(Permissions::Edit) | Access::ReadOnly, _) => false,
     };
     if is_allowed { Verdict::Allow } else { Verdict::Deny }
 }
@@ -105,12 +103,12 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(permissions: Permissions, kind: ToolKind, paths: &[&str], expected: Verdict) {
+    fn check(access: impl Into<Access>, kind: ToolKind, paths: &[&str], expected: Verdict) {
         let mut call = Call::default();
         call.kind = kind;
         call.paths = paths.iter().map(PathBuf::from).collect();
         let folders = [PathBuf::from("/p"), PathBuf::from("/real/p")];
-        assert_eq!(verdict(permissions, &call, &folders), expected, "{kind:?} {paths:?}");
+        assert_eq!(verdict(access.into(), &call, &folders), expected, "{kind:?} {paths:?}");
     }
 
     #[test]
@@ -169,7 +167,7 @@ mod tests {
             let mut call = Call::default();
             call.kind = ToolKind::Edit;
             call.paths = [PathBuf::from(path)].into();
-            [&root, &by_link].map(|folder| verdict(Permissions::Edit, &call, std::slice::from_ref(folder)))
+            [&root, &by_link].map(|folder| verdict(Permissions::Edit.into(), &call, std::slice::from_ref(folder)))
         };
         for path in ["src/a", "in/a", "in/new/b", "src/../c"] {
             assert_eq!(edit(path), [Verdict::Allow; 2], "{path}");
@@ -183,6 +181,28 @@ mod tests {
             "hooks/pre-commit",
         ] {
             assert_eq!(edit(path), [Verdict::Deny; 2], "{path}");
+        }
+    }
+
+    #[test]
+    fn whoever_only_looks_changes_nothing_and_reads_nothing_outside() {
+        let check = |kind, paths: &[&str], expected| check(Access::ReadOnly, kind, paths, expected);
+        for kind in [ToolKind::Read, ToolKind::Search, ToolKind::Think] {
+            check(kind, &["/p/a.rs"], Verdict::Allow);
+        }
+        for kind in [ToolKind::Read, ToolKind::Search] {
+            check(kind, &["/etc/passwd"], Verdict::Deny);
+        }
+        for kind in [
+            ToolKind::Edit,
+            ToolKind::Move,
+            ToolKind::Delete,
+            ToolKind::Execute,
+            ToolKind::Fetch,
+            ToolKind::SwitchMode,
+            ToolKind::Other,
+        ] {
+            check(kind, &["/p/a.rs"], Verdict::Deny);
         }
     }
 

@@ -1,17 +1,17 @@
 //! The agents that are known to speak ACP: what each has to be told so that it does, and how it names a model and what it
 //! may do.
 //!
-//! | program | words | model | `edit` | `full` |
-//! |---|---|---|---|---|
-//! | gemini | `--acp --skip-trust` | `-m` | mode `autoEdit` | mode `yolo` |
-//! | qwen | `--acp` | `-m` | mode `auto-edit` | mode `yolo` |
-//! | opencode | `acp` | in the session | asks by the variable `OPENCODE_PERMISSION` | as its own settings say |
-//! | copilot | `--acp` | in the session | asks, and is answered | the same |
-//! | claude-agent-acp | | in the session | mode `acceptEdits` | mode `bypassPermissions` (not offered to root) |
-//! | codex-acp | | in the session | mode `agent` | mode `agent-full-access` |
-//! | any other | | in the session | any of these modes, if it is offered | the same |
+//! | program | words | model | read-only | `edit` | `full` |
+//! |---|---|---|---|---|---|
+//! | gemini | `--acp --skip-trust` | `-m` | mode `default` | mode `autoEdit` | mode `yolo` |
+//! | qwen | `--acp` | `-m` | mode `default` | mode `auto-edit` | mode `yolo` |
+//! | opencode | `acp` | in the session | forbidden by `OPENCODE_PERMISSION` | asks by the same variable | as its own settings say |
+//! | copilot | `--acp` | in the session | asks, and is answered | the same | the same |
+//! | claude-agent-acp | | in the session | mode `default` | mode `acceptEdits` | mode `bypassPermissions` (not offered to root) |
+//! | codex-acp | | in the session | mode `read-only` | mode `agent` | mode `agent-full-access` |
+//! | any other | | in the session | cannot be | any of these modes, if it is offered | the same |
 //!
-//! A mode that is not offered is not asked for. What an agent asks is answered by `permission.rs` in every mode.
+//! A mode that is not offered is not asked for; but one who is to change nothing does not work in any other. What an agent asks is answered by `permission.rs` in every mode.
 //!
 //! What `edit` comes to: a command is asked for, and refused, with all of them but codex-acp, whose sandbox lets commands
 //! run and write in the project and among the system's temporary files, and nowhere else. What a user's own settings of an
@@ -21,7 +21,7 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 
-use ralph_agent::{has_option, program_name};
+use ralph_agent::{Access, has_option, program_name};
 use ralph_model::config::Permissions;
 use serde_json::{Map, Value, json};
 
@@ -33,6 +33,8 @@ pub(crate) struct Speaker {
     words: &'static [&'static [&'static str]],
     /// The options that name a model, the one to write first; none where it is chosen in the session.
     model_options: &'static [&'static str],
+    /// Those in which it changes nothing that it has not asked for, or nothing at all.
+    read_only_modes: &'static [&'static str],
     edit_modes: &'static [&'static str],
     full_modes: &'static [&'static str],
     /// The options by which a user has decided what it may do.
@@ -59,6 +61,7 @@ const SPEAKERS: &[Speaker] = &[
     Speaker {
         words: &[&["--acp", "--experimental-acp"], &["--skip-trust"]],
         model_options: &["-m", "--model"],
+        read_only_modes: &["default"],
         edit_modes: &["autoEdit", "auto_edit"],
         full_modes: &["yolo"],
         deciding_options: &["--approval-mode", "--yolo", "-y"],
@@ -67,6 +70,7 @@ const SPEAKERS: &[Speaker] = &[
     Speaker {
         words: &[&["--acp", "--experimental-acp"]],
         model_options: &["-m", "--model"],
+        read_only_modes: &["default"],
         edit_modes: &["auto-edit", "autoEdit"],
         full_modes: &["yolo"],
         deciding_options: &["--approval-mode", "--yolo", "-y"],
@@ -95,18 +99,21 @@ const SPEAKERS: &[Speaker] = &[
         ..Speaker::any("copilot")
     },
     Speaker {
+        read_only_modes: &["default"],
         edit_modes: &["acceptEdits"],
         full_modes: &["bypassPermissions"],
         environment: FEW_RETRIES,
         ..Speaker::any("claude-agent-acp")
     },
     Speaker {
+        read_only_modes: &["default"],
         edit_modes: &["acceptEdits"],
         full_modes: &["bypassPermissions"],
         environment: FEW_RETRIES,
         ..Speaker::any("claude-code-acp")
     },
     Speaker {
+        read_only_modes: &["read-only"],
         edit_modes: &["agent", "auto"],
         full_modes: &["agent-full-access", "full-access"],
         ..Speaker::any("codex-acp")
@@ -120,6 +127,7 @@ impl Speaker {
             program,
             words: &[],
             model_options: &[],
+            read_only_modes: &[],
             edit_modes: &["acceptEdits", "autoEdit", "auto-edit", "agent"],
             full_modes: &["bypassPermissions", "yolo", "agent-full-access"],
             deciding_options: &[],
@@ -193,22 +201,28 @@ impl Speaker {
     }
 
     /// The modes that fit what it may do, the best first.
-    pub(crate) fn modes(&self, permissions: Permissions) -> &'static [&'static str] {
-        match permissions {
-            Permissions::Edit => self.edit_modes,
-            Permissions::Full => self.full_modes,
+    pub(crate) fn modes(&self, access: Access) -> &'static [&'static str] {
+        match access {
+            Access::ReadOnly => self.read_only_modes,
+            Access::Work(Permissions::Edit) => self.edit_modes,
+            Access::Work(Permissions::Full) => self.full_modes,
         }
     }
 
     /// The variables that it gets beside those that are set, or in their place.
-    pub(crate) fn variables(&self, set: &[(OsString, OsString)], allowed: Permissions) -> Vec<(OsString, OsString)> {
+    pub(crate) fn variables(&self, set: &[(OsString, OsString)], allowed: Access) -> Vec<(OsString, OsString)> {
         let is_set = |name: &str| set.iter().find(|(other, _)| other == name);
         let missing = self.environment.iter().filter(|(name, _)| is_set(name).is_none());
         let mut variables: Vec<(OsString, OsString)> =
             missing.map(|(name, value)| (name.into(), value.into())).collect();
-        if let (Permissions::Edit, Some((name, tools))) = (allowed, self.asks_by) {
+        if let Some((name, tools)) = self.asks_by {
             let users = is_set(name).map(|(_, value)| value.to_string_lossy());
-            variables.push((name.into(), asking(users, tools).into()));
+            let rules = match allowed {
+                Access::ReadOnly => Some(forbidding(users, tools)),
+                Access::Work(Permissions::Edit) => Some(asking(users, tools)),
+                Access::Work(Permissions::Full) => None,
+            };
+            variables.extend(rules.map(|rules| (name.into(), rules.into())));
         }
         variables
     }
@@ -218,13 +232,7 @@ impl Speaker {
 /// permitted, as long as his rule comes after the one for everything, and what he forbids stays forbidden.
 fn asking(users: Option<Cow<'_, str>>, tools: &[Asked]) -> String {
     const ASK: &str = "ask";
-    let users = users.and_then(|text| serde_json::from_str::<Value>(&text).ok());
-    let mut rules = match users {
-        Some(Value::Object(rules)) => rules,
-        // One word for everything.
-        Some(word @ Value::String(_)) => Map::from_iter([("*".to_owned(), word)]),
-        _ => Map::new(),
-    };
+    let mut rules = rules_of(users);
     for tool in tools {
         let (name, rule) = match *tool {
             Asked::ByPattern(name) => (name, json!({ "*": ASK })),
@@ -237,6 +245,29 @@ fn asking(users: Option<Cow<'_, str>>, tools: &[Asked]) -> String {
         }
     }
     Value::Object(rules).to_string()
+}
+
+/// Rules by which these tools, and every change of a file, are forbidden, whatever the user permits.
+fn forbidding(users: Option<Cow<'_, str>>, tools: &[Asked]) -> String {
+    let mut rules = rules_of(users);
+    let names = tools.iter().map(|tool| match *tool {
+        Asked::ByPattern(name) | Asked::Wholly(name) => name,
+    });
+    for name in names.chain(["edit"]) {
+        rules.insert(name.to_owned(), json!("deny"));
+    }
+    Value::Object(rules).to_string()
+}
+
+/// The user's own rules.
+fn rules_of(users: Option<Cow<'_, str>>) -> Map<String, Value> {
+    let users = users.and_then(|text| serde_json::from_str::<Value>(&text).ok());
+    match users {
+        Some(Value::Object(rules)) => rules,
+        // One word for everything.
+        Some(word @ Value::String(_)) => Map::from_iter([("*".to_owned(), word)]),
+        _ => Map::new(),
+    }
 }
 
 /// Whether words have this one.
@@ -321,8 +352,8 @@ mod tests {
 
     #[test]
     fn rules_are_given_to_opencode_alone_and_only_where_it_is_to_ask() {
-        let variables = |command: &str, allowed, set: &[(OsString, OsString)]| {
-            Speaker::of(&[command.to_owned()]).variables(set, allowed)
+        let variables = |command: &str, allowed: Permissions, set: &[(OsString, OsString)]| {
+            Speaker::of(&[command.to_owned()]).variables(set, allowed.into())
         };
         let found = variables("opencode", Permissions::Edit, &[]);
         assert_eq!(found.len(), 1);
@@ -331,5 +362,14 @@ mod tests {
         assert_eq!(variables("gemini", Permissions::Edit, &[]), []);
         let set = [("CLAUDE_CODE_MAX_RETRIES".into(), "9".into())];
         assert_eq!(variables("claude-agent-acp", Permissions::Edit, &set), []);
+    }
+
+    #[test]
+    fn opencode_is_forbidden_to_change_anything_whatever_its_user_permits() {
+        let set = [("OPENCODE_PERMISSION".into(), r#"{"edit":"allow","read":"ask"}"#.into())];
+        let found = Speaker::of(&["opencode".to_owned()]).variables(&set, Access::ReadOnly);
+        let rules: Value = serde_json::from_str(found[0].1.to_str().unwrap()).unwrap();
+        let expected = json!({"edit": "deny", "read": "ask", "bash": "deny", "webfetch": "deny", "websearch": "deny"});
+        assert_eq!(rules, expected);
     }
 }

@@ -92,7 +92,7 @@ impl Stage {
             folder: &self.project(),
             environment: &environment,
             also_writable: &[],
-            permissions: self.permissions,
+            access: self.permissions.into(),
             marker: &self.marker(),
             output_limit: None,
         };

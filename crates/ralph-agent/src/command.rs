@@ -112,8 +112,7 @@ impl Listener for PlainText {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TurnEnd;
-    use ralph_model::config::Permissions;
+    use crate::{Access, TurnEnd};
     use ralph_process::HowEnded;
     use std::path::Path;
 
@@ -126,7 +125,7 @@ mod tests {
             folder: Path::new("/"),
             environment: &[],
             also_writable: &[],
-            permissions: Permissions::Edit,
+            access: Access::default(),
             marker: "",
             output_limit: None,
         };

@@ -28,7 +28,7 @@ pub use launch::{Heard, Launch, Listener, end_of_process, launch};
 pub use lenient::is_readable;
 pub use replay::{hear_again, replay};
 pub use said::Said;
-pub use turn::{Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
+pub use turn::{Access, Denial, EndOfTurn, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
 
 /// A coding agent that can be started.
 pub trait Agent {
@@ -44,6 +44,12 @@ pub trait Agent {
     /// The words that it is started with so that it may do that.
     fn permission_words(&self, _granted: Permissions) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Whether a turn of it can be kept from changing anything. Whose command says itself what it may do, or of whom nobody
+    /// knows it, cannot.
+    fn can_be_read_only(&self) -> bool {
+        false
     }
 
     /// Starts a turn: a fresh session with this prompt. What happens is told to the sink, from threads of the driver's own;

@@ -25,11 +25,33 @@ pub struct Turn<'a> {
     /// Folders outside of it in which commands that it runs have to write: that of the database, in a linked worktree.
     pub also_writable: &'a [PathBuf],
     /// What it may do without asking.
-    pub permissions: Permissions,
+    pub access: Access,
     /// The random word that stands in the environment too, by which its descendants are found.
     pub marker: &'a str,
     /// How many bytes it may print.
     pub output_limit: Option<u64>,
+}
+
+/// What an agent may do in a turn without asking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Look at the project, and change nothing. Only an agent that [can be read-only](crate::Agent::can_be_read_only) keeps
+    /// to it.
+    ReadOnly,
+    /// Work, as far as the user permits.
+    Work(Permissions),
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self::Work(Permissions::default())
+    }
+}
+
+impl From<Permissions> for Access {
+    fn from(permissions: Permissions) -> Self {
+        Self::Work(permissions)
+    }
 }
 
 /// Where the events of a turn go.

@@ -106,7 +106,7 @@ impl Stage {
             folder,
             environment: &environment,
             also_writable: &[],
-            permissions: Permissions::Edit,
+            access: Permissions::Edit.into(),
             marker: &self.marker(),
             output_limit: self.output_limit,
         };

@@ -38,6 +38,12 @@ impl IterationFolder {
         self.0.join("prompt.md")
     }
 
+    /// The folder in it with the prompt and the transcript of the session that looked at the work.
+    #[must_use]
+    pub fn of_verifier(&self) -> Self {
+        Self(self.0.join("verify"))
+    }
+
     pub(crate) fn create(&self) -> io::Result<()> {
         private_folder(&self.0)
     }

@@ -1,5 +1,7 @@
 //! The settlement table: what becomes of the journal, the task and the run, for every way in which a turn can end.
-//! One function before the gates and one after them, and nothing about it elsewhere.
+//! One function before the gates, one after them, one for the word of the verifier, and nothing about it elsewhere.
+
+mod verifier;
 
 use jiff::Timestamp;
 use ralph_agent::TurnEnd;
@@ -7,6 +9,9 @@ use ralph_model::config::{Limits, duration_text};
 use ralph_model::{Outcome, Promise, StopReason, TaskId, TaskKind};
 
 use crate::summary::{StopCause, TurnSummary};
+
+pub use verifier::judge_verifier;
+pub(crate) use verifier::over_the_limit;
 
 /// What a settlement is decided from.
 #[derive(Debug, Clone, Copy)]
@@ -201,6 +206,11 @@ pub fn gates_interrupted() -> Ruling {
 fn stopped(cause: StopCause, facts: &Facts<'_>) -> Ruling {
     let limits = &facts.limits;
     match cause {
+        StopCause::Interrupt if facts.turn.guidance.is_some() => interrupted(
+            StopReason::Cancelled,
+            Then::Stop(StopRun::Interrupt),
+            "It was stopped, with guidance.",
+        ),
         StopCause::Interrupt => gates_interrupted(),
         StopCause::RalphDied => interrupted(
             StopReason::RalphDied,

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use ralph_agent::Agent;
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad};
@@ -13,7 +14,8 @@ use ralph_model::config::Config;
 use ralph_store::{RunProcess, Scope};
 
 use crate::changes::OwnFiles;
-use crate::state::{FirstTry, Pace};
+use crate::guide::Guide;
+use crate::state::{FirstTry, Pace, WhoVerifies};
 
 /// Where a run takes place.
 pub struct Site<'a> {
@@ -68,6 +70,8 @@ pub struct Order {
     pub goal: String,
     /// Who does them.
     pub agent: Box<dyn Agent>,
+    /// Who looks at what is done.
+    pub verifier: Verifier,
     /// The model that the person asked for.
     pub model: Option<String>,
     /// How much of the memory prompts get.
@@ -76,4 +80,47 @@ pub struct Order {
     pub pace: Pace,
     /// Whether the first iteration heeds a pause of the agent.
     pub first_try: FirstTry,
+    /// Who asks the person what to do differently when they stop a turn; none where nobody can be asked.
+    pub guide: Option<Arc<dyn Guide>>,
+}
+
+/// Who looks at work that the gates let pass.
+#[derive(Default)]
+pub enum Verifier {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// A session of the agent that did it.
+    SameAgent,
+    /// A session of another agent.
+    Another(Box<dyn Agent>),
+}
+
+impl Order {
+    /// The agent that looks at finished work.
+    #[must_use]
+    pub fn verifying_agent(&self) -> Option<&dyn Agent> {
+        match &self.verifier {
+            Verifier::Nobody => None,
+            Verifier::SameAgent => Some(self.agent.as_ref()),
+            Verifier::Another(agent) => Some(agent.as_ref()),
+        }
+    }
+
+    /// The name of the other agent that looks at finished work; none where it is the same.
+    pub(crate) fn other_verifier(&self) -> Option<&str> {
+        match &self.verifier {
+            // Pauses are kept by the agent's name, so one of the same name is the same here.
+            Verifier::Another(agent) if agent.name() != self.agent.name() => Some(agent.name()),
+            Verifier::Another(_) | Verifier::SameAgent | Verifier::Nobody => None,
+        }
+    }
+
+    pub(crate) fn who_verifies(&self) -> WhoVerifies {
+        match (self.verifying_agent(), self.other_verifier()) {
+            (None, _) => WhoVerifies::Nobody,
+            (Some(_), None) => WhoVerifies::SameAgent,
+            (Some(_), Some(_)) => WhoVerifies::Another,
+        }
+    }
 }

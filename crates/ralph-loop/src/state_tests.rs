@@ -4,12 +4,13 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 use ralph_agent::TurnEnd;
 use ralph_model::config::{Commit, Limits, StrategyName};
-use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus};
+use ralph_model::{Control, Priority, RunId, Task, TaskId, TaskKind, TaskStatus, Verdict};
 use ralph_store::{Claim, NewPause, Pause, PauseChange, PauseReason};
 
 use super::*;
+use crate::guide::{Asking, Guided, WhatNext};
 use crate::settle::Fate;
-use crate::summary::{StopCause, TurnSummary};
+use crate::summary::{StopCause, TurnSummary, Verification};
 
 fn plan() -> Plan {
     Plan {
@@ -20,8 +21,10 @@ fn plan() -> Plan {
         limits: Limits::default(),
         commit: Commit::None,
         has_gates: false,
+        verifier: WhoVerifies::Nobody,
         pace: Pace::default(),
         first_try: FirstTry::AfterThePause,
+        asking: Asking::Nobody,
         seed: 7,
     }
 }
@@ -49,6 +52,7 @@ fn claim(number: u64) -> ClaimAnswer {
         fence: 1,
         marker: String::new(),
         pause: None,
+        verifier_pause: None,
     }))
 }
 
@@ -79,6 +83,21 @@ fn turn_done(number: u64) -> TurnSummary {
     }
 }
 
+/// A verifier whose turn ended so, and that said this.
+fn looked(end: TurnEnd, verdict: Option<Verdict>) -> Happening {
+    Happening::Verified(Box::new(Verification {
+        agent: "claude".to_owned(),
+        end,
+        cause: None,
+        limit: None,
+        verdict,
+        changed: Vec::new(),
+        usage: Usage::default(),
+        duration_ms: 0,
+        session: None,
+    }))
+}
+
 /// A world in which every task is done at the first attempt.
 struct World {
     tasks: u64,
@@ -89,6 +108,10 @@ struct World {
     /// What keeps the agent from being started.
     pause: Option<Pause>,
     told: Vec<Notice>,
+    /// What the person says when asked.
+    guided: Guided,
+    /// Whether the agent at work is the verifier.
+    verifying: bool,
 }
 
 impl World {
@@ -100,6 +123,11 @@ impl World {
             settled: Vec::new(),
             pause: None,
             told: Vec::new(),
+            guided: Guided {
+                text: None,
+                next: WhatNext::Stop,
+            },
+            verifying: false,
         }
     }
 
@@ -150,6 +178,11 @@ impl World {
 
     fn answer(&mut self, effect: &Effect, now: Timestamp) -> Option<Happening> {
         let name = format!("{effect:?}");
+        self.verifying = match effect {
+            Effect::Verify(_) => true,
+            Effect::Spawn => false,
+            _ => self.verifying,
+        };
         self.done
             .push(name.split([' ', '(', '{']).next().unwrap_or_default().to_owned());
         Some(match effect {
@@ -172,7 +205,8 @@ impl World {
                 before: "{}".to_owned(),
                 overflowed_before: false,
             },
-            Effect::Spawn => Happening::Spawned,
+            Effect::Spawn | Effect::Verify(_) => Happening::Spawned,
+            Effect::StopAgent | Effect::KillAgent if self.verifying => looked(TurnEnd::Stopped, None),
             Effect::StopAgent | Effect::KillAgent => Happening::TurnEnded(Box::new(TurnSummary {
                 end: TurnEnd::Stopped,
                 cause: None,
@@ -184,6 +218,8 @@ impl World {
                 ..Examined::default()
             })),
             Effect::FindRoom => Happening::RoomFound,
+            Effect::Ask(_) => Happening::Guided(self.guided.clone()),
+            Effect::RecordGuidance(_) => Happening::GuidanceRecorded,
             Effect::Commit(_) => Happening::Committed(Some(Ok("c".to_owned()))),
             Effect::Settle(draft) => {
                 self.settled.push((**draft).clone());
@@ -195,7 +231,7 @@ impl World {
                 self.told.push(notice.clone());
                 return None;
             }
-            Effect::StopGates | Effect::KeepBaseline(_) => return None,
+            Effect::StopGates | Effect::KeepBaseline(_) | Effect::GiveUpAsking | Effect::GoOn => return None,
         })
     }
 
@@ -373,7 +409,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
 }
 
 fn happening(number: u8) -> Happening {
-    match number % 28 {
+    match number % 36 {
         0 => Happening::Recovered(Vec::new()),
         1 => Happening::Abandoned,
         2 => Happening::OutboxFinished,
@@ -426,6 +462,23 @@ fn happening(number: u8) -> Happening {
         24 => ended(TurnEnd::Stopped),
         25 => Happening::NoRoom,
         26 => Happening::RoomFound,
+        27 => Happening::Stop,
+        28 => Happening::GuidanceWanted,
+        29 => Happening::Wished(if number > 50 { Wish::GoOn } else { Wish::LastIteration }),
+        30 => Happening::Guided(Guided {
+            text: (number > 50).then(|| "so".to_owned()),
+            next: if number > 90 { WhatNext::GoOn } else { WhatNext::Stop },
+        }),
+        31 => Happening::GuidanceRecorded,
+        32 => looked(TurnEnd::Finished, Some(Verdict::Pass)),
+        33 => looked(TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
+        34 => looked(
+            TurnEnd::UsageLimit {
+                resets_at: None,
+                message: String::new(),
+            },
+            None,
+        ),
         _ => Happening::NoRoomInTime("the disk is full".to_owned()),
     }
 }
@@ -442,22 +495,33 @@ enum Step {
     Prepared,
     Spawned,
     Recorded,
+    Asked,
+    Noted,
 }
 
 proptest! {
     /// Whatever is told in whatever order, between answers that fit or not: agents are started only for a claim that is on
-    /// record, one at a time, every started turn is settled once, and nothing is done after the end.
+    /// record, one at a time, every started turn is settled once, nothing is done after the end, and no task is done that a
+    /// verifier was to look at and has not let pass.
     #[test]
     fn any_order_of_events_leaves_the_state_legal(
         numbers in prop::collection::vec(any::<u8>(), 0..200), gates in any::<bool>(), committing in any::<bool>(),
+        asking in any::<bool>(), guided in any::<(bool, bool)>(),
+        verifier in prop::sample::select(vec![WhoVerifies::Nobody, WhoVerifies::SameAgent, WhoVerifies::Another]),
     ) {
         let mut plan = plan();
         plan.has_gates = gates;
+        plan.asking = if asking { Asking::Possible } else { Asking::Nobody };
         plan.commit = if committing { Commit::Task } else { Commit::None };
+        plan.verifier = verifier;
         let (mut state, effects) = State::begin(plan);
         let mut step = Step::Nothing;
         let mut open: VecDeque<Effect> = effects.into();
         let mut world = World::with_tasks(1000);
+        world.guided = Guided {
+            text: guided.0.then(|| "so".to_owned()),
+            next: if guided.1 { WhatNext::GoOn } else { WhatNext::Stop },
+        };
         for (at, number) in numbers.iter().enumerate() {
             let at = Duration::from_secs(at as u64);
             let over = state.end().is_some();
@@ -473,16 +537,28 @@ proptest! {
             let effects = state.step(event(at, what));
             prop_assert!(!over || effects.is_empty());
             for effect in &effects {
+                if let Effect::Commit(draft) | Effect::Settle(draft) = effect
+                    && draft.ruling.task == Fate::Done
+                {
+                    let passes = draft.verification.as_ref().map(Verification::passes);
+                    prop_assert_eq!(passes, (verifier != WhoVerifies::Nobody).then_some(true));
+                }
                 step = match (step, effect) {
                     // Again where there was no room for what the gates write.
                     (Step::Nothing | Step::Claimed, Effect::RunBaseline(_)) => Step::Claimed,
                     (Step::Nothing | Step::Claimed, Effect::Prepare { .. }) => Step::Prepared,
                     (Step::Prepared, Effect::Spawn) => Step::Spawned,
                     (Step::Spawned, Effect::RecordEnd(_)) => Step::Recorded,
-                    (Step::Recorded, Effect::Settle(_)) => Step::Nothing,
+                    (Step::Recorded, Effect::Ask(_)) if asking => Step::Asked,
+                    (Step::Asked, Effect::GiveUpAsking) => Step::Asked,
+                    (Step::Asked, Effect::RecordGuidance(_)) => Step::Noted,
+                    // Again where there was no room; and what was not spoken against is looked at after the question.
+                    (Step::Recorded | Step::Asked, Effect::Verify(_)) => Step::Recorded,
+                    (Step::Recorded | Step::Asked | Step::Noted, Effect::Settle(_)) => Step::Nothing,
                     (Step::Nothing | Step::Claimed | Step::Prepared, Effect::Abandon(_)) => Step::Nothing,
                     (_, Effect::RunBaseline(_) | Effect::Prepare { .. } | Effect::Spawn | Effect::RecordEnd(_)
-                        | Effect::Settle(_) | Effect::Abandon(_)) => {
+                        | Effect::Verify(_) | Effect::Settle(_) | Effect::Abandon(_) | Effect::Ask(_)
+                        | Effect::GiveUpAsking | Effect::RecordGuidance(_)) => {
                         return Err(TestCaseError::fail(format!("{effect:?} after {step:?}")));
                     }
                     (step, _) => step,
@@ -493,10 +569,14 @@ proptest! {
     }
 }
 
+#[path = "state_tests/guidance.rs"]
+mod guidance;
 #[path = "state_tests/limits.rs"]
 mod limits;
 #[path = "state_tests/standstill.rs"]
 mod standstill;
+#[path = "state_tests/verify.rs"]
+mod verify;
 #[path = "state_tests/waits.rs"]
 mod waits;
 

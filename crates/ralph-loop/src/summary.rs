@@ -1,7 +1,7 @@
 //! What is kept of a turn when it is over: enough to settle it, also by another process, should this one be killed.
 
 use ralph_agent::{Denial, TurnEnd};
-use ralph_model::{Captured, Control, Usage};
+use ralph_model::{Captured, Control, Usage, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// A turn that is over, as it stands in the record of the iteration. Its text is cleaned already.
@@ -14,6 +14,9 @@ pub struct TurnSummary {
     /// The limit of the run for which it was stopped, in a sentence.
     #[serde(default)]
     pub limit: Option<String>,
+    /// What the person who stopped it says that should be done differently.
+    #[serde(default)]
+    pub guidance: Option<String>,
     /// Whether the disk was full when it ended, and it did not say that its task is done.
     #[serde(default)]
     pub no_room: bool,
@@ -43,6 +46,7 @@ impl TurnSummary {
             end: TurnEnd::Stopped,
             cause: Some(StopCause::RalphDied),
             limit: None,
+            guidance: None,
             no_room: false,
             control: Control::default(),
             captured: Captured::default(),
@@ -53,6 +57,46 @@ impl TurnSummary {
             duration_ms: 0,
             session: None,
         }
+    }
+}
+
+/// What came of a second session, which looked at finished work and was to change nothing. Its text is cleaned already.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Verification {
+    /// Who looked.
+    pub agent: String,
+    /// How its turn ended.
+    pub end: TurnEnd,
+    /// Why ralph stopped it, if it did.
+    pub cause: Option<StopCause>,
+    /// The limit of the run for which it was stopped, in a sentence.
+    pub limit: Option<String>,
+    /// What it found; none when it did not say.
+    pub verdict: Option<Verdict>,
+    /// The files of the project that are not what they were when it began.
+    pub changed: Vec<String>,
+    /// What it used.
+    pub usage: Usage,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The agent's own name for the session.
+    pub session: Option<String>,
+}
+
+impl Verification {
+    /// Whether it found the work to be as it should be.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        let came_to_its_end = self.end == TurnEnd::Finished && self.cause.is_none();
+        came_to_its_end && self.changed.is_empty() && self.verdict == Some(Verdict::Pass)
+    }
+
+    /// Whether the model answered it, whatever it said.
+    pub(crate) fn was_answered(&self) -> bool {
+        matches!(
+            self.end,
+            TurnEnd::Finished | TurnEnd::Refusal(_) | TurnEnd::TokenLimit | TurnEnd::TurnLimit
+        )
     }
 }
 

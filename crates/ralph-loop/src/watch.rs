@@ -6,9 +6,12 @@ use std::time::Duration;
 use ralph_agent::TurnEvent;
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{RunId, TaskStatus, Tokens};
+use ralph_store::Standing;
 
 use crate::gates::{Baseline, GateResult};
+use crate::guide::{Asked, Guided};
 use crate::state::{Current, Draft, Effect, End, Notice};
+use crate::summary::Verification;
 
 /// Something that a person may want to know.
 #[derive(Debug)]
@@ -29,6 +32,10 @@ pub enum News<'a> {
     },
     /// These gates are red before anything was done.
     RedFromTheStart(&'a Baseline),
+    /// How the tasks that the run works on stand: at its beginning and after every settlement, told to whoever follows them.
+    Standing(&'a Standing),
+    /// A gate is asked.
+    GateBegins(&'a str),
     /// A gate has spoken.
     GateRan(&'a GateResult),
     /// An agent is started.
@@ -44,6 +51,23 @@ pub enum News<'a> {
     },
     /// The agent did something.
     Agent(&'a TurnEvent),
+    /// The person has stopped the turn, and is about to be asked: the terminal is theirs until they have answered.
+    Asks(&'a Asked),
+    /// They have answered, or the asking was given up.
+    Answered(&'a Guided),
+    /// A session is started that looks at work which the gates let pass.
+    VerifierBegan {
+        /// The iteration.
+        current: &'a Current,
+        /// Who looks.
+        agent: &'a str,
+        /// How large its prompt is.
+        prompt: Tokens,
+    },
+    /// That session did something.
+    VerifierDid(&'a TurnEvent),
+    /// It is over.
+    Verified(&'a Verification),
     /// An iteration is settled.
     Settled {
         /// What became of it.
@@ -87,6 +111,11 @@ pub enum News<'a> {
 pub trait Watch {
     /// Something happened.
     fn tell(&mut self, news: &News<'_>);
+
+    /// Whether it is to be told how the tasks stand, which takes a look at all of them.
+    fn follows_tasks(&self) -> bool {
+        false
+    }
 
     /// Whether there is room on the disk for what an effect writes: tests fill it up.
     fn room(&mut self, _effect: &Effect) -> Room {

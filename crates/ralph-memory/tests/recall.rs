@@ -6,7 +6,7 @@ mod support;
 
 use jiff::civil::date;
 use ralph_memory::catalogue::Catalogue;
-use ralph_memory::recall::{Answer, Question, Reach, Wanted, recall};
+use ralph_memory::recall::{Answer, LongNotes, Question, Reach, Wanted, recall};
 use ralph_model::{Extra, Note, NoteId, NoteKind, Shelf, Tags};
 use ralph_notes::Document;
 use support::Files;
@@ -44,6 +44,7 @@ fn ask_catalogue(catalogue: &Catalogue, text: &str) -> Answer {
     let question = Question {
         text,
         shelves: &SHELVES,
+        knowledge: LongNotes::Left,
         wanted: &Wanted::default(),
         reach: Reach::Best(10),
     };
@@ -315,6 +316,7 @@ fn a_small_shelf_is_found_among_many_notes_of_another() {
         let question = Question {
             text,
             shelves: &[shelf],
+            knowledge: LongNotes::Left,
             wanted: &Wanted::default(),
             reach: Reach::Best(100),
         };
@@ -426,6 +428,7 @@ fn filters_narrow_what_is_found() {
         let question = Question {
             text: "docker",
             shelves: &SHELVES,
+            knowledge: LongNotes::Left,
             wanted: &wanted,
             reach: Reach::All,
         };
@@ -488,6 +491,7 @@ fn all_that_fit_can_be_had_however_many_they_are() {
     let question = Question {
         text: "docker",
         shelves: &SHELVES,
+        knowledge: LongNotes::Left,
         wanted: &Wanted::default(),
         reach: Reach::All,
     };

@@ -58,13 +58,16 @@ pub struct Captured {
     pub malformed: u32,
 }
 
-/// A long note that an agent wrote down.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A long note that an agent wrote down, or that somebody hands in.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CapturedKnowledge {
     /// Its title.
     pub title: String,
     /// Its tags, lower case, at least one.
     pub tags: Vec<String>,
+    /// The name of the feature that it is about.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feature: Option<String>,
     /// What it says.
     pub body: String,
 }

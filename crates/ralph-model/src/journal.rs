@@ -136,6 +136,17 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// This and what was used beside it. It is an agent's own account, and an agent may say anything: nothing in it gives back
+    /// what was spent.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            cost_usd: self.cost_usd.max(0.0) + other.cost_usd.max(0.0),
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+        }
+    }
+
     /// All tokens.
     #[must_use]
     pub fn tokens(&self) -> u64 {

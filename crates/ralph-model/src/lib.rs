@@ -8,6 +8,7 @@ mod clock;
 pub mod config;
 mod feature;
 mod file_stamp;
+mod guidance;
 mod injection;
 mod journal;
 mod note;
@@ -27,6 +28,7 @@ pub use feature::{
     BehindFailed, Feature, FeatureName, FeatureNameError, FeatureStatus, MAX_FEATURE_NAME_BYTES, TaskCounts,
 };
 pub use file_stamp::FileStamp;
+pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};

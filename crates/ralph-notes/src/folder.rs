@@ -140,6 +140,19 @@ impl<'a> LockedFolder<'a> {
         remove_if_there(&path).map_err(|source| FileError::new("remove", &path, source))
     }
 
+    /// Gives a file another name, over what has that name, durably; says whether there was one.
+    ///
+    /// # Errors
+    /// When the file system says no.
+    pub fn put_away(&mut self, name: &str, away: &str) -> Result<bool, FileError> {
+        let path = self.folder.join(name);
+        match fs::rename(&path, self.folder.join(away)) {
+            Ok(()) => sync_folder(&self.folder).map(|()| true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(source) => Err(FileError::new("move", &path, source)),
+        }
+    }
+
     fn replacement(&self, name: &str) -> Result<Replacement<'a>, FileError> {
         Replacement::of(self.folder.join(name), self.notice)
     }

@@ -3,18 +3,22 @@
 //! A file that is changed keeps every byte in front that need not change, keys that are not known here among them.
 
 mod frontmatter;
+mod links;
 mod yaml;
 
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use ralph_model::slug;
+use ralph_model::{CapturedKnowledge, slug};
 
 use crate::Span;
+pub use links::links_in;
+
 use frontmatter::Frontmatter;
+pub(crate) use frontmatter::read_yaml;
 
 /// The largest file that is read as a long note.
-const MAX_FILE_BYTES: usize = 4 << 20;
+pub const MAX_FILE_BYTES: usize = 4 << 20;
 /// How many words a long note may have. A note is no document.
 pub const MAX_WORDS: usize = 500;
 /// What stands where a text was cut.
@@ -90,12 +94,14 @@ pub fn title_key(title: &str) -> String {
 
 /// The text of a file for a new long note. Any title can be read back from it.
 #[must_use]
-pub fn knowledge_text(title: &str, tags: &[String], body: &str, at: Timestamp) -> String {
-    let title = yaml::quoted(title.trim());
-    let tags = yaml::list(&cleaned(tags.iter().map(String::as_str)));
-    let body = capped(body);
+pub fn knowledge_text(note: &CapturedKnowledge, at: Timestamp) -> String {
+    let title = yaml::quoted(note.title.trim());
+    let tags = yaml::list(&cleaned_tags(note.tags.iter().map(String::as_str)));
+    let feature = note.feature.as_deref().map(str::trim).filter(|name| !name.is_empty());
+    let feature = feature.map_or_else(String::new, |name| format!("feature: {}\n", yaml::quoted(name)));
+    let body = capped_to_words(&note.body);
     let gap = if body.is_empty() { "" } else { "\n" };
-    format!("---\ntitle: {title}\ntags: {tags}\ncreated_at: \"{at:.0}\"\n---\n{gap}{body}{gap}")
+    format!("---\ntitle: {title}\ntags: {tags}\n{feature}created_at: \"{at:.0}\"\n---\n{gap}{body}{gap}")
 }
 
 /// The text of a file with another body and more tags. Everything else in front of it stays as it is.
@@ -108,7 +114,7 @@ pub fn updated_knowledge(bytes: &[u8], tags: &[String], body: &str) -> Result<St
     let (front, after) = halves(text).ok_or(KnowledgeProblem::NoFrontmatter)?;
     let part = |start, end| text.get(start..end).unwrap_or_default();
     let ending = if part(0, after).ends_with("\r\n") { "\r\n" } else { "\n" };
-    let all = cleaned(old.tags.iter().chain(tags).map(String::as_str));
+    let all = cleaned_tags(old.tags.iter().chain(tags).map(String::as_str));
     let old_front = part(front.start(), front.end());
     let new_front = if all == old.tags {
         Cow::Borrowed(old_front)
@@ -120,7 +126,7 @@ pub fn updated_knowledge(bytes: &[u8], tags: &[String], body: &str) -> Result<St
     if !new.ends_with('\n') {
         new.push_str(ending);
     }
-    let body = capped(body);
+    let body = capped_to_words(body);
     if !body.is_empty() {
         new.push_str(ending);
         new.push_str(&body.replace('\n', ending));
@@ -143,7 +149,7 @@ pub fn knowledge_file_name(title: &str, number: usize) -> String {
 }
 
 /// Where the frontmatter stands, and where what follows its last line begins.
-fn halves(text: &str) -> Option<(Span, usize)> {
+pub(crate) fn halves(text: &str) -> Option<(Span, usize)> {
     let is_fence = |line: &str| line.trim_end() == "---";
     let mut lines = text.split_inclusive('\n');
     let first = lines.next()?;
@@ -174,7 +180,7 @@ fn trimmed(body: &str) -> &str {
 }
 
 /// A text within the limit, cut after a word and marked where it was longer.
-fn capped(body: &str) -> Cow<'_, str> {
+pub fn capped_to_words(body: &str) -> Cow<'_, str> {
     let body = trimmed(body);
     let mut words = 0;
     let mut in_word = false;
@@ -194,7 +200,7 @@ fn capped(body: &str) -> Cow<'_, str> {
 }
 
 /// Tags as they are compared: lower case, trimmed, each once, in their order.
-fn cleaned<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub fn cleaned_tags<'a>(tags: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut cleaned: Vec<String> = Vec::new();
     for tag in tags {
         let tag = tag.trim().to_lowercase();

@@ -22,6 +22,7 @@ mod render;
 mod replace;
 mod scanner;
 mod signs;
+mod skill;
 mod span;
 mod sys;
 mod write;
@@ -31,7 +32,8 @@ pub use edit::Gap;
 pub use file::{FileError, FileText, LockedFile, Updated, read_file, resolve};
 pub use folder::LockedFolder;
 pub use knowledge::{
-    Knowledge, KnowledgeProblem, MAX_WORDS, knowledge_file_name, knowledge_text, title_key, updated_knowledge,
+    Knowledge, KnowledgeProblem, MAX_FILE_BYTES as MAX_KNOWLEDGE_BYTES, MAX_WORDS, capped_to_words, cleaned_tags,
+    knowledge_file_name, knowledge_text, links_in, title_key, updated_knowledge,
 };
 pub use lines::Fences;
 pub use lock::{Notice, Patience, lock_path, read_mark};
@@ -41,5 +43,6 @@ pub use patch::Patches;
 pub use problem::{Problem, ProblemKind};
 pub use render::{entry_text, item_text, normalise_line_breaks, quoted};
 pub use signs::{Form, Sign};
+pub use skill::{Skill, SkillProblem};
 pub use span::Span;
-pub use write::{create_folder, link_beside, write_new_file};
+pub use write::{create_folder, link_beside, move_new, write_new_file};

@@ -82,6 +82,15 @@ fn lock_scratch(path: &Path) -> io::Result<File> {
     }
 }
 
+/// Moves a file or a folder, with what is in it, to a name that nobody has, durably.
+///
+/// # Errors
+/// When the name is taken, the other place is on another file system, or this one says no.
+pub fn move_new(from: &Path, to: &Path) -> Result<(), FileError> {
+    sys::rename_new(from, to).map_err(|source| FileError::new("move", from, source))?;
+    to.parent().map_or(Ok(()), sync_folder)
+}
+
 /// Gives a file a second name beside it: its own with a suffix, and a number where that is taken.
 ///
 /// # Errors
@@ -89,10 +98,20 @@ fn lock_scratch(path: &Path) -> io::Result<File> {
 pub fn link_beside(file: &Path, suffix: &str) -> Result<PathBuf, FileError> {
     let linked = first_free(file, suffix, |name| fs::hard_link(file, name));
     // A copy is as good where there are no links.
-    let copied = || first_free(file, suffix, |name| fs::copy(file, name).map(|_| ()));
+    let copied = || first_free(file, suffix, |name| copy_new(file, name));
     linked
         .or_else(|_| copied())
         .map_err(|source| FileError::new("keep", file, source))
+}
+
+/// Copies a file to a name that must not be there yet, durably and whole or not at all.
+fn copy_new(file: &Path, copy: &Path) -> io::Result<()> {
+    let name = copy.file_name().unwrap_or_default().to_string_lossy();
+    let beside = copy.with_file_name(format!(".{name}.ralph-new"));
+    let copied = fs::copy(file, &beside)
+        .and_then(|_| File::open(&beside)?.sync_all())
+        .and_then(|()| sys::rename_new(&beside, copy));
+    copied.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
 /// Finds the first name beside a file that is free, by trying: the file's own with a suffix, then with a number.

@@ -1,8 +1,11 @@
 //! The editor of the person at the terminal, started the way git starts it.
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
+
+use signal_hook::consts::SIGINT;
 
 use crate::command;
 
@@ -28,6 +31,14 @@ pub enum EditorError {
         /// How it ended.
         status: ExitStatus,
     },
+    /// The same for a pager.
+    #[error("the pager {pager:?} failed with {status}")]
+    PagerFailed {
+        /// The pager as it was named.
+        pager: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
 }
 
 /// Opens a file in an editor at the terminal of this process, and waits until the editor is closed.
@@ -38,6 +49,23 @@ pub enum EditorError {
 /// # Errors
 /// When no editor is named, when it cannot be started, or when it ends with anything but success.
 pub fn edit(editor: &str, file: &Path) -> Result<(), EditorError> {
+    show(editor, file)
+}
+
+/// Shows a file in a pager at the terminal of this process, and waits until it is closed. It is started like an editor.
+/// Ctrl+C is one of the ways to close it.
+///
+/// # Errors
+/// When no pager is named, when it cannot be started, or when it ends with anything but success.
+pub fn page(pager: &str, file: &Path) -> Result<(), EditorError> {
+    match show(pager, file) {
+        Err(EditorError::Failed { status, .. }) if status.signal() == Some(SIGINT) => Ok(()),
+        Err(EditorError::Failed { editor, status }) => Err(EditorError::PagerFailed { pager: editor, status }),
+        other => other,
+    }
+}
+
+fn show(editor: &str, file: &Path) -> Result<(), EditorError> {
     // A blank line of shell would run the file itself.
     if editor.trim().is_empty() {
         return Err(EditorError::Blank);
@@ -109,6 +137,16 @@ mod tests {
         check_failure(
             "kill -TERM $$;:",
             "the editor \"kill -TERM $$;:\" failed with signal: 15 (SIGTERM)",
+        );
+    }
+
+    #[test]
+    fn a_pager_is_closed_by_ctrl_c_and_named_when_it_fails() {
+        assert!(page("kill -INT $$;:", Path::new("/nowhere")).is_ok());
+        let error = page("sh -c 'exit 3'", Path::new("/nowhere")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the pager \"sh -c 'exit 3'\" failed with exit status: 3"
         );
     }
 

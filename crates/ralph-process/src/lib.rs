@@ -12,11 +12,13 @@ mod signals;
 mod supervise;
 mod sweep;
 mod sys;
+mod terminal_signals;
 mod voice;
 
 pub use command::command;
 pub use run_to_end::{Finished, OutputShare, RunLimits, StopHandle, run_to_end, run_to_end_watched};
-pub use signals::on_stop_signals;
+pub use signals::{StopSignal, on_stop_signals};
 pub use supervise::{Answer, Ended, HowEnded, Input, ProcessEvent, ProcessSink, Spec, Supervised, Then, start};
 pub use sweep::{MARKER_VARIABLE, is_alive, kill_descendants, kill_leftovers, start_time};
 pub use sys::{become_subreaper, give_memory_back, host_name};
+pub use terminal_signals::{TerminalSignal, on_terminal_signals};

@@ -53,6 +53,22 @@ pub(crate) fn in_own_session(command: &mut Command) {
     }
 }
 
+/// Stops this process as Ctrl+Z does a program that does not listen to it: not where nobody could let it go on again, which
+/// the system alone knows. Returns when it goes on.
+#[expect(unsafe_code, reason = "the standard library knows no signals")]
+pub(crate) fn stop_as_a_key_does() {
+    // SAFETY: both actions are values of this function, and the old one is put back as the system gave it.
+    unsafe {
+        let mut listened: libc::sigaction = std::mem::zeroed();
+        let mut by_itself: libc::sigaction = std::mem::zeroed();
+        by_itself.sa_sigaction = libc::SIG_DFL;
+        if libc::sigaction(libc::SIGTSTP, &raw const by_itself, &raw mut listened) == 0 {
+            let _raised: i32 = libc::raise(libc::SIGTSTP);
+            let _listens: i32 = libc::sigaction(libc::SIGTSTP, &raw const listened, std::ptr::null_mut());
+        }
+    }
+}
+
 /// Waits until a child has exited, and leaves it to be reaped: until then its pid belongs to nobody else.
 pub(crate) fn wait_for_exit(pid: u32) -> io::Result<()> {
     let pid = to_pid(pid)?;

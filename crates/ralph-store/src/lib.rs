@@ -12,10 +12,11 @@ mod sys;
 pub use error::StoreError;
 pub use open::Wait;
 pub use progress::{
-    AtWork, Claim, ClaimAnswer, ClaimRequest, DeletedFeature, DoneIn, FeatureChange, FeatureError, FileRecord, Health,
-    Heed, ImportItem, Imported, IterationRecord, JournalFilter, JournalOutline, KnownNote, ListPlace, Look, NewPause,
-    NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OutboxFile, Overview, ParentChange, Pause, PauseChange,
-    PauseReason, Phase, Presence, Reach, RecordedInjection, RowCaptures, Run, RunProcess, Scope, Settled, Settlement,
-    Standing, Start, Store, TaskChange, TaskError, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, WaitsFor, Which,
-    encode_term, journal_terms,
+    AtWork, Claim, ClaimAnswer, ClaimRequest, DeletedFeature, DoneIn, FeatureChange, FeatureError, FileRecord,
+    ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Health, Heed,
+    ImportItem, Imported, ImportedHistory, IterationRecord, JournalFilter, JournalOutline, KnownNote, ListPlace, Look,
+    NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause, OutboxFile, Overview, ParentChange,
+    Pause, PauseChange, PauseReason, Phase, Presence, Reach, RecordedInjection, Remark, RowCaptures, Run, RunProcess,
+    Scope, Settled, Settlement, Standing, Start, Store, Tally, TaskChange, TaskError, TaskFilter, TaskNews, TaskUpdate,
+    TasksOfFeature, WaitsFor, Which, encode_term, journal_terms,
 };

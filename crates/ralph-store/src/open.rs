@@ -112,9 +112,37 @@ pub(crate) fn has_write_ahead_log(path: &Path) -> bool {
 
 /// The write-ahead log of a database.
 pub(crate) fn log_path(path: &Path) -> PathBuf {
-    let mut log = path.to_owned().into_os_string();
-    log.push("-wal");
-    log.into()
+    path_beside(path, "-wal")
+}
+
+/// A file beside a database whose name is the database's and an ending.
+pub(crate) fn path_beside(path: &Path, ending: &str) -> PathBuf {
+    let mut beside = path.to_owned().into_os_string();
+    beside.push(ending);
+    beside.into()
+}
+
+/// How another tool's database is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ForeignAccess {
+    /// To look at it: not a byte of it, or of what lies beside it, changes.
+    Look,
+    /// To take its place: nobody else can use it meanwhile.
+    Hold,
+}
+
+/// Opens another tool's database. With a log beside it somebody may use it, and all of the log belongs to it: then, and to
+/// take its place, the whole of it is locked. SQLite keeps the index of the log in memory then, and makes no file for it.
+pub(crate) fn connect_to_foreign(path: &Path, access: ForeignAccess) -> rusqlite::Result<Connection> {
+    if access == ForeignAccess::Look && !log_path(path).exists() {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        return connect_with(&uri_of_still_file(path), flags);
+    }
+    let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    connection.busy_timeout(BRIEF_TIMEOUT)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+    Ok(connection)
 }
 
 /// Whether a file is a database of ours.
@@ -240,9 +268,7 @@ pub(crate) fn folder_of(file: &Path) -> &Path {
 }
 
 fn lock_path(path: &Path) -> PathBuf {
-    let mut lock = path.to_owned().into_os_string();
-    lock.push(".lock");
-    lock.into()
+    path_beside(path, ".lock")
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {

@@ -1,5 +1,5 @@
 //! What the tests share: a project in a temporary folder, a cleared environment, a fixed clock and seeded ids, an
-//! agent that follows a script, and a model that follows a scenario.
+//! agent that follows a script, a model that follows a scenario, and a terminal that shows what it is sent.
 //! A dev-dependency only.
 #![expect(
     clippy::unwrap_used,
@@ -13,8 +13,10 @@ mod counts;
 mod journal;
 pub mod model;
 pub mod scripted;
+mod terminal;
 mod test_env;
 
 pub use counts::{Seed, count};
 pub use journal::journal_row;
+pub use terminal::{Cursor, Left, Screen, Terminal};
 pub use test_env::{Finished, Invocation, TestEnv};

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, feature, guardrails, hook, init, journal, memory, merge_driver, prompt, recall,
-    remember, run, scratchpad, setup, status, task, why,
+    completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, memory, merge_driver,
+    prompt, recall, remember, run, scratchpad, setup, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -76,10 +76,16 @@ pub(crate) enum Command {
     /// Keep the state of the current work: what is done, what is next, what is in the way
     #[command(subcommand)]
     Scratchpad(scratchpad::ScratchpadCommand),
+    /// Keep what takes more than a line: long notes, each in a file of its own
+    #[command(subcommand)]
+    Knowledge(knowledge::KnowledgeCommand),
     /// Read what happened: every iteration, and how it ended
     #[command(subcommand)]
     Journal(journal::JournalCommand),
     Prompt(prompt::PromptArgs),
+    /// Take over what another tool has on record
+    #[command(subcommand)]
+    Import(import::ImportCommand),
     /// The same commands as ralph-orchestrator spells them
     #[command(subcommand)]
     Tools(ToolsCommand),

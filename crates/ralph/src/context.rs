@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use ralph_memory::capture::{Findings, History, Notebook, Scratchpad, Stored};
-use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems};
+use ralph_memory::capture::{Findings, History, KnowledgeFolder, Notebook, Scratchpad, Stored};
+use ralph_memory::catalogue::{Catalogue, CataloguePlace, Problems, ShelfState};
 use ralph_memory::inject::FeaturesFolder;
 use ralph_model::config::Config;
 use ralph_model::{Clock, Entropy, Shelf, count, first_line, preview};
@@ -113,6 +113,15 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// The long notes.
+    pub(crate) fn knowledge(&self) -> KnowledgeFolder<'_> {
+        KnowledgeFolder {
+            catalogue: self.catalogue(Spelling::Own),
+            surroundings: &self.project,
+            patience: self.patience(),
+        }
+    }
+
     /// The working notes.
     pub(crate) fn scratchpad(&self) -> Scratchpad<'_> {
         let configured = self.config.scratchpad.path.as_deref();
@@ -152,6 +161,7 @@ impl<'a> Context<'a> {
             shelves: [Shelf::Memories, Shelf::Guardrails]
                 .map(|shelf| (shelf, self.shelf_path(shelf, spelling)))
                 .to_vec(),
+            knowledge: self.project.root.join(paths::KNOWLEDGE),
             home: &self.project,
             file_clock: &ProgramClock::Machine,
         }
@@ -184,20 +194,35 @@ impl<'a> Context<'a> {
             Some(notebook) => notebook.catalogue.clone(),
             None => self.catalogue(Spelling::Own),
         };
-        let shelves: Vec<Shelf> = notebooks.iter().map(|notebook| notebook.shelf).collect();
-        let (answer, states) = Catalogue::ask(&place, &shelves, |catalogue| {
-            let states = notebooks
-                .iter()
-                .map(|notebook| catalogue.shelf(notebook.shelf).cloned());
-            Ok((question(catalogue)?, states.collect::<Vec<_>>()))
+        let (answer, states) = Catalogue::ask(&place, &shelves_of(notebooks), |catalogue| {
+            Ok((question(catalogue)?, states_of(notebooks, catalogue)))
         })?;
+        self.report_states(notebooks, states);
+        Ok(answer)
+    }
+
+    /// Asks the catalogue about long notes, and about shelves if there are any, and says what a reader should know about
+    /// the files of the shelves.
+    pub(crate) fn ask_knowledge<T>(
+        &self,
+        notebooks: &[Notebook<'_>],
+        question: impl Fn(&Catalogue) -> Result<T, IndexError>,
+    ) -> Result<T, CommandError> {
+        let place = self.catalogue(Spelling::Own);
+        let (answer, states) = Catalogue::ask_knowledge(&place, &shelves_of(notebooks), |catalogue| {
+            Ok((question(catalogue)?, states_of(notebooks, catalogue)))
+        })?;
+        self.report_states(notebooks, states);
+        Ok(answer)
+    }
+
+    fn report_states(&self, notebooks: &[Notebook<'_>], states: Vec<Option<ShelfState>>) {
         for (notebook, state) in notebooks.iter().zip(states) {
             if let Some(state) = state {
                 self.report_problems(notebook, &state.problems);
                 self.report_findings(notebook, &notebook.look(state.stamp));
             }
         }
-        Ok(answer)
     }
 
     /// Says what is wrong in a file that was read.
@@ -242,11 +267,23 @@ impl<'a> Context<'a> {
             self.ui
                 .warning(&format!("The note is safe, but its history was not recorded: {error}."));
             if matches!(error, StoreError::Foreign { .. }) {
-                self.ui
-                    .hint("move that file away, and ralph starts a history of its own.");
+                self.ui.hint(
+                    "`ralph import refound` takes it over if it is that of RefoundAI's ralph; else move it away.",
+                );
             }
         }
     }
+}
+
+fn shelves_of(notebooks: &[Notebook<'_>]) -> Vec<Shelf> {
+    notebooks.iter().map(|notebook| notebook.shelf).collect()
+}
+
+fn states_of(notebooks: &[Notebook<'_>], catalogue: &Catalogue) -> Vec<Option<ShelfState>> {
+    let states = notebooks
+        .iter()
+        .map(|notebook| catalogue.shelf(notebook.shelf).cloned());
+    states.collect()
 }
 
 /// The project that `--root` names, else the one around the working folder.

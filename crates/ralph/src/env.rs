@@ -15,8 +15,14 @@ pub(crate) struct Variable {
 pub(crate) const VARIABLES: &[Variable] = &[
     NO_COLOR,
     COLUMNS,
+    TERM,
+    CI,
+    LC_ALL,
+    LC_CTYPE,
+    LANG,
     VISUAL,
     EDITOR,
+    PAGER,
     PATH,
     HOME,
     XDG_STATE_HOME,
@@ -35,6 +41,31 @@ const COLUMNS: Variable = Variable {
     name: "COLUMNS",
     about: "The width of tables, in columns, where the terminal does not tell it.",
 };
+/// The kind of terminal.
+const TERM: Variable = Variable {
+    name: "TERM",
+    about: "The kind of terminal. Where it is `dumb` or not set, `run` shows lines alone.",
+};
+/// Whether a build machine runs this.
+const CI: Variable = Variable {
+    name: "CI",
+    about: "When set to anything but `false`, `run` shows lines alone.",
+};
+/// The language of everything.
+const LC_ALL: Variable = Variable {
+    name: "LC_ALL",
+    about: "The first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set says whether the terminal shows more than ASCII signs.",
+};
+/// The language of signs.
+const LC_CTYPE: Variable = Variable {
+    name: "LC_CTYPE",
+    about: "See `LC_ALL`.",
+};
+/// The language.
+const LANG: Variable = Variable {
+    name: "LANG",
+    about: "See `LC_ALL`.",
+};
 /// The editor for a screen.
 const VISUAL: Variable = Variable {
     name: "VISUAL",
@@ -44,6 +75,11 @@ const VISUAL: Variable = Variable {
 const EDITOR: Variable = Variable {
     name: "EDITOR",
     about: "The editor that `memory edit` opens when `VISUAL` is not set; without both it is `vi`, at a terminal.",
+};
+/// The pager.
+const PAGER: Variable = Variable {
+    name: "PAGER",
+    about: "The pager that the key `p` opens the prompt in while `run` goes on; without it the prompt is printed.",
 };
 /// Where programs are looked for.
 const PATH: Variable = Variable {
@@ -93,6 +129,30 @@ pub(crate) fn no_color() -> bool {
 /// The width that the environment asks for.
 pub(crate) fn columns() -> Option<usize> {
     read(COLUMNS.name)?.parse().ok()
+}
+
+/// The kind of terminal.
+pub(crate) fn terminal_kind() -> Option<String> {
+    read(TERM.name)
+}
+
+/// Whether a build machine runs this.
+pub(crate) fn is_ci() -> bool {
+    read(CI.name).is_some_and(|value| value != "false")
+}
+
+/// Whether the terminal shows all signs.
+pub(crate) fn has_unicode() -> bool {
+    let language = read(LC_ALL.name)
+        .or_else(|| read(LC_CTYPE.name))
+        .or_else(|| read(LANG.name));
+    let language = language.unwrap_or_default().to_lowercase().replace('-', "");
+    language.ends_with("utf8") || language.contains("utf8@")
+}
+
+/// The person's pager, if they named one.
+pub(crate) fn pager() -> Option<String> {
+    read(PAGER.name).filter(|pager| !pager.trim().is_empty())
 }
 
 /// The person's editor, if they named one.

@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use ralph_memory::capture::{NotebookError, Refusal};
+use ralph_memory::capture::{KnowledgeError, KnowledgeRefusal, NotebookError, Refusal};
 use ralph_memory::catalogue::CatalogueError;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
@@ -111,7 +111,8 @@ impl From<StoreError> for CommandError {
             StoreError::Foreign { path } => {
                 let path = path.display();
                 Self::new(message).hint(format!(
-                    "`mv {path} {path}.other`, and ralph starts a history of its own"
+                    "`ralph import refound` takes it over if it is that of RefoundAI's ralph; else `mv {path} {path}.other`, \
+                     and ralph starts a history of its own"
                 ))
             }
             _ => Self::new(message),
@@ -159,6 +160,25 @@ impl From<Refusal> for CommandError {
             Refusal::Secret { .. } => Self::usage(message).hint("take it out, or pass --allow-secret if it is none"),
             _ => Self::usage(message),
         }
+    }
+}
+
+impl From<KnowledgeRefusal> for CommandError {
+    fn from(refusal: KnowledgeRefusal) -> Self {
+        let message = refusal.to_string();
+        match refusal {
+            KnowledgeRefusal::Body(refusal) | KnowledgeRefusal::Part { refusal, .. } => Self {
+                message,
+                ..refusal.into()
+            },
+            _ => Self::usage(message),
+        }
+    }
+}
+
+impl From<KnowledgeError> for CommandError {
+    fn from(error: KnowledgeError) -> Self {
+        Self::new(error.to_string())
     }
 }
 

@@ -26,6 +26,10 @@ pub(crate) const FEATURES: &str = ".ralph/features";
 pub(crate) const OLD_SKILLS: &str = ".ralph/skills";
 /// The skills of Claude Code.
 pub(crate) const SKILLS: &str = ".claude/skills";
+/// Where agents look for skills, each in a folder of its own.
+pub(crate) const SKILL_FOLDERS: [&str; 2] = [SKILLS, ".agents/skills"];
+/// The file of a skill, in its folder.
+pub(crate) const SKILL_FILE: &str = "SKILL.md";
 /// The settings of Claude Code for a project.
 pub(crate) const CLAUDE_SETTINGS: &str = ".claude/settings.json";
 /// The skill that explains ralph.
@@ -133,6 +137,14 @@ impl Project {
             self.root.join(AGENT).join(name),
             self.root.join(RALPH).join("agent").join(name),
             self.root.join(name),
+        ]
+    }
+
+    /// Where ralph-orchestrator keeps a file, and where it kept it.
+    pub(crate) fn orchestrator_files(&self, name: &str) -> [PathBuf; 2] {
+        [
+            self.root.join(RALPH).join("agent").join(name),
+            self.root.join(AGENT).join(name),
         ]
     }
 

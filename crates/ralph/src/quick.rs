@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use clap::{Args, Command, FromArgMatches};
 
 use crate::cli::{Cli, Global};
-use crate::commands::{hook, memory, notes, recall, remember};
+use crate::commands::{hook, knowledge, memory, notes, recall, remember};
 
 /// Parses arguments, the program's name first, if they are plainly right.
 pub(crate) fn parse(arguments: &[OsString]) -> Option<Cli> {
@@ -23,6 +23,7 @@ pub(crate) fn parse(arguments: &[OsString]) -> Option<Cli> {
         ("guardrails", Some(verb)) => {
             Command::new("guardrails").subcommand(notes::describe::<notes::Guardrails>(verb)?)
         }
+        ("knowledge", Some(verb)) => Command::new("knowledge").subcommand(knowledge::KnowledgeCommand::describe(verb)?),
         ("hook", Some(event)) => Command::new("hook").subcommand(hook::HookCommand::describe(event)?),
         _ => return None,
     };
@@ -67,6 +68,10 @@ mod tests {
             "ralph guardrails add x --type decision --allow-secret",
             "ralph guardrails list --type pattern",
             "ralph guardrails show fix-1",
+            "ralph knowledge add title text --tags a,b --feature x",
+            "ralph knowledge search a b --all",
+            "ralph knowledge list --tag a --feature b --json",
+            "ralph knowledge show a --format markdown",
             "ralph hook session-start",
         ] {
             check_same(line);

@@ -1,4 +1,10 @@
-//! The only place that prints. Data goes to standard output, everything said about it to standard error.
+//! The only place that prints. Data goes to standard output, everything said about it to standard error. What is drawn in
+//! place at the bottom of a terminal stands below all that.
+
+mod block;
+mod dialogue;
+pub(crate) mod stage;
+mod terminal;
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -10,11 +16,14 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::error::{ContextKind, ErrorKind};
 use ralph_model::config::Color;
-use ralph_model::{count, preview};
+use ralph_model::count;
 
 use crate::env;
 use crate::error::CommandError;
 use crate::table::{self, Column, Plain, Shape};
+
+pub(crate) use block::Why;
+pub(crate) use dialogue::{Dialogue, Heard};
 
 /// The width of tables on a terminal that does not tell its own.
 const DEFAULT_WIDTH: usize = 120;
@@ -67,6 +76,47 @@ impl Style {
     }
 }
 
+/// How what is drawn looks.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    pub(crate) color: bool,
+    pub(crate) signs: Signs,
+}
+
+impl Look {
+    /// Sets a text apart.
+    pub(crate) fn paint(self, style: Option<Style>, text: &str) -> String {
+        style
+            .filter(|_| !text.is_empty())
+            .map_or_else(|| text.to_owned(), |style| paint(self.color, style, text))
+    }
+}
+
+/// Which signs a terminal shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Signs {
+    /// All.
+    Unicode,
+    /// Those that have a key.
+    Ascii,
+}
+
+impl Signs {
+    /// A text in these signs.
+    pub(crate) fn of(self, text: &str) -> String {
+        let sign = |c: char| match c {
+            c if c.is_ascii() => c,
+            '·' => '|',
+            '…' => '~',
+            _ => '?',
+        };
+        match self {
+            Self::Unicode => text.to_owned(),
+            Self::Ascii => text.chars().map(sign).collect(),
+        }
+    }
+}
+
 /// Where output goes and how it looks.
 #[derive(Debug)]
 pub(crate) struct Ui {
@@ -75,8 +125,6 @@ pub(crate) struct Ui {
     out_color: Cell<bool>,
     err_color: Cell<bool>,
     speech: Speech,
-    /// Whether the last line is one that is drawn again and again.
-    redrawn: Cell<bool>,
 }
 
 /// Whether anything is said beside the data.
@@ -102,7 +150,6 @@ impl Ui {
             out_color: Cell::new(color(out_is_terminal)),
             err_color: Cell::new(color(err_is_terminal)),
             speech: Speech::Aloud,
-            redrawn: Cell::new(false),
         }
     }
 
@@ -127,7 +174,7 @@ impl Ui {
 
     /// Prints data, as it is.
     pub(crate) fn data(&self, text: &str) -> Result<(), CommandError> {
-        self.wipe();
+        stage::clear();
         let mut out = io::stdout().lock();
         out.write_all(text.as_bytes())?;
         Ok(out.flush()?)
@@ -238,25 +285,25 @@ impl Ui {
     }
 
     /// Whether a person reads what is said.
-    pub(crate) fn is_watched(&self) -> bool {
+    fn is_watched(&self) -> bool {
         self.err_is_terminal && self.speech == Speech::Aloud
     }
 
-    /// Draws a line that is drawn anew each time, and gone when anything else is said: for whoever watches.
-    pub(crate) fn redraw(&self, line: &str) {
-        if !self.is_watched() {
-            return;
-        }
-        // A line that is broken by the edge of the terminal could not be wiped.
-        let line = preview(line, terminal_width().saturating_sub(1).max(1));
-        let mut stderr = io::stderr().lock();
-        drop(write!(stderr, "\r{line}\x1b[K").and_then(|()| stderr.flush()));
-        self.redrawn.set(true);
+    /// Whether they do so at a terminal on which can be drawn.
+    pub(crate) fn can_draw(&self) -> bool {
+        let can_move = env::terminal_kind().is_some_and(|kind| kind != "dumb");
+        self.is_watched() && can_move && !env::is_ci()
     }
 
-    fn wipe(&self) {
-        if self.redrawn.replace(false) {
-            drop(write!(io::stderr().lock(), "\r\x1b[K"));
+    /// How what is drawn looks.
+    pub(crate) fn look(&self) -> Look {
+        Look {
+            color: self.err_color.get(),
+            signs: if env::has_unicode() {
+                Signs::Unicode
+            } else {
+                Signs::Ascii
+            },
         }
     }
 
@@ -300,6 +347,12 @@ impl Ui {
         Ok(Some(matches!(answer.as_str(), "y" | "yes")))
     }
 
+    /// Somebody to speak with, also from another thread; none where there is nobody to ask.
+    pub(crate) fn dialogue(&self) -> Option<Dialogue> {
+        let is_there = has_terminal() && self.is_watched();
+        is_there.then(|| Dialogue::new(self.err_color.get()))
+    }
+
     /// Says a line, with a word that is set apart in front. What it quotes is shown on a terminal, not obeyed. Standard
     /// error may be closed; then there is nobody to tell, and the work itself went on.
     fn say(&self, word: Option<(Style, &str)>, line: &str) {
@@ -313,8 +366,7 @@ impl Ui {
         } else {
             Cow::Borrowed(line)
         };
-        self.wipe();
-        drop(writeln!(io::stderr().lock(), "{word}{line}"));
+        stage::say(&format!("{word}{line}\n"));
     }
 
     /// How wide a table may be.
@@ -336,16 +388,19 @@ fn terminal_width() -> usize {
 }
 
 /// How long the last words may take. Whoever does not read them must not keep the program from its end.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+const LAST_WORDS: Duration = Duration::from_millis(250);
 
 /// Says a line when nothing else can be done any more. Another thread may be held up in saying something for ever.
 pub(crate) fn last_words(line: &'static str) {
     let (said, hears) = mpsc::channel::<()>();
     std::thread::spawn(move || {
+        stage::leave();
         drop(writeln!(io::stderr().lock(), "{line}"));
         drop(said);
     });
     let _until_said = hears.recv_timeout(LAST_WORDS);
+    // Whoever is held up in saying something has not kept the terminal in its mode.
+    terminal::stop_listening();
 }
 
 /// Whether somebody sits at the other end who can be asked.

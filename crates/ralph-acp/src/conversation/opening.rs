@@ -1,6 +1,6 @@
 //! How a conversation begins: who the agent is, its session, the model and the mode that are wanted of it. The prompt follows.
 
-use ralph_agent::TurnEnd;
+use ralph_agent::{Access, TurnEnd};
 use ralph_model::config::Permissions;
 use ralph_model::preview;
 use ralph_process::Answer;
@@ -18,7 +18,7 @@ impl Conversation {
             Some(schema::VERSION) => {
                 let folder = self.wishes.folders.first().cloned().unwrap_or_default();
                 // Only codex has a sandbox that would keep its commands out. To the others this would be more to edit.
-                let has_sandbox = self.is("codex") && self.wishes.permissions == Permissions::Edit;
+                let has_sandbox = self.is("codex") && self.wishes.access == Access::Work(Permissions::Edit);
                 let more = if has_sandbox {
                     self.wishes.also_writable.clone()
                 } else {
@@ -141,13 +141,33 @@ impl Conversation {
         }
     }
 
-    /// The end of a turn whose agent stays in a mode in which it would ask for nothing.
+    /// The end of a turn whose agent stays in a mode in which it would ask for nothing, or in which it may do more than look.
     fn forbidden_mode(&self) -> Option<TurnEnd> {
+        if self.wishes.access == Access::ReadOnly {
+            return self.no_mode_to_look_in();
+        }
         let mode = &self.introduction.modes.as_ref()?.current;
         self.wishes.forbidden_modes.contains(&mode.as_str()).then(|| {
             TurnEnd::Crash(format!(
                 "it stays in its mode {mode:?}, in which it asks for nothing; change its own settings, or set [agent] permissions = \"full\""
             ))
         })
+    }
+
+    /// The end of a turn whose agent is to change nothing, and is in none of the modes in which it does not.
+    fn no_mode_to_look_in(&self) -> Option<TurnEnd> {
+        let wanted = self.wishes.modes;
+        let current = self.introduction.modes.as_ref().map(|modes| modes.current.as_str());
+        if wanted.is_empty() || current.is_some_and(|mode| wanted.contains(&mode)) {
+            return None;
+        }
+        let stays = match current {
+            Some(mode) => format!("it stays in its mode {mode:?}"),
+            None => "it offers no modes".to_owned(),
+        };
+        Some(TurnEnd::Crash(format!(
+            "{stays}, and is to change nothing; it does so in {}",
+            wanted.join(", ")
+        )))
     }
 }

@@ -19,7 +19,9 @@ use crate::command_words::has_option;
 use crate::launch::{Heard, Launch, Listener, end_of_process, launch};
 use crate::lenient::read_record;
 use crate::newest::{Newest, short};
-use crate::{Agent, Denial, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEnd, TurnEvent, TurnSink};
+use crate::{
+    Access, Agent, Denial, DriverError, EndOfTurn, RunningTurn, Said, StartError, Turn, TurnEnd, TurnEvent, TurnSink,
+};
 use events::{Block, Envelope, PlainUsage, RateLimit, ResultRecord, ToolInput};
 use used::Used;
 
@@ -27,6 +29,15 @@ use used::Used;
 const ABOUT_COLUMNS: usize = 200;
 /// How much of output that is no record is told.
 const GARBAGE_COLUMNS: usize = 200;
+
+/// What makes it look at files and nothing else. In its default mode it asks before it changes anything, and nobody is
+/// there to say yes; but what the user's own settings permit it does not ask for, so these tools are taken from it.
+const READ_ONLY: &[&str] = &[
+    "--permission-mode",
+    "default",
+    "--disallowedTools",
+    "Bash,Edit,MultiEdit,Write,NotebookEdit",
+];
 
 /// Claude Code.
 pub struct ClaudeAgent {
@@ -58,13 +69,25 @@ impl ClaudeAgent {
             words.push("-p".to_owned());
         }
         words.extend(["--output-format", "stream-json", "--verbose"].map(String::from));
-        if let Some(granted) = self.permissions(turn.permissions) {
-            words.extend(self.permission_words(granted).iter().copied().map(String::from));
-        }
+        words.extend(self.words_about(turn.access).iter().copied().map(String::from));
         if let Some(model) = turn.model.filter(|_| !self.has("--model")) {
             words.extend(["--model", model].map(String::from));
         }
         words
+    }
+}
+
+impl ClaudeAgent {
+    /// The words that say what it may do; none where the command says it already.
+    fn words_about(&self, access: Access) -> &'static [&'static str] {
+        match access {
+            Access::ReadOnly if self.can_be_read_only() => READ_ONLY,
+            Access::ReadOnly => &[],
+            Access::Work(asked) => self
+                .permissions(asked)
+                .map(|granted| self.permission_words(granted))
+                .unwrap_or_default(),
+        }
     }
 }
 
@@ -84,6 +107,10 @@ impl Agent for ClaudeAgent {
             Permissions::Edit => &["--permission-mode", "acceptEdits"],
             Permissions::Full => &["--permission-mode", "bypassPermissions"],
         }
+    }
+
+    fn can_be_read_only(&self) -> bool {
+        self.permissions(Permissions::Edit).is_some()
     }
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {

@@ -334,7 +334,7 @@ fn denied_tools_are_named_with_the_line_that_permits_them() {
 
 #[test]
 fn the_words_of_the_command_are_completed() {
-    let check = |command: &str, permissions, model, expected: &str| {
+    let check = |command: &str, access: Access, model, expected: &str| {
         let agent = ClaudeAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
         let turn = Turn {
             prompt: "",
@@ -343,7 +343,7 @@ fn the_words_of_the_command_are_completed() {
             folder: std::path::Path::new("/"),
             environment: &[],
             also_writable: &[],
-            permissions,
+            access,
             marker: "",
             output_limit: None,
         };
@@ -351,22 +351,39 @@ fn the_words_of_the_command_are_completed() {
     };
     check(
         "claude",
-        Permissions::Edit,
+        Permissions::Edit.into(),
         None,
         "claude -p --output-format stream-json --verbose --permission-mode acceptEdits",
     );
     check(
         "claude --print --bare",
-        Permissions::Full,
+        Permissions::Full.into(),
         Some("opus"),
         "claude --print --bare --output-format stream-json --verbose --permission-mode bypassPermissions --model opus",
     );
     check(
         "claude --permission-mode=plan",
-        Permissions::Full,
+        Permissions::Full.into(),
         None,
         "claude --permission-mode=plan -p --output-format stream-json --verbose",
     );
+    check(
+        "claude --bare",
+        Access::ReadOnly,
+        None,
+        "claude --bare -p --output-format stream-json --verbose --permission-mode default --disallowedTools Bash,Edit,MultiEdit,Write,NotebookEdit",
+    );
+}
+
+#[test]
+fn one_whose_command_says_what_it_may_do_cannot_be_kept_to_looking() {
+    let can = |command: &str| {
+        let agent = ClaudeAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
+        agent.can_be_read_only()
+    };
+    assert!(can("claude --model opus"));
+    assert!(!can("claude --dangerously-skip-permissions"));
+    assert!(!can("claude --permission-mode acceptEdits"));
 }
 
 #[test]

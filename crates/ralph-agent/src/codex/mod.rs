@@ -18,7 +18,7 @@ use ralph_process::Input;
 use crate::command_words::has_option;
 use crate::find::file_name;
 use crate::launch::{Launch, launch};
-use crate::{Agent, DriverError, RunningTurn, StartError, Turn, TurnSink};
+use crate::{Access, Agent, DriverError, RunningTurn, StartError, Turn, TurnSink};
 pub use errors::codex_error;
 pub(crate) use records::{Records, is_record};
 
@@ -35,6 +35,9 @@ const DECIDING: &[&str] = &[
 /// Whether the shells that it opens are login shells. Those of many systems set PATH anew, and then a command that the
 /// agent calls is not found where this turn's environment has it: `ralph` above all.
 const LOGIN_SHELL: &str = "allow_login_shell";
+
+/// What makes it look at files and nothing else: its sandbox lets commands run, and write nowhere.
+const READ_ONLY: &[&str] = &["-s", "read-only"];
 
 /// Codex.
 pub struct CodexAgent {
@@ -87,11 +90,19 @@ impl CodexAgent {
         if !self.sets(LOGIN_SHELL) {
             add(&["-c", "allow_login_shell=false"]);
         }
-        if let Some(granted) = self.permissions(turn.permissions) {
-            add(self.permission_words(granted));
-            // Its sandbox lets commands write in the folder that it works in.
-            for folder in turn.also_writable.iter().filter(|_| granted == Permissions::Edit) {
-                add(&["--add-dir", &folder.to_string_lossy()]);
+        match turn.access {
+            Access::ReadOnly if self.can_be_read_only() => add(READ_ONLY),
+            Access::ReadOnly => {}
+            Access::Work(asked) => {
+                let granted = self.permissions(asked);
+                add(granted
+                    .map(|granted| self.permission_words(granted))
+                    .unwrap_or_default());
+                // Its sandbox lets commands write in the folder that it works in.
+                let more = turn.also_writable.iter();
+                for folder in more.filter(|_| granted == Some(Permissions::Edit)) {
+                    add(&["--add-dir", &folder.to_string_lossy()]);
+                }
             }
         }
         if let Some(model) = turn.model.filter(|_| !self.chooses_model()) {
@@ -136,6 +147,10 @@ impl Agent for CodexAgent {
             Permissions::Edit => &["-s", "workspace-write"],
             Permissions::Full => &["--dangerously-bypass-approvals-and-sandbox"],
         }
+    }
+
+    fn can_be_read_only(&self) -> bool {
+        self.permissions(Permissions::Edit).is_some()
     }
 
     fn start(&self, turn: &Turn<'_>, sink: TurnSink) -> Result<Box<dyn RunningTurn>, StartError> {

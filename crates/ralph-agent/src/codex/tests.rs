@@ -178,7 +178,7 @@ fn a_write_that_failed_is_none_and_what_is_declined_is_named_with_the_line_that_
     );
 }
 
-fn words_for(command: &str, permissions: Permissions, model: Option<&str>, also_writable: &[PathBuf]) -> String {
+fn words_for(command: &str, access: impl Into<Access>, model: Option<&str>, also_writable: &[PathBuf]) -> String {
     let agent = CodexAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
     let turn = Turn {
         prompt: "",
@@ -187,7 +187,7 @@ fn words_for(command: &str, permissions: Permissions, model: Option<&str>, also_
         folder: Path::new("/"),
         environment: &[],
         also_writable,
-        permissions,
+        access: access.into(),
         marker: "",
         output_limit: None,
     };
@@ -208,8 +208,25 @@ fn folders_outside_of_the_project_are_let_into_the_sandbox_that_there_is() {
 }
 
 #[test]
+fn whoever_only_looks_has_a_sandbox_that_lets_nothing_be_written() {
+    let database = [PathBuf::from("/main tree/.ralph")];
+    assert_eq!(
+        words_for("codex", Access::ReadOnly, None, &database),
+        "codex exec --json --skip-git-repo-check -c allow_login_shell=false -s read-only -"
+    );
+    let can = |command: &str| {
+        let agent = CodexAgent::new(&CommandLine::Line(command.to_owned()), Arc::new(Noon)).unwrap();
+        agent.can_be_read_only()
+    };
+    assert!(can("codex -m o4"));
+    // Its own command says what it may do.
+    assert!(!can("codex --yolo"));
+    assert!(!can("codex -c sandbox_mode=workspace-write"));
+}
+
+#[test]
 fn the_words_of_the_command_are_completed() {
-    let check = |command: &str, permissions, model, expected: &str| {
+    let check = |command: &str, permissions: Permissions, model, expected: &str| {
         assert_eq!(words_for(command, permissions, model, &[]), expected);
     };
     let (edit, full) = (Permissions::Edit, Permissions::Full);

@@ -13,7 +13,7 @@ use ralph_process::StopHandle;
 use super::prepare::{environment, folder_of, project_files};
 use super::{Incoming, RunError, Runner};
 use crate::changes::{Changes, ProjectFiles, Snapshot};
-use crate::gates::{GateEnd, GateResult, GateRunner};
+use crate::gates::{GateEnd, GateNews, GateResult, GateRunner};
 use crate::heart::INTERVAL;
 use crate::inbox::Sender;
 use crate::run_folder::IterationFolder;
@@ -215,5 +215,11 @@ fn are_red(gates: &[GateResult]) -> bool {
 }
 
 fn run_and_tell(runner: &GateRunner, sender: &Sender<Incoming>, stop: &StopHandle) -> Vec<GateResult> {
-    runner.run(stop, |result| drop(sender.send(Incoming::Gate(result.clone()))))
+    runner.run(stop, |news| {
+        let incoming = match news {
+            GateNews::Begins(command) => Incoming::GateBegins(command.to_owned()),
+            GateNews::Ran(result) => Incoming::Gate(result.clone()),
+        };
+        drop(sender.send(incoming));
+    })
 }

@@ -2,15 +2,17 @@
 //! the agent, the gates, a signal, reports through one channel.
 
 mod examine;
+mod guidance;
+mod interrupter;
 mod prepare;
 mod recover;
 mod settlement;
 mod turn;
+mod verify;
 
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -23,7 +25,9 @@ use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
 
+use crate::changes::{ProjectFiles, Snapshot};
 use crate::gates::{Baseline, GateResult};
+use crate::guide::{Asking, Guided};
 use crate::heart::{Heart, LastLook};
 use crate::inbox::{Inbox, Sender, Weight, inbox};
 use crate::room::{Places, is_full};
@@ -33,6 +37,9 @@ use crate::state::{Current, Effect, End, Event, Examined, Happening, Plan, State
 use crate::stopwatch::Stopwatch;
 use crate::transcript::Transcript;
 use crate::watch::{News, Room, Survival, Watch};
+use interrupter::Wanted;
+
+pub use interrupter::Interrupter;
 
 /// Whoever tells of a text that is longer than this waits until it is looked at, so that there is never more than one.
 const WAITING_BYTES: usize = 64 << 10;
@@ -121,6 +128,7 @@ enum Incoming {
         results: Vec<GateResult>,
         left: Option<Baseline>,
     },
+    GateBegins(String),
     Gate(GateResult),
     Examined(Examined),
     /// The commit of a task's files, or why there is none.
@@ -129,7 +137,10 @@ enum Incoming {
     NoRoom,
     Warning(String),
     Broken(String),
-    Interrupt,
+    /// What the person said about a turn that they have stopped.
+    Guided(Guided),
+    /// Something is wanted of the run; it knows where to look.
+    Wake,
 }
 
 impl Weight for Incoming {
@@ -138,22 +149,6 @@ impl Weight for Incoming {
             Self::Turn(TurnEvent::Line(text) | TurnEvent::Text(text)) => text.len(),
             _ => 0,
         }
-    }
-}
-
-/// A way to interrupt a run from another thread, as Ctrl+C does.
-#[derive(Clone)]
-pub struct Interrupter {
-    wanted: Arc<AtomicU32>,
-    wake: Sender<Incoming>,
-}
-
-impl Interrupter {
-    /// Interrupts. The first stops the turn and the run in good order, the second at once.
-    pub fn interrupt(&self) {
-        self.wanted.fetch_add(1, Ordering::SeqCst);
-        // It is looked at between any two effects; this is for a run that waits. One that has enough to do needs no waking.
-        drop(self.wake.try_send(Incoming::Interrupt));
     }
 }
 
@@ -188,9 +183,12 @@ pub struct Runner<'a> {
     /// The iteration whose agent is prepared or works.
     turn: Option<Turn>,
     stop_gates: StopHandle,
-    /// How often the person has asked to stop, and how often the state machine was told.
-    interrupts: Arc<AtomicU32>,
-    interrupts_told: u32,
+    /// What is wanted of the run from outside.
+    wanted: Arc<Wanted>,
+    /// Whether the person had something to say about the last turn.
+    guided: bool,
+    /// Ends the asking.
+    give_up: StopHandle,
     /// Who looks at what a turn has left, and asks the gates.
     examiner: Option<JoinHandle<()>>,
     /// The end that was to be put on record last, and the sentence for it.
@@ -200,15 +198,29 @@ pub struct Runner<'a> {
 /// An agent's turn, as the driver sees it.
 struct Turn {
     current: Current,
-    attempt: AttemptNumber,
+    role: Role,
     prompt: String,
-    /// How many notes and rows stand in the prompt.
-    shown: usize,
     transcript: Option<Transcript>,
     /// Whether was said that lines of it are missing.
     lines_missing: bool,
     running: Option<Box<dyn RunningTurn>>,
     started: Instant,
+}
+
+/// What an agent is there for.
+enum Role {
+    /// It does the task.
+    Works {
+        attempt: AttemptNumber,
+        /// How many notes and rows stand in the prompt.
+        shown: usize,
+    },
+    /// It looks at what was done, and is to leave the files as they were before.
+    Looks {
+        agent: String,
+        files: ProjectFiles,
+        before: Snapshot,
+    },
 }
 
 impl<'a> Runner<'a> {
@@ -238,8 +250,9 @@ impl<'a> Runner<'a> {
             last_look: LastLook::at(site.clock.now()),
             turn: None,
             stop_gates: StopHandle::default(),
-            interrupts: Arc::default(),
-            interrupts_told: 0,
+            wanted: Arc::default(),
+            guided: false,
+            give_up: StopHandle::default(),
             examiner: None,
             sentence: None,
         })
@@ -251,13 +264,10 @@ impl<'a> Runner<'a> {
         &self.run
     }
 
-    /// A way to interrupt it.
+    /// A way to say something to it from another thread.
     #[must_use]
     pub fn interrupter(&self) -> Interrupter {
-        Interrupter {
-            wanted: Arc::clone(&self.interrupts),
-            wake: self.sender.clone(),
-        }
+        Interrupter::new(&self.wanted, &self.sender)
     }
 
     /// Runs it to its end.
@@ -276,7 +286,7 @@ impl<'a> Runner<'a> {
                     return Ok(self.die());
                 }
                 // Whoever wanted to stop while the effect took its time did so before it was over.
-                self.tell_interrupts(&mut state, &mut open);
+                self.tell_what_is_wanted(&mut state, &mut open);
                 match happening {
                     Ok(None) => {}
                     Ok(Some(what)) => open.extend(self.step(&mut state, what)),
@@ -291,7 +301,7 @@ impl<'a> Runner<'a> {
                     }
                 }
             }
-            self.tell_interrupts(&mut state, &mut open);
+            self.tell_what_is_wanted(&mut state, &mut open);
             if !open.is_empty() {
                 continue;
             }
@@ -343,6 +353,8 @@ impl<'a> Runner<'a> {
         };
         let sentence = match left {
             Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
+            // Whoever looks at it tomorrow sees that they have said what there is to say.
+            _ if *end == End::Interrupted && self.guided => "It was stopped, with your guidance.".to_owned(),
             _ => end.sentence(),
         };
         let now = site.clock.now();
@@ -421,6 +433,7 @@ impl<'a> Runner<'a> {
             started_at: site.clock.now(),
         })?;
         self.watch.tell(&News::Began { run: &self.run });
+        self.tell_standing();
         Ok(())
     }
 
@@ -434,17 +447,21 @@ impl<'a> Runner<'a> {
             limits: config.limits,
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),
+            verifier: self.order.who_verifies(),
             pace: self.order.pace,
             first_try: self.order.first_try,
+            asking: match self.order.guide {
+                Some(_) => Asking::Possible,
+                None => Asking::Nobody,
+            },
             seed: self.entropy.next_bits(),
         }
     }
 
-    /// Tells the state machine that the person wants to stop, as often as that was said.
-    fn tell_interrupts(&mut self, state: &mut State, open: &mut VecDeque<Effect>) {
-        while self.interrupts_told < self.interrupts.load(Ordering::SeqCst) {
-            self.interrupts_told += 1;
-            open.extend(self.step(state, Happening::Interrupt));
+    /// Tells the state machine what the person wants, as often as that was said.
+    fn tell_what_is_wanted(&mut self, state: &mut State, open: &mut VecDeque<Effect>) {
+        while let Some(wanted) = self.wanted.next() {
+            open.extend(self.step(state, wanted));
         }
     }
 
@@ -484,6 +501,10 @@ impl<'a> Runner<'a> {
             Incoming::Turn(event) => self.turn_event(event),
             Incoming::LongTurn(event, _waits) => self.turn_event(event),
             Incoming::Baseline { results, left } => Some(Happening::BaselineRan { results, left }),
+            Incoming::GateBegins(command) => {
+                self.watch.tell(&News::GateBegins(&command));
+                None
+            }
             Incoming::Gate(result) => {
                 self.watch.tell(&News::GateRan(&result));
                 None
@@ -496,7 +517,8 @@ impl<'a> Runner<'a> {
                 None
             }
             Incoming::Broken(reason) => Some(Happening::Failed(reason)),
-            Incoming::Interrupt => None,
+            Incoming::Guided(guided) => Some(self.answered(guided)),
+            Incoming::Wake => None,
         }
     }
 
@@ -537,7 +559,7 @@ impl<'a> Runner<'a> {
     fn is_stopped_within(&self, time: Duration) -> bool {
         let begun = Instant::now();
         loop {
-            if self.interrupts.load(Ordering::SeqCst) > 0 {
+            if self.wanted.presses() > 0 {
                 return true;
             }
             match time.checked_sub(begun.elapsed()) {
@@ -590,6 +612,20 @@ impl<'a> Runner<'a> {
                 self.examine(current, writes, *gates)?;
                 return Ok(None);
             }
+            Effect::Ask(asked) => {
+                self.ask(asked)?;
+                return Ok(None);
+            }
+            Effect::GiveUpAsking => {
+                self.give_up.stop();
+                return Ok(None);
+            }
+            Effect::RecordGuidance(turn) => self.record_guidance(turn)?,
+            Effect::GoOn => {
+                self.go_on();
+                return Ok(None);
+            }
+            Effect::Verify(draft) => self.verify(draft)?,
             Effect::Commit(draft) => return self.commit(draft),
             Effect::FindRoom if self.places().are_full() => return Err(RunError::no_room()),
             Effect::FindRoom => Happening::RoomFound,

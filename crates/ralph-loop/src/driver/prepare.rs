@@ -12,7 +12,7 @@ use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
 use ralph_store::{ClaimRequest, Heed, Scope, Standing, Start};
 
-use super::{RunError, Runner, Turn};
+use super::{Role, RunError, Runner, Turn};
 use crate::alive::is_alive;
 use crate::changes::{ProjectFiles, commits_in_head};
 use crate::heart::LEASE;
@@ -63,6 +63,7 @@ impl Runner<'_> {
             commits_here: &commits_here,
             marker: &marker,
             lease: LEASE,
+            verifier: self.order.other_verifier(),
             heed: match pauses {
                 Pauses::Heeded => Heed::Pauses,
                 Pauses::HeededBut(waited) => Heed::But(waited),
@@ -137,8 +138,10 @@ impl Runner<'_> {
             injection.reason == InjectionReason::Shown && injection.kind.is_memory()
         };
         self.turn = Some(Turn {
-            attempt: materials.attempt(self.site.config),
-            shown: prompt.injections.iter().filter(shown).count(),
+            role: Role::Works {
+                attempt: materials.attempt(self.site.config),
+                shown: prompt.injections.iter().filter(shown).count(),
+            },
             current: current.clone(),
             prompt: prompt.text,
             transcript: None,
@@ -188,7 +191,7 @@ impl Runner<'_> {
         });
         // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
         let shelves = Shelf::in_prompts(site.config);
-        Ok(Catalogue::ask(&site.catalogue, &shelves, |catalogue| {
+        Ok(Catalogue::ask_knowledge(&site.catalogue, &shelves, |catalogue| {
             compose(catalogue, &request)
         })?)
     }

@@ -73,8 +73,14 @@ impl Runner<'_> {
         };
         let was_there = |pause: &Pause| begun.is_some_and(|begun| pause.created_at <= begun);
         let pause = self.store.pause_of(&record.run)?.filter(was_there);
+        // The look at its work begins now, so what is on record of the verifier is known.
+        let verifier_pause = match self.order.other_verifier() {
+            Some(agent) => self.store.pause_of_agent(agent)?,
+            None => None,
+        };
         let current = Box::new(Current {
             pause,
+            verifier_pause,
             kind: task.map_or(TaskKind::Once, |task| task.kind),
             overflowed_before,
             baseline: parsed::<Baseline>(record.baseline.as_deref()),

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{OutboxError, Placement};
-use ralph_model::{CapturedLearning, LearningId, NewJournalRow};
-use ralph_store::{Settlement, StoreError, TaskChange};
+use ralph_memory::capture::{KnowledgeError, Placement};
+use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
+use ralph_store::{OtherPause, Settlement, StoreError, TaskChange};
 
 use super::examine::in_thread;
 use super::prepare::folder_of;
@@ -16,6 +16,7 @@ use crate::changes::{CommitError, commit_task, commit_that_holds};
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
 use crate::state::{Draft, Happening};
+use crate::summary::TurnSummary;
 use crate::watch::News;
 
 impl Runner<'_> {
@@ -28,12 +29,17 @@ impl Runner<'_> {
             "journal": settled.journal,
             "row": settlement.row,
             "gates": draft.gates,
+            "verification": draft.verification,
             "denials": draft.turn.denials,
             "session": draft.turn.session,
             "commit": draft.commit.as_ref().and_then(|commit| commit.as_ref().ok()),
         });
         let folder = folder_of(self.site, &draft.current);
-        if let Err(error) = folder.join_transcript() {
+        let looked = draft
+            .verification
+            .as_ref()
+            .map(|_| folder.of_verifier().join_transcript());
+        if let Err(error) = folder.join_transcript().and(looked.unwrap_or(Ok(()))) {
             let warning = format!("The transcript is not whole: {error}");
             self.watch.tell(&News::Warning(&warning));
         }
@@ -45,6 +51,7 @@ impl Runner<'_> {
             self.watch.tell(&News::Warning(&warning));
         }
         self.turn = None;
+        self.guided = draft.turn.guidance.is_some();
         if draft.current.run != self.run {
             remove_scratch_folder(&self.site.runs, &draft.current.run);
         }
@@ -53,7 +60,18 @@ impl Runner<'_> {
             task: settled.task,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
+        self.tell_standing();
         Ok(Happening::Settled)
+    }
+
+    /// Tells how the tasks stand, where somebody follows them. Nothing depends on it, so a failure is nobody's concern.
+    pub(super) fn tell_standing(&mut self) {
+        if !self.watch.follows_tasks() {
+            return;
+        }
+        if let Ok(standing) = self.standing(&self.order.scope) {
+            self.watch.tell(&News::Standing(&standing));
+        }
     }
 
     fn settlement(&mut self, draft: &Draft, now: Timestamp) -> Result<Settlement, RunError> {
@@ -62,6 +80,7 @@ impl Runner<'_> {
         } = draft;
         let captured = &turn.captured;
         let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
+        let looking_ms = draft.verification.as_ref().map_or(0, |found| found.duration_ms);
         let learnings: Vec<(LearningId, CapturedLearning)> = captured
             .learnings
             .iter()
@@ -80,11 +99,11 @@ impl Runner<'_> {
                 reason: ruling.reason.clone(),
                 model: current.model.clone(),
                 model_rationale: current.rationale.clone(),
-                duration_ms: turn.duration_ms.saturating_add(gates_ms),
-                usage: turn.usage,
+                duration_ms: turn.duration_ms.saturating_add(gates_ms).saturating_add(looking_ms),
+                usage: draft.usage(),
                 files_modified: draft.files.clone(),
                 changed_nothing: draft.changed_nothing,
-                notes: captured.journal.clone(),
+                notes: notes(turn),
                 difficulty: captured.difficulty,
                 error_category: captured.failure.as_ref().map(|failure| failure.category),
                 malformed_sigils: captured.malformed,
@@ -93,14 +112,20 @@ impl Runner<'_> {
             fence: current.fence,
             worktree: self.site.worktree.clone(),
             task: self.task_change(draft),
+            guidance: turn.guidance.clone(),
             report: captured.failure.clone(),
             suggestion: captured.retry_suggestion.clone(),
             learnings,
-            knowledge: captured.knowledge.clone(),
+            knowledge: self.knowledge_of(draft)?,
             memory_used: captured.memory_used.clone(),
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
             seen_pause: current.pause.clone(),
             pause: draft.pause.clone(),
+            verifier_pause: self.order.other_verifier().map(|agent| OtherPause {
+                agent: agent.to_owned(),
+                seen: current.verifier_pause.clone(),
+                change: draft.verifier_pause.clone(),
+            }),
         })
     }
 
@@ -117,6 +142,17 @@ impl Runner<'_> {
         }
     }
 
+    /// The long notes of the turn, each with the name of the feature that its task belongs to.
+    fn knowledge_of(&self, draft: &Draft) -> Result<Vec<CapturedKnowledge>, RunError> {
+        let mut notes = draft.turn.captured.knowledge.clone();
+        let id = draft.current.feature.as_ref().filter(|_| !notes.is_empty());
+        let feature = id.map(|id| self.store.feature_of_id(id)).transpose()?.flatten();
+        for note in &mut notes {
+            note.feature = feature.as_ref().map(|feature| feature.name.to_string());
+        }
+        Ok(notes)
+    }
+
     /// Writes the files of this and earlier settlements.
     pub(super) fn finish_outbox(&mut self) -> Result<Happening, RunError> {
         let site = self.site;
@@ -124,7 +160,7 @@ impl Runner<'_> {
             .knowledge
             .write_outbox(&mut self.store, &site.worktree)
             .map_err(|error| match error {
-                OutboxError::Store(error) => RunError::Store(error),
+                KnowledgeError::Store(error) => RunError::Store(error),
                 error => RunError::Other(error.to_string()),
             })?;
         for written in &outboxed.written {
@@ -188,6 +224,15 @@ impl Runner<'_> {
             Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),
             None => Ok(files),
         })
+    }
+}
+
+/// The notes of an iteration: what the person said who stopped it, and what the agent had noted by then.
+fn notes(turn: &TurnSummary) -> Option<String> {
+    match (&turn.guidance, &turn.captured.journal) {
+        (Some(guidance), Some(journal)) => Some(format!("{guidance}\n\nThe agent's own notes: {journal}")),
+        (Some(only), None) | (None, Some(only)) => Some(only.clone()),
+        (None, None) => None,
     }
 }
 

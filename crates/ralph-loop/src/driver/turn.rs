@@ -10,7 +10,7 @@ use ralph_memory::capture::{clean, read_captured, read_control};
 use ralph_model::{Control, Tokens};
 
 use super::prepare::folder_of;
-use super::{Incoming, LAST_WAIT, RunError, Runner, WAITING_BYTES};
+use super::{Incoming, LAST_WAIT, Role, RunError, Runner, WAITING_BYTES};
 use crate::agents::replay;
 use crate::inbox::Sender;
 use crate::room::is_full;
@@ -24,7 +24,7 @@ const TOOL_CHARACTERS: usize = 100;
 /// The most that is kept of what an agent says was denied, in characters.
 const DENIAL_CHARACTERS: usize = 300;
 /// The most that is kept of its name for a session, in characters.
-const SESSION_CHARACTERS: usize = 200;
+pub(super) const SESSION_CHARACTERS: usize = 200;
 /// The most that is kept of what it says about its end, in characters.
 const END_CHARACTERS: usize = 600;
 
@@ -37,12 +37,14 @@ impl Runner<'_> {
         };
         self.store.record_agent(&self.run, process.0, process.1)?;
         // What is told to have begun is settled: until now the claim could be taken back.
-        if let Some(turn) = &self.turn {
+        if let Some(turn) = &self.turn
+            && let Role::Works { attempt, shown } = turn.role
+        {
             self.watch.tell(&News::IterationBegan {
                 current: &turn.current,
-                attempt: turn.attempt,
+                attempt,
                 prompt: Tokens::of_characters(turn.prompt.chars().count()),
-                shown: turn.shown,
+                shown,
             });
         }
         Ok(Happening::Spawned)
@@ -66,7 +68,7 @@ impl Runner<'_> {
                 folder: &site.root,
                 environment: &environment,
                 also_writable: &site.writable_outside(),
-                permissions: config.agent.permissions,
+                access: config.agent.permissions.into(),
                 marker: &turn.current.marker,
                 output_limit: config.limits.output_bytes.map(|bytes| bytes.0),
             },
@@ -131,7 +133,15 @@ impl Runner<'_> {
             },
             other => other,
         };
-        self.watch.tell(&News::Agent(&event));
+        let looks = self
+            .turn
+            .as_ref()
+            .is_some_and(|turn| matches!(turn.role, Role::Looks { .. }));
+        self.watch.tell(&if looks {
+            News::VerifierDid(&event)
+        } else {
+            News::Agent(&event)
+        });
         match event {
             TurnEvent::Line(line) => {
                 self.write_down(&line);
@@ -139,6 +149,7 @@ impl Runner<'_> {
             }
             TurnEvent::Text(_) | TurnEvent::Tool { .. } | TurnEvent::Alive => Some(Happening::Sign),
             TurnEvent::Used(usage) => Some(Happening::Used(usage)),
+            TurnEvent::Ended(end) if looks => Some(self.verification_of(*end)),
             TurnEvent::Ended(end) => Some(Happening::TurnEnded(Box::new(self.summary_of(*end)))),
         }
     }
@@ -223,7 +234,7 @@ impl Runner<'_> {
 }
 
 /// Passes an event on to the run. Nobody listens any more when that is over.
-fn pass_on(sender: &Sender<Incoming>, event: TurnEvent) {
+pub(super) fn pass_on(sender: &Sender<Incoming>, event: TurnEvent) {
     let is_long = match &event {
         TurnEvent::Line(text) | TurnEvent::Text(text) => text.len() > WAITING_BYTES,
         _ => false,
@@ -238,7 +249,7 @@ fn pass_on(sender: &Sender<Incoming>, event: TurnEvent) {
 }
 
 /// What is told of processes that are still there.
-fn not_ended(pids: &[u32]) -> Option<String> {
+pub(super) fn not_ended(pids: &[u32]) -> Option<String> {
     let pids: Vec<String> = pids.iter().map(|pid| format!("pid {pid}")).collect();
     (!pids.is_empty()).then(|| {
         format!(
@@ -264,6 +275,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
         end: cleaned(end.end),
         cause: None,
         limit: None,
+        guidance: None,
         no_room: false,
         control,
         captured,
@@ -277,7 +289,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
 }
 
 /// An end whose words are without secrets.
-fn cleaned(end: TurnEnd) -> TurnEnd {
+pub(super) fn cleaned(end: TurnEnd) -> TurnEnd {
     let clean = |text: String| clean(&text, END_CHARACTERS);
     match end {
         TurnEnd::Refusal(text) => TurnEnd::Refusal(clean(text)),
@@ -296,7 +308,7 @@ fn cleaned(end: TurnEnd) -> TurnEnd {
 }
 
 /// A path from the project's root; none for one outside of it.
-fn inside(root: &Path, path: &Path) -> Option<String> {
+pub(super) fn inside(root: &Path, path: &Path) -> Option<String> {
     let absolute = root.join(path);
     let inside = absolute.strip_prefix(root).ok()?;
     Some(inside.to_string_lossy().into_owned())

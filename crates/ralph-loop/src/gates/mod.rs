@@ -16,7 +16,7 @@ use crate::settle::Verdict;
 pub use lines::failure_lines;
 pub(crate) use lines::normalised;
 use lines::telling_lines;
-pub(crate) use run::GateRunner;
+pub(crate) use run::{GateNews, GateRunner};
 
 /// How many characters of a gate's output stand in a reason.
 const REASON_CHARACTERS: usize = 600;

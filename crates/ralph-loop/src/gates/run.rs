@@ -15,6 +15,15 @@ use super::{GateEnd, GateResult};
 /// was left out and for the names of masked secrets. The end of an output must not be cut.
 const OUTPUT_CHARACTERS: usize = 80 * 1024;
 
+/// What is told of a gate.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum GateNews<'a> {
+    /// This command is run.
+    Begins(&'a str),
+    /// It has spoken.
+    Ran(&'a GateResult),
+}
+
 /// The gates of a run, and where they are run.
 #[derive(Debug, Clone)]
 pub(crate) struct GateRunner {
@@ -27,11 +36,12 @@ pub(crate) struct GateRunner {
 
 impl GateRunner {
     /// Runs them all: a person wants to know of every one. One that is broken off ends it.
-    pub(crate) fn run(&self, stop: &StopHandle, mut tell: impl FnMut(&GateResult)) -> Vec<GateResult> {
+    pub(crate) fn run(&self, stop: &StopHandle, mut tell: impl FnMut(GateNews<'_>)) -> Vec<GateResult> {
         let mut results = Vec::new();
         for command in &self.commands {
+            tell(GateNews::Begins(command));
             let result = self.run_one(command, stop);
-            tell(&result);
+            tell(GateNews::Ran(&result));
             let stopped = result.end == GateEnd::Stopped;
             results.push(result);
             if stopped {

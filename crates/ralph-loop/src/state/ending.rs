@@ -19,6 +19,8 @@ pub enum End {
     NoProgress(Standstill),
     /// The agent said that the run has to stop.
     FailurePromise,
+    /// The person wished that it ends after the iteration that went on, and tasks are left.
+    AsWished(Standing),
     /// Ctrl+C.
     Interrupted,
     /// Something is broken, in words.
@@ -41,7 +43,9 @@ impl End {
     #[must_use]
     pub fn code(&self) -> u8 {
         match self {
-            Self::Complete => 0,
+            // Nothing went wrong; but what waits for a person is told as ever.
+            Self::AsWished(standing) if standing.failed + standing.waiting > 0 => 4,
+            Self::Complete | Self::AsWished(_) => 0,
             Self::Error(_) => 1,
             Self::NothingToDo => 3,
             Self::LeftForPerson(_) | Self::Limit(_) | Self::NoProgress(_) | Self::FailurePromise => 4,
@@ -78,6 +82,11 @@ impl End {
             Self::Limit(limit) => limit.said.clone(),
             Self::NoProgress(standstill) => standstill.sentence(),
             Self::FailurePromise => "The agent said that the run has to stop.".to_owned(),
+            Self::AsWished(standing) => {
+                let left = standing.failed + standing.waiting + standing.open;
+                let left = ralph_model::count(left as usize, "task is left", "tasks are left");
+                format!("It stopped where you wanted it to: {left}.")
+            }
             Self::Interrupted => "It was stopped.".to_owned(),
             Self::Error(reason) => reason.clone(),
         }

@@ -51,7 +51,7 @@ impl State {
     }
 
     /// Which limit of time, cost or tokens is reached with what an agent that works has used so far.
-    fn used_up(&self, working: Usage, at: Duration) -> Option<Reached> {
+    pub(super) fn used_up(&self, working: Usage, at: Duration) -> Option<Reached> {
         let limits = &self.plan.limits;
         if let Some(reached) = self.time_is_up(at) {
             return Some(reached);
@@ -99,12 +99,17 @@ impl State {
     pub fn deadline(&self) -> Option<Duration> {
         let limits = &self.plan.limits;
         let wall_clock = limits.wall_clock.map(|most| most.saturating_sub(self.slept));
-        let due = match &self.phase {
-            Phase::Working(working) if working.stop.is_none() => [
+        let while_working = |working: &Working| match working.stop {
+            None => [
                 limits.iteration_time.map(|time| working.began.saturating_add(time)),
                 limits.idle_time.map(|time| working.last_sign.saturating_add(time)),
                 wall_clock,
             ],
+            Some(_) => [None, None, None],
+        };
+        let due = match &self.phase {
+            Phase::Working(working) => while_working(working),
+            Phase::Verifying(verifying) => while_working(&verifying.session),
             Phase::Waiting(waiting) => [Some(self.next_look(waiting)), wall_clock, None],
             _ => [None, None, None],
         };

@@ -4,11 +4,13 @@
 //! agent's turn, the gates and a wait go on by themselves.
 
 mod ending;
+mod guidance;
 mod limits;
 mod pauses;
 mod standstill;
 mod turn;
 mod types;
+mod verify;
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -21,13 +23,14 @@ pub use limits::Reached;
 pub use standstill::Standstill;
 pub use types::{
     Current, Draft, Effect, Event, Examined, FirstTry, Gates, Happening, Left, Notice, Pace, PauseWait, Pauses, Plan,
-    State,
+    State, WhoVerifies,
 };
 
 use crate::gates::{Baseline, GateEnd, GateResult, unusable};
+use crate::guide::Wish;
 use crate::settle::gates_interrupted;
 use crate::strategy::{Choice, choose};
-use types::{Moment, Phase};
+use types::{FirstInterrupt, Moment, NoFurther, Phase};
 
 impl State {
     /// A run that has not begun, and what is to be done first.
@@ -48,6 +51,8 @@ impl State {
             hint: None,
             baseline: None,
             interrupts: 0,
+            first: FirstInterrupt::Stops,
+            wish: Wish::GoOn,
             slept: Duration::ZERO,
             plan,
         };
@@ -76,6 +81,9 @@ impl State {
         self.slept = event.slept;
         match event.what {
             Happening::Interrupt => self.interrupted(phase),
+            Happening::Stop => self.stopped(phase),
+            Happening::GuidanceWanted => self.guidance_wanted(phase),
+            Happening::Wished(wish) => self.wished(phase, wish),
             Happening::Failed(reason) => self.failed(&phase, reason),
             Happening::NoRoomInTime(reason) => self.no_room_in_time(phase, reason, event.at),
             what => self.moved(
@@ -97,9 +105,9 @@ impl State {
             }
             (Phase::Abandoning, Happening::Abandoned) => self.next_left(),
             (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(when.at),
-            (Phase::Closing(_), Happening::OutboxFinished) if self.interrupts > 0 => self.finish(End::Interrupted),
+            (Phase::Closing(_), Happening::OutboxFinished) if self.is_to_stop() => self.finish(End::Interrupted),
             (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
-            (Phase::Counting(limit), Happening::Counted(standing)) => self.counted(limit, standing),
+            (Phase::Counting(why), Happening::Counted(standing)) => self.counted(why, standing),
             (Phase::Claiming, Happening::Answered(answer)) => self.answered(answer, when),
             (Phase::Baselining(current), Happening::BaselineRan { results, left }) => {
                 self.baseline_ran(current, &results, left)
@@ -112,7 +120,7 @@ impl State {
                 },
             ) => {
                 // The gates and the look at the files may have taken long.
-                if self.interrupts > 0 || self.time_is_up(when.at).is_some() {
+                if self.is_to_stop() || self.is_last() || self.time_is_up(when.at).is_some() {
                     return self.abandon(current);
                 }
                 current.before = Some(before);
@@ -124,11 +132,14 @@ impl State {
             (Phase::Starting(current), Happening::Spawned) => self.spawned(current, when.at),
             (Phase::Working(working), what) => self.while_working(working, what, when.at),
             (Phase::Recording(current, summary), Happening::EndRecorded) => self.judged(current, summary),
-            (Phase::Examining(examining), Happening::Examined(examined)) => {
-                self.examined(*examining, *examined, when.now)
-            }
+            (Phase::Examining(examining), Happening::Examined(examined)) => self.examined(*examining, *examined, when),
+            (Phase::Consulting(draft), Happening::Spawned) => self.verifier_started(draft, when.at),
+            (Phase::Consulting(draft), Happening::TaskGone) => self.nothing_to_verify(draft, when.now),
+            (Phase::Verifying(verifying), what) => self.while_verifying(verifying, what, when),
+            (Phase::Guiding(draft), Happening::Guided(guided)) => self.guided(draft, guided, when),
+            (Phase::Noting(draft), Happening::GuidanceRecorded) => self.conclude(draft, when.now),
             (Phase::Committing(mut draft), Happening::Committed(result)) => {
-                if self.interrupts > 0 && matches!(result, Some(Err(_))) {
+                if self.is_to_stop() && matches!(result, Some(Err(_))) {
                     // Done is what is committed, where that is wanted; the next run does it.
                     draft.ruling = gates_interrupted();
                 } else if let Some(Err(why)) = &result {
@@ -159,6 +170,7 @@ impl State {
                 gates: examining.gates,
             }),
             Phase::Committing(draft) => Some(Effect::Commit(draft.clone())),
+            Phase::Verifying(verifying) => return self.consult(verifying.draft.clone()),
             _ => None,
         };
         self.phase = phase;
@@ -173,7 +185,7 @@ impl State {
 
     /// The next that dead runs have left, else the first of this run's own.
     fn next_left(&mut self) -> Vec<Effect> {
-        if self.interrupts > 0 {
+        if self.is_to_stop() {
             return self.finish(End::Interrupted);
         }
         match self.left.pop_front() {
@@ -190,7 +202,7 @@ impl State {
     }
 
     fn tidy(&mut self) -> Vec<Effect> {
-        if self.interrupts > 0 {
+        if self.is_to_stop() {
             return self.finish(End::Interrupted);
         }
         self.phase = Phase::Tidying;
@@ -198,29 +210,33 @@ impl State {
     }
 
     fn before_claim(&mut self, at: Duration) -> Vec<Effect> {
-        if self.interrupts > 0 || !self.left.is_empty() {
+        if self.is_to_stop() || !self.left.is_empty() {
             return self.next_left();
         }
+        if self.is_last() {
+            return self.count(NoFurther::AsWished);
+        }
         if let Some(limit) = self.limit_reached(at) {
-            return self.count(limit);
+            return self.count(NoFurther::Limit(limit));
         }
         self.claim()
     }
 
-    fn count(&mut self, limit: Reached) -> Vec<Effect> {
-        self.phase = Phase::Counting(limit);
+    fn count(&mut self, why: NoFurther) -> Vec<Effect> {
+        self.phase = Phase::Counting(why);
         vec![Effect::Count]
     }
 
     /// A run that reached a limit with its last task done has come to its end all the same; and where only what is for a
     /// person is left, no further run could go on.
-    fn counted(&mut self, limit: Reached, standing: Standing) -> Vec<Effect> {
+    fn counted(&mut self, why: NoFurther, standing: Standing) -> Vec<Effect> {
         let for_a_person = standing.failed + standing.waiting;
-        self.finish(match (for_a_person, standing.open) {
-            (0, 0) => End::Complete,
-            _ if self.interrupts > 0 => End::Interrupted,
-            (_, 0) => End::LeftForPerson(standing),
-            _ => End::Limit(limit),
+        self.finish(match (for_a_person, standing.open, why) {
+            (0, 0, _) => End::Complete,
+            _ if self.is_to_stop() => End::Interrupted,
+            (_, 0, _) => End::LeftForPerson(standing),
+            (_, _, NoFurther::Limit(limit)) => End::Limit(limit),
+            (_, _, NoFurther::AsWished) => End::AsWished(standing),
         })
     }
 
@@ -245,7 +261,7 @@ impl State {
             hint: hint.as_deref(),
         });
         let current = Box::new(Current::of(&self.plan.run, self.iterations + 1, &claim, chosen));
-        if self.interrupts > 0 {
+        if self.is_to_stop() || self.is_last() {
             self.abandon(current)
         } else if self.baseline.is_none() && self.plan.has_gates {
             self.phase = Phase::Baselining(current.clone());
@@ -256,7 +272,7 @@ impl State {
     }
 
     fn baseline_ran(&mut self, current: Box<Current>, results: &[GateResult], left: Option<Baseline>) -> Vec<Effect> {
-        if self.interrupts > 0 || results.iter().any(|result| result.end == GateEnd::Stopped) {
+        if self.is_to_stop() || self.is_last() || results.iter().any(|result| result.end == GateEnd::Stopped) {
             return self.abandon(current);
         }
         // In what an earlier run has left, a gate may be broken through the work that goes on now.

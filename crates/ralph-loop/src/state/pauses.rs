@@ -9,8 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_model::{Entropy, StopReason};
 use ralph_store::{NewPause, Pause, PauseChange, PauseReason};
 
-use super::types::{Moment, Phase, Waiting};
-use super::{Draft, Effect, End, FirstTry, Notice, PauseWait, Pauses, State};
+use super::types::{Moment, NoFurther, Phase, Waiting};
+use super::{Draft, Effect, End, FirstTry, Notice, PauseWait, Pauses, State, WhoVerifies};
 use crate::settle::Then;
 
 /// How many failures of the service in a row end a run.
@@ -40,8 +40,47 @@ impl State {
         }]
     }
 
-    /// What an iteration says about the agent's pause.
-    pub(super) fn pause_after(&mut self, draft: &Draft, now: Timestamp) -> PauseChange {
+    /// What an iteration says about the pause of the agent, and about that of its verifier where it is another agent.
+    pub(super) fn pauses_after(&mut self, draft: &Draft, now: Timestamp) -> (PauseChange, PauseChange) {
+        let Some(found) = draft.verification.as_ref().filter(|_| self.is_verified_by_another()) else {
+            return (self.pause_after(draft, now), PauseChange::Keep);
+        };
+        // Whoever is looked at came to the end of its turn.
+        let own = match self.is_of_dead_run(draft) {
+            true => PauseChange::Keep,
+            false => PauseChange::Lift,
+        };
+        let verifiers = match &draft.ruling.then {
+            Then::WaitForUsage { resets_at } => self.pause_for_usage(draft, *resets_at, now),
+            Then::BackOff => self.pause_for_service(draft, now),
+            _ if found.was_answered() => PauseChange::Lift,
+            _ => PauseChange::Keep,
+        };
+        (own, verifiers)
+    }
+
+    fn is_verified_by_another(&self) -> bool {
+        self.plan.verifier == WhoVerifies::Another
+    }
+
+    /// Whether the service has failed so often in a row that the run ends.
+    pub(super) fn gives_up(&self, draft: &Draft) -> bool {
+        let change = match &draft.verification {
+            Some(_) if self.is_verified_by_another() => &draft.verifier_pause,
+            _ => &draft.pause,
+        };
+        *change == PauseChange::Lift
+    }
+
+    /// The pause that was on record of the agent which was at work last.
+    fn known_pause<'a>(&self, draft: &'a Draft) -> Option<&'a Pause> {
+        match &draft.verification {
+            Some(_) if self.is_verified_by_another() => draft.current.verifier_pause.as_ref(),
+            _ => draft.current.pause.as_ref(),
+        }
+    }
+
+    fn pause_after(&mut self, draft: &Draft, now: Timestamp) -> PauseChange {
         match &draft.ruling.then {
             Then::WaitForUsage { resets_at } => self.pause_for_usage(draft, *resets_at, now),
             Then::BackOff => self.pause_for_service(draft, now),
@@ -57,7 +96,7 @@ impl State {
         if self.is_of_dead_run(draft) && resets_at.is_some_and(|reset| reset <= now) {
             return PauseChange::Keep;
         }
-        let times = times_in_a_row(draft.current.pause.as_ref(), PauseReason::UsageLimit, now);
+        let times = times_in_a_row(self.known_pause(draft), PauseReason::UsageLimit, now);
         if let Some(reset) = resets_at.filter(|reset| *reset > now && reset.duration_since(now) <= MOST_AHEAD) {
             return put(draft, PauseReason::UsageLimit, times, reset);
         }
@@ -69,7 +108,7 @@ impl State {
     }
 
     fn pause_for_service(&mut self, draft: &Draft, now: Timestamp) -> PauseChange {
-        let times = match times_in_a_row(draft.current.pause.as_ref(), PauseReason::Transient, now) {
+        let times = match times_in_a_row(self.known_pause(draft), PauseReason::Transient, now) {
             // It was the dead run that had to end then. This one may meet the last failure itself.
             MAX_TRANSIENTS.. if self.is_of_dead_run(draft) => MAX_TRANSIENTS - 1,
             // Whoever starts another run after that begins to count anew.
@@ -92,8 +131,7 @@ impl State {
     /// Whether a usage limit that was not waited for is not over at a moment: no failure shows that it is, and none may
     /// shorten it.
     fn holds_beyond(&self, draft: &Draft, moment: Timestamp, now: Timestamp) -> bool {
-        let pause = draft.current.pause.as_ref();
-        pause.is_some_and(|pause| {
+        self.known_pause(draft).is_some_and(|pause| {
             let was_waited_for = self.waited.as_ref().is_some_and(|waited| waited.is(pause));
             let is_limit = pause.what.reason == PauseReason::UsageLimit;
             is_limit && !was_waited_for && pause.left(now).is_some() && pause.what.until > moment
@@ -127,8 +165,11 @@ impl State {
     }
 
     fn wait(&mut self, until: Moment, pause: Option<Box<Pause>>, when: Moment) -> Vec<Effect> {
-        if self.interrupts > 0 {
+        if self.is_to_stop() {
             return self.finish(End::Interrupted);
+        }
+        if self.is_last() {
+            return self.count(NoFurther::AsWished);
         }
         let waiting = Waiting {
             until,
@@ -148,7 +189,7 @@ impl State {
             return self.tidy();
         }
         if let Some(limit) = self.time_is_up(when.at) {
-            return self.count(limit);
+            return self.count(NoFurther::Limit(limit));
         }
         if waiting.pause.is_some() && when.at >= waiting.asked.saturating_add(ASK_EVERY) {
             self.paused = Some(waiting);

@@ -9,7 +9,7 @@ use ralph_model::{Promise, Usage};
 use ralph_store::PauseChange;
 
 use super::pauses::MAX_TRANSIENTS;
-use super::types::{Examining, Phase, Working};
+use super::types::{Examining, Moment, Phase, Working};
 use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, Reached, State};
 use crate::gates::{Baseline, Changed, GateEnd};
 use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
@@ -34,7 +34,7 @@ impl State {
     pub(super) fn while_working(&mut self, mut working: Working, what: Happening, at: Duration) -> Vec<Effect> {
         match what {
             Happening::TurnEnded(mut summary) => {
-                summary.cause = cause_of_end(working.stop, &summary);
+                summary.cause = cause_of_end(working.stop, &summary.end);
                 if summary.cause == Some(StopCause::RunLimit) {
                     summary.limit = self.reached.as_ref().map(|reached| reached.said.clone());
                 }
@@ -57,13 +57,13 @@ impl State {
         }
     }
 
-    fn stop_agent(&mut self, mut working: Working, cause: StopCause) -> Vec<Effect> {
+    pub(super) fn stop_agent(&mut self, mut working: Working, cause: StopCause) -> Vec<Effect> {
         working.stop = Some(cause);
         self.phase = Phase::Working(working);
         vec![Effect::StopAgent]
     }
 
-    fn facts<'a>(&self, current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {
+    pub(super) fn facts<'a>(&self, current: &'a Current, turn: &'a TurnSummary) -> Facts<'a> {
         Facts {
             assigned: &current.task,
             kind: current.kind,
@@ -95,7 +95,7 @@ impl State {
     }
 
     /// What changed and what the gates say is known: the settlement can be drawn up.
-    pub(super) fn examined(&mut self, examining: Examining, examined: Examined, now: Timestamp) -> Vec<Effect> {
+    pub(super) fn examined(&mut self, examining: Examining, examined: Examined, when: Moment) -> Vec<Effect> {
         let Examining {
             current,
             turn,
@@ -123,7 +123,6 @@ impl State {
         if current.run == self.plan.run && shrunk.is_some() {
             self.baseline.clone_from(&shrunk);
         }
-        let wants_commit = ruling.task == Fate::Done && self.plan.commit == Commit::Task;
         let draft = Box::new(Draft {
             changed_nothing: claims_done && changed == Changed::Nothing,
             changed,
@@ -132,12 +131,30 @@ impl State {
             gates: examined.gates,
             baseline: shrunk,
             commit: None,
+            verification: None,
             pause: PauseChange::Keep,
+            verifier_pause: PauseChange::Keep,
             current,
             turn,
             ruling,
         });
-        if wants_commit {
+        if self.asks() {
+            return self.ask(draft);
+        }
+        self.verify_or_conclude(draft, when)
+    }
+
+    /// Lets a second session look at what is done, where that is wanted, and settles.
+    pub(super) fn verify_or_conclude(&mut self, draft: Box<Draft>, when: Moment) -> Vec<Effect> {
+        if self.is_to_be_verified(&draft) {
+            return self.verify(draft, when);
+        }
+        self.conclude(draft, when.now)
+    }
+
+    /// Commits what is to be committed, and settles.
+    pub(super) fn conclude(&mut self, draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+        if draft.ruling.task == Fate::Done && self.plan.commit == Commit::Task {
             self.phase = Phase::Committing(draft.clone());
             vec![Effect::Commit(draft)]
         } else {
@@ -146,7 +163,7 @@ impl State {
     }
 
     pub(super) fn settle(&mut self, mut draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
-        draft.pause = self.pause_after(&draft, now);
+        (draft.pause, draft.verifier_pause) = self.pauses_after(&draft, now);
         self.phase = Phase::Settling(draft.clone());
         vec![Effect::Settle(draft)]
     }
@@ -154,7 +171,9 @@ impl State {
     pub(super) fn settled(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
         self.settled += 1;
         if draft.current.run != self.plan.run {
-            // What a dead run did neither counts here nor decides what this one does.
+            // What a dead run did neither counts here nor decides what this one does; but the look at it was this one's.
+            let looking = draft.verification.as_ref().map(|found| found.usage);
+            self.spent = self.spent.and(looking.unwrap_or_default());
             return self.tidy();
         }
         let (ruling, control) = (&draft.ruling, &draft.turn.control);
@@ -181,11 +200,7 @@ impl State {
 
     /// Counts what limits look at.
     fn count_in(&mut self, draft: &Draft) {
-        let usage = draft.turn.usage;
-        // It is the agent's own account, and an agent may say anything: nothing in it gives back what was spent.
-        self.spent.cost_usd += usage.cost_usd.max(0.0);
-        self.spent.input_tokens = self.spent.input_tokens.saturating_add(usage.input_tokens);
-        self.spent.output_tokens = self.spent.output_tokens.saturating_add(usage.output_tokens);
+        self.spent = self.spent.and(draft.usage());
         match draft.ruling.outcome.is_failure() {
             Some(true) => self.streak += 1,
             Some(false) => self.streak = 0,
@@ -197,7 +212,7 @@ impl State {
     /// What the run does after a settlement.
     fn after(&mut self, draft: &Draft, at: Duration) -> Vec<Effect> {
         match &draft.ruling.then {
-            _ if self.interrupts > 0 => self.close(End::Interrupted),
+            _ if self.is_to_stop() => self.close(End::Interrupted),
             Then::GoOn => match self.open_breaker() {
                 Some(standstill) => self.close(End::NoProgress(standstill)),
                 None => self.tidy(),
@@ -217,30 +232,12 @@ impl State {
                     .unwrap_or_else(said);
                 self.close(End::Limit(limit))
             }
-            Then::BackOff if draft.pause == PauseChange::Lift => self.close(End::Error(format!(
+            Then::BackOff if self.gives_up(draft) => self.close(End::Error(format!(
                 "The service failed {MAX_TRANSIENTS} times in a row. {}",
                 draft.ruling.reason
             ))),
             // The pause is on record; the next claim is answered with it.
             Then::BackOff | Then::WaitForUsage { .. } => self.tidy(),
-        }
-    }
-
-    /// Ctrl+C. What goes on by itself is stopped; everything else is looked at when it has come to its end.
-    pub(super) fn interrupted(&mut self, phase: Phase) -> Vec<Effect> {
-        self.interrupts += 1;
-        match phase {
-            Phase::Working(working) if working.stop.is_none() => self.stop_agent(working, StopCause::Interrupt),
-            Phase::Working(working) if self.interrupts > 1 => {
-                self.phase = Phase::Working(working);
-                vec![Effect::KillAgent]
-            }
-            phase @ (Phase::Examining(_) | Phase::Baselining(_) | Phase::Committing(_)) => {
-                self.phase = phase;
-                vec![Effect::StopGates]
-            }
-            Phase::Waiting(_) => self.finish(End::Interrupted),
-            phase => self.rest(phase),
         }
     }
 
@@ -270,6 +267,6 @@ impl State {
 
 /// Why a turn ended, if ralph made it end. One that had come to its end before it was stopped was not stopped, unless the
 /// person wanted it.
-fn cause_of_end(stop: Option<StopCause>, turn: &TurnSummary) -> Option<StopCause> {
-    stop.filter(|cause| *cause == StopCause::Interrupt || turn.end != TurnEnd::Finished)
+pub(super) fn cause_of_end(stop: Option<StopCause>, end: &TurnEnd) -> Option<StopCause> {
+    stop.filter(|cause| *cause == StopCause::Interrupt || *end != TurnEnd::Finished)
 }

@@ -11,9 +11,10 @@ use ralph_store::{Claim, ClaimAnswer, Pause, PauseChange, Standing};
 use super::standstill::Standstill;
 use super::{End, Reached};
 use crate::gates::{Baseline, Changed, GateResult};
+use crate::guide::{Asked, Asking, Guided, Wish};
 use crate::settle::{Judgement, Ruling};
 use crate::strategy::Chosen;
-use crate::summary::{StopCause, TurnSummary};
+use crate::summary::{StopCause, TurnSummary, Verification};
 
 /// What does not change in a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,12 +33,28 @@ pub struct Plan {
     pub commit: Commit,
     /// Whether there are gates.
     pub has_gates: bool,
+    /// Who looks at work that the gates let pass.
+    pub verifier: WhoVerifies,
     /// How long waits are.
     pub pace: Pace,
     /// Whether the first iteration heeds a pause of the agent.
     pub first_try: FirstTry,
+    /// Whether the person can be asked.
+    pub asking: Asking,
     /// Where the chance in waits comes from.
     pub seed: u64,
+}
+
+/// Who looks at work that the gates let pass, before it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WhoVerifies {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// A session of the agent that did it.
+    SameAgent,
+    /// A session of another agent.
+    Another,
 }
 
 /// When the first agent of a run is started.
@@ -118,9 +135,32 @@ pub struct State {
     pub(super) hint: Option<String>,
     /// What the gates may say; none before they ran.
     pub(super) baseline: Option<Baseline>,
+    /// How often the person has pressed Ctrl+C, or the run was told to stop, since it began or went on.
     pub(super) interrupts: u32,
+    /// What the first of these means.
+    pub(super) first: FirstInterrupt,
+    /// What the person wishes of the run as a whole.
+    pub(super) wish: Wish,
     /// For how long the computer has slept since the run began.
     pub(super) slept: Duration,
+}
+
+/// What the first Ctrl+C means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FirstInterrupt {
+    /// The run is to stop.
+    Stops,
+    /// The turn is to stop, and the person is asked what the agent should do differently.
+    Asks,
+}
+
+/// Why no further task is claimed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum NoFurther {
+    /// A limit is reached.
+    Limit(Reached),
+    /// The person wishes so.
+    AsWished,
 }
 
 /// What a run is at. But for the last, each waits for one event.
@@ -129,7 +169,7 @@ pub(super) enum Phase {
     Recovering,
     Abandoning,
     Tidying,
-    Counting(Reached),
+    Counting(NoFurther),
     Claiming,
     Baselining(Box<Current>),
     Preparing(Box<Current>),
@@ -137,6 +177,13 @@ pub(super) enum Phase {
     Working(Working),
     Recording(Box<Current>, Box<TurnSummary>),
     Examining(Box<Examining>),
+    /// The verifier is being started.
+    Consulting(Box<Draft>),
+    Verifying(Box<Verifying>),
+    /// The person is asked about a turn that they have stopped.
+    Guiding(Box<Draft>),
+    /// What they said is put on record.
+    Noting(Box<Draft>),
     Committing(Box<Draft>),
     Settling(Box<Draft>),
     Waiting(Box<Waiting>),
@@ -200,6 +247,14 @@ pub(super) struct Examining {
     pub(super) gates: Gates,
 }
 
+/// Work that the gates let pass, and a second session that looks at it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Verifying {
+    pub(super) draft: Box<Draft>,
+    /// The session. What it has used holds what the turn used before it.
+    pub(super) session: Working,
+}
+
 /// The iteration that a run is in, or that a dead run was in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Current {
@@ -233,6 +288,8 @@ pub struct Current {
     pub before: Option<String>,
     /// The last pause of the agent, when it was claimed.
     pub pause: Option<Pause>,
+    /// The same of the verifier, where that is another agent.
+    pub verifier_pause: Option<Pause>,
 }
 
 impl Current {
@@ -253,6 +310,7 @@ impl Current {
             baseline: None,
             before: None,
             pause: claim.pause.clone(),
+            verifier_pause: claim.verifier_pause.clone(),
         }
     }
 }
@@ -311,8 +369,21 @@ pub struct Draft {
     pub baseline: Option<Baseline>,
     /// The commit that was made, or why there is none; none when none was wanted or needed.
     pub commit: Option<Result<String, String>>,
+    /// What a second session said of the work; none when none was asked.
+    pub verification: Option<Verification>,
     /// What becomes of the agent's pause.
     pub pause: PauseChange,
+    /// What becomes of the verifier's, where that is another agent.
+    pub verifier_pause: PauseChange,
+}
+
+impl Draft {
+    /// What the iteration used, the look at its work included.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let looking = self.verification.as_ref().map(|found| found.usage);
+        self.turn.usage.and(looking.unwrap_or_default())
+    }
 }
 
 /// A wait for the end of an agent's pause.
@@ -350,6 +421,8 @@ pub enum Notice {
     UnknownModel(String),
     /// An agent said that everything is complete, and it is not.
     CompleteTooEarly,
+    /// The turn is being stopped; when it is, the person is asked about it.
+    WillAsk,
 }
 
 /// Something that happened, and when.
@@ -392,7 +465,7 @@ pub enum Happening {
         /// Whether an earlier prompt of this task was too long already.
         overflowed_before: bool,
     },
-    /// The agent is started.
+    /// The agent, or the verifier, is started.
     Spawned,
     /// The agent gave a sign of life.
     Sign,
@@ -404,14 +477,28 @@ pub enum Happening {
     EndRecorded,
     /// What the turn has left on disk is known.
     Examined(Box<Examined>),
+    /// The task whose work was to be looked at is no more: a person has deleted it.
+    TaskGone,
+    /// The verifier's session is over, no process of it is left, and what it changed is known.
+    Verified(Box<Verification>),
     /// The commit that was made, or why there is none; none when nothing had changed.
     Committed(Option<Result<String, String>>),
-    /// The gates or the commit failed, and the disk is full: that is no answer.
+    /// The gates, the verifier or the commit failed, and the disk is full: that is no answer.
     NoRoom,
     /// It is settled.
     Settled,
     /// Ctrl+C.
     Interrupt,
+    /// The run is to stop, and nobody is to be asked.
+    Stop,
+    /// The person wants to say something about the turn that goes on.
+    GuidanceWanted,
+    /// What the person wishes of the run as a whole.
+    Wished(Wish),
+    /// What the person said about the turn that they have stopped.
+    Guided(Guided),
+    /// That is on record.
+    GuidanceRecorded,
     /// Time has passed.
     Tick,
     /// The end of the run is on record.
@@ -455,7 +542,9 @@ pub enum Effect {
     },
     /// Start the agent.
     Spawn,
-    /// Ask the agent to end, and make it.
+    /// Start a session that looks at the work, and changes nothing.
+    Verify(Box<Draft>),
+    /// Ask the agent to end, and make it; the verifier, where that is at work.
     StopAgent,
     /// Make the agent end at once.
     KillAgent,
@@ -472,6 +561,14 @@ pub enum Effect {
         /// Whether the gates are asked.
         gates: Gates,
     },
+    /// Ask the person what should be done differently.
+    Ask(Box<Asked>),
+    /// They shall answer at once.
+    GiveUpAsking,
+    /// Put what they said on record, with the turn.
+    RecordGuidance(Box<TurnSummary>),
+    /// Forget that the person has interrupted: the run goes on.
+    GoOn,
     /// Commit the files of the task.
     Commit(Box<Draft>),
     /// Wait until there is room on the disk.

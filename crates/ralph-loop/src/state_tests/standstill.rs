@@ -74,7 +74,9 @@ fn draft_of(round: Round) -> Draft {
         },
         baseline: None,
         commit: None,
+        verification: None,
         pause: PauseChange::Keep,
+        verifier_pause: PauseChange::Keep,
     }
 }
 

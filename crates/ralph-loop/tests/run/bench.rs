@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
-use ralph_loop::{Finish, Interrupter, News, Order, Room, Runner, Site, Survival, Watch};
+use ralph_loop::{Finish, Guide, Interrupter, News, Order, Room, Runner, Site, Survival, Verifier, Watch};
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
 use ralph_memory::inject::FeaturesFolder;
@@ -83,6 +83,17 @@ pub(crate) enum Speaks {
     Acp,
 }
 
+impl Speaks {
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Plain => "command",
+            Self::Claude => "claude",
+            Self::Codex => "codex",
+            Self::Acp => "acp",
+        }
+    }
+}
+
 /// A worktree with a scripted agent. Values that came from the same one share its folder, its tasks and its agent.
 pub(crate) struct Project {
     folder: Arc<tempfile::TempDir>,
@@ -92,10 +103,14 @@ pub(crate) struct Project {
     clock: Arc<Ticking>,
     pub(crate) agent: ScriptedAgent,
     words: Option<Vec<String>>,
+    /// Another agent that looks at what is done, and its words.
+    verifier: Option<(Speaks, Vec<String>)>,
     pub(crate) config: Config,
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,
     pub(crate) first_try: FirstTry,
+    /// Who is asked when a turn is stopped.
+    pub(crate) guide: Option<Arc<dyn Guide>>,
 }
 
 impl Project {
@@ -114,10 +129,12 @@ impl Project {
             clock: Arc::default(),
             agent,
             words: None,
+            verifier: None,
             config: Config::default(),
             share: MemoryShare::Whole,
             scope: Scope::All,
             first_try: FirstTry::default(),
+            guide: None,
         }
     }
 
@@ -136,16 +153,26 @@ impl Project {
             clock: Arc::clone(&self.clock),
             agent: install(Speaks::Plain, turns, &self.folder.path().join("plain-agent")),
             words: None,
+            verifier: None,
             config: self.config.clone(),
             share: self.share,
             scope: self.scope.clone(),
             first_try: self.first_try,
+            guide: self.guide.clone(),
         }
     }
 
     /// With another script from now on.
     pub(crate) fn play<const N: usize>(&mut self, turns: [Vec<Action>; N]) {
         self.agent = install(self.speaks, turns, &self.folder.path().join("agent"));
+    }
+
+    /// With another agent that looks at what is done.
+    pub(crate) fn verified_by<const N: usize>(&mut self, speaks: Speaks, looks: [Vec<Action>; N]) -> ScriptedAgent {
+        let agent = install(speaks, [], &self.folder.path().join("verifier"));
+        agent.look(looks);
+        self.verifier = Some((speaks, agent.words()));
+        agent
     }
 
     /// With any program as its agent.
@@ -184,10 +211,12 @@ impl Project {
             clock: Arc::clone(&self.clock),
             agent: self.agent.clone(),
             words: self.words.clone(),
+            verifier: self.verifier.clone(),
             config: self.config.clone(),
             share: self.share,
             scope: self.scope.clone(),
             first_try: self.first_try,
+            guide: self.guide.clone(),
         }
     }
 
@@ -324,18 +353,22 @@ impl Project {
             started: ralph_process::start_time(pid).unwrap(),
         };
         let site = self.site(process);
-        let kind = match self.speaks {
-            Speaks::Plain => "command",
-            Speaks::Claude => "claude",
-            Speaks::Codex => "codex",
-            Speaks::Acp => "acp",
+        let agent = |speaks: Speaks, words: &[String]| {
+            let clock = Arc::clone(&self.clock);
+            ralph_loop::agent_for(Some(speaks.kind()), &CommandLine::Words(words.to_vec()), clock).unwrap()
         };
-        let clock = Arc::clone(&self.clock);
         let words = self.words.clone().unwrap_or_else(|| self.agent.words());
+        let worker = agent(self.speaks, &words);
         let order = Order {
             scope: self.scope.clone(),
             goal: "the test".to_owned(),
-            agent: ralph_loop::agent_for(Some(kind), &CommandLine::Words(words), clock).unwrap(),
+            verifier: match &self.verifier {
+                _ if !self.config.execution.verify => Verifier::Nobody,
+                Some((speaks, words)) => Verifier::Another(agent(*speaks, words)),
+                None if worker.can_be_read_only() => Verifier::SameAgent,
+                None => Verifier::Nobody,
+            },
+            agent: worker,
             model: None,
             share: self.share,
             pace: Pace {
@@ -348,6 +381,7 @@ impl Project {
                 room: Duration::from_millis(5),
             },
             first_try: self.first_try,
+            guide: self.guide.clone(),
         };
         let mut ids = new_ids();
         let runner = Runner::new(&site, order, &mut ids, &mut seen).unwrap();
@@ -371,6 +405,15 @@ impl Project {
     fn site(&self, process: RunProcess) -> Site<'_> {
         let ralph = self.root.join(".ralph");
         let agent = self.root.join(".agent");
+        let catalogue = CataloguePlace {
+            database: ralph.join("index.db"),
+            shelves: [Shelf::Memories, Shelf::Guardrails]
+                .map(|shelf| (shelf, agent.join(shelf.file_name())))
+                .to_vec(),
+            knowledge: ralph.join("knowledge"),
+            home: self,
+            file_clock: &LongAgo,
+        };
         Site {
             root: self.root.clone(),
             worktree: self.worktree.clone(),
@@ -379,7 +422,7 @@ impl Project {
             database: self.database(),
             runs: ralph.join("runs"),
             knowledge: KnowledgeFolder {
-                path: ralph.join("knowledge"),
+                catalogue: catalogue.clone(),
                 surroundings: self,
                 patience: PATIENCE,
             },
@@ -398,14 +441,7 @@ impl Project {
                     .map(str::to_owned)
                     .to_vec(),
             },
-            catalogue: CataloguePlace {
-                database: ralph.join("index.db"),
-                shelves: [Shelf::Memories, Shelf::Guardrails]
-                    .map(|shelf| (shelf, agent.join(shelf.file_name())))
-                    .to_vec(),
-                home: self,
-                file_clock: &LongAgo,
-            },
+            catalogue,
             config: &self.config,
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             program: "/bin/true".into(),
@@ -466,6 +502,8 @@ pub(crate) enum Deed {
     Die,
     /// Ctrl+C.
     Interrupt,
+    /// It is to end after this iteration.
+    FinishIteration,
 }
 
 /// Somebody who watches, and remembers what was told.
@@ -572,6 +610,9 @@ impl Watch for Seen {
             Some(Deed::Die) => return Survival::Dies,
             Some(Deed::Interrupt) => {
                 INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
+            }
+            Some(Deed::FinishIteration) => {
+                INTERRUPTERS.with_borrow(|all| all.last().unwrap().finish_iteration());
             }
             None => {}
         }

@@ -58,6 +58,7 @@ fn run_of(process: RunProcess, project: &Project, worktree: &str, marker: &str) 
         commits_here: &BTreeSet::new(),
         marker,
         lease: Duration::from_secs(3600),
+        verifier: None,
         heed: ralph_store::Heed::Pauses,
         now: project.now(),
     };
@@ -152,7 +153,9 @@ fn a_turn_whose_end_is_on_record_is_judged_by_the_gates_again() {
         (0, 0, TaskStatus::Done)
     );
     let row = project.journal().remove(0).row;
-    assert_eq!((row.notes.as_deref(), row.usage.cost_usd), (Some("found it"), 0.25));
+    // The turn, and the look at it, which the next run took.
+    assert_eq!((row.notes.as_deref(), row.usage.cost_usd), (Some("found it"), 0.5));
+    assert_eq!(project.agent.verifications().len(), 1);
     assert_eq!(
         (row.files_modified, row.changed_nothing),
         (vec!["a.txt".to_owned()], false)

@@ -12,6 +12,16 @@ use super::secrets::{Secret, find, mask};
 /// The longest approach, reason or suggestion, in characters.
 pub(super) const MOST_REASON: usize = 600;
 
+/// The longest title of a long note, in characters.
+pub(super) const MOST_TITLE: usize = 200;
+
+/// The longest body of a long note, in characters. How many words of it are kept is decided where it is written.
+pub(super) const MOST_KNOWLEDGE: usize = 64 << 10;
+
+/// The most tags, and the longest one or the longest category, in characters.
+pub(super) const MOST_TAGS: usize = 20;
+pub(super) const MOST_TAG: usize = 50;
+
 /// What stands at the end of a text that was cut.
 const CUT: &str = " […cut]";
 
@@ -23,6 +33,13 @@ const EARLIER_CUT: &str = "[…earlier lines cut]\n";
 #[must_use]
 pub fn clean(text: &str, cap: usize) -> String {
     capped(visible_without_secrets(text).trim(), cap)
+}
+
+/// What a person has typed, as it may be kept: nothing is masked, since it is their own word, but what a terminal would obey
+/// is gone. Where it was cut, it says so.
+#[must_use]
+pub fn clean_typed(text: &str, cap: usize) -> String {
+    capped(visible(text).trim(), cap)
 }
 
 /// The same on one line with single spaces.

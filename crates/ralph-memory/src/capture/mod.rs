@@ -16,12 +16,14 @@ use std::path::{Path, PathBuf};
 
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
-pub use clean::clean;
+pub use clean::{clean, clean_typed};
 pub use guess::guess_kind;
-pub use knowledge::{KnowledgeFolder, OutboxError, Outboxed, Placement, Written};
+pub use knowledge::{
+    Deleted, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, Outboxed, Placement, Written, accept_knowledge,
+};
 pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
-    Vanished,
+    TakenIn, Vanished,
 };
 pub use scratchpad::{Moved, Scratchpad};
 pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control};

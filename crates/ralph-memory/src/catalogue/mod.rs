@@ -5,6 +5,7 @@
 
 mod follow;
 mod fresh;
+mod knowledge;
 mod problems;
 mod verify;
 
@@ -16,9 +17,11 @@ use ralph_store::index::{Index, IndexError};
 
 pub(crate) use follow::{Made, follow};
 pub use problems::Problems;
+pub use ralph_store::index::KnowledgeOutline;
 pub use verify::Verified;
 
 use fresh::{Freshness, freshness, state_of};
+use knowledge::{Differences, Extent, Judgement, Unreadable};
 
 /// What the catalogue needs to know of the project around it.
 pub trait CatalogueHome {
@@ -34,6 +37,8 @@ pub struct CataloguePlace<'a> {
     pub database: PathBuf,
     /// Every shelf with its file, which need not exist.
     pub shelves: Vec<(Shelf, PathBuf)>,
+    /// The folder of long notes, which need not exist.
+    pub knowledge: PathBuf,
     /// The project around it.
     pub home: &'a dyn CatalogueHome,
     /// The clock that the file system goes by, whatever the time of the program is.
@@ -46,6 +51,8 @@ pub struct Catalogue {
     pub(crate) index: Index,
     shelves: Vec<ShelfState>,
     unreadable: Vec<(Shelf, FileError)>,
+    extent: Extent,
+    unreadable_knowledge: Unreadable,
     degraded: Option<IndexError>,
 }
 
@@ -66,24 +73,35 @@ pub enum CatalogueError {
     /// A file of notes cannot be read.
     #[error(transparent)]
     File(#[from] FileError),
+    /// The folder of long notes cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
     /// Not even an index in memory can be used.
     #[error(transparent)]
     Index(#[from] IndexError),
 }
 
 impl Catalogue {
-    /// Opens the index and brings it up to date. A file that cannot be read counts as one that is not there. An index
-    /// that turns out to be damaged is left to be made anew.
+    /// Opens the index and brings what stands on the shelves up to date. A file that cannot be read counts as one that is
+    /// not there. An index that turns out to be damaged is left to be made anew.
     ///
     /// # Errors
     /// When not even an index in memory can be used.
     pub fn open(place: &CataloguePlace<'_>) -> Result<Self, IndexError> {
-        Self::on_disk(place).or_else(|reason| {
-            if matches!(reason, IndexError::Unusable { .. }) {
-                Index::distrust(&place.database);
-            }
-            Self::in_memory(place, Some(reason))
-        })
+        Self::open_for(place, Extent::Shelves)
+    }
+
+    /// The same with the long notes.
+    ///
+    /// # Errors
+    /// When not even an index in memory can be used.
+    pub fn open_with_knowledge(place: &CataloguePlace<'_>) -> Result<Self, IndexError> {
+        Self::open_for(place, Extent::Everything)
     }
 
     /// Asks a question about some shelves. An index that turns out to be damaged is left to be made anew, and the question
@@ -96,12 +114,41 @@ impl Catalogue {
         shelves: &[Shelf],
         question: impl Fn(&Self) -> Result<T, IndexError>,
     ) -> Result<T, CatalogueError> {
-        let catalogue = Self::open(place)?.refuse_unreadable(shelves)?;
+        Self::ask_for(place, (shelves, Extent::Shelves), question)
+    }
+
+    /// Asks a question about long notes and some shelves. Only here the folder of long notes is looked at.
+    ///
+    /// # Errors
+    /// When that folder, or the file of one of these shelves, cannot be read.
+    pub fn ask_knowledge<T>(
+        place: &CataloguePlace<'_>,
+        shelves: &[Shelf],
+        question: impl Fn(&Self) -> Result<T, IndexError>,
+    ) -> Result<T, CatalogueError> {
+        Self::ask_for(place, (shelves, Extent::Everything), question)
+    }
+
+    fn open_for(place: &CataloguePlace<'_>, extent: Extent) -> Result<Self, IndexError> {
+        Self::on_disk(place, extent).or_else(|reason| {
+            if matches!(reason, IndexError::Unusable { .. }) {
+                Index::distrust(&place.database);
+            }
+            Self::in_memory(place, extent, Some(reason))
+        })
+    }
+
+    fn ask_for<T>(
+        place: &CataloguePlace<'_>,
+        (shelves, extent): (&[Shelf], Extent),
+        question: impl Fn(&Self) -> Result<T, IndexError>,
+    ) -> Result<T, CatalogueError> {
+        let catalogue = Self::open_for(place, extent)?.refuse_unreadable(shelves)?;
         match question(&catalogue) {
             Err(reason) if catalogue.degraded.is_none() => {
                 drop(catalogue);
                 Index::distrust(&place.database);
-                let from_files = Self::in_memory(place, Some(reason))?.refuse_unreadable(shelves)?;
+                let from_files = Self::in_memory(place, extent, Some(reason))?.refuse_unreadable(shelves)?;
                 Ok(question(&from_files)?)
             }
             answer => Ok(answer?),
@@ -120,68 +167,88 @@ impl Catalogue {
         self.shelves.iter().find(|state| state.shelf == shelf)
     }
 
-    fn refuse_unreadable(mut self, shelves: &[Shelf]) -> Result<Self, FileError> {
+    fn refuse_unreadable(mut self, shelves: &[Shelf]) -> Result<Self, CatalogueError> {
         match self.unreadable.iter().position(|(shelf, _)| shelves.contains(shelf)) {
-            Some(position) => Err(self.unreadable.swap_remove(position).1),
-            None => Ok(self),
+            Some(position) => Err(self.unreadable.swap_remove(position).1.into()),
+            None => self.refuse_unreadable_folder(),
         }
     }
 
-    fn on_disk(place: &CataloguePlace<'_>) -> Result<Self, IndexError> {
+    fn on_disk(place: &CataloguePlace<'_>, extent: Extent) -> Result<Self, IndexError> {
         let now = now_ns(place);
         let seen = look(place);
         let Some(index) = Index::open(&place.database) else {
-            return Self::brought_up_to_date(place);
+            return Self::brought_up_to_date(place, extent);
         };
-        let mut worth_noting = false;
+        let mut judgement = Judgement::Fresh;
         for ((shelf, path), stamp) in place.shelves.iter().zip(&seen.stamps) {
             match freshness(&index, *shelf, stamp.as_ref())? {
                 Freshness::Fresh => {}
                 Freshness::Unsure { digest } => {
                     let read = read_file(path).unwrap_or_default();
                     if read.as_ref().map(|text| fresh::digest(&text.bytes)) != Some(digest) {
-                        drop(index);
-                        return Self::brought_up_to_date(place);
+                        judgement = Judgement::Stale;
+                        break;
                     }
-                    worth_noting |= read.is_some_and(|text| fresh::is_settled(&text.stamp, now));
+                    if read.is_some_and(|text| fresh::is_settled(&text.stamp, now)) {
+                        judgement = Judgement::WorthNoting;
+                    }
                 }
                 Freshness::Stale => {
-                    drop(index);
-                    return Self::brought_up_to_date(place);
+                    judgement = Judgement::Stale;
+                    break;
                 }
             }
         }
-        if !worth_noting {
-            return Self::of(place, index, seen);
+        let mut unreadable = Unreadable::default();
+        if extent == Extent::Everything && judgement != Judgement::Stale {
+            let mut differences = Differences::of(&index, place)?;
+            judgement = judgement.max(differences.judge(place));
+            unreadable = differences.unreadable;
+        }
+        match judgement {
+            Judgement::Fresh => return Self::of(place, index, (seen, extent, unreadable)),
+            Judgement::Stale => {
+                drop(index);
+                return Self::brought_up_to_date(place, extent);
+            }
+            Judgement::WorthNoting => drop(index),
         }
         // The index is right; with the new times noted nobody has to read the files next time. Where that is not
         // possible, it is as right as before.
-        drop(index);
-        Self::brought_up_to_date(place).or_else(|reason| match Index::open(&place.database) {
-            Some(index) if is_up_to_date(&index, place)? => Self::of(place, index, look(place)),
+        Self::brought_up_to_date(place, extent).or_else(|reason| match Index::open(&place.database) {
+            Some(index) if is_up_to_date(&index, place, extent)? => {
+                Self::of(place, index, (look(place), extent, unreadable))
+            }
             Some(_) | None => Err(reason),
         })
     }
 
     /// Brings the index on disk up to date, entry by entry.
-    fn brought_up_to_date(place: &CataloguePlace<'_>) -> Result<Self, IndexError> {
+    fn brought_up_to_date(place: &CataloguePlace<'_>, extent: Extent) -> Result<Self, IndexError> {
         if !place.database.exists() && !place.home.prepare_index() {
-            return Self::in_memory(place, None);
+            return Self::in_memory(place, extent, None);
         }
         let writer = Index::write(&place.database)?;
         let seen = fill(&writer, place)?;
-        Self::of(place, writer.commit()?, seen)
+        let unreadable = fill_knowledge(&writer, place, extent)?;
+        Self::of(place, writer.commit()?, (seen, extent, unreadable))
     }
 
-    fn in_memory(place: &CataloguePlace<'_>, reason: Option<IndexError>) -> Result<Self, IndexError> {
+    fn in_memory(place: &CataloguePlace<'_>, extent: Extent, reason: Option<IndexError>) -> Result<Self, IndexError> {
         let index = Index::in_memory()?;
         let seen = fill(&index, place)?;
-        let mut catalogue = Self::of(place, index, seen)?;
+        let unreadable = fill_knowledge(&index, place, extent)?;
+        let mut catalogue = Self::of(place, index, (seen, extent, unreadable))?;
         catalogue.degraded = reason;
         Ok(catalogue)
     }
 
-    fn of(place: &CataloguePlace<'_>, index: Index, seen: Seen) -> Result<Self, IndexError> {
+    fn of(
+        place: &CataloguePlace<'_>,
+        index: Index,
+        (seen, extent, unreadable_knowledge): (Seen, Extent, Unreadable),
+    ) -> Result<Self, IndexError> {
         let mut shelves = Vec::with_capacity(place.shelves.len());
         for ((shelf, _), stamp) in place.shelves.iter().zip(seen.stamps) {
             let state = match stamp {
@@ -198,6 +265,8 @@ impl Catalogue {
             index,
             shelves,
             unreadable: seen.unreadable,
+            extent,
+            unreadable_knowledge,
             degraded: None,
         })
     }
@@ -245,7 +314,7 @@ fn look(place: &CataloguePlace<'_>) -> Seen {
 }
 
 /// Whether the index was made from what the files hold now.
-fn is_up_to_date(index: &Index, place: &CataloguePlace<'_>) -> Result<bool, IndexError> {
+fn is_up_to_date(index: &Index, place: &CataloguePlace<'_>, extent: Extent) -> Result<bool, IndexError> {
     for (shelf, path) in &place.shelves {
         let known = index.source(source_name(*shelf))?.map(|state| state.digest);
         let read = read_file(path).unwrap_or_default();
@@ -253,7 +322,15 @@ fn is_up_to_date(index: &Index, place: &CataloguePlace<'_>) -> Result<bool, Inde
             return Ok(false);
         }
     }
-    Ok(true)
+    Ok(extent == Extent::Shelves || Differences::of(index, place)?.judge(place) != Judgement::Stale)
+}
+
+/// Makes an index agree with the folder of long notes, where it is asked for.
+fn fill_knowledge(index: &Index, place: &CataloguePlace<'_>, extent: Extent) -> Result<Unreadable, IndexError> {
+    match extent {
+        Extent::Shelves => Ok(Unreadable::default()),
+        Extent::Everything => Differences::of(index, place)?.apply(index, place),
+    }
 }
 
 /// Makes an index agree with the files, which are parsed only where they have changed.

@@ -3,6 +3,7 @@
 use ralph_model::Shelf;
 use ralph_store::index::{Index, IndexError};
 
+use super::knowledge::Extent;
 use super::{Catalogue, CatalogueError, CataloguePlace, source_name};
 
 /// What a comparison of the index with the files came to.
@@ -20,19 +21,26 @@ impl Catalogue {
     /// Compares the index on disk with the files. Nothing is changed.
     ///
     /// # Errors
-    /// When a file of notes cannot be read.
+    /// When a file of notes, or the folder of the long ones, cannot be read.
     pub fn verify(place: &CataloguePlace<'_>) -> Result<Verified, CatalogueError> {
         let Some(on_disk) = Index::open(&place.database) else {
             return Ok(Verified::Behind);
         };
         let shelves: Vec<Shelf> = place.shelves.iter().map(|(shelf, _)| *shelf).collect();
-        let made = Self::in_memory(place, None)?.refuse_unreadable(&shelves)?;
+        let made = Self::in_memory(place, Extent::Everything, None)?.refuse_unreadable(&shelves)?;
         let compared = (|| {
             for (shelf, _) in &place.shelves {
                 let digest = |index: &Index| Ok(index.source(source_name(*shelf))?.map(|state| state.digest));
                 if digest(&on_disk)? != digest(&made.index)? {
                     return Ok(Verified::Behind);
                 }
+            }
+            let digests = |index: &Index| -> Result<Vec<(String, u128)>, IndexError> {
+                let files = index.knowledge_files()?.into_iter();
+                Ok(files.map(|file| (file.name, file.digest)).collect())
+            };
+            if digests(&on_disk)? != digests(&made.index)? {
+                return Ok(Verified::Behind);
             }
             let difference = on_disk.first_difference(&made.index)?;
             Ok(difference.map_or(Verified::Same, Verified::Differs))
@@ -47,6 +55,6 @@ impl Catalogue {
     /// When a file of notes cannot be read, or the index belongs to another tool or cannot be written.
     pub fn remake(place: &CataloguePlace<'_>) -> Result<(), CatalogueError> {
         Index::distrust(&place.database);
-        Ok(Self::brought_up_to_date(place).map(drop)?)
+        Ok(Self::brought_up_to_date(place, Extent::Everything).map(drop)?)
     }
 }

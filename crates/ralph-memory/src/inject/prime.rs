@@ -11,7 +11,7 @@ use super::pack::{Item, Packed, Sizes, pack};
 use super::prompt::OPENING;
 use super::said::Said;
 use crate::catalogue::Catalogue;
-use crate::recall::{Newest, Question, Reach, Superseded, Wanted, recall};
+use crate::recall::{LongNotes, Newest, Question, Reach, Superseded, Wanted, recall};
 
 /// How many notes that fit a text go before the others.
 const MOST_FITTING: usize = 200;
@@ -223,16 +223,18 @@ fn preferred(catalogue: &Catalogue, occasion: &Occasion<'_>) -> Result<Vec<Choic
         let question = Question {
             text,
             shelves: &[occasion.shelf],
+            knowledge: LongNotes::Left,
             wanted: occasion.wanted,
             reach: Reach::Best(MOST_FITTING),
         };
         for hit in recall(catalogue, &question)?.hits {
             taken.insert((hit.item.id().to_owned(), hit.age.place));
             let score = Some(hit.score.total());
-            choices.push(Choice {
+            let item = hit.item.on_shelf();
+            choices.extend(item.map(|item| Choice {
                 score,
-                ..Choice::of(hit.item, hit.age, occasion)
-            });
+                ..Choice::of(item, hit.age, occasion)
+            }));
         }
     }
     let mut rest = Vec::new();

@@ -33,6 +33,8 @@ struct Newness<'o> {
     second: i64,
     shelf: Reverse<usize>,
     place: i64,
+    /// Long notes have no place; of two that were made in the same second the first by name goes first.
+    id: Reverse<&'o str>,
 }
 
 /// What is chosen from, and how much of it.
@@ -56,6 +58,7 @@ impl<C> Choosing<'_, C> {
             second: *second,
             shelf: Reverse(shelf.unwrap_or(usize::MAX)),
             place: *place,
+            id: Reverse(&outline.id),
         }
     }
 }

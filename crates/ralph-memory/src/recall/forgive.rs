@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use ralph_store::index::{Index, IndexError, KnownTerm, is_name};
+use ralph_store::index::{IndexError, KnownTerm, is_name};
 
+use super::notes::Notes;
 use super::question::Terms;
 
 /// Shorter words have too many neighbours.
@@ -14,7 +15,7 @@ const LONG_WORD: usize = 8;
 const MAX_MENDED: usize = 16;
 
 /// Replaces the unknown terms of a question by near ones, and says which by which.
-pub(super) fn forgive(index: &Index, terms: &mut Terms) -> Result<Vec<(String, String)>, IndexError> {
+pub(super) fn forgive(notes: &Notes<'_>, terms: &mut Terms) -> Result<Vec<(String, String)>, IndexError> {
     let unknown: Vec<String> = terms
         .unknown
         .iter()
@@ -26,7 +27,7 @@ pub(super) fn forgive(index: &Index, terms: &mut Terms) -> Result<Vec<(String, S
         return Ok(Vec::new());
     }
     let mut nearest: Vec<Option<(usize, KnownTerm)>> = vec![None; unknown.len()];
-    index.all_terms(&mut |known| {
+    notes.all_terms(&mut |known| {
         for (term, nearest) in unknown.iter().zip(&mut nearest) {
             let Some(slips) = slips(term, &known.term) else {
                 continue;

@@ -7,7 +7,9 @@ mod candidates;
 mod choose;
 mod corpus;
 mod forgive;
+mod found;
 mod journal;
+mod knowledge;
 mod notes;
 mod numbers;
 mod question;
@@ -17,10 +19,12 @@ mod wanted;
 
 use std::collections::HashSet;
 
-use ralph_model::{NoteOrSign, Shelf};
+use ralph_model::Shelf;
 use ralph_store::index::{Age, IndexError, Outline, places_of};
 
+pub use found::{Found, FoundKnowledge};
 pub use journal::{related_rows, search_rows};
+pub use knowledge::{Relevant, TaskSignals, relevant_knowledge};
 pub use score::Score;
 pub use shelves::{Newest, Superseded};
 pub use wanted::{Wanted, first_day};
@@ -40,10 +44,21 @@ pub struct Question<'a> {
     pub text: &'a str,
     /// The shelves to look on.
     pub shelves: &'a [Shelf],
+    /// Whether to look among the long notes, too.
+    pub knowledge: LongNotes,
     /// Which notes are wanted.
     pub wanted: &'a Wanted,
     /// How far to look.
     pub reach: Reach,
+}
+
+/// Whether long notes are looked for. They are found only where the catalogue was asked about them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongNotes {
+    /// They are not.
+    Left,
+    /// They are, among everything else.
+    Sought,
 }
 
 /// How far to look.
@@ -70,9 +85,7 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hit {
     /// What was found.
-    pub item: NoteOrSign,
-    /// The shelf it stands on.
-    pub shelf: Shelf,
+    pub item: Found,
     /// Its age.
     pub age: Age,
     /// How well it fits, and why.
@@ -92,14 +105,14 @@ impl Answer {
 /// # Errors
 /// When the index cannot be read.
 pub fn recall(catalogue: &Catalogue, question: &Question<'_>) -> Result<Answer, IndexError> {
-    let notes = Notes::of(&catalogue.index, question)?;
+    let notes = Notes::of(catalogue, question)?;
     if !notes.has_any {
         return Ok(Answer::default());
     }
     let mut terms = Terms::of(&notes, question.text, CommonWords::AreMeant)?;
     let mut answer = ask(&notes, question.reach, &terms)?;
     if answer.hits.is_empty() {
-        let forgiven = forgive::forgive(&catalogue.index, &mut terms)?;
+        let forgiven = forgive::forgive(&notes, &mut terms)?;
         if !forgiven.is_empty() {
             answer = ask(&notes, question.reach, &terms)?;
             answer.forgiven = forgiven;
@@ -113,8 +126,7 @@ fn ask(notes: &Notes<'_>, reach: Reach, terms: &Terms) -> Result<Answer, IndexEr
     let mut hits = Vec::new();
     for (score, outline) in best(notes, &notes.sources, reach, terms)? {
         hits.push(Hit {
-            shelf: notes.shelf_of(outline.source),
-            item: notes.index.item(outline.number)?,
+            item: notes.found(&outline)?,
             age: outline.age,
             score,
         });

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 
 use ralph_model::Shelf;
-use ralph_store::index::{Index, IndexError, KnownTerm, Outline, Totals};
+use ralph_store::index::{Holders, Index, IndexError, KNOWLEDGE_SOURCE, KnownTerm, Outline, Totals};
 
-use super::Question;
 use super::corpus::Corpus;
-use crate::catalogue::source_name;
+use super::{Found, FoundKnowledge, LongNotes, Question};
+use crate::catalogue::{Catalogue, source_name};
 
 /// One in so many entries of the index are only a few.
 const FEW_OF_ALL: usize = 4;
@@ -23,15 +23,18 @@ pub(super) struct Notes<'q> {
     /// The entries that may be found at all, where they are only a few of those in the index: looking at each of the
     /// others to see where it stands would take longer.
     only: Option<HashSet<i64>>,
-    /// Whether there is anything on the shelves.
+    /// Whose words count.
+    holders: Holders,
+    /// Whether there is anything to be found.
     pub(super) has_any: bool,
 }
 
 impl<'q> Notes<'q> {
-    pub(super) fn of(index: &'q Index, question: &'q Question<'q>) -> Result<Self, IndexError> {
+    pub(super) fn of(catalogue: &'q Catalogue, question: &'q Question<'q>) -> Result<Self, IndexError> {
+        let index = &catalogue.index;
         let numbers = index.source_numbers()?;
         let known = |shelf: &Shelf| Some((*numbers.get(source_name(*shelf))?, *shelf));
-        let (sources, shelves): (Vec<i64>, Vec<Shelf>) = question.shelves.iter().filter_map(known).unzip();
+        let (mut sources, shelves): (Vec<i64>, Vec<Shelf>) = question.shelves.iter().filter_map(known).unzip();
         let (mut all, mut entries) = (0, 0);
         for (name, number) in &numbers {
             let of_file = index.entries_in(name)?;
@@ -45,9 +48,23 @@ impl<'q> Notes<'q> {
         } else {
             None
         };
+        let mut has_any = entries > 0;
+        let holders = match question.knowledge {
+            LongNotes::Sought if catalogue.knows_knowledge() => {
+                has_any |= index.knowledge_totals()?.entries > 0;
+                sources.push(KNOWLEDGE_SOURCE);
+                if shelves.is_empty() {
+                    Holders::Knowledge
+                } else {
+                    Holders::All
+                }
+            }
+            LongNotes::Sought | LongNotes::Left => Holders::Shelves,
+        };
         Ok(Self {
             only,
-            has_any: entries > 0,
+            holders,
+            has_any,
             sources,
             shelves,
             superseded: index.superseded()?,
@@ -56,8 +73,28 @@ impl<'q> Notes<'q> {
         })
     }
 
+    /// What an outline is of.
+    pub(super) fn found(&self, outline: &Outline) -> Result<Found, IndexError> {
+        if let Some(number) = long_note(outline.number) {
+            return Ok(Found::Knowledge(Box::new(FoundKnowledge {
+                outline: self.index.knowledge_outline(number)?,
+                day: outline.age.created.clone(),
+                body: self.index.knowledge_body_of(number)?,
+            })));
+        }
+        Ok(Found::OnShelf {
+            shelf: self.shelf_of(outline.source),
+            item: self.index.item(outline.number)?,
+        })
+    }
+
+    /// Every term that is held by something that may be found.
+    pub(super) fn all_terms(&self, visit: &mut dyn FnMut(KnownTerm)) -> Result<(), IndexError> {
+        self.index.all_terms(self.holders, visit)
+    }
+
     /// The shelf whose file has this number.
-    pub(super) fn shelf_of(&self, source: i64) -> Shelf {
+    fn shelf_of(&self, source: i64) -> Shelf {
         let position = self.sources.iter().position(|number| *number == source);
         let shelf = position.and_then(|position| self.shelves.get(position));
         shelf.copied().unwrap_or(Shelf::Memories)
@@ -68,8 +105,29 @@ impl<'q> Notes<'q> {
             return Ok(false);
         }
         let wanted = self.question.wanted;
-        Ok(wanted.is_everything() || wanted.matches(&self.index.item(outline.number)?))
+        if wanted.is_everything() {
+            return Ok(true);
+        }
+        Ok(match long_note(outline.number) {
+            Some(number) => wanted.matches_knowledge(&self.index.knowledge_outline(number)?, &outline.age),
+            None => wanted.matches(&self.index.item(outline.number)?),
+        })
     }
+
+    fn outline(&self, number: i64) -> Result<Vec<Outline>, IndexError> {
+        match long_note(number) {
+            Some(own) => Ok(vec![Outline {
+                number,
+                ..self.index.knowledge_ranking(own)?
+            }]),
+            None => self.index.outlines([number]),
+        }
+    }
+}
+
+/// The number of a long note, if it is one's: among entries of the shelves, long notes have the numbers below zero.
+fn long_note(number: i64) -> Option<i64> {
+    (number < 0).then(|| number.saturating_neg())
 }
 
 impl Corpus for Notes<'_> {
@@ -78,15 +136,29 @@ impl Corpus for Notes<'_> {
     const ALIKE: usize = usize::MAX;
 
     fn totals(&self) -> Result<Totals, IndexError> {
-        self.index.totals()
+        let (none, shelves) = (Totals { entries: 0, terms: 0 }, self.index.totals()?);
+        let (shelves, knowledge) = match self.holders {
+            Holders::Shelves => return Ok(shelves),
+            Holders::Knowledge => (none, self.index.knowledge_totals()?),
+            Holders::All => (shelves, self.index.knowledge_totals()?),
+        };
+        Ok(Totals {
+            entries: shelves.entries + knowledge.entries,
+            terms: shelves.terms + knowledge.terms,
+        })
     }
 
     fn term(&self, term: &str) -> Result<Option<KnownTerm>, IndexError> {
-        self.index.term(term)
+        self.index.term(term, self.holders)
     }
 
     fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), IndexError> {
+        if self.holders != Holders::Shelves {
+            self.index
+                .knowledge_with(term.number, &mut |note| visit(note.saturating_neg()))?;
+        }
         match &self.only {
+            _ if self.holders == Holders::Knowledge => Ok(()),
             None => self.index.entries_with(term.number, visit),
             Some(only) => self.index.entries_with(term.number, &mut |entry| {
                 if only.contains(&entry) {
@@ -98,15 +170,20 @@ impl Corpus for Notes<'_> {
 
     fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, IndexError> {
         let mut found = Vec::new();
-        for outline in self.index.outlines(numbers.iter().copied())? {
-            if self.may_be_found(&outline)? {
-                found.push(outline);
+        for number in numbers {
+            for outline in self.outline(*number)? {
+                if self.may_be_found(&outline)? {
+                    found.push(outline);
+                }
             }
         }
         Ok(found)
     }
 
     fn text(&self, number: i64) -> Result<String, IndexError> {
-        Ok(self.index.item(number)?.content().to_owned())
+        match long_note(number) {
+            Some(number) => self.index.knowledge_text(number),
+            None => Ok(self.index.item(number)?.content().to_owned()),
+        }
     }
 }

@@ -4,6 +4,7 @@ use jiff::Span;
 use jiff::civil::Date;
 use ralph_model::config::Filter;
 use ralph_model::{Note, NoteKind, NoteOrSign, Tags};
+use ralph_store::index::{Age, KnowledgeOutline};
 
 /// Which notes are wanted. Empty parts let everything through.
 #[derive(Debug, Clone, Default)]
@@ -57,6 +58,18 @@ impl Wanted {
             && self.before_second.is_none_or(|second| note.id.unix_second() < second)
             && (self.tags.is_empty() || note.tags.match_any(&self.tags))
             && !self.except.iter().any(|id| id == note.id.as_str())
+    }
+
+    /// Whether a long note is wanted. It has no kind that could be asked for.
+    #[must_use]
+    pub fn matches_knowledge(&self, note: &KnowledgeOutline, age: &Age) -> bool {
+        let tagged = |wanted: &str| note.tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted));
+        let is_since = |since: Date| age.created.parse::<Date>().is_ok_and(|day| day >= since);
+        self.kinds.is_empty()
+            && self.since.is_none_or(is_since)
+            && self.before_second.is_none_or(|second| age.second < second)
+            && (self.tags.is_empty() || self.tags.iter().any(tagged))
+            && !self.except.contains(&note.file)
     }
 
     fn asks_nothing_of_dates(&self) -> bool {

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use ralph_memory::catalogue::{Catalogue, Problems};
 use ralph_memory::inject::{Occasion, PrimeFormat, prime};
-use ralph_memory::recall::{Answer, Newest, Question, Reach, Superseded, Wanted, recall};
+use ralph_memory::recall::{self, Answer, LongNotes, Newest, Question, Reach, Superseded, Wanted, recall};
 use ralph_model::{Budget, NoteKind, NoteOrSign, Shelf, Tags, Tokens};
 use ralph_notes::Document;
-use ralph_store::index::{Index, Totals, terms_of};
+use ralph_store::index::{Holders, Index, Totals, terms_of};
 
 use super::super::support::Files;
 
@@ -52,8 +52,7 @@ struct ShelfView {
 /// A hit without its place, which is a matter of the index alone; scores must be the same to the last bit.
 #[derive(Debug, PartialEq)]
 struct Found {
-    item: NoteOrSign,
-    shelf: Shelf,
+    item: recall::Found,
     parts: Vec<u64>,
 }
 
@@ -81,6 +80,7 @@ impl View {
                     let question = Question {
                         text,
                         shelves,
+                        knowledge: LongNotes::Left,
                         wanted,
                         reach,
                     };
@@ -151,7 +151,6 @@ fn found(answer: &Answer) -> Vec<Found> {
     let hits = answer.hits.iter();
     hits.map(|hit| Found {
         item: hit.item.clone(),
-        shelf: hit.shelf,
         parts: hit.score.parts().map(|(_, part)| part.to_bits()).to_vec(),
     })
     .collect()
@@ -191,7 +190,7 @@ impl Counts {
         let mut terms = BTreeMap::new();
         let mut listed = BTreeMap::new();
         index
-            .all_terms(&mut |known| {
+            .all_terms(Holders::Shelves, &mut |known| {
                 terms.insert(known.term.clone(), known.entries);
                 listed.insert(known.term, known.number);
             })

@@ -3,10 +3,12 @@
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
 mod features;
+mod knowledge;
 mod rules;
 mod scenarios;
 #[path = "../support/mod.rs"]
 mod support;
+mod verify;
 
 use std::fmt::Write as _;
 
@@ -96,6 +98,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         scratchpad: "",
         recent: &[],
         related: &[],
+        recent_files: &[],
         config,
         today: date(2025, 1, 22),
         share: MemoryShare::Whole,
@@ -110,7 +113,7 @@ pub(crate) fn project(memories: &str, guardrails: &str) -> Files {
 }
 
 pub(crate) fn composed(files: &Files, request: &PromptRequest<'_>) -> Prompt {
-    compose(&files.catalogue(), request).unwrap()
+    compose(&files.catalogue_with_knowledge(), request).unwrap()
 }
 
 /// The text between two headings, without the fixed ones around it.

@@ -167,8 +167,8 @@ fn first_attempt() {
     - a choice and why: the same with `--type decision`
     - a convention: `--type pattern`
     - where the work stands: `ralph scratchpad append "TEXT"`
-    - a rule for the whole project: AGENTS.md or CLAUDE.md
-    - a procedure: a skill, `.claude/skills/NAME/SKILL.md`
+    - a rule for the whole project: AGENTS.md or CLAUDE.md, which every session reads, also one without ralph
+    - a procedure: a skill, `.claude/skills/NAME/SKILL.md`, with its `name` and `description` in front
     "#);
     assert_snapshot!(decisions(&prompt), @"
     Memories 1: memory mem-1737372000-a1b2 31 tokens, -, shown
@@ -205,6 +205,41 @@ fn retry_after_a_refused_gate() {
     The gate `cargo test` failed:
     ```
     test dates ... FAILED
+    ````
+    ");
+}
+
+#[test]
+fn guidance_of_a_person_stands_apart_from_the_description() {
+    let files = project("", "");
+    let config = Config::default();
+    let said = ralph_model::with_guidance(
+        "Take ISO 8601.",
+        "Use `jiff`.\n## No regular expressions",
+        "2026-11-16T10:12:31Z".parse().unwrap(),
+    );
+    let said = ralph_model::with_guidance(&said, "```\nand be quick", "2026-11-16T10:40:00Z".parse().unwrap());
+    let task = task(0xabc, "Parse dates", &said);
+    let prompt = composed(&files, &request(&task, &config));
+    assert_snapshot!(between(&prompt, "## Assigned Task", "## Memory"), @"
+    **Parse dates** (t-000abc)
+
+    ```
+    Take ISO 8601.
+    ```
+
+    Guidance of the person who watches, given on 2026-11-16 10:12 UTC when they stopped an earlier session. Heed it:
+
+    ```
+    Use `jiff`.
+    ## No regular expressions
+    ```
+
+    Guidance of the person who watches, given on 2026-11-16 10:40 UTC when they stopped an earlier session. Heed it:
+
+    ````
+    ```
+    and be quick
     ````
     ");
 }

@@ -112,6 +112,7 @@ impl Files {
             shelves: [Shelf::Memories, Shelf::Guardrails]
                 .map(|shelf| (shelf, self.path(shelf)))
                 .to_vec(),
+            knowledge: self.folder.path().join("knowledge"),
             home: self,
             file_clock: &self.clock,
         }
@@ -120,6 +121,20 @@ impl Files {
     /// The catalogue.
     pub(crate) fn catalogue(&self) -> Catalogue {
         Catalogue::open(&self.place()).unwrap()
+    }
+
+    /// The same with the long notes.
+    pub(crate) fn catalogue_with_knowledge(&self) -> Catalogue {
+        Catalogue::open_with_knowledge(&self.place()).unwrap()
+    }
+
+    /// Writes a file into the folder of long notes.
+    pub(crate) fn write_knowledge(&self, name: &str, bytes: &[u8]) -> &Self {
+        let folder = self.place().knowledge;
+        std::fs::create_dir_all(&folder).unwrap();
+        #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+        std::fs::write(folder.join(name), bytes).unwrap();
+        self
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::Initial::{self, Unset, Value as Is};
 use super::setting::Setting;
 use super::{
-    AgentKind, Bytes, Color, CommandLine, Commit, Environment, Inject, Key, Kind, Permissions, Promote, Section,
-    StrategyName,
+    AgentKind, Bytes, Color, CommandLine, Commit, Environment, Inject, Key, Kind, LiveView, Permissions, Promote,
+    Section, StrategyName,
 };
 use crate::{NoteKind, Tags, Tokens};
 
@@ -241,8 +241,12 @@ const RUNS: &[Key] = &[
         "How much room all of them may take; the oldest go first."),
 ];
 
-const UI: &[Key] = &[key!(ui.color: Color, Is("\"auto\""),
-        "When output is coloured; auto means on a terminal.")];
+const UI: &[Key] = &[
+    key!(ui.color: Color, Is("\"auto\""),
+        "When output is coloured; auto means on a terminal."),
+    key!(ui.live: LiveView, Is("\"auto\""),
+        "Whether a run shows at the bottom of a terminal what goes on now; auto means where it can."),
+];
 
 #[cfg(test)]
 mod tests {

@@ -206,7 +206,7 @@ fn unknown_names_are_warnings_with_line_and_nearest_key() {
             ".ralph.toml:6: memories.filter.type is not known; did you mean memories.filter.types?",
             ".ralph.toml:8: [memorys] is not known; did you mean [memories]?",
             ".ralph.toml:10: [limit] is not known; did you mean [limits]?",
-            ".ralph.toml:12: ui.two lines is not known; known: color",
+            ".ralph.toml:12: ui.two lines is not known; known: color, live",
             ".ralph.toml:13: git.commit_as is not known; known: commit",
         ]
     );

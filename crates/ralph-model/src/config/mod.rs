@@ -22,7 +22,7 @@ pub use error::{ConfigError, Hint, Place, Refusal, Warning};
 pub use key::{Initial, Key, Section};
 pub use keys::{SECTIONS, keys};
 pub use load::{Inspected, Loaded};
-pub use nearest::nearest_variable;
+pub use nearest::{nearest, nearest_variable};
 pub use quantity::{Bytes, duration_text};
 pub use reference::{environment_names, reference};
 pub use sections::{
@@ -32,4 +32,4 @@ pub use sections::{
 pub use setting::Kind;
 pub use takeover::{Skipped, Takeover, from_config_sh};
 pub use template::{Override, template};
-pub use words::{AgentKind, Color, Commit, Environment, Inject, Permissions, Promote, StrategyName};
+pub use words::{AgentKind, Color, Commit, Environment, Inject, LiveView, Permissions, Promote, StrategyName};

@@ -44,7 +44,7 @@ pub fn nearest_variable(name: &str) -> Option<String> {
 }
 
 /// The name with the fewest slips of the keyboard between them, when they are few for its length.
-fn nearest(name: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if name.len() > MOST_BYTES {
         return None;
     }

@@ -87,6 +87,6 @@ mod tests {
         let names: Vec<String> = environment_names().map(|(name, _)| name).collect();
         assert_eq!(names.len(), keys().count());
         assert_eq!(names.first().map(String::as_str), Some("RALPH_MEMORIES_ENABLED"));
-        assert_eq!(names.last().map(String::as_str), Some("RALPH_UI_COLOR"));
+        assert_eq!(names.last().map(String::as_str), Some("RALPH_UI_LIVE"));
     }
 }

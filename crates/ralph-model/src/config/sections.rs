@@ -6,7 +6,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{AgentKind, Bytes, Color, CommandLine, Commit, Environment, Inject, Permissions, Promote, StrategyName};
+use super::{
+    AgentKind, Bytes, Color, CommandLine, Commit, Environment, Inject, LiveView, Permissions, Promote, StrategyName,
+};
 use crate::{NoteKind, Tags, Tokens};
 
 /// Everything that can be set.
@@ -315,4 +317,6 @@ impl Default for Runs {
 pub struct Ui {
     /// When output is coloured.
     pub color: Color,
+    /// Whether a run shows what goes on now.
+    pub live: LiveView,
 }

@@ -130,6 +130,17 @@ words! {
 }
 
 words! {
+    /// Whether a run shows at the bottom of a terminal what goes on now.
+    LiveView {
+        /// On a terminal that can, unless a program reads along.
+        #[default]
+        Auto = "auto",
+        /// Lines alone, everywhere.
+        Never = "never",
+    }
+}
+
+words! {
     /// When output is coloured.
     Color {
         /// On a terminal.

@@ -3,9 +3,9 @@
 use std::fmt;
 
 use ralph_model::preview;
-use serde::de::{Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, SeqAccess, Visitor};
 
-use super::{KnowledgeProblem, cleaned, yaml};
+use super::{KnowledgeProblem, cleaned_tags, yaml};
 
 /// The largest frontmatter. It may come from anywhere, and a title with tags needs no more.
 const MAX_BYTES: usize = 64 << 10;
@@ -49,7 +49,7 @@ impl<'de> Visitor<'de> for TagsVisitor {
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Tags, E> {
-        Ok(Tags(cleaned(text.split(','))))
+        Ok(Tags(cleaned_tags(text.split(','))))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tags, A::Error> {
@@ -57,7 +57,7 @@ impl<'de> Visitor<'de> for TagsVisitor {
         while let Some(tag) = list.next_element::<String>()? {
             tags.push(tag);
         }
-        Ok(Tags(cleaned(tags.iter().map(String::as_str))))
+        Ok(Tags(cleaned_tags(tags.iter().map(String::as_str))))
     }
 
     fn visit_unit<E>(self) -> Result<Tags, E> {
@@ -67,12 +67,7 @@ impl<'de> Visitor<'de> for TagsVisitor {
 
 impl Frontmatter {
     pub(super) fn parse(text: &str) -> Result<Self, KnowledgeProblem> {
-        if text.len() > MAX_BYTES {
-            let why = format!("it is larger than {} KiB", MAX_BYTES >> 10);
-            return Err(KnowledgeProblem::BadYaml(why));
-        }
-        let keys: Option<Keys> = serde_saphyr::from_str_with_options(text, options())
-            .map_err(|error| KnowledgeProblem::BadYaml(preview(&error.to_string(), SHOWN_COLUMNS)))?;
+        let keys: Option<Keys> = read_yaml(text).map_err(KnowledgeProblem::BadYaml)?;
         let keys = keys.ok_or(KnowledgeProblem::NoTitle)?;
         let title = keys
             .title
@@ -89,6 +84,14 @@ impl Frontmatter {
             created_at: keys.created_at,
         })
     }
+}
+
+/// Reads what stands in front of a file, within small bounds; none when nothing does. What is wrong is told in one line.
+pub(crate) fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<Option<T>, String> {
+    if text.len() > MAX_BYTES {
+        return Err(format!("it is larger than {} KiB", MAX_BYTES >> 10));
+    }
+    serde_saphyr::from_str_with_options(text, options()).map_err(|error| preview(&error.to_string(), SHOWN_COLUMNS))
 }
 
 /// Small bounds: a title with tags needs neither depth nor references.

@@ -12,13 +12,23 @@ fn tags(tags: &[&str]) -> Vec<String> {
     tags.iter().map(|tag| (*tag).to_owned()).collect()
 }
 
+/// The text of a file for a new note.
+fn text_of(title: &str, tags: &[String], body: &str) -> String {
+    let note = CapturedKnowledge {
+        title: title.to_owned(),
+        tags: tags.to_vec(),
+        feature: None,
+        body: body.to_owned(),
+    };
+    knowledge_text(&note, at())
+}
+
 #[test]
 fn a_note_is_written_and_read_back() {
-    let text = knowledge_text(
+    let text = text_of(
         "Cargo bench: \"nightly\"",
         &tags(&["Testing", "two words", "testing", "yes", "3d"]),
         "\n\n  Use nightly.\n\n---\nLast line.\n\n",
-        at(),
     );
     insta::assert_snapshot!(text, @r#"
     ---
@@ -51,10 +61,24 @@ fn fault_7_a_hostile_title_is_read_back() {
         "back\\slash\\",
         "tab\there, bell \u{7}, next line \u{85}, separator \u{2028}, mark \u{feff}",
         "null",
+        "true",
+        "1e3",
+        "~",
         "2024-01-01",
         "trailing: ",
+        "[[x]]",
+        "- a list",
+        "@at",
+        "&anchor",
+        "*alias",
+        "!tag",
+        "# heading",
+        "'single",
+        "مرحبا \u{202b}שלום\u{202c}",
+        "👨\u{200d}👩\u{200d}👧",
+        &"long ".repeat(2000),
     ] {
-        let text = knowledge_text(title, &tags(&["a"]), "body", at());
+        let text = text_of(title, &tags(&["a"]), "body");
         let read = Knowledge::parse(text.as_bytes()).unwrap();
         assert_eq!(
             (read.title.as_str(), read.body.as_str()),
@@ -63,6 +87,22 @@ fn fault_7_a_hostile_title_is_read_back() {
         );
         assert_eq!(read.tags, ["a"]);
     }
+}
+
+#[test]
+fn the_feature_of_a_note_stands_in_front_of_it() {
+    let note = |feature: &str| CapturedKnowledge {
+        title: "A".to_owned(),
+        tags: tags(&["b"]),
+        feature: Some(feature.to_owned()),
+        body: "c".to_owned(),
+    };
+    let text = knowledge_text(&note("perf: \"fast\""), at());
+    let front = "---\ntitle: \"A\"\ntags: [b]\nfeature: \"perf: \\\"fast\\\"\"\ncreated_at: ";
+    assert!(text.starts_with(front), "{text}");
+    let read = Knowledge::parse(text.as_bytes()).unwrap();
+    assert_eq!(read.feature.as_deref(), Some("perf: \"fast\""));
+    assert!(!knowledge_text(&note(" "), at()).contains("feature"));
 }
 
 #[test]
@@ -140,12 +180,12 @@ fn an_update_keeps_what_it_does_not_change() {
 #[test]
 fn a_long_body_is_cut_at_a_word() {
     let words = |n: usize| (0..n).map(|i| format!("w{i}")).collect::<Vec<_>>().join("\n");
-    assert_eq!(capped(&words(MAX_WORDS)), words(MAX_WORDS));
+    assert_eq!(capped_to_words(&words(MAX_WORDS)), words(MAX_WORDS));
     assert_eq!(
-        capped(&words(MAX_WORDS + 1)),
+        capped_to_words(&words(MAX_WORDS + 1)),
         format!("{} [truncated]", words(MAX_WORDS))
     );
-    assert_eq!(capped(&format!("{}  \n", words(MAX_WORDS))), words(MAX_WORDS));
+    assert_eq!(capped_to_words(&format!("{}  \n", words(MAX_WORDS))), words(MAX_WORDS));
 }
 
 #[test]
@@ -153,22 +193,39 @@ fn fault_3_names_are_those_of_the_titles() {
     assert_eq!(knowledge_file_name("Größe: der Farben!", 1), "größe-der-farben.md");
     assert_eq!(knowledge_file_name("../../etc/passwd", 2), "etc-passwd-2.md");
     assert_eq!(knowledge_file_name("🚧", 1), "note.md");
+    assert_eq!(knowledge_file_name("?!… --- ///", 3), "note-3.md");
+    assert_eq!(knowledge_file_name("--Leading, trailing--", 1), "leading-trailing.md");
+    assert_eq!(knowledge_file_name("C++ & C#", 1), "c-c.md");
+    assert_eq!(
+        knowledge_file_name(&"a".repeat(300), 1),
+        format!("{}.md", "a".repeat(80))
+    );
+    assert_eq!(
+        knowledge_file_name(&"語".repeat(300), 1),
+        format!("{}.md", "語".repeat(66)),
+        "200 bytes"
+    );
     assert!(knowledge_file_name(&"語".repeat(300), 100).len() < 255);
+    let ends_at_a_dash = format!("{} tail", "b".repeat(79));
+    assert_eq!(
+        knowledge_file_name(&ends_at_a_dash, 1),
+        format!("{}.md", "b".repeat(79))
+    );
 }
 
 proptest! {
     #[test]
     fn fault_7_any_title_and_tag_are_read_back(title in "\\PC*|(\\p{Any}){0,40}", tag in "\\PC{1,8}|(\\p{Any}){1,8}", body in "(\\p{Any}){0,80}") {
         prop_assume!(!title.trim().is_empty() && !tag.trim().is_empty());
-        let text = knowledge_text(&title, std::slice::from_ref(&tag), &body, at());
+        let text = text_of(&title, std::slice::from_ref(&tag), &body);
         let read = Knowledge::parse(text.as_bytes()).unwrap();
         prop_assert_eq!(read.title.as_str(), title.trim());
-        prop_assert_eq!(&read.tags, &cleaned([tag.as_str()].into_iter()));
+        prop_assert_eq!(&read.tags, &cleaned_tags([tag.as_str()].into_iter()));
         prop_assert_eq!(read.body.as_str(), trimmed(&body));
         let again = updated_knowledge(text.as_bytes(), std::slice::from_ref(&title), "other").unwrap();
         let read = Knowledge::parse(again.as_bytes()).unwrap();
         prop_assert_eq!(read.title.as_str(), title.trim());
-        prop_assert_eq!(read.tags, cleaned([tag.as_str(), title.as_str()].into_iter()));
+        prop_assert_eq!(read.tags, cleaned_tags([tag.as_str(), title.as_str()].into_iter()));
         prop_assert_eq!(read.body, "other");
     }
 

@@ -5,7 +5,11 @@
 
 mod entries;
 mod error;
+mod knowledge;
+mod knowledge_portrait;
+mod knowledge_reading;
 mod outline;
+mod phrase;
 mod places;
 mod portrait;
 mod seal;
@@ -24,10 +28,13 @@ use rusqlite::Connection;
 use crate::open;
 
 pub use error::IndexError;
+pub use knowledge::{KnowledgeContent, KnowledgeFile, LongNote};
+pub use knowledge_reading::{KNOWLEDGE_SOURCE, KnowledgeAge, KnowledgeOutline};
 pub use outline::{Age, Outline, Totals};
+pub use phrase::{Phrase, Phrases};
 use sources::Source;
 pub use sources::{Change, Neighbours, SourceState};
-pub use terms::KnownTerm;
+pub use terms::{Holders, KnownTerm};
 pub use words::{is_name, places_of, terms_of};
 pub use writer::IndexWriter;
 

@@ -19,8 +19,12 @@ const ENTRIES: &str = "SELECT name, entries.number, id, kind, created, second, f
 struct Portrait {
     /// By file and position: the id, and a digest of everything that is known of the entry.
     entries: BTreeMap<(String, usize), (String, u64)>,
+    /// The same for each file of long notes.
+    knowledge: BTreeMap<String, u64>,
     /// In how many entries each term stands.
     terms: BTreeMap<String, i64>,
+    /// In how many long notes each term stands.
+    knowledge_terms: BTreeMap<String, i64>,
     /// What is replaced, and how often.
     superseded: BTreeMap<String, i64>,
     /// How many entries and terms there are, and the entries of each file, as they were counted along.
@@ -40,7 +44,12 @@ impl Index {
             return Ok(Some(format!("entry {} of {}, {id}", place.1 + 1, place.0)));
         }
         let rest = [
+            ("the long note", differing(&here.knowledge, &there.knowledge)),
             ("the term", differing(&here.terms, &there.terms)),
+            (
+                "in long notes the term",
+                differing(&here.knowledge_terms, &there.knowledge_terms),
+            ),
             ("what replaces", differing(&here.superseded, &there.superseded)),
             ("the count of", differing(&here.counts, &there.counts)),
         ];
@@ -52,7 +61,7 @@ impl Index {
 
     fn portrait(&self) -> Result<Portrait, IndexError> {
         let names = self.sql(self.term_names())?;
-        let words = self.sql(self.words_by_entry(&names))?;
+        let words = self.sql(self.words_by_note("words", &names))?;
         let mut entries = BTreeMap::new();
         let mut seen = 0;
         let mut statement = self.sql(self.connection.prepare(ENTRIES))?;
@@ -71,26 +80,33 @@ impl Index {
         }
         let mut counts = self.sql(self.pairs(
             "SELECT name, entries FROM sources UNION ALL SELECT ' entries', entries FROM totals
-             UNION ALL SELECT ' terms', terms FROM totals",
+             UNION ALL SELECT ' terms', terms FROM totals
+             UNION ALL SELECT ' long notes', knowledge FROM totals
+             UNION ALL SELECT ' terms of long notes', knowledge_terms FROM totals",
         ))?;
         let strays = i64::try_from(words.len() - seen).unwrap_or(i64::MAX);
         counts.insert(" words of no entry".to_owned(), strays);
         Ok(Portrait {
             entries,
+            knowledge: self.sql(self.knowledge_portrait(&names))?,
+            knowledge_terms: self.sql(self.pairs("SELECT term, knowledge FROM terms WHERE knowledge <> 0"))?,
             terms: self.sql(self.pairs("SELECT term, entries FROM terms WHERE entries <> 0"))?,
             superseded: self.sql(self.pairs("SELECT id, count(*) FROM superseded GROUP BY id"))?,
             counts,
         })
     }
 
-    /// What the lists of words hold of each entry, as a digest that does not depend on their order.
-    fn words_by_entry(&self, names: &HashMap<u32, String>) -> rusqlite::Result<HashMap<i64, u64>> {
-        self.connection.execute_batch(
-            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.every_word USING fts5vocab(main, words, instance)",
-        )?;
-        let mut statement = self
-            .connection
-            .prepare("SELECT term, doc, \"offset\" FROM temp.every_word")?;
+    /// What a table of words holds of each entry, as a digest that does not depend on their order.
+    pub(super) fn words_by_note(
+        &self,
+        table: &str,
+        names: &HashMap<u32, String>,
+    ) -> rusqlite::Result<HashMap<i64, u64>> {
+        self.connection.execute_batch(&format!(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS temp.every_of_{table} USING fts5vocab(main, {table}, instance)"
+        ))?;
+        let sql = format!("SELECT term, doc, \"offset\" FROM temp.every_of_{table}");
+        let mut statement = self.connection.prepare(&sql)?;
         let mut rows = statement.query([])?;
         let mut words: HashMap<i64, u64> = HashMap::new();
         while let Some(row) = rows.next()? {
@@ -148,7 +164,7 @@ fn differing<'m, K: Ord, V: PartialEq>(one: &'m BTreeMap<K, V>, other: &'m BTree
 mod tests {
     use ralph_model::{Extra, FileStamp, Note, NoteId, NoteKind, NoteOrSign, Tags};
 
-    use super::super::SourceState;
+    use super::super::{KnowledgeContent, KnowledgeFile, LongNote, SourceState};
     use super::*;
 
     fn index() -> Index {
@@ -179,6 +195,26 @@ mod tests {
             })
         });
         index.replace_entries("memories.md", notes).unwrap();
+        let file = |name: &str| KnowledgeFile {
+            name: name.to_owned(),
+            stamp: state.stamp,
+            digest: 1,
+            indexed_ns: 1,
+        };
+        let note = LongNote {
+            title: "Tea".to_owned(),
+            title_key: "tea".to_owned(),
+            tags: vec!["drinks".to_owned()],
+            links: vec!["Cups".to_owned()],
+            link_keys: vec!["cups".to_owned()],
+            body: "It is hot.".to_owned(),
+            ..LongNote::default()
+        };
+        let files = [
+            (file("tea.md"), KnowledgeContent::Note(Box::new(note))),
+            (file("x.md"), KnowledgeContent::Problem("no title".to_owned())),
+        ];
+        index.change_knowledge(&[], files.into_iter()).unwrap();
         index
     }
 
@@ -218,6 +254,27 @@ mod tests {
             ("DELETE FROM superseded WHERE entry = 2", "what replaces \"mem-0-0000\""),
             ("UPDATE totals SET terms = 1", "the count of \"terms\""),
             ("UPDATE sources SET entries = 1", "the count of \"memories.md\""),
+            ("UPDATE knowledge SET tags = '[]'", "the long note \"tea.md\""),
+            ("UPDATE knowledge_texts SET body = ''", "the long note \"tea.md\""),
+            ("DELETE FROM knowledge_links", "the long note \"tea.md\""),
+            ("DELETE FROM knowledge_tags", "the long note \"tea.md\""),
+            (
+                "DELETE FROM knowledge_words WHERE rowid = 1",
+                "the long note \"tea.md\"",
+            ),
+            (
+                "UPDATE knowledge_files SET problem = '' WHERE name = 'x.md'",
+                "the long note \"x.md\"",
+            ),
+            (
+                "INSERT INTO knowledge_links VALUES ('tea', 9)",
+                "the long note \"/no note\"",
+            ),
+            (
+                "UPDATE terms SET knowledge = 9 WHERE term = 'hot'",
+                "in long notes the term \"hot\"",
+            ),
+            ("UPDATE totals SET knowledge = 2", "the count of \"long notes\""),
         ] {
             let damaged = index();
             damaged.connection.execute_batch(damage).unwrap();

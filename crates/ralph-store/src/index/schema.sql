@@ -47,16 +47,75 @@ CREATE TABLE superseded (
 CREATE INDEX superseded_by_entry ON superseded (entry);
 
 -- How many entries hold a term: what tells which words of a query say something, before any list is walked through.
+-- Long notes are counted apart, so that what is asked of the others does not depend on them.
 CREATE TABLE terms (
-    number  INTEGER PRIMARY KEY,
-    term    TEXT NOT NULL UNIQUE,
-    entries INTEGER NOT NULL
+    number    INTEGER PRIMARY KEY,
+    term      TEXT NOT NULL UNIQUE,
+    entries   INTEGER NOT NULL,
+    knowledge INTEGER NOT NULL
 );
 CREATE TABLE totals (
-    entries INTEGER NOT NULL,
-    terms   INTEGER NOT NULL
+    entries         INTEGER NOT NULL,
+    terms           INTEGER NOT NULL,
+    knowledge       INTEGER NOT NULL,
+    knowledge_terms INTEGER NOT NULL
 );
-INSERT INTO totals VALUES (0, 0);
+INSERT INTO totals VALUES (0, 0, 0, 0);
 
 -- Terms stand in it by their numbers, so that no text whatever can be taken for a query's syntax or be cut differently.
 CREATE VIRTUAL TABLE words USING fts5(terms, content = '', contentless_delete = 1, tokenize = 'ascii');
+
+-- The files of long notes. Whoever asks about these notes compares each with its file, so the rows are small. A file that
+-- is no note has a problem and nothing in the tables below.
+CREATE TABLE knowledge_files (
+    number     INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL UNIQUE,
+    inode      INTEGER NOT NULL,
+    size       INTEGER NOT NULL,
+    mtime_ns   INTEGER NOT NULL,
+    ctime_ns   INTEGER NOT NULL,
+    indexed_ns INTEGER NOT NULL,
+    digest     BLOB NOT NULL,
+    problem    TEXT NOT NULL
+);
+CREATE INDEX knowledge_problems ON knowledge_files (name) WHERE problem <> '';
+
+-- What stands in front of a long note; tags and links are JSON.
+CREATE TABLE knowledge (
+    number     INTEGER PRIMARY KEY,
+    title      TEXT NOT NULL,
+    title_key  TEXT NOT NULL,
+    tags       TEXT NOT NULL,
+    feature    TEXT,
+    created_at TEXT,
+    created    TEXT NOT NULL,
+    second     INTEGER NOT NULL,
+    links      TEXT NOT NULL
+);
+CREATE INDEX knowledge_by_title ON knowledge (title_key);
+
+CREATE TABLE knowledge_texts (
+    note      INTEGER PRIMARY KEY,
+    terms     BLOB NOT NULL,
+    tag_terms BLOB NOT NULL,
+    body      TEXT NOT NULL
+);
+
+-- The words by which a tag may be found.
+CREATE TABLE knowledge_tags (
+    word TEXT NOT NULL,
+    tag  TEXT NOT NULL,
+    note INTEGER NOT NULL,
+    PRIMARY KEY (word, tag, note)
+) WITHOUT ROWID;
+CREATE INDEX knowledge_tags_by_note ON knowledge_tags (note);
+
+-- The titles that a long note links to, as they are compared.
+CREATE TABLE knowledge_links (
+    target TEXT NOT NULL,
+    note   INTEGER NOT NULL,
+    PRIMARY KEY (target, note)
+) WITHOUT ROWID;
+CREATE INDEX knowledge_links_by_note ON knowledge_links (note);
+
+CREATE VIRTUAL TABLE knowledge_words USING fts5(terms, content = '', contentless_delete = 1, tokenize = 'ascii');

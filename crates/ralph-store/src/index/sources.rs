@@ -7,11 +7,11 @@ use ralph_model::{FileStamp, Note, NoteOrSign};
 use rusqlite::params;
 
 use super::entries::{Spot, fingerprint};
-use super::vocabulary::Vocabulary;
+use super::vocabulary::{Counted, Vocabulary};
 use super::{Index, IndexError, places};
 
 /// From how many new entries on the lists of words are put together, which makes them quicker to walk through.
-const MANY_ENTRIES: usize = 1_000;
+pub(super) const MANY_ENTRIES: usize = 1_000;
 
 /// What is known of a file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -211,7 +211,7 @@ impl Index {
             });
             sequence.push(same.map_or_else(|| Standing::New(item), Standing::Held));
         }
-        let mut vocabulary = self.sql(Vocabulary::of(&self.connection))?;
+        let mut vocabulary = self.sql(Vocabulary::of(&self.connection, Counted::Entries))?;
         for gone in held.into_values().flatten() {
             self.remove_entry(&mut vocabulary, gone.number)?;
         }
@@ -244,7 +244,7 @@ impl Index {
     /// When the index cannot be written.
     pub fn follow(&self, name: &str, changes: &[Change]) -> Result<bool, IndexError> {
         let source = self.source_number(name)?;
-        let mut vocabulary = self.sql(Vocabulary::of(&self.connection))?;
+        let mut vocabulary = self.sql(Vocabulary::of(&self.connection, Counted::Entries))?;
         for change in changes {
             let followed = match change {
                 Change::Added { note, between } => match self.place_between(source, between)? {

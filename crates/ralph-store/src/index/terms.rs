@@ -4,6 +4,28 @@ use rusqlite::OptionalExtension;
 
 use super::{Index, IndexError};
 
+/// Whose terms are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holders {
+    /// Those of the entries on the shelves.
+    Shelves,
+    /// Those of long notes.
+    Knowledge,
+    /// Those of both together.
+    All,
+}
+
+impl Holders {
+    /// How many hold a term, in SQL.
+    fn counted(self) -> &'static str {
+        match self {
+            Self::Shelves => "entries",
+            Self::Knowledge => "knowledge",
+            Self::All => "entries + knowledge",
+        }
+    }
+}
+
 /// A term that at least one entry holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownTerm {
@@ -16,46 +38,44 @@ pub struct KnownTerm {
 }
 
 impl Index {
-    /// A term, if any entry holds it.
+    /// A term, if any of these holds it.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn term(&self, term: &str) -> Result<Option<KnownTerm>, IndexError> {
-        let found = self
-            .connection
-            .prepare_cached("SELECT number, entries FROM terms WHERE term = ?1 AND entries > 0")
-            .and_then(|mut statement| {
-                let read = |row: &rusqlite::Row<'_>| {
-                    Ok(KnownTerm {
-                        term: term.to_owned(),
-                        number: row.get(0)?,
-                        entries: row.get::<_, i64>(1)?.cast_unsigned(),
-                    })
-                };
-                statement.query_row([term], read).optional()
-            });
+    pub fn term(&self, term: &str, holders: Holders) -> Result<Option<KnownTerm>, IndexError> {
+        let counted = holders.counted();
+        let sql = format!("SELECT number, {counted} FROM terms WHERE term = ?1 AND {counted} > 0");
+        let found = self.connection.prepare_cached(&sql).and_then(|mut statement| {
+            let read = |row: &rusqlite::Row<'_>| {
+                Ok(KnownTerm {
+                    term: term.to_owned(),
+                    number: row.get(0)?,
+                    entries: row.get::<_, i64>(1)?.cast_unsigned(),
+                })
+            };
+            statement.query_row([term], read).optional()
+        });
         self.sql(found)
     }
 
-    /// Every term that an entry holds.
+    /// Every term that one of these holds.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn all_terms(&self, visit: &mut dyn FnMut(KnownTerm)) -> Result<(), IndexError> {
-        let all = self
-            .connection
-            .prepare_cached("SELECT term, number, entries FROM terms WHERE entries > 0 ORDER BY term")
-            .and_then(|mut statement| {
-                let mut rows = statement.query([])?;
-                while let Some(row) = rows.next()? {
-                    visit(KnownTerm {
-                        term: row.get(0)?,
-                        number: row.get(1)?,
-                        entries: row.get::<_, i64>(2)?.cast_unsigned(),
-                    });
-                }
-                Ok(())
-            });
+    pub fn all_terms(&self, holders: Holders, visit: &mut dyn FnMut(KnownTerm)) -> Result<(), IndexError> {
+        let counted = holders.counted();
+        let sql = format!("SELECT term, number, {counted} FROM terms WHERE {counted} > 0 ORDER BY term");
+        let all = self.connection.prepare_cached(&sql).and_then(|mut statement| {
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                visit(KnownTerm {
+                    term: row.get(0)?,
+                    number: row.get(1)?,
+                    entries: row.get::<_, i64>(2)?.cast_unsigned(),
+                });
+            }
+            Ok(())
+        });
         self.sql(all)
     }
 

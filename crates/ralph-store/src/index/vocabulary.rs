@@ -6,9 +6,19 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::words::terms_of;
 
+/// What is counted to hold a term. Long notes count apart: what is asked of the others must not depend on them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counted {
+    /// The entries of memories and guardrails.
+    Entries,
+    /// The long notes.
+    Knowledge,
+}
+
 /// Terms that were met in the course of one change.
 pub(super) struct Vocabulary<'c> {
     connection: &'c Connection,
+    counted: Counted,
     numbers: HashMap<String, u32>,
     /// How many entries more, or less, hold a term.
     more_entries: HashMap<u32, i64>,
@@ -43,10 +53,11 @@ impl EntryTerms {
 }
 
 impl<'c> Vocabulary<'c> {
-    pub(super) fn of(connection: &'c Connection) -> rusqlite::Result<Self> {
+    pub(super) fn of(connection: &'c Connection, counted: Counted) -> rusqlite::Result<Self> {
         let last: Option<u32> = connection.query_row("SELECT max(number) FROM terms", [], |row| row.get(0))?;
         Ok(Self {
             connection,
+            counted,
             numbers: HashMap::new(),
             more_entries: HashMap::new(),
             new: Vec::new(),
@@ -73,13 +84,14 @@ impl<'c> Vocabulary<'c> {
     pub(super) fn write(self) -> rusqlite::Result<()> {
         let mut insert = self
             .connection
-            .prepare_cached("INSERT INTO terms (number, term, entries) VALUES (?1, ?2, 0)")?;
+            .prepare_cached("INSERT INTO terms (number, term, entries, knowledge) VALUES (?1, ?2, 0, 0)")?;
         for (number, term) in &self.new {
             insert.execute((number, term))?;
         }
-        let mut count = self
-            .connection
-            .prepare_cached("UPDATE terms SET entries = entries + ?2 WHERE number = ?1")?;
+        let mut count = self.connection.prepare_cached(match self.counted {
+            Counted::Entries => "UPDATE terms SET entries = entries + ?2 WHERE number = ?1",
+            Counted::Knowledge => "UPDATE terms SET knowledge = knowledge + ?2 WHERE number = ?1",
+        })?;
         for (number, more) in self.more_entries.iter().filter(|(_, more)| **more != 0) {
             count.execute((number, more))?;
         }

@@ -35,6 +35,46 @@ pub fn terms_of(text: &str) -> Vec<String> {
     terms
 }
 
+/// The words of a text by their stems, in its order, those among them that every text holds, but no whole names: what a
+/// phrase is compared by.
+pub(super) fn words_of(text: &str) -> Vec<Word> {
+    let mut words = Vec::new();
+    for range in runs(text) {
+        let run = normalised(text.get(range).unwrap_or_default());
+        for word in run.split(|c: char| !is_word(c) || c == JOINT) {
+            for part in word_parts(word) {
+                let mut stems = Vec::new();
+                term_of_part(part, &mut stems);
+                if stems.is_empty() {
+                    words.push(Word::Common(part.to_lowercase()));
+                }
+                words.extend(stems.into_iter().map(Word::Telling));
+            }
+        }
+    }
+    words
+}
+
+/// A word of a phrase.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) enum Word {
+    /// One that every text holds.
+    Common(String),
+    /// Any other, by its stem.
+    Telling(String),
+}
+
+/// The stretches of a text that may be one name, each as the one word that it would be without the signs in it.
+pub(super) fn joined_words(text: &str) -> Vec<String> {
+    let joined = |range: Range<usize>| {
+        let run = normalised(text.get(range).unwrap_or_default());
+        let letters = run.chars().filter(|c| c.is_alphanumeric());
+        let word: String = letters.take(MAX_TERM_CHARACTERS).collect();
+        stem(&word.to_lowercase())
+    };
+    runs(text).map(joined).collect()
+}
+
 /// Where the words of a text stand that have one of the terms that are looked for.
 pub fn places_of(text: &str, looked_for: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
     let mut terms = Vec::new();

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, pa
 
 use super::Store;
 use super::columns::{moment, number_at, word_at, word_in};
-use super::pauses::{Heed, Pause, pause_of};
+use super::pauses::{Heed, Pause, pause_of, pause_of_agent};
 use super::standing::Graph;
 use super::task_reading::json_list;
 use super::task_rows::{TASK_COLUMNS, log, read_task};
@@ -44,7 +44,9 @@ pub struct ClaimRequest<'a> {
     pub marker: &'a str,
     /// For how long the claim holds unless the run says more.
     pub lease: Duration,
-    /// Whether a pause of the run's agent keeps it from a task.
+    /// Another agent that the run needs, which looks at its work; none where it is the same.
+    pub verifier: Option<&'a str>,
+    /// Whether a pause of the run's agents keeps it from a task.
     pub heed: Heed<'a>,
     /// The present moment.
     pub now: Timestamp,
@@ -63,6 +65,8 @@ pub struct Claim {
     pub marker: String,
     /// The last pause of the agent that no iteration has shown to be over.
     pub pause: Option<Pause>,
+    /// The same of the other agent, where the run needs one.
+    pub verifier_pause: Option<Pause>,
 }
 
 /// What a run is answered that asks for its next task.
@@ -70,7 +74,7 @@ pub struct Claim {
 pub enum ClaimAnswer {
     /// This one.
     Claimed(Box<Claim>),
-    /// One is ready, but the run's agent should not be started yet. Nothing is claimed.
+    /// One is ready, but one of the run's agents should not be started yet. Nothing is claimed.
     Paused(Box<Pause>),
     /// None is ready, but live runs hold tasks, and what they do may make one ready.
     Busy {
@@ -154,10 +158,10 @@ impl Store {
             Ok(
                 match next_ready(transaction, request.scope, request.worktree, request.commits_here)? {
                     Some(next) => {
-                        let pause = pause_of(transaction, request.run)?;
-                        match pause.as_ref().filter(|pause| request.heed.holds(pause, request.now)) {
+                        let pauses = Pauses::read(transaction, request)?;
+                        match pauses.that_holds(request) {
                             Some(pause) => ClaimAnswer::Paused(Box::new(pause.clone())),
-                            None => ClaimAnswer::Claimed(Box::new(claim(transaction, request, next, pause)?)),
+                            None => ClaimAnswer::Claimed(Box::new(claim(transaction, request, next, pauses)?)),
                         }
                     }
                     None => Graph::read(transaction)?.answer(request),
@@ -278,11 +282,35 @@ fn next_ready(
         .optional()
 }
 
+/// The pauses of the agents that a run needs, over or not.
+struct Pauses {
+    own: Option<Pause>,
+    of_verifier: Option<Pause>,
+}
+
+impl Pauses {
+    fn read(connection: &Connection, request: &ClaimRequest<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            own: pause_of(connection, request.run)?,
+            of_verifier: match request.verifier {
+                Some(agent) => pause_of_agent(connection, agent)?,
+                None => None,
+            },
+        })
+    }
+
+    /// The one that keeps the run from a task.
+    fn that_holds(&self, request: &ClaimRequest<'_>) -> Option<&Pause> {
+        let all = self.own.iter().chain(&self.of_verifier);
+        all.into_iter().find(|pause| request.heed.holds(pause, request.now))
+    }
+}
+
 fn claim(
     transaction: &Transaction<'_>,
     request: &ClaimRequest<'_>,
     (mut task, fence): (Task, u64),
-    pause: Option<Pause>,
+    pauses: Pauses,
 ) -> rusqlite::Result<Claim> {
     let (attempt, fence) = (task.attempts + 1, fence + 1);
     // A lease that is longer than time itself never ends.
@@ -329,7 +357,8 @@ fn claim(
         attempt,
         fence,
         marker,
-        pause,
+        pause: pauses.own,
+        verifier_pause: pauses.of_verifier,
     })
 }
 

@@ -169,6 +169,19 @@ impl Store {
         })
     }
 
+    /// Notes what a person said about a turn that has ended, with the turn: its end is written anew.
+    ///
+    /// # Errors
+    /// When the database cannot be written, or the turn's end is not on record.
+    pub fn record_guidance(&mut self, run: &RunId, end: &str) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            let rows = transaction
+                .prepare_cached("UPDATE iterations SET end = ?2 WHERE run = ?1 AND phase = 'ended'")?
+                .execute(params![run.as_str(), end])?;
+            one_row(rows, || format!("{run} has no ended turn on record to be spoken of"))
+        })
+    }
+
     /// Takes back a claim whose agent was never started: no row of the journal, no attempt that counts. A turn that has
     /// ended is left to its settlement.
     ///

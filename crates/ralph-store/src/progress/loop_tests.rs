@@ -97,6 +97,7 @@ impl Bench {
             commits_here: &BTreeSet::new(),
             marker: "word",
             lease: LEASE,
+            verifier: None,
             heed: Heed::Pauses,
             now: at(1),
         };
@@ -212,6 +213,7 @@ fn full(fence: u64) -> Settlement {
         knowledge: vec![CapturedKnowledge {
             title: "Colours".to_owned(),
             tags: vec!["colour".to_owned()],
+            feature: None,
             body: "They are hex.".to_owned(),
         }],
         memory_used: vec!["mem-2-bbbb".to_owned(), "mem-9-none".to_owned()],

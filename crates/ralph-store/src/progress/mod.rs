@@ -19,6 +19,7 @@ mod rings;
 mod runs;
 mod settle;
 mod standing;
+mod takeover;
 mod task_error;
 mod task_reading;
 mod task_rows;
@@ -45,9 +46,13 @@ pub use journal_terms::{encode_term, journal_terms};
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
-pub use pauses::{Heed, NewPause, Pause, PauseChange, PauseReason};
+pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
 pub use runs::{NewRun, Run};
 pub use settle::{Settled, Settlement, TaskChange};
+pub use takeover::{
+    ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, ImportedHistory,
+    Remark, Tally,
+};
 pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};
 pub use tasks::{DoneIn, FeatureChange, ParentChange, Reach, TaskUpdate};

@@ -116,7 +116,26 @@ pub enum PauseChange {
     Put(NewPause),
 }
 
+/// What becomes of the pause of an agent that a run needs beside its own: that of its verifier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherPause {
+    /// The agent's name.
+    pub agent: String,
+    /// The pause of it that was on record when the task was claimed.
+    pub seen: Option<Pause>,
+    /// What becomes of it.
+    pub change: PauseChange,
+}
+
 impl Store {
+    /// The pause of an agent, over or not.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn pause_of_agent(&self, agent: &str) -> Result<Option<Pause>, StoreError> {
+        self.sql(pause_of_agent(&self.connection, agent))
+    }
+
     /// The pause of a run's agent, over or not.
     ///
     /// # Errors
@@ -133,6 +152,13 @@ pub(super) fn pause_of(connection: &Connection, run: &RunId) -> rusqlite::Result
         .optional()
 }
 
+pub(super) fn pause_of_agent(connection: &Connection, agent: &str) -> rusqlite::Result<Option<Pause>> {
+    connection
+        .prepare_cached("SELECT * FROM pauses WHERE agent = ?1")?
+        .query_row([agent], read_pause)
+        .optional()
+}
+
 pub(super) fn all_pauses(connection: &Connection) -> rusqlite::Result<Vec<Pause>> {
     connection
         .prepare_cached("SELECT * FROM pauses ORDER BY agent")?
@@ -140,27 +166,41 @@ pub(super) fn all_pauses(connection: &Connection) -> rusqlite::Result<Vec<Pause>
         .collect()
 }
 
-/// Does to the pause of the run's agent what a settlement says.
+/// Does to the pauses of the run's agents what a settlement says.
 pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
-    let there = pause_of(transaction, &settlement.row.run)?;
-    let is_seen = |pause: &Pause| settlement.seen_pause.as_ref().is_some_and(|seen| seen.is(pause));
-    match (&settlement.pause, there) {
+    let agent: Option<String> = transaction
+        .prepare_cached("SELECT agent FROM runs WHERE id = ?1")?
+        .query_row([settlement.row.run.as_str()], |row| row.get(0))
+        .optional()?;
+    let own = agent.map(|agent| OtherPause {
+        agent,
+        seen: settlement.seen_pause.clone(),
+        change: settlement.pause.clone(),
+    });
+    let mut all = own.iter().chain(&settlement.verifier_pause);
+    all.try_for_each(|pause| change_one(transaction, settlement, pause))
+}
+
+fn change_one(transaction: &Transaction<'_>, settlement: &Settlement, of: &OtherPause) -> rusqlite::Result<()> {
+    let there = pause_of_agent(transaction, &of.agent)?;
+    let is_seen = |pause: &Pause| of.seen.as_ref().is_some_and(|seen| seen.is(pause));
+    match (&of.change, there) {
         (PauseChange::Lift, Some(pause)) if is_seen(&pause) => transaction
             .prepare_cached("DELETE FROM pauses WHERE agent = ?1")?
             .execute([&pause.agent])
             .map(drop),
         (PauseChange::Put(new), there) if there.as_ref().is_none_or(|it| is_seen(it) || it.what.until < new.until) => {
-            put(transaction, settlement, new)
+            put(transaction, settlement, &of.agent, new)
         }
         (PauseChange::Keep | PauseChange::Lift | PauseChange::Put(_), _) => Ok(()),
     }
 }
 
-fn put(transaction: &Transaction<'_>, settlement: &Settlement, new: &NewPause) -> rusqlite::Result<()> {
+fn put(transaction: &Transaction<'_>, settlement: &Settlement, agent: &str, new: &NewPause) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
             "INSERT OR REPLACE INTO pauses (agent, reason, until, times, said, run, created_at)
-             SELECT agent, ?2, ?3, ?4, ?5, ?1, ?6 FROM runs WHERE id = ?1",
+             VALUES (?7, ?2, ?3, ?4, ?5, ?1, ?6)",
         )?
         .execute(params![
             settlement.row.run.as_str(),
@@ -169,6 +209,7 @@ fn put(transaction: &Transaction<'_>, settlement: &Settlement, new: &NewPause) -
             new.times,
             new.said,
             moment(settlement.row.created_at),
+            agent,
         ])
         .map(drop)
 }

@@ -9,10 +9,11 @@ use rusqlite::{OptionalExtension, params};
 
 use super::Store;
 use super::outbox::put_knowledge;
-use super::pauses::{self, Pause, PauseChange};
+use super::pauses::{self, OtherPause, Pause, PauseChange};
 use super::runs::set_baseline;
 use crate::StoreError;
 
+pub(super) use journal::put as put_journal_row;
 pub(super) use task::release;
 
 /// What becomes of the task.
@@ -45,6 +46,8 @@ pub struct Settlement {
     pub worktree: String,
     /// What becomes of the task.
     pub task: TaskChange,
+    /// What a person said about the task when they stopped the turn.
+    pub guidance: Option<String>,
     /// How it failed, and what the next attempt should do.
     pub report: Option<FailureReport>,
     /// What the next attempt should do.
@@ -61,6 +64,8 @@ pub struct Settlement {
     pub seen_pause: Option<Pause>,
     /// What becomes of the agent's pause.
     pub pause: PauseChange,
+    /// What becomes of the pause of another agent, which looks at the work; none where it is the same.
+    pub verifier_pause: Option<OtherPause>,
 }
 
 impl Settlement {
@@ -72,6 +77,7 @@ impl Settlement {
             fence,
             worktree: String::new(),
             task: TaskChange::Again,
+            guidance: None,
             report: None,
             suggestion: None,
             learnings: Vec::new(),
@@ -80,6 +86,7 @@ impl Settlement {
             baseline: None,
             seen_pause: None,
             pause: PauseChange::Keep,
+            verifier_pause: None,
         }
     }
 }
@@ -121,6 +128,7 @@ impl Store {
                 .prepare_cached("DELETE FROM iterations WHERE run = ?1 AND iteration = ?2")?
                 .execute(params![row.run.as_str(), row.iteration])?;
             let task = task::change(transaction, settlement)?;
+            task::add_guidance(transaction, settlement)?;
             Ok(Settled { journal, task })
         })
     }

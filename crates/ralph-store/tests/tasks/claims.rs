@@ -58,6 +58,7 @@ fn a_claim_raises_the_attempt_and_the_fence_and_opens_a_record() {
         commits_here: &commits,
         marker: "m",
         lease: super::LEASE,
+        verifier: None,
         heed: ralph_store::Heed::Pauses,
         now: now(30),
     });
@@ -244,6 +245,7 @@ fn many_runs_at_once_claim_each_task_once() {
                         commits_here: &commits_here,
                         marker: "m",
                         lease: super::LEASE,
+                        verifier: None,
                         heed: ralph_store::Heed::Pauses,
                         now: now(1),
                     });

@@ -148,6 +148,7 @@ impl Tasks {
             commits_here: &commits_here,
             marker: "marker",
             lease: LEASE,
+            verifier: None,
             heed: ralph_store::Heed::Pauses,
             now: now(10),
         };

@@ -6,12 +6,40 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use super::Script;
+use super::{Action, Script};
 
 /// An agent with its script.
 #[derive(Debug, Clone)]
 pub struct ScriptedAgent {
     folder: PathBuf,
+}
+
+/// What an agent was started for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// To work.
+    Turn,
+    /// To look at finished work.
+    Verification,
+}
+
+impl Kind {
+    /// The folder of what it was told.
+    fn folder(self) -> &'static str {
+        match self {
+            Self::Turn => "prompts",
+            Self::Verification => "verifications",
+        }
+    }
+
+    /// What a prompt is for.
+    pub(super) fn of(prompt: &[u8]) -> Self {
+        if prompt.starts_with(b"# Verification\n") {
+            Self::Verification
+        } else {
+            Self::Turn
+        }
+    }
 }
 
 /// How an agent was called.
@@ -34,7 +62,9 @@ impl Script {
         if folder.exists() {
             std::fs::remove_dir_all(folder).unwrap();
         }
-        std::fs::create_dir_all(folder.join("prompts")).unwrap();
+        for kind in [Kind::Turn, Kind::Verification] {
+            std::fs::create_dir_all(folder.join(kind.folder())).unwrap();
+        }
         replace(&folder.join("script.json"), &serde_json::to_vec_pretty(self).unwrap());
         ScriptedAgent {
             folder: folder.to_owned(),
@@ -69,6 +99,15 @@ impl ScriptedAgent {
         words
     }
 
+    /// Lets it look at finished work in these ways from now on, one after the other; the last is repeated for ever.
+    #[track_caller]
+    pub fn look(&self, looks: impl IntoIterator<Item = Vec<Action>>) {
+        let file = self.folder.join("script.json");
+        let mut script: Script = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        script.verifications = looks.into_iter().collect();
+        replace(&file, &serde_json::to_vec_pretty(&script).unwrap());
+    }
+
     /// How many turns were begun.
     #[must_use]
     pub fn turns(&self) -> usize {
@@ -78,8 +117,18 @@ impl ScriptedAgent {
     /// Every prompt that it got, the first first.
     #[must_use]
     pub fn prompts(&self) -> Vec<String> {
+        self.told(Kind::Turn)
+    }
+
+    /// Every prompt by which it was asked to look at finished work, the first first.
+    #[must_use]
+    pub fn verifications(&self) -> Vec<String> {
+        self.told(Kind::Verification)
+    }
+
+    fn told(&self, kind: Kind) -> Vec<String> {
         (1..)
-            .map_while(|turn| std::fs::read_to_string(prompt_file(&self.folder, turn)).ok())
+            .map_while(|turn| std::fs::read_to_string(prompt_file(&self.folder, kind, turn)).ok())
             .collect()
     }
 
@@ -87,7 +136,7 @@ impl ScriptedAgent {
     #[must_use]
     #[track_caller]
     pub fn prompt(&self, turn: usize) -> String {
-        let file = prompt_file(&self.folder, turn);
+        let file = prompt_file(&self.folder, Kind::Turn, turn);
         std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("turn {turn} has no prompt: {error}"))
     }
 
@@ -95,18 +144,26 @@ impl ScriptedAgent {
     #[must_use]
     #[track_caller]
     pub fn call(&self, turn: usize) -> Call {
-        serde_json::from_slice(&std::fs::read(call_file(&self.folder, turn)).unwrap()).unwrap()
+        serde_json::from_slice(&std::fs::read(call_file(&self.folder, Kind::Turn, turn)).unwrap()).unwrap()
+    }
+
+    /// How it was called for a look at finished work, from 1.
+    #[must_use]
+    #[track_caller]
+    pub fn verification_call(&self, turn: usize) -> Call {
+        let file = call_file(&self.folder, Kind::Verification, turn);
+        serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
     }
 }
 
 /// The file of a turn's prompt.
-pub(super) fn prompt_file(folder: &Path, turn: usize) -> PathBuf {
-    folder.join("prompts").join(format!("{turn:03}.md"))
+pub(super) fn prompt_file(folder: &Path, kind: Kind, turn: usize) -> PathBuf {
+    folder.join(kind.folder()).join(format!("{turn:03}.md"))
 }
 
 /// The file of how a turn was called.
-pub(super) fn call_file(folder: &Path, turn: usize) -> PathBuf {
-    folder.join("prompts").join(format!("{turn:03}.json"))
+pub(super) fn call_file(folder: &Path, kind: Kind, turn: usize) -> PathBuf {
+    folder.join(kind.folder()).join(format!("{turn:03}.json"))
 }
 
 /// Writes a file so that nobody sees half of it.

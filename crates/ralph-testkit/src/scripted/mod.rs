@@ -20,7 +20,8 @@
 //! ```
 //!
 //! In every text `{task}` stands for the id of the task in the prompt's `## Assigned Task`, and `{turn}` for the number of
-//! the turn, from 1. Files are those of the folder that the agent is started in. Several runs may use one script at the
+//! the turn, from 1. Asked to look at finished work it says `<verify-pass/>`, unless [`Script::verification`] says otherwise;
+//! such a session is none of its turns. Files are those of the folder that the agent is started in. Several runs may use one script at the
 //! same time: each turn is played once. With [`Script::speaking_claude`] it prints claude's stream-json (use
 //! `kind = "claude"`): a `write`, `append`, `run` or `remember` is a tool call then, and the `result` record comes at the
 //! end of a turn that does not end by itself (`exit`, `kill`, `hang`) and has no `raw` record of that type. With
@@ -55,6 +56,9 @@ pub struct Script {
     #[serde(default)]
     session: Option<Result<String, String>>,
     turns: Vec<Vec<Action>>,
+    /// What it does when it is asked to look at finished work, time after time.
+    #[serde(default)]
+    verifications: Vec<Vec<Action>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -126,6 +130,14 @@ impl Script {
     #[must_use]
     pub fn turn(mut self, actions: impl IntoIterator<Item = Action>) -> Self {
         self.turns.push(actions.into_iter().collect());
+        self
+    }
+
+    /// With one more look at finished work. They are played and counted apart from the turns, and the last is repeated for
+    /// ever; an agent without one finds all work to be well.
+    #[must_use]
+    pub fn verification(mut self, actions: impl IntoIterator<Item = Action>) -> Self {
+        self.verifications.push(actions.into_iter().collect());
         self
     }
 

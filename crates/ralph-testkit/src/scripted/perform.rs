@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::acp::Client;
-use super::installed::{call_file, prompt_file, replace};
+use super::installed::{Kind, call_file, prompt_file, replace};
 use super::speech::{Speech, print_in_chunks};
 use super::{Action, Call, Dialect, Script, misdeeds};
 use crate::assigned::assigned_task;
@@ -33,8 +33,16 @@ pub fn perform() -> ! {
             input
         }
     };
-    let turn = record_turn(&folder, &prompt, arguments);
-    let actions = script.turns.get(turn - 1).or(script.turns.last());
+    let kind = Kind::of(&prompt);
+    let turn = record_turn(&folder, kind, &prompt, arguments);
+    let passes = vec![Action::Say("<verify-pass/>".to_owned())];
+    let actions = match kind {
+        Kind::Turn => script.turns.get(turn - 1).or(script.turns.last()),
+        Kind::Verification => {
+            let all = &script.verifications;
+            all.get(turn - 1).or(all.last()).or(Some(&passes))
+        }
+    };
     let prompt = String::from_utf8_lossy(&prompt).into_owned();
     let mut actor = Actor {
         task: assigned_task(&prompt).map_or_else(|| "t-none".to_owned(), |task| task.to_string()),
@@ -50,17 +58,20 @@ pub fn perform() -> ! {
 }
 
 /// Takes the number of this turn and keeps what it was asked. Only one does so at a time.
-fn record_turn(folder: &Path, prompt: &[u8], arguments: Vec<String>) -> usize {
+fn record_turn(folder: &Path, kind: Kind, prompt: &[u8], arguments: Vec<String>) -> usize {
     let lock = File::create(folder.join("lock")).unwrap();
     lock.lock().unwrap();
-    let turn = (1..).find(|turn| !prompt_file(folder, *turn).exists()).unwrap();
+    let turn = (1..).find(|turn| !prompt_file(folder, kind, *turn).exists()).unwrap();
     let call = Call {
         arguments,
         folder: working_folder(),
         environment: environment(),
     };
-    replace(&call_file(folder, turn), &serde_json::to_vec_pretty(&call).unwrap());
-    replace(&prompt_file(folder, turn), prompt);
+    replace(
+        &call_file(folder, kind, turn),
+        &serde_json::to_vec_pretty(&call).unwrap(),
+    );
+    replace(&prompt_file(folder, kind, turn), prompt);
     turn
 }
 

@@ -16,6 +16,7 @@ mod merge_driver;
 mod notes;
 mod runs;
 mod session;
+mod skills;
 mod writable;
 
 use std::panic;
@@ -105,6 +106,7 @@ const CHECKS: &[Check] = &[
     ("agent", agent::check),
     (session::NAME, session::check),
     ("claude", claude::check),
+    ("skills", skills::check),
 ];
 
 pub(crate) fn cmd_doctor(ui: &Ui, global: &Global, args: &DoctorArgs) -> Result<ExitCode, CommandError> {

@@ -20,9 +20,10 @@ use crate::paths::{self, Spelling};
 
 /// Set this project up; what is there already stays as it is
 ///
-/// Writes a commented .ralph.toml, the folders and files of notes, the database, and the lines that keep the database
-/// out of git. In a git repository it also has notes merged entry by entry (see `ralph merge-driver`). Takes over the
-/// settings of ralph.yml and .ralph/config.sh, and moves .ralph/skills to .claude/skills.
+/// Writes a commented .ralph.toml, the folders and files of notes, the folder of skills, the database, and the lines that
+/// keep the database out of git. In a git repository it also has notes merged entry by entry (see `ralph merge-driver`).
+/// Takes over the settings of ralph.yml and .ralph/config.sh, and moves .ralph/skills to .claude/skills. CLAUDE.md,
+/// AGENTS.md and the skills themselves are yours: none of them is made or changed.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph init
@@ -45,7 +46,7 @@ pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), Co
     for shelf in [Shelf::Memories, Shelf::Guardrails] {
         done.extend(make_shelf(context, shelf)?);
     }
-    done.extend(skills::move_old(context)?);
+    done.extend(skills::prepare(context));
     if done.is_empty() {
         return context.ui.data("Everything is in place.\n");
     }
@@ -86,6 +87,9 @@ fn make_database(context: &Context<'_>) -> Result<Option<String>, CommandError> 
             context
                 .ui
                 .warning(&format!("{error}; notes work, but without a history."));
+            context
+                .ui
+                .hint("`ralph import refound` takes it over if it is that of RefoundAI's ralph.");
             return Ok(None);
         }
         Err(error) => return Err(error.into()),

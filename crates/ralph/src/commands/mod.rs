@@ -6,8 +6,10 @@ pub(crate) mod doctor;
 pub(crate) mod feature;
 pub(crate) mod guardrails;
 pub(crate) mod hook;
+pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod journal;
+pub(crate) mod knowledge;
 pub(crate) mod memory;
 pub(crate) mod merge_driver;
 pub(crate) mod notes;
@@ -38,6 +40,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Remember(args)) => remember::cmd_remember(&project()?, args)?,
         Some(Command::Recall(args)) => recall::cmd_recall(&project()?, &args)?,
         Some(Command::Why(args)) => why::cmd_why(&project()?, &args)?,
+        Some(Command::Knowledge(command)) => knowledge::run(&project()?, command)?,
         Some(Command::Journal(command)) => journal::run(&project()?, &command)?,
         Some(Command::Prompt(args)) => prompt::cmd_prompt(&project()?, &args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
@@ -52,6 +55,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Memory(command)) => return memory::run(&project()?, command, Spelling::Own),
         Some(Command::Guardrails(command)) => return guardrails::run(&project()?, command),
         Some(Command::Scratchpad(command)) => scratchpad::run(&project()?, command)?,
+        Some(Command::Import(command)) => import::run(&project()?, &command)?,
         Some(Command::Task(command)) => task::run(&project()?, command)?,
         Some(Command::Feature(command)) => feature::run(&project()?, &command)?,
         Some(Command::Tools(ToolsCommand::Memory(command))) => {

@@ -94,5 +94,5 @@ pub(crate) fn prompt_for(
     // A shelf that is switched off is no matter of the prompt, also when its file cannot be read.
     let shelves = Shelf::in_prompts(config).into_iter();
     let notebooks: Vec<_> = shelves.map(|shelf| context.notebook(shelf, Spelling::Own)).collect();
-    context.ask_all(&notebooks, |catalogue| compose(catalogue, &request))
+    context.ask_knowledge(&notebooks, |catalogue| compose(catalogue, &request))
 }

@@ -1,7 +1,7 @@
 //! `ralph recall`: finds what is known about something, wherever it is kept.
 
 use clap::Args;
-use ralph_memory::recall::{Question, recall};
+use ralph_memory::recall::{LongNotes, Question, recall};
 use ralph_model::Shelf;
 
 use super::notes::found::{FoundArgs, MoreWords, Nouns};
@@ -10,7 +10,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
 
-/// Every shelf that notes stand on.
+/// Every shelf that notes stand on, beside the folder of long notes.
 const SHELVES: [Shelf; 2] = [Shelf::Memories, Shelf::Guardrails];
 const NOTES: Nouns = Nouns {
     one: "note",
@@ -46,10 +46,11 @@ pub(crate) fn cmd_recall(context: &Context<'_>, args: &RecallArgs) -> Result<(),
     let question = Question {
         text: &text,
         shelves: &SHELVES,
+        knowledge: LongNotes::Sought,
         wanted: &wanted,
         reach: args.found.reach(),
     };
     let notebooks = SHELVES.map(|shelf| context.notebook(shelf, Spelling::Own));
-    let answer = context.ask_all(&notebooks, |catalogue| recall(catalogue, &question))?;
+    let answer = context.ask_knowledge(&notebooks, |catalogue| recall(catalogue, &question))?;
     args.found.show(context, &answer, NOTES)
 }

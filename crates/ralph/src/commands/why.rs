@@ -126,7 +126,7 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
                 (EntryKind::Scratchpad, _) => "the working notes",
                 (EntryKind::Feature, _) => "the task's feature",
                 (EntryKind::Journal, None) => "recent in this run",
-                (EntryKind::Journal, Some(_)) => "fits the task",
+                (EntryKind::Journal, Some(_)) | (EntryKind::Knowledge, _) => "fits the task",
                 (_, _) if !is_over(&injection.section) => "all fit",
                 (_, Some(_)) => "fits the task",
                 (_, None) => "there was room",

@@ -328,7 +328,7 @@ fn a_foreign_database_is_left_alone_and_said_once() {
     Memory stored: mem-1737372000-910a
     --- stderr
     Warning: The note is safe, but its history was not recorded: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone.
-    Hint: move that file away, and ralph starts a history of its own.
+    Hint: `ralph import refound` takes it over if it is that of RefoundAI's ralph; else move it away.
     ");
     assert_snapshot!(env.ralph(["memory", "list"]).run(), @"
     exit 0

@@ -192,6 +192,7 @@ fn the_settings_of_earlier_tools_hold_after_init() {
     created .ralph/progress.db
     added 15 lines to .gitignore
     created .agent/guardrails.md
+    created .claude/skills/
     --- stderr
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
@@ -238,6 +239,7 @@ fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
     added 15 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
+    created .claude/skills/
     --- stderr
     Warning: ralph.yml was not taken over: memories.inject is "always"; allowed is "auto", "manual" or "none".
     Warning: .ralph/config.sh:1: MEMORIES_BUDGET was not taken over: only a shell could tell its value.

@@ -4,6 +4,7 @@ mod databases;
 mod notes;
 mod repository;
 mod session;
+mod skills;
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 
@@ -231,6 +232,8 @@ fn the_set_up_of_claude_and_its_trouble_are_told() {
       note     .claude/skills/ralph/SKILL.md: the skill was written or changed by hand, so ralph leaves it alone
       error    .claude/settings.json:1: Claude Code does not read settings with comments or commas at the end, so the hook does not run
                → take them out; nothing else in the file has to change
+      warning  .claude/skills/ralph/SKILL.md: it does not begin with frontmatter between two lines `---`
+               → begin it with `---`, `name: ralph`, `description: WHAT IT IS GOOD FOR` and `---`, each on a line of its own
     ");
     env.write(".claude/settings.json", "{");
     env.write(".ralph/hook-trouble.json", "{");
@@ -240,6 +243,8 @@ fn the_set_up_of_claude_and_its_trouble_are_told() {
                → remove it
       error    .claude/settings.json:1:2: it is not JSON: a bracket is not closed
                → mend it there; Claude Code does not read it either
+      warning  .claude/skills/ralph/SKILL.md: it does not begin with frontmatter between two lines `---`
+               → begin it with `---`, `name: ralph`, `description: WHAT IT IS GOOD FOR` and `---`, each on a line of its own
     ");
 }
 

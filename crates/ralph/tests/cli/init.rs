@@ -1,6 +1,9 @@
 //! `ralph init`.
 
+use std::os::unix::fs::{MetadataExt, symlink};
+
 use insta::assert_snapshot;
+use ralph_testkit::TestEnv;
 
 use crate::{DATABASE, MEMORIES, SAMPLE, add, changes, env, foreign_database, names, sample};
 
@@ -18,6 +21,7 @@ fn a_new_project_has_everything() {
     added 15 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
+    created .claude/skills/
     --- stderr
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
@@ -27,6 +31,8 @@ fn a_new_project_has_everything() {
     .agent/guardrails.md.lock
     .agent/memories.md
     .agent/memories.md.lock
+    .claude/
+    .claude/skills/
     .gitignore
     .ralph.toml
     .ralph/
@@ -91,6 +97,7 @@ fn what_is_there_stays() {
     created .ralph/progress.db
     added 14 lines to .gitignore
     created .agent/guardrails.md
+    created .claude/skills/
     --- stderr
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
@@ -127,6 +134,7 @@ fn an_ignore_line_that_hides_notes_is_reported() {
     set merge.ralph.driver in git's configuration
     created .agent/memories.md
     created .agent/guardrails.md
+    created .claude/skills/
     --- stderr
     Warning: the line ".ralph/" of .gitignore keeps knowledge files out of git; they are meant to be in it.
     Warning: the line ".agent/*.md" of .gitignore keeps memories out of git; they are meant to be in it.
@@ -193,6 +201,123 @@ fn old_skills_are_moved_and_never_over_new_ones() {
     assert!(!env.path(".ralph/skills").exists(), "it goes once it is empty");
 }
 
+/// What init says of skills: what it has done to them, and what it warns of.
+fn said_of_skills(env: &TestEnv) -> String {
+    let done = env.ralph(["init"]).run();
+    assert_eq!(done.code, Some(0), "{done}");
+    let all = format!("{}{}", done.stdout, done.stderr);
+    let lines: Vec<&str> = all.lines().filter(|line| line.contains("skills")).collect();
+    lines.join("\n")
+}
+
+#[test]
+fn skills_that_are_not_the_projects_own_stay_where_they_are() {
+    let env = env();
+    let shared = env.beside("shared");
+    std::fs::create_dir_all(shared.join("deploy")).unwrap();
+    std::fs::create_dir_all(env.path(".ralph")).unwrap();
+    symlink(&shared, env.path(".ralph/skills")).unwrap();
+    assert_snapshot!(said_of_skills(&env), @"
+    created .claude/skills/
+    Warning: .ralph/skills stays where it is: it leads elsewhere, where others may need it; copy what this project needs.
+    ");
+    assert!(shared.join("deploy").is_dir());
+
+    std::fs::remove_file(env.path(".ralph/skills")).unwrap();
+    symlink("../.claude/skills", env.path(".ralph/skills")).unwrap();
+    env.write(".claude/skills/mine/SKILL.md", "mine");
+    assert_eq!(said_of_skills(&env), "", "it is the same folder under two names");
+    assert_eq!(env.read(".claude/skills/mine/SKILL.md"), "mine");
+}
+
+#[test]
+fn of_several_skills_those_that_can_be_moved_are() {
+    let env = env();
+    env.write(".ralph/skills/a/SKILL.md", "a");
+    env.write(".ralph/skills/c/SKILL.md", "c");
+    env.write(".ralph/shared/SKILL.md", "shared");
+    env.write("elsewhere/SKILL.md", "elsewhere");
+    symlink("../shared", env.path(".ralph/skills/b")).unwrap();
+    symlink("../../elsewhere", env.path(".ralph/skills/d")).unwrap();
+    symlink("nowhere", env.path(".ralph/skills/e")).unwrap();
+    symlink("nowhere", env.path(".ralph/skills/f")).unwrap();
+    std::fs::create_dir_all(env.path(".claude/skills")).unwrap();
+    symlink("nowhere", env.path(".claude/skills/f")).unwrap();
+    assert_snapshot!(said_of_skills(&env), @"
+    moved .ralph/skills/a to .claude/skills/
+    moved .ralph/skills/c to .claude/skills/
+    moved .ralph/skills/d to .claude/skills/
+    Warning: .ralph/skills/b stays where it is: it is a link that would not lead to the same place from there.
+    Warning: .ralph/skills/e stays where it is: it is a link that would not lead to the same place from there.
+    Warning: .ralph/skills/f stays where it is: .claude/skills has one of that name.
+    ");
+    assert_eq!(env.read(".claude/skills/d/SKILL.md"), "elsewhere");
+    assert_eq!(env.read(".ralph/skills/b/SKILL.md"), "shared");
+    let before = env.tree();
+    assert!(said_of_skills(&env).starts_with("Warning: .ralph/skills/b"));
+    assert_eq!(
+        changes(&before, &env.tree()),
+        [""; 0],
+        "the second time nothing changes"
+    );
+}
+
+#[test]
+fn what_stands_in_the_way_of_skills_keeps_nothing_else_from_being_made() {
+    let env = env();
+    env.write(".claude/skills", "a file");
+    env.write(".ralph/skills/a/SKILL.md", "a");
+    assert_snapshot!(said_of_skills(&env), @"Warning: .claude/skills cannot be made: File exists (os error 17).");
+    assert_eq!(env.read(".claude/skills"), "a file");
+    assert_eq!(env.read(".ralph/skills/a/SKILL.md"), "a");
+    assert!(env.path(MEMORIES).exists());
+
+    let env = crate::env();
+    env.write(".ralph/skills", "a file");
+    assert_snapshot!(said_of_skills(&env), @"
+    created .claude/skills/
+    Warning: .ralph/skills stays where it is: it cannot be read: Not a directory (os error 20).
+    ");
+}
+
+#[test]
+fn skills_on_another_file_system_are_named_and_stay() {
+    let env = env();
+    let Some(elsewhere) = another_file_system(&env.project()) else {
+        return;
+    };
+    let folder = tempfile::tempdir_in(elsewhere).unwrap();
+    env.write(".ralph/skills/a/SKILL.md", "a");
+    std::fs::create_dir(env.path(".claude")).unwrap();
+    symlink(folder.path(), env.path(".claude/skills")).unwrap();
+    assert_snapshot!(said_of_skills(&env), @"Warning: .ralph/skills/a stays where it is: .claude/skills is on another file system; move it by hand.");
+    assert_eq!(env.read(".ralph/skills/a/SKILL.md"), "a");
+}
+
+/// A folder on another file system than this one, where the machine has one that can be written.
+fn another_file_system(than: &std::path::Path) -> Option<&'static str> {
+    let device = |path: &std::path::Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
+    let others = ["/dev/shm", "/run", "/tmp", "/var/tmp"];
+    let is_other = |path: &&str| device(path.as_ref()).is_some_and(|there| Some(there) != device(than));
+    let can_write = |path: &&str| tempfile::tempdir_in(path).is_ok();
+    others.into_iter().find(|path| is_other(path) && can_write(path))
+}
+
+#[test]
+fn the_agents_own_files_are_neither_made_nor_changed() {
+    let env = env();
+    env.ok(["init"]);
+    assert!(!env.path("CLAUDE.md").exists() && !env.path("AGENTS.md").exists());
+    let mine = "# Mine\r\n\r\n  as I wrote it \n";
+    for name in ["CLAUDE.md", "AGENTS.md", ".claude/skills/x/SKILL.md"] {
+        env.write(name, mine);
+    }
+    env.ok(["init"]);
+    for name in ["CLAUDE.md", "AGENTS.md", ".claude/skills/x/SKILL.md"] {
+        assert_eq!(env.read(name), mine, "{name}");
+    }
+}
+
 #[test]
 fn a_foreign_database_is_named_once_and_left_alone() {
     let env = env();
@@ -207,8 +332,10 @@ fn a_foreign_database_is_named_once_and_left_alone() {
     added 15 lines to .gitignore
     created .agent/memories.md
     created .agent/guardrails.md
+    created .claude/skills/
     --- stderr
     Warning: [TMP]/project/.ralph/progress.db belongs to another tool, so it is left alone; notes work, but without a history.
+    Hint: `ralph import refound` takes it over if it is that of RefoundAI's ralph.
     Next: `ralph remember "TEXT"` keeps a note, `ralph --help` shows the rest.
     "#);
     assert_eq!(std::fs::read(env.path(DATABASE)).unwrap(), foreign_database());

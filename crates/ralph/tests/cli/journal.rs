@@ -202,6 +202,7 @@ fn all_that_the_agent_said_for_later_is_shown() {
         knowledge: vec![CapturedKnowledge {
             title: "Calendars".to_owned(),
             tags: vec!["dates".to_owned()],
+            feature: None,
             body: "There are two.".to_owned(),
         }],
         malformed: 1,

@@ -96,6 +96,7 @@ fn claimed(store: &mut Store, run: &RunId, iteration: u32, task: &str) -> Claim 
         marker: "word",
         // Longer than any test.
         lease: Duration::from_secs(1 << 30),
+        verifier: None,
         heed: ralph_store::Heed::Pauses,
         now: at(1),
     };

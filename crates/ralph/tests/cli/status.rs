@@ -25,6 +25,7 @@ fn lessons() -> Captured {
     let note = CapturedKnowledge {
         title: "Colours".to_owned(),
         tags: vec!["css".to_owned()],
+        feature: None,
         body: "Hex.".to_owned(),
     };
     Captured {

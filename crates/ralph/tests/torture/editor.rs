@@ -29,7 +29,7 @@ fn saves_of_an_editor_and_notes_of_agents_do_not_destroy_each_other() {
         let mut lines = Vec::new();
         for number in 0..saves {
             let line = format!("- a person's line {number}");
-            save(&env.path(FILE), &line, &mut seed);
+            save(&env.path(FILE), |text| format!("{text}{line}\n"), &mut seed);
             lines.push(line);
             think(&mut seed);
         }
@@ -86,7 +86,7 @@ fn add_until(env: &TestEnv, agent: usize, finished: &AtomicBool) -> Vec<String> 
 
 /// Nobody saves twice within a millisecond; whoever did could read the file in the few microseconds between a swap and its
 /// being taken back.
-fn think(seed: &mut Seed) {
+pub(crate) fn think(seed: &mut Seed) {
     let begin = std::time::Instant::now();
     let pause = std::time::Duration::from_micros(2_000 + seed.below(8_000) as u64);
     while begin.elapsed() < pause {
@@ -94,11 +94,9 @@ fn think(seed: &mut Seed) {
     }
 }
 
-/// Reads the file, adds a line and saves at once, in one of the two ways in which editors save.
-fn save(path: &Path, line: &str, seed: &mut Seed) {
-    let mut text = fs::read_to_string(path).unwrap();
-    text.push_str(line);
-    text.push('\n');
+/// Reads the file, changes it and saves at once, in one of the two ways in which editors save.
+pub(crate) fn save(path: &Path, change: impl FnOnce(&str) -> String, seed: &mut Seed) {
+    let text = change(&fs::read_to_string(path).unwrap());
     if seed.below(2) == 0 {
         let mut file = fs::File::create(path).unwrap();
         // In two steps, so that there is a moment in which half of the text is there.

@@ -1,19 +1,37 @@
-//! The outbox: killed after every step, met by people and by other processes.
+//! Long notes are written: the outbox, killed after every step, met by people and by other processes; and notes that
+//! somebody hands in.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{CapturedKnowledge, NewJournalRow, RunId};
-use ralph_store::{Settlement, Wait};
+use ralph_model::{CapturedKnowledge, Clock, NewJournalRow, RunId};
+use ralph_store::{Settlement, Store, Wait};
 use ralph_testkit::journal_row;
 
 use super::*;
+use crate::catalogue::CatalogueHome;
 
 struct NoProject;
 
 impl Surroundings for NoProject {}
+
+impl CatalogueHome for NoProject {
+    fn prepare_index(&self) -> bool {
+        true
+    }
+}
+
+/// A clock by which no time of a file can be trusted.
+#[derive(Debug)]
+struct LongAgo;
+
+impl Clock for LongAgo {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -28,7 +46,8 @@ fn at() -> Timestamp {
 fn note(title: &str, tag: &str, body: &str) -> CapturedKnowledge {
     CapturedKnowledge {
         title: title.to_owned(),
-        tags: vec![tag.to_owned()],
+        tags: tag.split(',').map(str::to_owned).collect(),
+        feature: None,
         body: body.to_owned(),
     }
 }
@@ -236,7 +255,7 @@ fn what_a_person_does_before_a_note_is_put_in_place_decides_where_it_goes() {
 fn two_at_once_write_each_note_once() {
     let mut bench = Bench::new();
     let notes: Vec<CapturedKnowledge> = (0..20)
-        .map(|n| note(&format!("Note {n}"), "t", &format!("Text {n}.")))
+        .map(|n| note(&format!("Note {n}"), &format!("t{n}"), &format!("Text {n}.")))
         .collect();
     bench.capture("", &notes);
     let database = bench.folder.path().join("progress.db");
@@ -270,7 +289,7 @@ fn the_same_title_from_two_worktrees_is_a_file_in_each() {
     there.write_outbox(&mut bench.store, "w").unwrap();
     assert!(bench.files()[0].1.contains("Here."));
     assert!(
-        fs::read_to_string(there.path.join("colours.md"))
+        fs::read_to_string(there.path().join("colours.md"))
             .unwrap()
             .contains("There.")
     );
@@ -300,7 +319,13 @@ fn a_note_that_cannot_be_written_waits_and_keeps_no_other_from_it() {
 
 fn knowledge_in(path: PathBuf) -> KnowledgeFolder<'static> {
     KnowledgeFolder {
-        path,
+        catalogue: CataloguePlace {
+            database: path.with_extension("index.db"),
+            shelves: Vec::new(),
+            knowledge: path,
+            home: &NoProject,
+            file_clock: &LongAgo,
+        },
         surroundings: &NoProject,
         patience: Patience {
             notice_after: Duration::from_secs(10),
@@ -339,4 +364,114 @@ fn notes_that_are_written_together_know_of_one_another() {
             Placement::Changed(bench.path("one.md")),
         ]
     );
+}
+
+/// The same note, whoever brings it: handed in, or through the outbox.
+fn either_way(check: impl Fn(&mut Bench, &dyn Fn(&mut Bench, &CapturedKnowledge) -> Placement)) {
+    check(&mut Bench::new(), &|bench, note| {
+        bench.knowledge("").add(note, at()).unwrap()
+    });
+    check(&mut Bench::new(), &|bench, note| {
+        bench.capture("", std::slice::from_ref(note));
+        let [placement] = bench.write().try_into().unwrap();
+        placement
+    });
+}
+
+#[test]
+fn the_same_title_replaces_the_body_and_adds_the_tags() {
+    either_way(|bench, put| {
+        bench.put_file("c.md", OLD);
+        let placement = put(bench, &note("Colours", "css,OLD", "New text."));
+        assert_eq!(placement, Placement::Changed(bench.path("c.md")));
+        let new = "---\ntitle: COLOURS\ntags: [old, css]\nmood: good\n---\n\nNew text.\n";
+        assert_eq!(bench.files(), [("c.md".to_owned(), new.to_owned())]);
+    });
+}
+
+#[test]
+fn a_near_title_with_most_of_the_tags_changes_that_note_which_keeps_title_file_and_date() {
+    let old = "---\ntitle: WAL mode\ntags: [sqlite, wal]\ncreated_at: 2025-01-01\n---\n\nOld.\n";
+    either_way(|bench, put| {
+        bench.put_file("mine.md", old);
+        let near = note("SQLite WAL mode for readers", "wal,sqlite,readers", "New.");
+        assert_eq!(put(bench, &near), Placement::Changed(bench.path("mine.md")));
+        let new = "---\ntitle: WAL mode\ntags: [sqlite, wal, readers]\ncreated_at: 2025-01-01\n---\n\nNew.\n";
+        assert_eq!(bench.files(), [("mine.md".to_owned(), new.to_owned())]);
+        assert_eq!(put(bench, &near), Placement::Known(bench.path("mine.md")));
+        let other = note("SQLite WAL mode for readers", "x,sqlite", "Else.");
+        assert_eq!(
+            put(bench, &other),
+            Placement::Made(bench.path("sqlite-wal-mode-for-readers.md")),
+            "half of the tags is not most of them"
+        );
+    });
+}
+
+#[test]
+fn a_new_note_gets_the_feature_and_an_old_one_keeps_its_own() {
+    either_way(|bench, put| {
+        let of = |feature: &str, body: &str| CapturedKnowledge {
+            feature: Some(feature.to_owned()),
+            ..note("Colours", "css", body)
+        };
+        put(bench, &of("paint", "One."));
+        assert!(bench.files()[0].1.contains("\nfeature: \"paint\"\ncreated_at: "));
+        put(bench, &of("other", "Two."));
+        let text = &bench.files()[0].1;
+        assert!(
+            text.contains("\nfeature: \"paint\"\n") && text.contains("\nTwo.\n"),
+            "{text}"
+        );
+    });
+}
+
+#[test]
+fn titles_that_make_the_same_name_get_numbers() {
+    either_way(|bench, put| {
+        let long = "x".repeat(90);
+        for (title, name) in [
+            ("Ports?", "ports.md"),
+            ("ports!", "ports-2.md"),
+            ("…ports…", "ports-3.md"),
+            ("?!", "note.md"),
+            ("!?", "note-2.md"),
+            (&format!("{long} one"), &format!("{}.md", "x".repeat(80))),
+            (&format!("{long} two"), &format!("{}-2.md", "x".repeat(80))),
+        ] {
+            let made = put(bench, &note(title, title, "Text."));
+            assert_eq!(made, Placement::Made(bench.path(name)), "{title}");
+        }
+    });
+}
+
+#[test]
+fn a_file_that_is_no_note_stands_in_nobodys_way() {
+    either_way(|bench, put| {
+        bench.put_file("a.md", "---\ntitle: [Colours\n---\n");
+        bench.put_file("b.md", "---\ntitle: Colours\n---\nIt has no tags.\n");
+        bench.put_file("b.txt", OLD);
+        bench.put_file(".c.md", OLD);
+        assert_eq!(
+            put(bench, &note("Colours", "css", "Text.")),
+            Placement::Made(bench.path("colours.md"))
+        );
+        assert_eq!(bench.files().len(), 5);
+    });
+}
+
+#[test]
+fn a_deleted_note_is_gone_and_its_text_is_kept_beside() {
+    let bench = Bench::new();
+    let folder = bench.knowledge("");
+    assert_eq!(folder.delete("a.md").unwrap(), None);
+    assert!(!folder.path().exists(), "nothing to delete makes nothing");
+    folder.add(&note("A", "x", "First."), at()).unwrap();
+    assert_eq!(folder.delete("b.md").unwrap(), None);
+    let deleted = folder.delete("a.md").unwrap().unwrap();
+    assert_eq!(deleted.path, bench.path("a.md"));
+    assert!(fs::read_to_string(&deleted.kept).unwrap().contains("First."));
+    assert_eq!(bench.names(), [".a.md.ralph-deleted"]);
+    let again = folder.add(&note("A", "x", "Second."), at()).unwrap();
+    assert_eq!(again, Placement::Made(bench.path("a.md")), "what is kept is no note");
 }

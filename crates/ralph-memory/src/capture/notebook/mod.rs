@@ -9,6 +9,7 @@ mod new_ids;
 mod operations;
 mod promote;
 mod restore;
+mod take_in;
 
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,7 @@ use ralph_store::{NoteFile, StoreError};
 pub use error::NotebookError;
 pub use operations::Start;
 pub use promote::Promoted;
+pub use take_in::TakenIn;
 
 use crate::capture::SecretPolicy;
 use crate::catalogue::CataloguePlace;

@@ -4,26 +4,18 @@ use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, Err
 
 use super::tags::Sigil;
 use super::{Name, sigils};
-use crate::capture::clean::{MOST_REASON, clean, clean_last_lines, clean_line_of};
+use crate::capture::clean::{
+    MOST_KNOWLEDGE, MOST_REASON, MOST_TAG, MOST_TAGS, MOST_TITLE, clean, clean_last_lines, clean_line_of,
+};
 
 /// The longest notes of a journal row, in characters.
 const MOST_JOURNAL: usize = 4000;
-
-/// The longest body of a long note, in characters. How many words of it are kept is decided where it is written.
-const MOST_KNOWLEDGE: usize = 64 << 10;
 
 /// The longest lesson, in characters.
 const MOST_LEARNING: usize = 2000;
 
 /// The longest output of a failing program, in characters of whole lines.
 const MOST_ERROR_OUTPUT: usize = 500;
-
-/// The longest title, in characters.
-const MOST_TITLE: usize = 200;
-
-/// The most tags, and the longest one or the longest category, in characters.
-const MOST_TAGS: usize = 20;
-const MOST_TAG: usize = 50;
 
 /// The most files of a report, and the longest name of one, in characters.
 const MOST_FILES: usize = 50;
@@ -93,6 +85,7 @@ fn knowledge(sigil: &Sigil<'_>) -> Option<CapturedKnowledge> {
     let knowledge = CapturedKnowledge {
         title: clean_line_of(&sigil.attribute("title")?, MOST_TITLE),
         tags: tags(sigil),
+        feature: None,
         body: clean(&sigil.body(), MOST_KNOWLEDGE),
     };
     let whole = !knowledge.title.is_empty() && !knowledge.tags.is_empty() && !knowledge.body.is_empty();

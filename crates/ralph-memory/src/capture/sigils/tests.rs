@@ -152,6 +152,7 @@ mem-1-aaaa</memory-used>
                 CapturedKnowledge {
                     title: "The \"cache\" of Vec<T>".to_owned(),
                     tags: strings(&["cache", "tokens"]),
+                    feature: None,
                     body: "It lives in `src/cache.rs`:\n\n```rust\nlet a = b && c; \
                         // </knowledge> and <journal>fenced</journal> belong to the code\n```"
                         .to_owned(),
@@ -159,6 +160,7 @@ mem-1-aaaa</memory-used>
                 CapturedKnowledge {
                     title: "R&D 'x' \"y\" &unknown; & z".to_owned(),
                     tags: strings(&["a"]),
+                    feature: None,
                     body: "1 < 2 > 0".to_owned(),
                 },
             ],

@@ -1,5 +1,7 @@
 //! Text of others inside a prompt: whatever it holds, it ends where it should.
 
+use ralph_notes::{Fences, normalise_line_breaks, quoted};
+
 /// A text between fences that are longer than any in it, so that nothing of it can close them.
 pub(super) fn fenced(text: &str) -> String {
     let fence = fence_for(text);
@@ -34,6 +36,38 @@ pub(super) fn in_item(text: &str) -> String {
     item
 }
 
+/// A text below a heading: as it is where no line of it could be taken for the prompt's own structure, else behind quote
+/// marks, which end with it.
+pub(super) fn below_heading(text: &str) -> String {
+    let text = normalise_line_breaks(text);
+    let text = text.trim_end();
+    if text.is_empty() || is_plain(text) {
+        return text.to_owned();
+    }
+    quoted(text).trim_end().to_owned()
+}
+
+/// Whether a text has no heading, no open fence and nothing of HTML outside of closed fences.
+fn is_plain(text: &str) -> bool {
+    let mut fences = Fences::default();
+    let mut start = 0;
+    while let Some(rest) = text.get(start..).filter(|rest| !rest.is_empty()) {
+        if let Some(after) = fences.after_fence(text, start).filter(|after| *after > start) {
+            start = after;
+            continue;
+        }
+        let line = rest.split_inclusive('\n').next().unwrap_or_default();
+        start += line.len();
+        let line = line.trim();
+        let is_underline = |sign: char| !line.is_empty() && line.chars().all(|c| c == sign);
+        let begins_structure = ["#", "```", "~~~", "<"].iter().any(|sign| line.starts_with(sign));
+        if begins_structure || line.contains("<!--") || is_underline('-') || is_underline('=') {
+            return false;
+        }
+    }
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +77,35 @@ mod tests {
         assert_eq!(fenced("a"), "```\na\n```\n");
         assert_eq!(fenced("```\nopen\n"), "````\n```\nopen\n````\n");
         assert_eq!(fenced(""), "```\n\n```\n");
+    }
+
+    #[test]
+    fn what_could_be_structure_is_quoted() {
+        for plain in [
+            "",
+            "a\n\n- b\n  1. c",
+            "a `#` b",
+            "x\n```sh\n# no heading\n```\ny",
+            "a - b\n| - | - |",
+        ] {
+            assert_eq!(below_heading(plain), plain);
+        }
+        for structure in [
+            "## a",
+            "a\n  # b",
+            "```\nopen",
+            "~~~~\na\n~~~",
+            "a\n---",
+            "a\n===",
+            "<details>",
+            "a <!-- b",
+        ] {
+            assert!(
+                below_heading(structure).lines().all(|line| line.starts_with('>')),
+                "{structure:?}"
+            );
+        }
+        assert_eq!(below_heading("a\r\n\r\n# b\r\n\r\n"), "> a\n>\n> # b");
     }
 
     #[test]

@@ -21,6 +21,8 @@ pub struct Materials {
     overflowed_before: bool,
     recent: Vec<JournalRow>,
     related: Vec<(JournalRow, f64)>,
+    /// The files that the last iteration of all changed.
+    recent_files: Vec<String>,
 }
 
 /// What a prompt needs that the database does not know.
@@ -69,6 +71,10 @@ impl Materials {
                 None => Vec::new(),
             },
             related: related_rows(store, &about(&task), run, RELATED_ROWS)?,
+            recent_files: store
+                .journal_last()?
+                .map(|last| last.row.files_modified)
+                .unwrap_or_default(),
             task,
         })
     }
@@ -85,6 +91,7 @@ impl Materials {
             overflowed_before: false,
             recent: Vec::new(),
             related: Vec::new(),
+            recent_files: Vec::new(),
         }
     }
 
@@ -126,6 +133,7 @@ impl Materials {
             scratchpad: circumstances.scratchpad,
             recent: &self.recent,
             related: &self.related,
+            recent_files: &self.recent_files,
             config,
             today: circumstances.today,
             share: match circumstances.share {

@@ -6,6 +6,7 @@
 
 mod feature;
 mod journal;
+mod knowledge;
 mod markdown;
 mod materials;
 mod notes;
@@ -14,6 +15,7 @@ mod room;
 mod scratchpad;
 mod section;
 mod task;
+mod verify;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
@@ -23,6 +25,7 @@ use ralph_store::index::IndexError;
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;
+pub use verify::{Finished, GateWord, verification_prompt};
 
 use super::feature_texts::FeatureTexts;
 use super::said::Said;
@@ -67,6 +70,8 @@ pub struct PromptRequest<'a> {
     pub recent: &'a [JournalRow],
     /// Rows of other runs that fit the task, best first.
     pub related: &'a [(JournalRow, f64)],
+    /// The files that the last iteration of all changed, by which long notes are found.
+    pub recent_files: &'a [String],
     /// The configuration.
     pub config: &'a Config,
     /// The day, by which the configuration may hold back old memories.
@@ -128,6 +133,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
     let reserved = scratchpad::reserve(request, &mut room);
     let memories = notes::memories(catalogue, request, &about, &mut room, &mut said)?;
+    let knowledge = knowledge::section(catalogue, request, &mut room, &mut said)?;
     let journal = journal::section(request, &mut room);
     let scratchpad = scratchpad::section(request, &mut room, reserved);
     let held = |section: Section| match request.share {
@@ -145,6 +151,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
         feature::plan(request),
         task::retry(request),
         held(journal),
+        held(knowledge),
         Section::fixed("Memory", MEMORY),
     ]))
 }

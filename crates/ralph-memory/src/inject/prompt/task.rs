@@ -1,6 +1,6 @@
 //! `## Assigned Task` and `## Retry Information`: what is to be done, and what became of it so far.
 
-use ralph_model::{Budget, Task, TaskKind, Tokens, first_line, preview};
+use ralph_model::{Budget, Guidance, Task, TaskKind, Tokens, first_line, preview, split_guidance};
 use ralph_notes::normalise_line_breaks;
 
 use super::PromptRequest;
@@ -62,15 +62,23 @@ pub(super) fn retry(request: &PromptRequest<'_>) -> Section {
     section
 }
 
-fn named(task: &Task) -> String {
+pub(super) fn named(task: &Task) -> String {
     format!("**{}** ({})", one_line(&task.title), task.id)
 }
 
-fn push_description(text: &mut String, task: &Task) {
+pub(super) fn push_description(text: &mut String, task: &Task) {
     let description = normalise_line_breaks(&task.description);
+    let (description, guidance) = split_guidance(&description);
     if !description.trim().is_empty() {
         text.push('\n');
         text.push_str(&fenced(description.trim_end()));
+    }
+    for guidance in guidance {
+        let Guidance { at, text: said } = guidance;
+        text.push_str(&format!(
+            "\nGuidance of the person who watches, given on {at} UTC when they stopped an earlier session. Heed it:\n\n"
+        ));
+        text.push_str(&fenced(said));
     }
 }
 

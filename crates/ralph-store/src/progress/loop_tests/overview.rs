@@ -96,6 +96,7 @@ fn an_overview_counts_what_is_said_again_once() {
         settlement.knowledge = vec![CapturedKnowledge {
             title: title.to_owned(),
             tags: vec!["css".to_owned()],
+            feature: None,
             body: format!("as of {iteration}"),
         }];
         bench.store.settle(&settlement).unwrap();

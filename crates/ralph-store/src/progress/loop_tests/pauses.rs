@@ -12,6 +12,7 @@ impl Bench {
             commits_here: &BTreeSet::new(),
             marker: "word",
             lease: LEASE,
+            verifier: None,
             heed,
             now: at(now),
         };
@@ -106,6 +107,7 @@ fn an_iteration_that_began_before_a_pause_does_not_lift_it_and_does_not_shorten_
         commits_here: &BTreeSet::new(),
         marker: "word",
         lease: LEASE,
+        verifier: None,
         heed: Heed::Pauses,
         now: at(2),
     };
@@ -123,6 +125,58 @@ fn an_iteration_that_began_before_a_pause_does_not_lift_it_and_does_not_shorten_
     let again = bench.claimed(&own, 3, Heed::Nothing, 50);
     bench.settled(&own, &again, PauseChange::Put(until(100)), 60);
     assert_eq!(bench.store.pause_of(&own).unwrap().unwrap().what, until(100));
+}
+
+#[test]
+fn a_pause_of_another_agent_keeps_back_the_runs_that_need_it_and_no_others() {
+    let mut bench = Bench::new();
+    let own = run_id();
+    let needs = |bench: &mut Bench, iteration, verifier, now| {
+        let request = ClaimRequest {
+            run: &run_id(),
+            iteration,
+            scope: &Scope::Task(task()),
+            worktree: "",
+            commits_here: &BTreeSet::new(),
+            marker: "word",
+            lease: LEASE,
+            verifier,
+            heed: Heed::Pauses,
+            now: at(now),
+        };
+        bench.store.claim_next(&request).unwrap()
+    };
+    let claimed = |answer| match answer {
+        ClaimAnswer::Claimed(claim) => *claim,
+        other => panic!("{other:?}"),
+    };
+    let settle = |bench: &mut Bench, claim: &Claim, change, now| {
+        let mut settlement = settlement(Outcome::Interrupted, claim.fence);
+        settlement.row.iteration = bench.iteration_of(&own);
+        settlement.row.created_at = at(now);
+        settlement.verifier_pause = Some(OtherPause {
+            agent: "looker".to_owned(),
+            seen: claim.verifier_pause.clone(),
+            change,
+        });
+        settlement.task = TaskChange::Again;
+        bench.store.settle(&settlement).unwrap();
+    };
+    let first = claimed(needs(&mut bench, 1, Some("looker"), 1));
+    settle(&mut bench, &first, PauseChange::Put(until(100)), 10);
+    let pause = bench.store.pause_of_agent("looker").unwrap().unwrap();
+    assert_eq!((&pause.what, &pause.run), (&until(100), &own));
+    assert_eq!(bench.store.pause_of(&own).unwrap(), None);
+    let answer = needs(&mut bench, 2, Some("looker"), 50);
+    assert_eq!(answer, ClaimAnswer::Paused(Box::new(pause.clone())));
+    // Who does not need it is not kept back, and lifts nothing.
+    let without = claimed(needs(&mut bench, 2, None, 50));
+    settle(&mut bench, &without, PauseChange::Lift, 60);
+    assert_eq!(bench.store.pause_of_agent("looker").unwrap(), Some(pause.clone()));
+    let later = claimed(needs(&mut bench, 3, Some("looker"), 101));
+    assert_eq!((&later.pause, &later.verifier_pause), (&None, &Some(pause)));
+    settle(&mut bench, &later, PauseChange::Lift, 110);
+    assert_eq!(bench.store.pause_of_agent("looker").unwrap(), None);
 }
 
 #[test]

@@ -273,6 +273,69 @@ fn fault_1_every_outcome_is_journaled_and_an_interrupted_ones_words_are_found() 
 }
 
 #[test]
+fn fault_1_guidance_is_added_to_the_task_and_its_log_and_never_rewritten() {
+    let mut bench = Bench::new();
+    let update = TaskUpdate {
+        description: Some("All of them.".to_owned()),
+        ..TaskUpdate::default()
+    };
+    bench.store.update_task(&task(), &update, at(0)).unwrap();
+    for (iteration, text) in [(1, "use rgb()\nand no names"), (2, "faster")] {
+        let fence = bench.start(&run_id(), iteration);
+        let mut settlement = settlement(Outcome::Interrupted, fence);
+        settlement.row.iteration = iteration;
+        settlement.task = TaskChange::Again;
+        settlement.guidance = Some(text.to_owned());
+        bench.store.settle(&settlement).unwrap();
+        // What is settled already is left as it is.
+        bench.store.settle(&settlement).unwrap();
+    }
+    let read = bench.store.task(&task()).unwrap().unwrap();
+    assert_eq!(
+        read.description,
+        "All of them.\n\nGuidance (2025-06-15 15:06 UTC):\nuse rgb()\nand no names\n\n\
+         Guidance (2025-06-15 15:06 UTC):\nfaster"
+    );
+    assert_eq!((read.status, read.retries_used), (TaskStatus::Pending, 0));
+    let log = bench.store.task_log(&task()).unwrap();
+    let said: Vec<&str> = log
+        .iter()
+        .map(|line| line.text.as_str())
+        .filter(|text| text.starts_with("Guidance"))
+        .collect();
+    assert_eq!(said, ["Guidance: use rgb()\nand no names", "Guidance: faster"]);
+}
+
+#[test]
+fn guidance_is_kept_also_when_the_task_is_no_longer_the_runs() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    bench.sql("UPDATE tasks SET fence = fence + 1");
+    let mut settlement = settlement(Outcome::Interrupted, fence);
+    settlement.guidance = Some("use rgb()".to_owned());
+    assert_eq!(bench.store.settle(&settlement).unwrap().task, None);
+    let read = bench.store.task(&task()).unwrap().unwrap();
+    assert_eq!(read.description, "Guidance (2025-06-15 15:06 UTC):\nuse rgb()");
+}
+
+#[test]
+fn what_a_person_says_is_on_record_before_it_is_settled() {
+    let mut bench = Bench::new();
+    bench.start(&run_id(), 1);
+    assert!(
+        bench.store.record_guidance(&run_id(), "{}").is_err(),
+        "the turn goes on"
+    );
+    bench.store.record_end(&run_id(), "first", None).unwrap();
+    bench.store.record_guidance(&run_id(), "with guidance").unwrap();
+    let left = bench.store.unfinished("", &RunId::new(1)).unwrap();
+    let Phase::Ended { end, .. } = &left[0].phase else {
+        panic!("{left:?}")
+    };
+    assert_eq!(end, "with guidance");
+}
+
+#[test]
 fn the_outbox_forgets_what_is_written() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);

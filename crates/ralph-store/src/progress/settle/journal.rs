@@ -17,7 +17,7 @@ const INSERT: &str = "
     RETURNING id";
 
 /// Writes the row; its number is the answer.
-pub(super) fn put(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<i64> {
+pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<i64> {
     let row = &settlement.row;
     transaction.prepare_cached(INSERT)?.query_row(
         named_params! {

@@ -1,11 +1,12 @@
 //! What a settlement makes of the task, if it is still the run's to settle.
 
 use jiff::Timestamp;
-use ralph_model::{TaskId, TaskStatus, preview};
+use ralph_model::{TaskId, TaskStatus, preview, with_guidance};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::{Settlement, TaskChange};
-use crate::progress::columns::{count_at, word_at};
+use crate::progress::columns::{count_at, moment, word_at};
+use crate::progress::task_rows::log;
 use crate::progress::transitions::{Said, say};
 
 /// How much of a reason stands in the log of a task. All of it is in the journal.
@@ -35,6 +36,30 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
         .execute(params![task.as_str(), retries_used])?;
     let sentence = sentence(settlement, said, retries_used);
     say(transaction, task, (said, &sentence), row.created_at)
+}
+
+/// Adds what a person said to the description of the task and to its log. It is theirs, so it is kept whoever has the task
+/// by now.
+pub(super) fn add_guidance(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
+    let row = &settlement.row;
+    let (Some(task), Some(text)) = (&row.task, &settlement.guidance) else {
+        return Ok(());
+    };
+    let description: Option<String> = transaction
+        .prepare_cached("SELECT description FROM tasks WHERE id = ?1")?
+        .query_row([task.as_str()], |row| row.get(0))
+        .optional()?;
+    let Some(description) = description else {
+        return Ok(());
+    };
+    transaction
+        .prepare_cached("UPDATE tasks SET description = ?2, updated_at = ?3 WHERE id = ?1")?
+        .execute(params![
+            task.as_str(),
+            with_guidance(&description, text, row.created_at),
+            moment(row.created_at)
+        ])?;
+    log(transaction, task, &format!("Guidance: {text}"), row.created_at)
 }
 
 /// Lets the tasks go that a run holds, except the one whose iteration is still on record.

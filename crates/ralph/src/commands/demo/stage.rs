@@ -67,7 +67,7 @@ impl Stage {
             is_stopped: Arc::default(),
         };
         let (stop, is_stopped) = (stage.stop.clone(), Arc::clone(&stage.is_stopped));
-        on_stop_signals(move || {
+        on_stop_signals(move |_| {
             is_stopped.store(true, Ordering::SeqCst);
             stop.stop();
         })

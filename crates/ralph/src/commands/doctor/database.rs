@@ -95,7 +95,9 @@ fn unusable(shown: &str, error: &StoreError) -> Finding {
     let moved = format!("`mv {shown} {shown}.other`, and ralph starts a history of its own");
     match error {
         StoreError::Foreign { .. } => {
-            Finding::error("it belongs to another tool, so no history is recorded").mend(moved)
+            let remedy =
+                format!("`ralph import refound` takes it over if it is that of RefoundAI's ralph; else {moved}");
+            Finding::error("it belongs to another tool, so no history is recorded").mend(remedy)
         }
         StoreError::NotADatabase { .. } => {
             Finding::error("it is not an SQLite database, so no history is recorded").mend(moved)

@@ -115,7 +115,7 @@ impl<'a> Visit<'a> {
         let is_interrupted = Arc::new(AtomicBool::new(false));
         let stop = StopHandle::default();
         let (flag, handle) = (Arc::clone(&is_interrupted), stop.clone());
-        ralph_process::on_stop_signals(move || {
+        ralph_process::on_stop_signals(move |_| {
             flag.store(true, Ordering::SeqCst);
             handle.stop();
         })
@@ -145,7 +145,7 @@ impl<'a> Visit<'a> {
             folder: self.folder(),
             environment: &self.environment,
             also_writable: &[],
-            permissions: config.permissions,
+            access: config.permissions.into(),
             marker: &self.marker,
             output_limit: Some(OUTPUT_LIMIT),
         };

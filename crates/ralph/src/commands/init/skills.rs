@@ -1,52 +1,104 @@
-//! Moves the skills of an earlier tool to where Claude Code looks for them; never over an existing one.
+//! Makes the folder of skills, and moves those of an earlier tool there, where Claude Code looks for them: never over an existing one, and never out of a
+//! folder that is not this project's. One that cannot be moved stays where it is, and keeps no other from it.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::Path;
 
-use ralph_notes::create_folder;
+use ralph_notes::{create_folder, move_new};
 
 use crate::context::Context;
-use crate::error::CommandError;
 use crate::paths;
 
-/// Moves what can be moved, and says what was.
-pub(super) fn move_old(context: &Context<'_>) -> Result<Vec<String>, CommandError> {
-    let root = &context.project.root;
-    let old = root.join(paths::OLD_SKILLS);
-    let new = root.join(paths::SKILLS);
-    let entries = match fs::read_dir(&old) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed("read", &old, &error)),
-    };
-    let mut names = entries
-        .map(|entry| entry.map(|entry| entry.file_name()))
-        .collect::<Result<Vec<_>, _>>()
-        .map_err(|error| failed("read", &old, &error))?;
-    names.sort();
-    create_folder(&new)?;
-    let mut done = Vec::new();
-    for name in names {
-        let shown = name.to_string_lossy().into_owned();
-        if new.join(&name).symlink_metadata().is_ok() {
-            context.ui.warning(&format!(
-                "{}/{shown} stays where it is: {} has one of that name.",
-                paths::OLD_SKILLS,
-                paths::SKILLS
-            ));
-            continue;
+/// Makes the folder, moves what can be moved there, and says what was done.
+pub(super) fn prepare(context: &Context<'_>) -> Vec<String> {
+    let new = context.project.root.join(paths::SKILLS);
+    if new.is_dir() {
+        return move_old(context, &new);
+    }
+    match create_folder(&new) {
+        Ok(()) => {
+            let mut done = vec![format!("created {}/", paths::SKILLS)];
+            done.extend(move_old(context, &new));
+            done
         }
-        fs::rename(old.join(&name), new.join(&name)).map_err(|error| failed("move", &old.join(&name), &error))?;
-        done.push(format!("moved {}/{shown} to {}/", paths::OLD_SKILLS, paths::SKILLS));
+        // Whatever stands in its place is a person's, and no reason to go without the rest.
+        Err(error) => {
+            let why = error.reason();
+            context.ui.warning(&format!("{} cannot be made: {why}.", paths::SKILLS));
+            Vec::new()
+        }
     }
-    // It goes once it is empty; what stays in it was reported above.
-    if fs::read_dir(&old).is_ok_and(|mut entries| entries.next().is_none()) {
-        fs::remove_dir(&old).map_err(|error| failed("remove", &old, &error))?;
-    }
-    Ok(done)
 }
 
-fn failed(action: &str, path: &Path, error: &io::Error) -> CommandError {
-    CommandError::new(format!("cannot {action} {}: {error}", path.display()))
+fn move_old(context: &Context<'_>, new: &Path) -> Vec<String> {
+    let old = context.project.root.join(paths::OLD_SKILLS);
+    let names = match names_in(&old) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+        Err(error) => {
+            stays(context, paths::OLD_SKILLS, &format!("it cannot be read: {error}"));
+            return Vec::new();
+        }
+    };
+    if is_same(&old, new) {
+        return Vec::new();
+    }
+    if old.is_symlink() {
+        let why = "it leads elsewhere, where others may need it; copy what this project needs";
+        stays(context, paths::OLD_SKILLS, why);
+        return Vec::new();
+    }
+    let mut done = Vec::new();
+    for name in names {
+        let shown = format!("{}/{}", paths::OLD_SKILLS, name.to_string_lossy());
+        match move_one(&old.join(&name), &new.join(&name)) {
+            Ok(()) => done.push(format!("moved {shown} to {}/", paths::SKILLS)),
+            Err(why) => stays(context, &shown, &why),
+        }
+    }
+    // It goes once it is empty, and not before; what stays in it was named above.
+    drop(fs::remove_dir(&old));
+    done
+}
+
+fn stays(context: &Context<'_>, what: &str, why: &str) {
+    context.ui.warning(&format!("{what} stays where it is: {why}."));
+}
+
+fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
+    let entries = fs::read_dir(folder)?;
+    let mut names = entries
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<Vec<_>, _>>()?;
+    names.sort();
+    Ok(names)
+}
+
+/// Moves one skill, or says why not.
+fn move_one(from: &Path, to: &Path) -> Result<(), String> {
+    let is_taken = || format!("{} has one of that name", paths::SKILLS);
+    if to.symlink_metadata().is_ok() {
+        return Err(is_taken());
+    }
+    if let Ok(target) = fs::read_link(from) {
+        let there = to.parent().map(|folder| folder.join(target));
+        if !there.is_some_and(|there| is_same(&there, from)) {
+            return Err("it is a link that would not lead to the same place from there".to_owned());
+        }
+    }
+    move_new(from, to).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => is_taken(),
+        io::ErrorKind::CrossesDevices => format!("{} is on another file system; move it by hand", paths::SKILLS),
+        _ => error.reason().to_string(),
+    })
+}
+
+/// Whether two paths lead to the same thing, which is there.
+fn is_same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
 }

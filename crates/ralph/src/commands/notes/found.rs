@@ -1,7 +1,7 @@
 //! How what was found is shown: the line that holds most of what was looked for, matches set apart, the parts of a score.
 
 use clap::Args;
-use ralph_memory::recall::{Answer, Hit, Reach};
+use ralph_memory::recall::{Answer, Found, Hit, Reach};
 use ralph_model::{display_width, first_line, preview};
 use serde_json::{Value, json};
 
@@ -108,7 +108,7 @@ impl FoundArgs {
             for (name, part) in hit.score.parts() {
                 score.insert(name.to_owned(), rounded(part));
             }
-            object.insert("shelf".to_owned(), json!(hit.shelf.words().many));
+            object.insert("shelf".to_owned(), json!(hit.item.shelf_word()));
             object.insert("score".to_owned(), Value::Object(score));
         }
         object
@@ -132,7 +132,11 @@ impl FoundArgs {
         } else {
             view::head(&hit.item)
         };
-        row.push(telling_line(answer, hit.item.content()).to_owned());
+        let line = telling_line(answer, hit.item.content());
+        row.push(match &hit.item {
+            Found::OnShelf { .. } => line.to_owned(),
+            Found::Knowledge(note) => format!("{}: {line}", note.outline.title),
+        });
         row
     }
 }

@@ -1,6 +1,7 @@
-//! What can stand in a list: a note, or a guardrail in the old form.
+//! What can stand in a list: a note, a guardrail in the old form, or a long note.
 
-use ralph_model::{Note, NoteOrSign};
+use ralph_memory::recall::Found;
+use ralph_model::{Note, NoteOrSign, preview};
 use ralph_notes::{entry_text, item_text};
 use serde::Serialize;
 
@@ -92,5 +93,61 @@ impl Listed for NoteOrSign {
 
     fn markdown(&self) -> String {
         item_text(self)
+    }
+}
+
+impl Listed for Found {
+    fn id(&self) -> &str {
+        Self::id(self)
+    }
+
+    fn kind(&self) -> &str {
+        match self {
+            Self::OnShelf { item, .. } => item.kind(),
+            Self::Knowledge(_) => Self::KNOWLEDGE,
+        }
+    }
+
+    fn created(&self) -> String {
+        match self {
+            Self::OnShelf { item, .. } => Listed::created(item),
+            Self::Knowledge(note) => note.day.clone(),
+        }
+    }
+
+    fn tags(&self) -> String {
+        match self {
+            Self::OnShelf { item, .. } => Listed::tags(item),
+            Self::Knowledge(note) => note.outline.tags.join(", "),
+        }
+    }
+
+    fn details(&self) -> Vec<(String, String)> {
+        match self {
+            Self::OnShelf { item, .. } => item.details(),
+            Self::Knowledge(note) => {
+                let feature = note.outline.feature.iter();
+                feature.map(|name| ("feature".to_owned(), name.clone())).collect()
+            }
+        }
+    }
+
+    /// The title of a long note stands in its first line.
+    fn content(&self) -> String {
+        match self {
+            Self::OnShelf { item, .. } => item.content().to_owned(),
+            Self::Knowledge(note) => format!("{}\n{}", note.outline.title, note.body),
+        }
+    }
+
+    fn markdown(&self) -> String {
+        match self {
+            Self::OnShelf { item, .. } => item_text(item),
+            Self::Knowledge(note) => {
+                let outline = &note.outline;
+                let title = preview(&outline.title, usize::MAX);
+                format!("### {title}\n_Tags: {}_\n\n{}\n", outline.tags.join(", "), note.body)
+            }
+        }
     }
 }

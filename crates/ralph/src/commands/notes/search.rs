@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ralph_memory::capture::Notebook;
-use ralph_memory::recall::{Newest, Question, Superseded, recall};
+use ralph_memory::recall::{LongNotes, Newest, Question, Superseded, recall};
 
 use super::found::{FoundArgs, MoreWords, Nouns};
 use super::{
@@ -55,6 +55,7 @@ pub(super) fn cmd_search<S: OnShelf>(
     let question = Question {
         text: &text,
         shelves: &[notebook.shelf],
+        knowledge: LongNotes::Left,
         wanted: &wanted,
         reach: args.found.reach(),
     };

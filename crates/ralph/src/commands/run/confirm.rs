@@ -48,6 +48,7 @@ pub(crate) fn confirm_agent(context: &Context<'_>) -> Result<(), CommandError> {
     let of_a_run = terms(&config, true);
     // It is told to do nothing, and no gate is run.
     config.verify.commands.clear();
+    config.verify.verifier = None;
     config.agent.permissions = Permissions::default();
     let of_the_agent = terms(&config, true);
     if of_the_agent.is_empty() {
@@ -112,6 +113,8 @@ fn terms(config: &Config, uses_agent: bool) -> Vec<String> {
         terms.push("agent: may do everything without asking (permissions = \"full\")".to_owned());
     }
     terms.extend(config.verify.commands.iter().map(|gate| format!("gate: {gate}")));
+    let verifier = config.verify.verifier.as_ref();
+    terms.extend(verifier.map(|command| format!("verifier: {}", spelled(command))));
     // By themselves these start nothing and permit nothing.
     if !terms.is_empty() {
         terms.extend(agent.kind.map(|kind| format!("kind of agent: {kind}")));
@@ -227,13 +230,14 @@ mod tests {
             terms_of("[agent]\npermissions = \"full\"\n"),
             [r#"agent: may do everything without asking (permissions = "full")"#]
         );
-        let file = "[agent]\ncommand = [\"a\", \"b c\"]\nkind = \"command\"\npermissions = \"full\"\nenv = \"clean\"\n[verify]\ncommands = [\"make\"]\n";
+        let file = "[agent]\ncommand = [\"a\", \"b c\"]\nkind = \"command\"\npermissions = \"full\"\nenv = \"clean\"\n[verify]\ncommands = [\"make\"]\nverifier = \"codex -m o4\"\n";
         assert_eq!(
             terms_of(file),
             [
                 r#"agent: a "b c""#,
                 r#"agent: may do everything without asking (permissions = "full")"#,
                 "gate: make",
+                "verifier: codex -m o4",
                 "kind of agent: command",
                 "environment of the agent: clean",
             ]

@@ -13,6 +13,7 @@ use super::RunArgs;
 use super::agent::ChosenAgent;
 use super::idle::idle;
 use super::target::{Meaning, meaning, of_text, read};
+use super::verifier::ChosenVerifier;
 use crate::commands::prompt::prompt_for;
 use crate::commands::task::commits_of_others_here;
 use crate::context::Context;
@@ -37,7 +38,7 @@ enum First {
 pub(super) fn show(
     context: &Context<'_>,
     config: &Config,
-    agent: &ChosenAgent,
+    (agent, verifier): (&ChosenAgent, &ChosenVerifier),
     args: &RunArgs,
 ) -> Result<ExitCode, CommandError> {
     let store = context.facts()?;
@@ -66,6 +67,9 @@ pub(super) fn show(
             (title, gate.clone())
         })),
     }
+    let verifier = verifier.sentence.as_deref().unwrap_or("none; it is switched off");
+    let verifier = verifier.trim_start_matches("Verifier: ").trim_end_matches('.');
+    lines.push(("Verify", verifier.to_owned()));
     let nothing = matches!(first, First::None(_));
     let task = match first {
         First::Task(task) => Some(*task),

@@ -3,25 +3,30 @@
 mod agent;
 mod confirm;
 mod dry_run;
+mod guide;
 mod idle;
+mod live;
 mod printer;
 pub(crate) mod stream;
 mod target;
+mod verifier;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
-use ralph_loop::{Finish, LockError, Order, Runner, Site, WorktreeLock};
-use ralph_memory::capture::{KnowledgeFolder, Surroundings};
+use ralph_loop::{Finish, Guide, Interrupter, LockError, Order, Runner, Site, WorktreeLock};
+use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
-use ralph_model::config::{Commit, Config, StrategyName};
+use ralph_model::config::{Commit, Config, LiveView, StrategyName};
 use ralph_notes::lock_path;
+use ralph_process::StopSignal;
 use ralph_store::{RunProcess, Store};
 
 pub(crate) use agent::configured_or_found;
@@ -32,14 +37,16 @@ use crate::env;
 use crate::error::CommandError;
 use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
-use crate::ui::Ui;
+use crate::ui::{Ui, stage};
 
+use live::Live;
 use stream::{Followed, Teller};
 
 /// Work on tasks with a coding agent until they are done
 ///
 /// Every iteration is a fresh session with what earlier ones left: notes, the journal, why the last attempt failed. Done is
-/// what the agent says and the gates (`[verify] commands`) confirm.
+/// what the agent says, the gates (`[verify] commands`) confirm, and a second session finds that looks at it and changes
+/// nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph run                                  # all tasks that are ready, in their order
@@ -50,6 +57,9 @@ use stream::{Followed, Teller};
   ralph run PROMPT.md --limit 10             # any other file: again and again until it is complete
   ralph run --dry-run                        # what would be done; starts nothing
   ralph run --json | jq -c .event            # every event as a line of JSON, for programs
+
+At a terminal Ctrl+C stops the agent and asks what it should do differently; that goes to the task, and the run goes on or
+ends. A second Ctrl+C ends the run at once. Elsewhere the first one ends it.
 
 Exit codes: 0 everything is done, 3 nothing to do, 4 something waits for you (a failed task, a limit), 130 stopped by Ctrl+C,
 1 something is broken.")]
@@ -79,6 +89,9 @@ pub(crate) struct RunArgs {
     #[arg(long = "json", action = ArgAction::SetTrue, conflicts_with = "dry_run",
           value_parser = FalseyValueParser::new().map(told_as))]
     told_as: ToldAs,
+    /// Show lines alone, also at a terminal
+    #[arg(long = "plain", action = ArgAction::SetTrue, value_parser = FalseyValueParser::new().map(live_view))]
+    live: LiveView,
     /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
     #[arg(long)]
     trust: bool,
@@ -98,15 +111,6 @@ fn first_try(no_wait: bool) -> FirstTry {
     }
 }
 
-/// How often a wait looks at the clock: a person sees every second of it.
-fn look(context: &Context<'_>) -> Duration {
-    if context.ui.is_watched() {
-        Duration::from_secs(1)
-    } else {
-        Pace::default().look
-    }
-}
-
 /// How a run is told on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ToldAs {
@@ -118,6 +122,10 @@ enum ToldAs {
 
 fn told_as(json: bool) -> ToldAs {
     if json { ToldAs::Json } else { ToldAs::Words }
+}
+
+fn live_view(plain: bool) -> LiveView {
+    if plain { LiveView::Never } else { LiveView::Auto }
 }
 
 fn share(without_memory: bool) -> MemoryShare {
@@ -170,8 +178,9 @@ fn begin<'a>(
     }
     let agent = agent::chosen(context, &config, args.agent.as_deref())?;
     config.agent.models.clone_from(&agent.models);
+    let verifier = verifier::chosen(context, &config, agent.driver.as_ref())?;
     if args.dry_run {
-        return dry_run::show(context, &config, &agent, args);
+        return dry_run::show(context, &config, (&agent, &verifier), args);
     }
     confirm::confirm_commands(context, args.agent.is_none(), args.trust)?;
     let project = &context.project;
@@ -192,27 +201,31 @@ fn begin<'a>(
     }
     drop(store);
     context.ui.status(&format!("Agent: {}.", agent.in_words(&config)));
+    if let Some(sentence) = &verifier.sentence {
+        context.ui.status(sentence);
+    }
     let site = site(context, &config, process)?;
     let order = Order {
         scope: target.scope,
         goal: target.goal,
         agent: agent.driver,
+        verifier: verifier.verifier,
         model: args.model.clone(),
         share: args.share,
-        pace: Pace {
-            look: look(context),
-            ..Pace::default()
-        },
+        pace: pace(context, args),
         first_try: args.first_try,
+        guide: guide_of(context, args),
     };
     let again = with_flags(target.again, args);
     if let Some(teller) = &mut teller {
         teller.prepare(&order, &site, &again);
     }
-    let mut printer = printer::Printer::new(context, again);
+    let live = shown_live(context, args, order.agent.name())?;
+    let mut printer = printer::Printer::new(context, again, live.as_ref());
     let watch = Followed {
         printer: &mut printer,
         teller,
+        live,
     };
     let end = run(context, &site, order, watch)?;
     if args.told_as == ToldAs::Words {
@@ -224,20 +237,50 @@ fn begin<'a>(
     }
 }
 
+/// Whether a live view is wanted and can be drawn.
+fn is_shown_live(context: &Context<'_>, args: &RunArgs) -> bool {
+    let is_wanted = args.live == LiveView::Auto && context.config.ui.live == LiveView::Auto;
+    is_wanted && args.told_as == ToldAs::Words && context.ui.can_draw()
+}
+
+fn shown_live(context: &Context<'_>, args: &RunArgs, agent: &str) -> Result<Option<Live>, CommandError> {
+    let live = is_shown_live(context, args).then(|| Live::begin(context, agent));
+    Ok(live.transpose()?)
+}
+
+/// How often a wait looks at the clock: a person sees every second of it.
+fn pace(context: &Context<'_>, args: &RunArgs) -> Pace {
+    let usual = Pace::default();
+    Pace {
+        look: match is_shown_live(context, args) {
+            true => Duration::from_secs(1),
+            false => usual.look,
+        },
+        ..usual
+    }
+}
+
 /// Runs to the end.
 fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed<'_, '_>) -> Result<End, CommandError> {
     ralph_process::give_memory_back();
     ralph_process::become_subreaper()
         .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
+    let view = watch.live.as_ref().map(Live::shared);
     let finish = context.with_entropy(|entropy| {
         let runner = Runner::new(site, order, entropy, &mut watch)?;
         let interrupter = runner.interrupter();
-        let mut asked = 0;
-        ralph_process::on_stop_signals(move || {
-            interrupter.interrupt();
-            asked += 1;
-            if asked == 2 {
-                end_soon();
+        if let Some(view) = view {
+            view.listens_for(&interrupter);
+        }
+        ralph_process::on_stop_signals(move |signal| {
+            match signal {
+                // The key is meant for the program in front.
+                StopSignal::Interrupt if stage::is_lent() => return,
+                StopSignal::Interrupt => interrupter.interrupt(),
+                StopSignal::Terminate => interrupter.stop(),
+            }
+            if interrupter.presses() == 2 {
+                end_soon(interrupter.clone());
             }
         })?;
         runner.run()
@@ -248,14 +291,24 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed
     }
 }
 
+/// Who can be asked when a turn is stopped: nobody where a program reads what is told.
+fn guide_of(context: &Context<'_>, args: &RunArgs) -> Option<Arc<dyn Guide>> {
+    let dialogue = context.ui.dialogue().filter(|_| args.told_as == ToldAs::Words)?;
+    Some(Arc::new(guide::AtTerminal::new(dialogue)))
+}
+
 /// How long a run may take for its end after the second Ctrl+C.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whoever has asked twice does not want to wait for anything: what is not over soon is left as a killed run leaves it, with
 /// none of its processes alive, and the next run picks it up.
-fn end_soon() {
-    std::thread::spawn(|| {
+fn end_soon(interrupter: Interrupter) {
+    std::thread::spawn(move || {
         std::thread::sleep(LAST_PATIENCE);
+        if interrupter.presses() < 2 {
+            // It was asked to go on in the same moment, and does.
+            return;
+        }
         crate::ui::last_words("Ended at once; the next `ralph run` picks up what was not finished.");
         // Last: whoever waits for one of them would go on as if it had come to its end by itself.
         ralph_process::kill_descendants();
@@ -331,11 +384,7 @@ pub(super) fn site<'a>(
         commit: commit.filter(|commit| !commit.is_empty()),
         database: project.database(),
         runs: project.runs(),
-        knowledge: KnowledgeFolder {
-            path: project.root.join(paths::KNOWLEDGE),
-            surroundings: project,
-            patience: context.patience(),
-        },
+        knowledge: context.knowledge(),
         features: context.features(),
         scratchpad: context.scratchpad(),
         own: own_files(context),

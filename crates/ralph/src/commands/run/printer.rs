@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use ralph_agent::TurnEvent;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Current, Draft, End, Notice, PauseWait};
-use ralph_loop::{News, Watch};
+use ralph_loop::{News, Verification, Watch};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{
     Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview, size,
@@ -16,6 +16,8 @@ use ralph_model::{
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::pause_words::countdown;
+
+use super::live::Live;
 
 /// How many columns of a text stand on a line, at most and at least.
 const MOST_COLUMNS: usize = 100;
@@ -41,6 +43,8 @@ pub(super) struct Printer<'a> {
     task: Option<TaskId>,
     /// How much was left of a wait when a line last told of it.
     told_left: Option<Duration>,
+    /// Whether a view counts waits down.
+    has_view: bool,
     /// What was said of the model last: it is said again when it changes.
     model: Option<String>,
     /// The size of a prompt that was told last.
@@ -64,7 +68,7 @@ pub(super) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    pub(super) fn new(context: &'a Context<'a>, again: String) -> Self {
+    pub(super) fn new(context: &'a Context<'a>, again: String, live: Option<&Live>) -> Self {
         let room = context.ui.width().saturating_sub(BEGINNING);
         Self {
             context,
@@ -73,6 +77,7 @@ impl<'a> Printer<'a> {
             run: None,
             task: None,
             told_left: None,
+            has_view: live.is_some(),
             model: None,
             busy: String::new(),
             prompt: None,
@@ -113,8 +118,9 @@ impl<'a> Printer<'a> {
             }
             End::Limit(limit) => {
                 let anew = match limit.key {
-                    // How many iterations there may be is said with every run anew.
-                    "" | "iterations" => String::new(),
+                    // A flag stands in the command itself.
+                    "iterations" if self.again.contains(" --limit ") => String::new(),
+                    "" => String::new(),
                     key => format!(" and counts anew; `[limits] {key}` in .ralph.toml sets how far"),
                 };
                 ui.hint(&format!("`{}` goes on{anew}.", self.again));
@@ -124,7 +130,7 @@ impl<'a> Printer<'a> {
                  on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.",
                 self.again
             )),
-            End::Interrupted | End::FailurePromise => ui.hint(&format!("`{}` goes on.", self.again)),
+            End::Interrupted | End::FailurePromise | End::AsWished(_) => ui.hint(&format!("`{}` goes on.", self.again)),
             End::Complete | End::Error(_) => {}
         }
         Ok(())
@@ -205,6 +211,18 @@ impl<'a> Printer<'a> {
         self.line(&format!("gate {how}: {}{time}", self.short(&gate.command)));
     }
 
+    /// What the verifier found. Why it refused, or came to no word, is told with what becomes of the iteration.
+    fn verified(&self, found: &Verification) {
+        let how = match &found.verdict {
+            Some(_) if found.passes() => "passed",
+            Some(_) => "refused",
+            None => return,
+        };
+        let time = worth_telling(Duration::from_millis(found.duration_ms));
+        let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
+        self.line(&format!("verifier {how}{time}"));
+    }
+
     fn settled(&mut self, draft: &Draft, task: Option<TaskStatus>, time: Duration) {
         let (ruling, turn) = (&draft.ruling, &draft.turn);
         // It may be that of a run that was killed.
@@ -212,7 +230,7 @@ impl<'a> Printer<'a> {
         self.iterations += 1;
         self.rounds += u32::from(draft.current.kind == TaskKind::PromptLoop);
         self.time += time;
-        self.spent.cost_usd += turn.usage.cost_usd;
+        self.spent.cost_usd += draft.usage().cost_usd;
         self.notes += turn.captured.learnings.len();
         if ruling.outcome == Outcome::Done {
             let red = draft.gates.iter().filter(|gate| !gate.is_green());
@@ -242,6 +260,9 @@ impl<'a> Printer<'a> {
             _ => String::new(),
         };
         self.line(&format!("{}{committed}{colon}{reason}{details}", ruling.outcome));
+        if turn.guidance.is_some() {
+            self.line("noted: your guidance stands in the task and in the journal");
+        }
         if draft.changed_nothing && ruling.outcome == Outcome::Done {
             self.line("The agent said that it is done, and nothing has changed on disk.");
         }
@@ -264,16 +285,11 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Counts a wait down: for whoever watches every time, in a log now and then.
+    /// Counts a wait down, now and then. Where somebody sees every second of it, it is told once.
     fn wait(&mut self, wait: &PauseWait) {
-        let sentence = countdown(wait, self.context.clock().now());
-        if self.context.ui.is_watched() {
-            self.context.ui.redraw(&sentence);
-        } else if self
-            .told_left
-            .is_none_or(|told| told.saturating_sub(wait.left) >= TELL_EVERY)
-        {
-            self.line(&sentence);
+        let is_time = |told: Duration| !self.has_view && told.saturating_sub(wait.left) >= TELL_EVERY;
+        if self.told_left.is_none_or(is_time) {
+            self.line(&countdown(wait, self.context.clock().now()));
             self.told_left = Some(wait.left);
         }
     }
@@ -343,6 +359,7 @@ impl<'a> Printer<'a> {
                 ));
             }
             Notice::CompleteTooEarly => self.line("The agent said that everything is complete, and it is not."),
+            Notice::WillAsk => self.line("stopping the agent; you are asked next (Ctrl+C: end the run)"),
         }
     }
 }
@@ -371,6 +388,7 @@ impl Watch for Printer<'_> {
                 }
             }
             News::GateRan(gate) => self.gate(gate),
+            News::Standing(_) | News::GateBegins(_) => {}
             News::IterationBegan {
                 current,
                 attempt,
@@ -379,7 +397,15 @@ impl Watch for Printer<'_> {
             } => {
                 self.begins(current, attempt, (*prompt, *shown));
             }
-            News::Agent(event) => self.agent(event),
+            // What is asked stands on the terminal already.
+            News::Asks(_) | News::Answered(_) => {}
+            News::Agent(event) | News::VerifierDid(event) => self.agent(event),
+            News::VerifierBegan { current, agent, .. } => {
+                // It may be that of a run that was killed.
+                self.task = Some(current.task.clone());
+                self.line(&format!("{} looks at the work", self.short(agent)));
+            }
+            News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
             News::Wrote(file) => {
                 self.notes += 1;

@@ -59,6 +59,23 @@ pub(super) enum Event<'a> {
         about: &'a str,
     },
     Usage(Spent),
+    VerifierBegan {
+        agent: &'a str,
+        iteration: u32,
+        task: &'a TaskId,
+        prompt_tokens: u32,
+        folder: String,
+    },
+    VerifierText {
+        text: &'a str,
+        left_out_bytes: usize,
+    },
+    VerifierTool {
+        name: &'a str,
+        about: &'a str,
+    },
+    VerifierUsage(Spent),
+    Verified(Verified<'a>),
     Settled(Box<Settled<'a>>),
     WroteNote {
         path: String,
@@ -113,6 +130,7 @@ pub(super) struct RunBegan {
     goal: String,
     permissions: Option<String>,
     gates: Vec<String>,
+    verifier: Option<String>,
     limits: LimitsSet,
     worktree: String,
     branch: Option<String>,
@@ -158,6 +176,19 @@ pub(super) struct Spent {
     output_tokens: u64,
 }
 
+/// What a verifier found.
+#[derive(Debug, Serialize)]
+pub(super) struct Verified<'a> {
+    agent: &'a str,
+    passes: bool,
+    verdict: Option<&'static str>,
+    reason: Option<&'a str>,
+    changed_files: &'a [String],
+    #[serde(flatten)]
+    spent: Spent,
+    duration_ms: u64,
+}
+
 /// What became of an iteration.
 #[derive(Debug, Serialize)]
 pub(super) struct Settled<'a> {
@@ -168,6 +199,7 @@ pub(super) struct Settled<'a> {
     outcome: Outcome,
     stop_reason: StopReason,
     reason: &'a str,
+    guidance: Option<&'a str>,
     task_status: Option<TaskStatus>,
     files: &'a [String],
     changed_nothing: bool,

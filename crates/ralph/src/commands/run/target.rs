@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{SecretPolicy, accept};
-use ralph_model::{Feature, FeatureId, NewTask, TaskId, TaskKind, first_line, preview};
+use ralph_model::{Feature, FeatureId, NewTask, TaskId, TaskKind, first_line, keep_guidance, preview};
 use ralph_store::{FeatureError, ListPlace, Scope, Store, TaskError, TaskUpdate};
 
 use crate::commands::task::ticked_here;
@@ -170,8 +170,9 @@ fn of_file(context: &Context<'_>, store: &mut Store, (path, typed): (&Path, &str
     let task = match (task_of_file(store, &goal, kind)?, &items) {
         (Some(task), Some(_)) => task,
         (Some(task), None) => {
+            let before = store.task(&task)?.map(|task| task.description).unwrap_or_default();
             let update = TaskUpdate {
-                description: Some(text),
+                description: Some(keep_guidance(&text, &before)),
                 ..TaskUpdate::default()
             };
             store.update_task(&task, &update, now)?;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::find_to_read;
+use super::{find_to_read, view};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -25,6 +25,6 @@ pub(super) fn cmd_log(context: &Context<'_>, args: &LogArgs) -> Result<(), Comma
     if args.json {
         return context.ui.json(&lines);
     }
-    let lines = lines.iter().map(|line| format!("{:.0}  {}\n", line.at, line.text));
-    context.ui.text(&lines.collect::<String>())
+    let lines = lines.iter().flat_map(view::log_lines);
+    context.ui.text(&lines.map(|line| line + "\n").collect::<String>())
 }

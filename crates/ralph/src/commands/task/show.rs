@@ -67,7 +67,11 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     lines.push((None, String::new()));
     lines.push((Some(Style::Strong), "Log".to_owned()));
     for line in store.task_log(&id)? {
-        lines.push((None, format!("  {:.0}  {}", line.at, line.text)));
+        lines.extend(
+            view::log_lines(&line)
+                .into_iter()
+                .map(|line| (None, format!("  {line}"))),
+        );
     }
     context.ui.lines(&lines)
 }

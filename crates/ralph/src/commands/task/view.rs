@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ralph_model::{Task, TaskId, TaskStatus};
+use ralph_model::{Task, TaskId, TaskLogLine, TaskStatus};
 
 use super::tree::{Placed, place};
 use crate::cli::Format;
@@ -47,6 +47,16 @@ pub(super) fn list(context: &Context<'_>, tasks: &[Task], nothing: &str, format:
             context.ui.table(&COLUMNS, &rows, &closing)
         }
     }
+}
+
+/// A line of a task's log; what people said may have several, which stand below one another.
+pub(super) fn log_lines(line: &TaskLogLine) -> Vec<String> {
+    let at = format!("{:.0}", line.at);
+    let starts = std::iter::once(at.clone()).chain(std::iter::repeat(" ".repeat(at.len())));
+    starts
+        .zip(line.text.lines())
+        .map(|(start, text)| format!("{start}  {text}"))
+        .collect()
 }
 
 /// Tasks as `task import` reads them: parts stand below what they are parts of, two columns further in.

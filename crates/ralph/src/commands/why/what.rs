@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::prompt::entry_in;
 use ralph_model::{EntryKind, Injection, Shelf, first_line};
 use ralph_store::Store;
@@ -35,6 +36,11 @@ impl<'a> Texts<'a> {
                 notes.insert((kind, item.id().to_owned()), first_line(item.content()).to_owned());
             }
         }
+        // Only to show them; what is wrong with the folder is told where it is asked for.
+        let titles = context.ask_knowledge(&[], Catalogue::knowledge_outlines);
+        for note in titles.unwrap_or_default() {
+            notes.insert((EntryKind::Knowledge, note.file), note.title);
+        }
         Ok(Self { prompt, store, notes })
     }
 
@@ -48,6 +54,11 @@ impl<'a> Texts<'a> {
             return Ok(row.map(|row| journal::what(&row.row)).unwrap_or_default());
         }
         let stood = self.prompt.and_then(|prompt| entry_in(prompt, injection));
+        if injection.kind == EntryKind::Knowledge {
+            let heading = stood.map(|text| first_line(text).trim_start_matches("### "));
+            let title = self.notes.get(&(injection.kind, injection.id.clone()));
+            return Ok(heading.or(title.map(String::as_str)).unwrap_or_default().to_owned());
+        }
         let stood = stood.map(|text| match text.split_once('\n') {
             Some((heading, text)) if heading.starts_with("### ") => text,
             _ => text,

@@ -35,7 +35,7 @@ fn a_database_that_is_not_ours_or_not_whole_is_named() {
             "foreign" => assert_snapshot!(looked, @"
             exit 1
               error    .ralph/progress.db: it belongs to another tool, so no history is recorded
-                       → `mv .ralph/progress.db .ralph/progress.db.other`, and ralph starts a history of its own
+                       → `ralph import refound` takes it over if it is that of RefoundAI's ralph; else `mv .ralph/progress.db .ralph/progress.db.other`, and ralph starts a history of its own
             "),
             "text" => assert_snapshot!(looked, @"
             exit 1
@@ -44,7 +44,7 @@ fn a_database_that_is_not_ours_or_not_whole_is_named() {
             "),
             "newer" => assert_snapshot!(looked, @"
             exit 1
-              error    .ralph/progress.db: a newer ralph wrote it (its format is 99, this one knows up to 3), so no history is recorded
+              error    .ralph/progress.db: a newer ralph wrote it (its format is 99, this one knows up to 4), so no history is recorded
                        → update ralph
             "),
             _ => assert!(

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Limits;
 use ralph_model::{Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus};
 
-use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Wait};
+use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Verified, Wait};
 
 const INTRODUCTION: &str = "# Events
 
@@ -43,7 +43,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
     match event {
         Event::RunBegan(_) => (
             "run_began",
-            "The run begins. `permissions` is what the agent may do without asking, null where its command decides. `limits` are null where there is none.",
+            "The run begins. `permissions` is what the agent may do without asking, null where its command decides. `verifier` is the agent that looks at finished work, null where nobody does. `limits` are null where there is none.",
         ),
         Event::FoundLeft { .. } => (
             "found_left",
@@ -67,9 +67,23 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "usage",
             "What the agent has used so far in this iteration, as it counts itself.",
         ),
+        Event::VerifierBegan { .. } => (
+            "verifier_began",
+            "The gates let the work pass, and a session is started that looks at it and changes nothing. `folder` holds its prompt and its transcript.",
+        ),
+        Event::VerifierText { .. } => ("verifier_text", "The verifier says something, as `text`."),
+        Event::VerifierTool { .. } => ("verifier_tool", "The verifier uses a tool."),
+        Event::VerifierUsage(_) => (
+            "verifier_usage",
+            "What the verifier has used so far, as it counts itself.",
+        ),
+        Event::Verified(_) => (
+            "verified",
+            "The verifier's session is over. `verdict` is `pass`, `fail` or null where it came to none; `passes` whether the work is taken as done, which it is not where files were changed.",
+        ),
         Event::Settled(_) => (
             "settled",
-            "The iteration is settled. `iteration_run` is another run than `run` where that was killed. `task_status` is null when the task was no longer this run's. `commit` is the commit that was made, `commit_error` why there is none.",
+            "The iteration is settled. `iteration_run` is another run than `run` where that was killed. `task_status` is null when the task was no longer this run's. `commit` is the commit that was made, `commit_error` why there is none. `guidance` is what the person said who stopped it at a terminal; with `--json` nobody is asked, so it is another run's.",
         ),
         Event::WroteNote { .. } => ("wrote_note", "A long note of the agent was written."),
         Event::KeptScratchpad { .. } => (
@@ -99,7 +113,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         Event::Warning { .. } => ("warning", "Something went wrong that does not end the run."),
         Event::RunEnded { .. } => (
             "run_ended",
-            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `interrupted` or `error`. `limit` is the key in `[limits]` that ended it, `again` the command that goes on with what is left.",
+            "The run is over. `end` is `complete`, `nothing_to_do`, `left_for_person`, `limit`, `no_progress`, `failure_promise`, `as_wished` (a person wished that it ends after an iteration), `interrupted` or `error`. `limit` is the key in `[limits]` that ended it, `again` the command that goes on with what is left.",
         ),
         Event::NothingBegan { .. } => (
             "nothing_began",
@@ -118,6 +132,7 @@ fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
         goal: "all tasks".to_owned(),
         permissions: Some("edit".to_owned()),
         gates: vec!["cargo test".to_owned()],
+        verifier: Some("claude".to_owned()),
         limits: LimitsSet::from(Limits::default()),
         worktree: String::new(),
         branch: Some("main".to_owned()),
@@ -171,6 +186,7 @@ fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<
         output: "test login ... FAILED\n",
         duration_ms: 5300,
     });
+    with_examples_of_verification(run, task, tell);
     tell(Event::Settled(Box::new(Settled {
         iteration_run: run,
         iteration: 1,
@@ -179,6 +195,7 @@ fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<
         outcome: Outcome::Retried,
         stop_reason: StopReason::TaskDone,
         reason: "The gate `cargo test` failed (exit code 101):\ntest login ... FAILED",
+        guidance: None,
         task_status: Some(TaskStatus::Pending),
         files: &["src/login.rs".to_owned()],
         changed_nothing: false,
@@ -193,6 +210,39 @@ fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<
         }],
         folder: format!("runs/{run}/001"),
     })));
+}
+
+fn with_examples_of_verification(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
+    let spent = Spent {
+        cost_usd: 0.05,
+        input_tokens: 6_000,
+        output_tokens: 200,
+    };
+    tell(Event::VerifierBegan {
+        agent: "claude",
+        iteration: 1,
+        task,
+        prompt_tokens: 900,
+        folder: format!("runs/{run}/001/verify"),
+    });
+    tell(Event::VerifierText {
+        text: "I look at the test first.",
+        left_out_bytes: 0,
+    });
+    tell(Event::VerifierTool {
+        name: "Read",
+        about: "src/login.rs",
+    });
+    tell(Event::VerifierUsage(spent));
+    tell(Event::Verified(Verified {
+        agent: "claude",
+        passes: false,
+        verdict: Some("fail"),
+        reason: Some("The test of an empty password is gone."),
+        changed_files: &[],
+        spent,
+        duration_ms: 12_000,
+    }));
 }
 
 fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {

@@ -7,13 +7,16 @@ use std::time::Duration;
 use ralph_agent::TurnEvent;
 use ralph_loop::gates::GateResult;
 use ralph_loop::state::{Draft, End, Notice, PauseWait};
-use ralph_loop::{IterationFolder, News, Order, Site, Watch};
+use ralph_loop::{IterationFolder, News, Order, Site, Verification, Watch};
 use ralph_memory::capture::{TranscriptCleaner, clean};
 use ralph_model::config::{Bytes, Limits};
-use ralph_model::{RunId, TaskId, TaskStatus, Usage};
+use ralph_model::{RunId, TaskId, TaskStatus, Usage, Verdict};
 
-use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Wait, gate_result};
+use super::{
+    Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Verified, Wait, gate_result,
+};
 use crate::commands::run::idle::Idle;
+use crate::commands::run::live::Live;
 use crate::commands::run::printer::Printer;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -66,6 +69,7 @@ impl<'a> Teller<'a> {
             goal: order.goal.clone(),
             permissions: permissions.map(|permissions| permissions.to_string()),
             gates: site.config.verify.commands.clone(),
+            verifier: order.verifying_agent().map(|agent| agent.name().to_owned()),
             limits: site.config.limits.into(),
             worktree: site.worktree.clone(),
             branch: site.branch.clone(),
@@ -123,24 +127,48 @@ impl<'a> Teller<'a> {
         });
     }
 
-    fn agent(&mut self, event: &TurnEvent) {
+    fn agent(&mut self, event: &TurnEvent, who: Who) {
         match event {
             TurnEvent::Text(text) => {
                 let cleaned = self.cleaner.clean_text(text);
                 let told = cleaned
                     .get(..cleaned.floor_char_boundary(MOST_TEXT))
                     .unwrap_or_default();
-                let event = Event::Text {
-                    text: told,
-                    left_out_bytes: cleaned.len() - told.len(),
+                let (text, left_out_bytes) = (told, cleaned.len() - told.len());
+                let event = match who {
+                    Who::Works => Event::Text { text, left_out_bytes },
+                    Who::Looks => Event::VerifierText { text, left_out_bytes },
                 };
                 self.write(event);
             }
-            TurnEvent::Tool { name, about } => self.write(Event::Tool { name, about }),
-            TurnEvent::Used(usage) => self.write(Event::Usage((*usage).into())),
+            TurnEvent::Tool { name, about } => self.write(match who {
+                Who::Works => Event::Tool { name, about },
+                Who::Looks => Event::VerifierTool { name, about },
+            }),
+            TurnEvent::Used(usage) => self.write(match who {
+                Who::Works => Event::Usage((*usage).into()),
+                Who::Looks => Event::VerifierUsage((*usage).into()),
+            }),
             // The transcript has the lines; the settlement tells how it ended.
             TurnEvent::Line(_) | TurnEvent::Alive | TurnEvent::Ended(_) => {}
         }
+    }
+
+    fn verified(&self, found: &Verification) {
+        let (verdict, reason) = match &found.verdict {
+            Some(Verdict::Pass) => (Some("pass"), None),
+            Some(Verdict::Fail(why)) => (Some("fail"), Some(why.as_str())),
+            None => (None, None),
+        };
+        self.write(Event::Verified(Verified {
+            agent: &found.agent,
+            passes: found.passes(),
+            verdict,
+            reason,
+            changed_files: &found.changed,
+            spent: found.usage.into(),
+            duration_ms: found.duration_ms,
+        }));
     }
 
     fn settled(&self, draft: &Draft, task_status: Option<TaskStatus>, duration: Duration) {
@@ -159,10 +187,11 @@ impl<'a> Teller<'a> {
             outcome: ruling.outcome,
             stop_reason: ruling.stop,
             reason: &ruling.reason,
+            guidance: turn.guidance.as_deref(),
             task_status,
             files: &draft.files,
             changed_nothing: draft.changed_nothing,
-            spent: turn.usage.into(),
+            spent: draft.usage().into(),
             duration_ms: duration.as_millis(),
             commit: commit.and_then(|made| made.as_deref().ok()),
             commit_error: commit.and_then(|made| made.as_deref().err()).map(String::as_str),
@@ -196,8 +225,19 @@ impl<'a> Teller<'a> {
             Notice::StillWaits(wait) => Event::StillWaits(wait.into()),
             Notice::UnknownModel(model) => Event::UnknownModel { model },
             Notice::CompleteTooEarly => Event::CompleteTooEarly,
+            // Where a program follows, nobody is asked.
+            Notice::WillAsk => return,
         });
     }
+}
+
+/// Whose event it is.
+#[derive(Debug, Clone, Copy)]
+enum Who {
+    /// The agent that does the task.
+    Works,
+    /// The one that looks at what was done.
+    Looks,
 }
 
 /// What was told last of a wait: that looks at the clock, and at other runs, all the time.
@@ -216,7 +256,7 @@ impl Told {
             Notice::Busy(held) => self.busy.clone_from(held),
             Notice::StillWaits(wait) if self.left.saturating_sub(wait.left) < TELL_EVERY => return false,
             Notice::Waits(wait) | Notice::StillWaits(wait) => self.left = wait.left,
-            Notice::UnknownModel(_) | Notice::CompleteTooEarly => {}
+            Notice::UnknownModel(_) | Notice::CompleteTooEarly | Notice::WillAsk => {}
         }
         true
     }
@@ -239,6 +279,7 @@ impl Watch for Teller<'_> {
                 self.write(Event::RedFromTheStart { gates });
             }
             News::GateRan(gate) => self.gate(gate),
+            News::Standing(_) | News::GateBegins(_) => {}
             News::IterationBegan {
                 current,
                 attempt,
@@ -261,7 +302,22 @@ impl Watch for Teller<'_> {
                     folder: self.folder(&current.run, current.iteration),
                 }));
             }
-            News::Agent(event) => self.agent(event),
+            // Where a program follows, nobody is asked; what a person said before is told with the settlement.
+            News::Asks(_) | News::Answered(_) => {}
+            News::Agent(event) => self.agent(event, Who::Works),
+            News::VerifierBegan { current, agent, prompt } => {
+                self.cleaner = TranscriptCleaner::default();
+                let folder = IterationFolder::of(&self.context.project.runs(), &current.run, current.iteration);
+                self.write(Event::VerifierBegan {
+                    agent,
+                    iteration: current.iteration,
+                    task: &current.task,
+                    prompt_tokens: prompt.0,
+                    folder: self.shown(folder.of_verifier().path()),
+                });
+            }
+            News::VerifierDid(event) => self.agent(event, Who::Looks),
+            News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
             News::Wrote(file) => self.write(Event::WroteNote { path: self.shown(file) }),
             News::KeptScratchpad(file) => self.write(Event::KeptScratchpad { path: self.shown(file) }),
@@ -286,6 +342,7 @@ impl Watch for Teller<'_> {
 pub(in crate::commands::run) struct Followed<'w, 'a> {
     pub(in crate::commands::run) printer: &'w mut Printer<'a>,
     pub(in crate::commands::run) teller: Option<&'w mut Teller<'a>>,
+    pub(in crate::commands::run) live: Option<Live>,
 }
 
 impl Watch for Followed<'_, '_> {
@@ -293,7 +350,14 @@ impl Watch for Followed<'_, '_> {
         if let Some(teller) = &mut self.teller {
             teller.tell(news);
         }
+        if let Some(live) = &mut self.live {
+            live.tell(news);
+        }
         self.printer.tell(news);
+    }
+
+    fn follows_tasks(&self) -> bool {
+        self.live.is_some()
     }
 }
 
@@ -315,6 +379,7 @@ fn word_of(end: &End) -> &'static str {
         End::Limit(_) => "limit",
         End::NoProgress(_) => "no_progress",
         End::FailurePromise => "failure_promise",
+        End::AsWished(_) => "as_wished",
         End::Interrupted => "interrupted",
         End::Error(_) => "error",
     }

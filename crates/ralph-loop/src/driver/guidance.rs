@@ -1,0 +1,48 @@
+//! Asks the person about a turn that they have stopped, in a thread of its own: they may take as long as they like.
+
+use std::sync::Arc;
+
+use ralph_process::StopHandle;
+
+use super::examine::in_thread;
+use super::{Incoming, RunError, Runner};
+use crate::guide::{Asked, Guided};
+use crate::state::Happening;
+use crate::summary::TurnSummary;
+use crate::watch::News;
+
+impl Runner<'_> {
+    /// Asks. Whoever watches is told before and after, so that nobody else writes to the terminal meanwhile.
+    pub(super) fn ask(&mut self, asked: &Asked) -> Result<(), RunError> {
+        let Some(guide) = self.order.guide.as_ref().map(Arc::clone) else {
+            return Err(RunError::Other("there is nobody to ask".to_owned()));
+        };
+        self.watch.tell(&News::Asks(asked));
+        self.give_up = StopHandle::default();
+        let (asked, given_up) = (asked.clone(), self.give_up.clone());
+        // Nobody waits for it: whoever does not answer when the asking is given up is left behind.
+        drop(in_thread("guidance", self.sender.clone(), move |_| {
+            Incoming::Guided(guide.ask(&asked, &given_up).kept())
+        })?);
+        Ok(())
+    }
+
+    /// They have answered.
+    pub(super) fn answered(&mut self, guided: Guided) -> Happening {
+        self.watch.tell(&News::Answered(&guided));
+        Happening::Guided(guided)
+    }
+
+    /// Puts what they said on record, before anything else happens: it is not to be said again.
+    pub(super) fn record_guidance(&mut self, turn: &TurnSummary) -> Result<Happening, RunError> {
+        let end = serde_json::to_string(turn)?;
+        self.store.record_guidance(&self.run, &end)?;
+        Ok(Happening::GuidanceRecorded)
+    }
+
+    /// The run goes on after all: nothing that was stopped before is to be stopped any more.
+    pub(super) fn go_on(&mut self) {
+        self.stop_gates = StopHandle::default();
+        self.wanted.forget();
+    }
+}

@@ -1,0 +1,191 @@
+//! The verifier: a second session, which looks at finished work and changes nothing, from its prompt to its word.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant, SystemTime};
+
+use ralph_agent::{Access, EndOfTurn};
+use ralph_memory::capture::{clean, read_control};
+use ralph_memory::inject::prompt::{Finished, GateWord, verification_prompt};
+use ralph_model::Tokens;
+
+use super::prepare::{environment, folder_of, project_files};
+use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
+use super::{Role, RunError, Runner, Turn};
+use crate::changes::{ProjectFiles, Snapshot};
+use crate::gates::GateResult;
+use crate::state::{Current, Draft, Happening};
+use crate::summary::Verification;
+use crate::transcript::Transcript;
+use crate::watch::News;
+
+impl Runner<'_> {
+    /// Starts the verifier, if there is still a task.
+    pub(super) fn verify(&mut self, draft: &Draft) -> Result<Happening, RunError> {
+        let site = self.site;
+        let Some(prompt) = self.prompt_about(draft)? else {
+            return Ok(Happening::TaskGone);
+        };
+        let folder = folder_of(site, &draft.current).of_verifier();
+        folder.create()?;
+        folder.write("prompt.md", &prompt)?;
+        let files = project_files(site, &draft.current)?;
+        // The gates may have changed files, so this is not what the turn has left.
+        let before = files.snapshot();
+        let is_whole = before.degraded.is_none() && before.without_git.is_none();
+        if !is_whole && self.places().are_full() {
+            return Err(RunError::no_room());
+        }
+        let Some(agent) = self.order.verifying_agent() else {
+            return Err(RunError::Other("there is no verifier".to_owned()));
+        };
+        // The models are those of the agent that works.
+        let current = match self.order.other_verifier() {
+            Some(_) => Current {
+                model: None,
+                ..(*draft.current).clone()
+            },
+            None => (*draft.current).clone(),
+        };
+        let environment = environment(site, &current)?;
+        let sender = self.sender.clone();
+        let running = agent.start(
+            &ralph_agent::Turn {
+                prompt: &prompt,
+                prompt_file: &folder.prompt(),
+                model: current.model.as_deref(),
+                folder: &site.root,
+                environment: &environment,
+                also_writable: &[],
+                access: Access::ReadOnly,
+                marker: &current.marker,
+                output_limit: site.config.limits.output_bytes.map(|bytes| bytes.0),
+            },
+            Box::new(move |event| pass_on(&sender, event)),
+        )?;
+        let agent = agent.name().to_owned();
+        self.watch.tell(&News::VerifierBegan {
+            current: &current,
+            agent: &agent,
+            prompt: Tokens::of_characters(prompt.chars().count()),
+        });
+        let transcript = folder.transcript().inspect_err(|error| {
+            let warning = format!("There will be no transcript of the verifier: {error}");
+            self.watch.tell(&News::Warning(&warning));
+        });
+        self.turn = Some(Turn {
+            current,
+            role: Role::Looks { agent, files, before },
+            prompt,
+            transcript: transcript.ok(),
+            lines_missing: false,
+            running: Some(running),
+            started: Instant::now(),
+        });
+        Ok(Happening::Spawned)
+    }
+
+    /// What the verifier is told: the task, what was done, what the gates say; nothing of what the agent said about it. None
+    /// when the task is gone.
+    fn prompt_about(&self, draft: &Draft) -> Result<Option<String>, RunError> {
+        let Some(task) = self.store.task(&draft.current.task)? else {
+            return Ok(None);
+        };
+        let parent = match &task.parent {
+            Some(parent) => self.store.task(parent)?,
+            None => None,
+        };
+        let feature = match &task.feature {
+            Some(feature) => self.store.feature_of_id(feature)?,
+            None => None,
+        };
+        let feature = feature.map(|feature| self.site.features.read(&feature.name));
+        let history = self.store.journal_of_task(&task.id)?;
+        let earlier: BTreeSet<String> = history.into_iter().flat_map(|row| row.row.files_modified).collect();
+        let earlier: Vec<String> = earlier.into_iter().filter(|file| !draft.files.contains(file)).collect();
+        let diff = folder_of(self.site, &draft.current).read("diff.patch");
+        let gates: Vec<GateWord<'_>> = draft.gates.iter().map(word_of).collect();
+        Ok(Some(verification_prompt(&Finished {
+            task: &task,
+            parent: parent.as_ref(),
+            feature: feature.as_ref(),
+            files: &draft.files,
+            earlier_files: &earlier,
+            diff: diff.as_deref(),
+            gates: &gates,
+        })))
+    }
+
+    /// What came of the verifier's session; nothing where the disk is full and it did not pass.
+    pub(super) fn verification_of(&mut self, end: EndOfTurn) -> Happening {
+        if let Some(warning) = not_ended(&end.left_running) {
+            self.watch.tell(&News::Warning(&warning));
+        }
+        let verification = self.look_back(end);
+        if !verification.passes() && self.places().are_full() {
+            return Happening::NoRoom;
+        }
+        self.watch.tell(&News::Verified(&verification));
+        Happening::Verified(Box::new(verification))
+    }
+
+    fn look_back(&mut self, end: EndOfTurn) -> Verification {
+        let (mut agent, mut changed, mut duration) = (String::new(), Vec::new(), Duration::ZERO);
+        let mut prompt = "";
+        if let Some(turn) = &mut self.turn {
+            turn.running = None;
+            duration = turn.started.elapsed();
+            // One that cannot be closed now is joined with the settlement, which says so where it cannot either.
+            let _closed = turn.transcript.take().map(Transcript::close);
+            prompt = &turn.prompt;
+            if let Role::Looks {
+                agent: name,
+                files,
+                before,
+            } = &turn.role
+            {
+                agent.clone_from(name);
+                let writes: Vec<String> = end
+                    .writes
+                    .iter()
+                    .filter_map(|path| inside(&self.site.root, path))
+                    .collect();
+                let begun = folder_of(self.site, &turn.current).of_verifier().prompt();
+                let begun = std::fs::metadata(begun).and_then(|metadata| metadata.modified());
+                changed = changed_since(files, before, &writes, begun.ok());
+            }
+        }
+        let (control, _) = read_control(end.final_messages(), prompt);
+        Verification {
+            agent,
+            end: cleaned(end.end),
+            cause: None,
+            limit: None,
+            verdict: control.verdict,
+            changed,
+            usage: end.usage,
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            session: end.session.map(|session| clean(&session, SESSION_CHARACTERS)),
+        }
+    }
+}
+
+/// The files of the project that are not what they were before, and those that write calls named and no snapshot shows.
+/// What is ralph's own does not count.
+fn changed_since(files: &ProjectFiles, before: &Snapshot, writes: &[String], begun: Option<SystemTime>) -> Vec<String> {
+    let mut after = files.snapshot();
+    if ProjectFiles::differ_in_kind(before, &after) {
+        // What kept git from it may be over.
+        after = files.snapshot();
+    }
+    let mut changed: BTreeSet<String> = files.changes(before, &after).work.into_iter().collect();
+    changed.extend(begun.map(|begun| files.unseen(writes, begun)).unwrap_or_default());
+    changed.into_iter().collect()
+}
+
+fn word_of(gate: &GateResult) -> GateWord<'_> {
+    GateWord {
+        command: &gate.command,
+        is_green: gate.is_green(),
+        output: &gate.output,
+    }
+}

@@ -1,0 +1,52 @@
+//! What is known of the notes in the folder while it is locked. People edit them without a lock, so the one that is to be
+//! changed is read again before.
+
+use ralph_model::CapturedKnowledge;
+use ralph_notes::{FileError, FileText, LockedFolder};
+
+use super::same_note::{Outline, same_note};
+use crate::catalogue::{Catalogue, CatalogueError, CataloguePlace};
+
+/// The notes that stand in the folder.
+#[derive(Debug, Default)]
+pub(super) struct Known(Vec<Outline>);
+
+impl Known {
+    /// Asks the catalogue, which reads only the files that have changed since it was asked last. What is no note cannot be
+    /// brought up to date either.
+    pub(super) fn read(place: &CataloguePlace<'_>) -> Result<Self, CatalogueError> {
+        let outlines = Catalogue::ask_knowledge(place, &[], Catalogue::knowledge_outlines)?;
+        let known = outlines
+            .iter()
+            .map(|note| Outline::new(&note.file, &note.title, &note.tags));
+        Ok(Self(known.collect()))
+    }
+
+    /// The file of the note that a new one brings up to date, as it stands now.
+    pub(super) fn find(
+        &mut self,
+        folder: &LockedFolder<'_>,
+        note: &CapturedKnowledge,
+    ) -> Result<Option<(String, FileText)>, FileError> {
+        let new = Outline::new("", &note.title, &note.tags);
+        // Each turn either ends it or makes an outline newer that a person has outdated, so they come to an end.
+        for _ in 0..=self.0.len() {
+            let Some(found) = same_note(&new, &self.0).cloned() else {
+                return Ok(None);
+            };
+            let file = folder.read(&found.file)?;
+            let now = file.as_ref().and_then(|file| Outline::read(&found.file, &file.bytes));
+            match file {
+                Some(file) if now.as_ref() == Some(&found) => return Ok(Some((found.file, file))),
+                _ => self.put(&found.file, now),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes in what a file says now.
+    pub(super) fn put(&mut self, name: &str, outline: Option<Outline>) {
+        self.0.retain(|old| old.file != name);
+        self.0.extend(outline);
+    }
+}

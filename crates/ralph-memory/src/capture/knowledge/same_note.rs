@@ -1,0 +1,194 @@
+//! Which of the notes that stand there a new one is about: the same title, or nearly the same title and tags.
+
+use std::cmp::Ordering;
+
+use ralph_notes::{Knowledge, cleaned_tags, title_key};
+
+/// What is compared of a note.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Outline {
+    /// Its file.
+    pub(super) file: String,
+    /// Its title as titles are compared.
+    title: String,
+    /// Its tags as tags are compared.
+    tags: Vec<String>,
+}
+
+impl Outline {
+    pub(super) fn new(file: &str, title: &str, tags: &[String]) -> Self {
+        Self {
+            file: file.to_owned(),
+            title: title_key(title),
+            tags: cleaned_tags(tags.iter().map(String::as_str)),
+        }
+    }
+
+    /// The outline of a file that was read; none when it is no note.
+    pub(super) fn read(file: &str, bytes: &[u8]) -> Option<Self> {
+        let note = Knowledge::parse(bytes).ok()?;
+        Some(Self::new(file, &note.title, &note.tags))
+    }
+}
+
+/// The note that a new one brings up to date, if there is one: that of the same title, whatever its case; else one whose
+/// title holds the new one or stands in it, and that shares more than half of the tags (of whichever has fewer).
+///
+/// Of several, the one that shares most; then the first by its file.
+pub(super) fn same_note<'o>(new: &Outline, known: &'o [Outline]) -> Option<&'o Outline> {
+    let by_title = known.iter().filter(|old| old.title == new.title);
+    by_title.min_by_key(|old| &old.file).or_else(|| {
+        known
+            .iter()
+            .filter(|old| old.title.contains(&new.title) || new.title.contains(&old.title))
+            .map(|old| (Overlap::of(&old.tags, &new.tags), old))
+            .filter(|(overlap, _)| overlap.is_over_half())
+            .max_by(|(a, one), (b, other)| a.order(*b).then_with(|| other.file.cmp(&one.file)))
+            .map(|(_, old)| old)
+    })
+}
+
+/// How many tags two notes share, and how many the one with fewer has.
+#[derive(Debug, Clone, Copy)]
+struct Overlap {
+    shared: usize,
+    fewer: usize,
+}
+
+impl Overlap {
+    fn of(a: &[String], b: &[String]) -> Self {
+        Self {
+            shared: a.iter().filter(|tag| b.contains(tag)).count(),
+            fewer: a.len().min(b.len()),
+        }
+    }
+
+    fn is_over_half(self) -> bool {
+        self.shared * 2 > self.fewer
+    }
+
+    /// By what share of the tags is common, without rounding.
+    fn order(self, other: Self) -> Ordering {
+        (self.shared * other.fewer).cmp(&(other.shared * self.fewer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outline(file: &str, title: &str, tags: &str) -> Outline {
+        let tags: Vec<String> = tags.split(',').map(str::to_owned).collect();
+        Outline::new(file, title, &tags)
+    }
+
+    /// Which file a note of this title and these tags is about.
+    #[track_caller]
+    fn check(rule: &str, known: &[(&str, &str, &str)], (title, tags): (&str, &str), expected: Option<&str>) {
+        let mut known: Vec<Outline> = known
+            .iter()
+            .map(|(file, title, tags)| outline(file, title, tags))
+            .collect();
+        for _ in 0..2 {
+            let found = same_note(&outline("", title, tags), &known).map(|old| old.file.as_str());
+            assert_eq!(found, expected, "{rule}");
+            // The order in which they are known makes no difference.
+            known.reverse();
+        }
+    }
+
+    #[test]
+    fn the_same_title_in_any_case_is_the_same_note() {
+        let known = [
+            ("a.md", "Cargo Bench", "x"),
+            ("b.md", "cargo bench requires nightly", "y,z"),
+        ];
+        check("whatever the tags", &known, ("CARGO BENCH", "y,z"), Some("a.md"));
+        check(
+            "also in other scripts",
+            &[("a.md", "ΜΝΉΜΗ Größe", "x")],
+            ("μνήμη GRÖßE", "y"),
+            Some("a.md"),
+        );
+        check(
+            "blanks around it do not count",
+            &known,
+            ("  cargo bench ", "q"),
+            Some("a.md"),
+        );
+        let copies = [("b.md", "One", "x"), ("a.md", "one", "x"), ("c.md", "ONE", "x")];
+        check("of several the first by its file", &copies, ("one", "x"), Some("a.md"));
+        let near = [("a.md", "One two", "x,y"), ("b.md", "One", "z")];
+        check("the title comes before the tags", &near, ("one", "x,y"), Some("b.md"));
+    }
+
+    #[test]
+    fn more_than_half_of_the_fewer_tags_and_one_title_in_the_other_is_the_same_note() {
+        let known = [("a.md", "SQLite WAL mode", "database,sqlite,wal")];
+        let long = "sqlite wal mode for concurrent access";
+        for (rule, new, expected) in [
+            (
+                "two of three, and the old title stands in the new one",
+                (long, "sqlite,WAL,readers"),
+                true,
+            ),
+            (
+                "one of two is half, and half is not more than half",
+                (long, "sqlite,readers"),
+                false,
+            ),
+            ("one of one is all of the smaller set", (long, "wal"), true),
+            ("the new title stands in the old one", ("WAL", "database,wal"), true),
+            (
+                "all tags, but neither title holds the other",
+                ("WAL in SQLite", "database,sqlite,wal"),
+                false,
+            ),
+            ("titles alone are not enough", (long, "readers,writers"), false),
+            (
+                "two of the three that the smaller set has",
+                (long, "sqlite,wal,a,b"),
+                true,
+            ),
+            ("one of three is less than half", (long, "wal,a,b,c"), false),
+        ] {
+            check(rule, &known, new, expected.then_some("a.md"));
+        }
+    }
+
+    #[test]
+    fn of_several_near_ones_the_highest_overlap_wins_and_then_the_file_name() {
+        let known = [
+            ("d.md", "Docker", "a,b,c"),
+            ("c.md", "Docker compose", "a,b,c,d"),
+            ("b.md", "Docker compose ports", "a,b,c,d"),
+            ("z.md", "Docker compose ports in CI", "a,b,c"),
+        ];
+        check(
+            "three of three before three of four",
+            &known,
+            ("docker compose ports in", "a,b,c,e"),
+            Some("d.md"),
+        );
+        let known = &known[1..3];
+        check(
+            "the same overlap: the first by its file",
+            known,
+            ("docker compose ports in", "a,b,c,e"),
+            Some("b.md"),
+        );
+        let thirds = [("a.md", "T", "a,b,x"), ("b.md", "T u", "a,b,c,d,y,z")];
+        check(
+            "two of three is as much as four of six",
+            &thirds,
+            ("T u v", "a,b,c,d,e,f"),
+            Some("a.md"),
+        );
+    }
+
+    #[test]
+    fn anything_else_is_a_new_note() {
+        check("nothing is known", &[], ("One", "a"), None);
+        check("other titles, other tags", &[("a.md", "Two", "b")], ("One", "a"), None);
+    }
+}

@@ -1,0 +1,288 @@
+//! The long notes in the catalogue: their folder is looked at only where somebody asks for them.
+//!
+//! A look costs one stat a file. Which files have changed since is told by the same rule as for the other notes, and only
+//! those are read.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ralph_model::FileStamp;
+use ralph_notes::{Knowledge, KnowledgeProblem, MAX_KNOWLEDGE_BYTES, links_in, read_file, title_key};
+use ralph_store::index::{Index, IndexError, KnowledgeContent, KnowledgeFile, KnowledgeOutline, LongNote};
+
+use super::{Catalogue, CatalogueError, CataloguePlace, fresh, now_ns};
+
+/// How the names of files end that may be long notes.
+const ENDING: &str = ".md";
+
+/// Whether a question is about long notes, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// Only about what stands on the shelves: the folder of long notes is not looked at.
+    Shelves,
+    /// About long notes as well.
+    Everything,
+}
+
+/// Files that cannot be read, and why. They are not in the index: whoever asks next may be allowed to read them.
+#[derive(Debug, Default)]
+pub(super) struct Unreadable {
+    /// The folder itself.
+    pub(super) folder: Option<(PathBuf, io::Error)>,
+    /// Single files of it.
+    pub(super) files: Vec<(String, String)>,
+}
+
+impl Catalogue {
+    /// All long notes, in the order of their files' names; none where the question was not about them.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn knowledge_outlines(&self) -> Result<Vec<KnowledgeOutline>, IndexError> {
+        match self.extent {
+            Extent::Shelves => Ok(Vec::new()),
+            Extent::Everything => self.index.knowledge_outlines(),
+        }
+    }
+
+    /// The files in the folder of long notes that are none, in the order of their names, and why not.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn knowledge_problems(&self) -> Result<Vec<(String, String)>, IndexError> {
+        if self.extent == Extent::Shelves {
+            return Ok(Vec::new());
+        }
+        let mut problems = self.index.knowledge_problems()?;
+        problems.extend(self.unreadable_knowledge.files.iter().cloned());
+        problems.sort();
+        Ok(problems)
+    }
+
+    /// What the long note in a file says; none where there is no such note.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn knowledge_body(&self, file: &str) -> Result<Option<String>, IndexError> {
+        match self.extent {
+            Extent::Shelves => Ok(None),
+            Extent::Everything => self.index.knowledge_body(file),
+        }
+    }
+
+    /// Whether the question is about long notes, too.
+    pub(crate) fn knows_knowledge(&self) -> bool {
+        self.extent == Extent::Everything
+    }
+
+    pub(super) fn refuse_unreadable_folder(mut self) -> Result<Self, CatalogueError> {
+        match self.unreadable_knowledge.folder.take() {
+            Some((path, source)) => Err(CatalogueError::Folder { path, source }),
+            None => Ok(self),
+        }
+    }
+}
+
+/// What differs between the index and the folder.
+#[derive(Debug, Default)]
+pub(super) struct Differences {
+    /// Files that have to be read: they are new, or their stamps do not tell what they hold.
+    unsure: Vec<(String, FileStamp, Option<u128>)>,
+    /// Files that are gone.
+    gone: Vec<String>,
+    pub(super) unreadable: Unreadable,
+}
+
+impl Differences {
+    /// Compares the folder with the index, without reading a file.
+    pub(super) fn of(index: &Index, place: &CataloguePlace<'_>) -> Result<Self, IndexError> {
+        let mut differences = Self::default();
+        let seen = match look(&place.knowledge) {
+            Ok(seen) => seen,
+            Err(error) => {
+                differences.unreadable.folder = Some((place.knowledge.clone(), error));
+                BTreeMap::new()
+            }
+        };
+        let known = index.knowledge_files()?;
+        let mut known = known.into_iter().peekable();
+        for (name, stamp) in seen {
+            while let Some(gone) = known.next_if(|file| file.name < name) {
+                differences.gone.push(gone.name);
+            }
+            let digest = match known.next_if(|file| file.name == name) {
+                Some(file) if file.stamp == stamp && fresh::is_settled(&stamp, file.indexed_ns) => continue,
+                known => known.map(|file| file.digest),
+            };
+            differences.unsure.push((name, stamp, digest));
+        }
+        differences.gone.extend(known.map(|file| file.name));
+        Ok(differences)
+    }
+
+    /// Whether the index holds what the folder does, and whether it is worth noting that: then nobody has to read these
+    /// files the next time.
+    pub(super) fn judge(&mut self, place: &CataloguePlace<'_>) -> Judgement {
+        if !self.gone.is_empty() {
+            return Judgement::Stale;
+        }
+        let mut judgement = Judgement::Fresh;
+        for (name, stamp, known) in &self.unsure {
+            let now = now_ns(place);
+            match (read(&place.knowledge.join(name), *stamp), known) {
+                (Reading::Bytes { digest, stamp, .. }, Some(known)) if digest == *known => {
+                    if fresh::is_settled(&stamp, now) {
+                        judgement = Judgement::WorthNoting;
+                    }
+                }
+                // One that cannot be read is in no index, and one that is gone only when it was there before.
+                (Reading::Failed(why), None) => self.unreadable.files.push((name.clone(), why)),
+                (Reading::Gone, None) => {}
+                _ => return Judgement::Stale,
+            }
+        }
+        judgement
+    }
+
+    /// Makes the index hold what the folder does.
+    pub(super) fn apply(mut self, index: &Index, place: &CataloguePlace<'_>) -> Result<Unreadable, IndexError> {
+        let mut gone = std::mem::take(&mut self.gone);
+        let mut touched = Vec::new();
+        let mut unreadable = std::mem::take(&mut self.unreadable);
+        let changed = self.unsure.into_iter().filter_map(|(name, stamp, known)| {
+            // Before it is read, so that a change while that goes on is later than this.
+            let indexed_ns = now_ns(place);
+            match read(&place.knowledge.join(&name), stamp) {
+                Reading::Bytes { bytes, digest, stamp } => {
+                    let file = KnowledgeFile {
+                        name,
+                        stamp,
+                        digest,
+                        indexed_ns,
+                    };
+                    if known == Some(digest) {
+                        touched.push(file);
+                        return None;
+                    }
+                    Some((file, content_of(bytes.as_deref())))
+                }
+                Reading::Failed(why) => {
+                    if known.is_some() {
+                        gone.push(name.clone());
+                    }
+                    unreadable.files.push((name, why));
+                    None
+                }
+                Reading::Gone => {
+                    gone.extend(known.map(|_| name));
+                    None
+                }
+            }
+        });
+        index.change_knowledge(&[], changed)?;
+        index.change_knowledge(&gone, std::iter::empty())?;
+        for file in &touched {
+            index.touch_knowledge(file)?;
+        }
+        Ok(unreadable)
+    }
+}
+
+/// What a comparison came to, and what has to be done about it: the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Judgement {
+    /// The index holds what the folder does.
+    Fresh,
+    /// It does, and should be told at what time that was seen.
+    WorthNoting,
+    /// It does not.
+    Stale,
+}
+
+/// The files of the folder that may be long notes, with their stamps. A folder that is not there is empty.
+fn look(folder: &Path) -> io::Result<BTreeMap<String, FileStamp>> {
+    let mut seen = BTreeMap::new();
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(seen),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        if name.starts_with('.') || !name.ends_with(ENDING) {
+            continue;
+        }
+        let kind = entry.file_type()?;
+        let metadata = if kind.is_symlink() {
+            fs::metadata(entry.path())
+        } else if kind.is_file() {
+            entry.metadata()
+        } else {
+            continue;
+        };
+        // What is gone in this moment, and what a link leads to in vain, is not there.
+        if let Some(metadata) = metadata.ok().filter(Metadata::is_file) {
+            seen.insert(name, FileStamp::of(&metadata));
+        }
+    }
+    Ok(seen)
+}
+
+/// What came of reading a file.
+enum Reading {
+    /// Its bytes; none of them where there are too many for a note.
+    Bytes {
+        bytes: Option<Vec<u8>>,
+        digest: u128,
+        stamp: FileStamp,
+    },
+    /// It is gone.
+    Gone,
+    /// It cannot be read, for this reason.
+    Failed(String),
+}
+
+fn read(path: &Path, stamp: FileStamp) -> Reading {
+    if usize::try_from(stamp.size).is_ok_and(|size| size > MAX_KNOWLEDGE_BYTES) {
+        // Its length is all that has to be known of it.
+        return Reading::Bytes {
+            bytes: None,
+            digest: u128::from(stamp.size),
+            stamp,
+        };
+    }
+    match read_file(path) {
+        Ok(Some(text)) => Reading::Bytes {
+            digest: fresh::digest(&text.bytes),
+            stamp: text.stamp,
+            bytes: Some(text.bytes),
+        },
+        Ok(None) => Reading::Gone,
+        Err(error) => Reading::Failed(format!("it cannot be read: {}", error.reason())),
+    }
+}
+
+fn content_of(bytes: Option<&[u8]>) -> KnowledgeContent {
+    let note = bytes.map_or(Err(KnowledgeProblem::TooLarge), Knowledge::parse);
+    match note {
+        Err(problem) => KnowledgeContent::Problem(problem.to_string()),
+        Ok(note) => {
+            let links = links_in(&note.body);
+            KnowledgeContent::Note(Box::new(LongNote {
+                title_key: title_key(&note.title),
+                link_keys: links.iter().map(|title| title_key(title)).collect(),
+                title: note.title,
+                tags: note.tags,
+                feature: note.feature,
+                created_at: note.created_at,
+                links,
+                body: note.body,
+            }))
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! `## Project Knowledge`: the long notes that belong to the task, by their tags and their links.
+
+use ralph_model::{EntryKind, InjectionReason};
+use ralph_store::index::IndexError;
+
+use super::markdown::{below_heading, one_line};
+use super::room::Room;
+use super::section::{Considered, Section};
+use super::{OPENING, PromptRequest};
+use crate::catalogue::{Catalogue, KnowledgeOutline};
+use crate::inject::pack::{Item, Sizes, pack};
+use crate::inject::prime::{PrimeFormat, left_out_note};
+use crate::inject::said::Said;
+use crate::recall::{Relevant, TaskSignals, relevant_knowledge};
+
+const HEADING: &str = "Project Knowledge";
+/// After so many that do not fit no further ones are tried: they only count as left out.
+const MOST_PASSED_OVER: usize = 256;
+
+/// A note that may stand in the section.
+struct Choice {
+    file: String,
+    score: u32,
+    /// What it says.
+    fact: String,
+    /// As it stands in the prompt, or would.
+    text: String,
+    reason: InjectionReason,
+}
+
+/// The section. A note that says what stands in the prompt already does not stand there again.
+pub(super) fn section(
+    catalogue: &Catalogue,
+    request: &PromptRequest<'_>,
+    room: &mut Room,
+    said: &mut Said,
+) -> Result<Section, IndexError> {
+    let mut section = Section {
+        heading: HEADING,
+        ..Section::default()
+    };
+    let relevant = relevant_knowledge(catalogue, &signals(request))?;
+    if relevant.is_empty() {
+        return Ok(section);
+    }
+    let frame = format!("## {HEADING}\n\n{OPENING}");
+    let budget = room.for_section(request.config.context.knowledge);
+    let mut tried = Tried::default();
+    let mut room_left = budget;
+    let mut passed_over = 0;
+    for note in &relevant {
+        if passed_over >= MOST_PASSED_OVER {
+            break;
+        }
+        if let Some(size) = tried.weigh(catalogue, note, said)?
+            && !room_left.take(size)
+        {
+            passed_over += 1;
+        }
+    }
+    let sizes = Sizes {
+        frame: frame.chars().count(),
+        group: &[0],
+        note: left_out_note(relevant.len(), PrimeFormat::Section).len(),
+    };
+    let packed = pack(&tried.items, &sizes, budget);
+    let mut shown = 0;
+    for position in packed.chosen.iter().filter_map(|chosen| tried.positions.get(*chosen)) {
+        if let Some(choice) = tried.choices.get_mut(*position) {
+            choice.reason = InjectionReason::Shown;
+            said.add(&choice.fact);
+            shown += 1;
+        }
+    }
+    if shown > 0 {
+        section.text = frame;
+        for choice in tried
+            .choices
+            .iter()
+            .filter(|choice| choice.reason == InjectionReason::Shown)
+        {
+            section.text.push('\n');
+            section.text.push_str(&choice.text);
+        }
+        let duplicates = tried.choices.len() - tried.items.len();
+        let left_out = relevant.len() - duplicates - shown;
+        if left_out > 0 && packed.note_fits {
+            section.text.push_str(&left_out_note(left_out, PrimeFormat::Section));
+        }
+        section.fixed = OPENING.chars().count();
+        room.spend(&section.text);
+    }
+    section.considered(tried.choices.iter().map(|choice| Considered {
+        kind: EntryKind::Knowledge,
+        id: &choice.file,
+        text: &choice.text,
+        score: Some(f64::from(choice.score)),
+        reason: choice.reason,
+    }));
+    Ok(section)
+}
+
+fn signals<'a>(request: &PromptRequest<'a>) -> TaskSignals<'a> {
+    TaskSignals {
+        title: &request.task.title,
+        description: &request.task.description,
+        feature: request.feature.map(|feature| feature.name.as_str()),
+        recent_files: request.recent_files,
+    }
+}
+
+/// Notes that were read, in the order of preference.
+#[derive(Default)]
+struct Tried {
+    choices: Vec<Choice>,
+    /// Those that are no duplicates, as they are packed, and where they stand among the choices.
+    items: Vec<Item>,
+    positions: Vec<usize>,
+    said: Said,
+}
+
+impl Tried {
+    /// Reads a note, and says how much room it takes; none where it says nothing new.
+    fn weigh(&mut self, catalogue: &Catalogue, note: &Relevant, said: &mut Said) -> Result<Option<usize>, IndexError> {
+        let outline = catalogue.index.knowledge_outline(note.number)?;
+        let body = catalogue.index.knowledge_body_of(note.number)?;
+        let text = entry(&outline, &body);
+        let fact = if body.trim().is_empty() { outline.title } else { body };
+        let is_new = !said.holds(&fact) && !self.said.holds(&fact);
+        // With the empty line before it.
+        let size = text.chars().count() + 1;
+        if is_new {
+            self.said.add(&fact);
+            self.positions.push(self.choices.len());
+            self.items.push(Item { group: 0, size });
+        }
+        self.choices.push(Choice {
+            file: note.file.clone(),
+            score: note.score(),
+            fact,
+            text,
+            reason: if is_new {
+                InjectionReason::OverBudget
+            } else {
+                InjectionReason::Duplicate
+            },
+        });
+        Ok(is_new.then_some(size))
+    }
+}
+
+/// A note as an entry of the section, in the form that the earlier tools gave it.
+fn entry(outline: &KnowledgeOutline, body: &str) -> String {
+    let tags: Vec<String> = outline.tags.iter().map(|tag| one_line(tag)).collect();
+    let mut text = format!("### {}\n_Tags: {}_\n", one_line(&outline.title), tags.join(", "));
+    let body = below_heading(body);
+    if !body.is_empty() {
+        text.push('\n');
+        text.push_str(&body);
+        text.push('\n');
+    }
+    text
+}

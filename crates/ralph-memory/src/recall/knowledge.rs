@@ -1,0 +1,199 @@
+//! Which long notes belong in the prompt of a task, and in which order.
+//!
+//! A note scores by its tags: 2 for each that matches the task's title or description, 2 for each that matches the name of
+//! its feature, 1 for each that matches a recent file's path; a tag counts once for each of these. Then links count, in both
+//! directions. From the notes that scored by their tags every other one at one hop gets 2, at two hops 1; the best of these
+//! once, however many ways lead there. So a note that no tag speaks for may come in by a link, but leads to no further one.
+//! What has a score of 0 is left out.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use ralph_store::index::{Index, IndexError, Phrase, Phrases};
+
+use crate::catalogue::Catalogue;
+
+/// What a tag counts that matches the task, or its feature …
+const OF_TASK: u32 = 2;
+const OF_FEATURE: u32 = 2;
+/// … or a recent file.
+const OF_FILES: u32 = 1;
+/// What a link counts to a note that scored, and one over another note.
+const ONE_HOP: u32 = 2;
+const TWO_HOPS: u32 = 1;
+/// What the words of a path are joined with …
+const PATH_SIGNS: [char; 4] = ['/', '.', '-', '_'];
+/// … and how long those are at most that tell nothing: endings and abbreviations.
+const SHORT_PATH_WORD: usize = 2;
+
+/// What a task tells by which long notes are chosen.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TaskSignals<'a> {
+    /// Its title.
+    pub title: &'a str,
+    /// Its description.
+    pub description: &'a str,
+    /// The name of its feature.
+    pub feature: Option<&'a str>,
+    /// The files that the last iteration changed.
+    pub recent_files: &'a [String],
+}
+
+/// A long note that belongs to a task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relevant {
+    /// The name of its file.
+    pub file: String,
+    /// What its tags count.
+    pub by_tags: u32,
+    /// What its links count.
+    pub by_links: u32,
+    pub(crate) number: i64,
+}
+
+impl Relevant {
+    /// What it counts in all.
+    #[must_use]
+    pub fn score(&self) -> u32 {
+        self.by_tags.saturating_add(self.by_links)
+    }
+}
+
+/// The long notes that belong to a task, the best first; of equals the newest, then the first by the name of its file. None
+/// where the catalogue was not asked about them.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn relevant_knowledge(catalogue: &Catalogue, signals: &TaskSignals<'_>) -> Result<Vec<Relevant>, IndexError> {
+    if !catalogue.knows_knowledge() || catalogue.index.knowledge_totals()?.entries == 0 {
+        return Ok(Vec::new());
+    }
+    let notes = Notes {
+        index: &catalogue.index,
+        superseded: catalogue.index.superseded()?,
+    };
+    let by_tags = notes.scored_by_tags(signals)?;
+    let by_links = notes.scored_by_links(&by_tags)?;
+    let all: BTreeSet<i64> = by_tags.keys().chain(by_links.keys()).copied().collect();
+    let mut ranked = Vec::with_capacity(all.len());
+    for number in all {
+        let age = notes.index.knowledge_age(number)?;
+        let relevant = Relevant {
+            file: age.file.clone(),
+            by_tags: by_tags.get(&number).copied().unwrap_or_default(),
+            by_links: by_links.get(&number).copied().unwrap_or_default(),
+            number,
+        };
+        ranked.push(((Reverse(relevant.score()), Reverse(age.second), age.file), relevant));
+    }
+    ranked.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(ranked.into_iter().map(|(_, relevant)| relevant).collect())
+}
+
+/// The long notes of an index, without those that another note has replaced.
+struct Notes<'i> {
+    index: &'i Index,
+    superseded: HashSet<String>,
+}
+
+impl Notes<'_> {
+    fn stands(&self, number: i64) -> Result<bool, IndexError> {
+        Ok(self.superseded.is_empty() || !self.superseded.contains(&self.index.knowledge_age(number)?.file))
+    }
+
+    fn scored_by_tags(&self, signals: &TaskSignals<'_>) -> Result<BTreeMap<i64, u32>, IndexError> {
+        let paths: Vec<String> = signals.recent_files.iter().map(|path| path_words(path)).collect();
+        let signals = [
+            (OF_TASK, Phrases::of([signals.title, signals.description])),
+            (OF_FEATURE, Phrases::of(signals.feature)),
+            (OF_FILES, Phrases::of(paths.iter().map(String::as_str))),
+        ];
+        let words: BTreeSet<&str> = signals.iter().flat_map(|(_, phrases)| phrases.words()).collect();
+        // A tag may be found by more than one word; it counts once.
+        let mut tagged: BTreeMap<String, BTreeSet<i64>> = BTreeMap::new();
+        for word in words {
+            self.index.knowledge_tags(word, &mut |tag, note| {
+                if let Some(notes) = tagged.get_mut(tag) {
+                    notes.insert(note);
+                } else {
+                    tagged.insert(tag.to_owned(), BTreeSet::from([note]));
+                }
+            })?;
+        }
+        let mut scores: BTreeMap<i64, u32> = BTreeMap::new();
+        for (tag, notes) in tagged {
+            let Some(phrase) = Phrase::of(&tag) else { continue };
+            let matching = signals.iter().filter(|(_, phrases)| phrases.hold(&phrase));
+            let worth: u32 = matching.map(|(worth, _)| worth).sum();
+            if worth == 0 {
+                continue;
+            }
+            for note in notes {
+                if self.stands(note)? {
+                    *scores.entry(note).or_default() += worth;
+                }
+            }
+        }
+        Ok(scores)
+    }
+
+    /// What links count for the notes that are one or two of them away from a note with a score of its own, itself aside.
+    fn scored_by_links(&self, scored: &BTreeMap<i64, u32>) -> Result<BTreeMap<i64, u32>, IndexError> {
+        let mut reached: BTreeMap<i64, Sources> = BTreeMap::new();
+        for from in scored.keys() {
+            for to in self.neighbours(*from)? {
+                let sources = reached.entry(to).or_insert(Sources {
+                    first: *from,
+                    several: false,
+                });
+                sources.several |= sources.first != *from;
+            }
+        }
+        let mut bonus: BTreeMap<i64, u32> = reached.keys().map(|note| (*note, ONE_HOP)).collect();
+        for (through, sources) in &reached {
+            for to in self.neighbours(*through)? {
+                if sources.several || sources.first != to {
+                    bonus.entry(to).or_insert(TWO_HOPS);
+                }
+            }
+        }
+        Ok(bonus)
+    }
+
+    fn neighbours(&self, number: i64) -> Result<Vec<i64>, IndexError> {
+        let mut standing = Vec::new();
+        for neighbour in self.index.knowledge_neighbours(number)? {
+            if self.stands(neighbour)? {
+                standing.push(neighbour);
+            }
+        }
+        Ok(standing)
+    }
+}
+
+/// Notes with scores of their own from which a note is one link away: the first, and whether there are more.
+#[derive(Debug, Clone, Copy)]
+struct Sources {
+    first: i64,
+    several: bool,
+}
+
+/// The words of a path that tell something.
+fn path_words(path: &str) -> String {
+    let words = path
+        .split(PATH_SIGNS)
+        .filter(|word| word.chars().count() > SHORT_PATH_WORD);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_split_and_words_of_two_signs_dropped() {
+        assert_eq!(path_words("src/db/connection_pool-v2.rs"), "src connection pool");
+        assert_eq!(path_words("größe/ßü/日本語.md"), "größe 日本語");
+        assert_eq!(path_words(""), "");
+    }
+}

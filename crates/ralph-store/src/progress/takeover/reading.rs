@@ -1,0 +1,329 @@
+//! Reads the database of RefoundAI's ralph. SQLite checks neither the types nor the texts that a table holds, so everything is
+//! read as far as it goes, and what does not go is remarked upon.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use ralph_model::{Outcome, Priority, TaskLogLine, TaskStatus, count};
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Row};
+
+use super::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark};
+
+/// How the tool is called in messages.
+const TOOL: &str = "RefoundAI's ralph";
+
+/// Reads everything.
+pub(super) fn read_history(connection: &Connection) -> rusqlite::Result<ForeignHistory> {
+    // All of it as it is in one moment.
+    let transaction = rusqlite::Transaction::new_unchecked(connection, rusqlite::TransactionBehavior::Deferred)?;
+    let mut odd = Oddities::default();
+    let features = read_features(&transaction, &mut odd)?;
+    let mut tasks = read_tasks(&transaction, &mut odd)?;
+    read_dependencies(&transaction, &mut tasks, &mut odd)?;
+    read_logs(&transaction, &mut tasks, &mut odd)?;
+    let iterations = read_iterations(&transaction, &mut odd)?;
+    odd.model_choices = count_model_choices(&transaction)?;
+    Ok(ForeignHistory {
+        tool: TOOL.to_owned(),
+        features,
+        tasks,
+        iterations,
+        remarks: odd.into_remarks(),
+    })
+}
+
+fn read_features(connection: &Connection, odd: &mut Oddities) -> rusqlite::Result<Vec<ForeignFeature>> {
+    let sql = "SELECT id, name, created_at, updated_at FROM features ORDER BY rowid";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut features = Vec::new();
+    while let Some(row) = rows.next()? {
+        let Some(id) = odd.id(row, "features")? else { continue };
+        let created_at = odd.time(row, "created_at")?;
+        features.push(ForeignFeature {
+            name: odd.text(row, "name")?.unwrap_or_default(),
+            updated_at: odd.time(row, "updated_at")?.max(created_at),
+            created_at,
+            id,
+        });
+    }
+    Ok(features)
+}
+
+fn read_tasks(connection: &Connection, odd: &mut Oddities) -> rusqlite::Result<Vec<ForeignTask>> {
+    let sql =
+        "SELECT id, title, description, status, parent_id, feature_id, priority, retry_count, created_at, updated_at
+               FROM tasks ORDER BY rowid";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut tasks = Vec::new();
+    while let Some(row) = rows.next()? {
+        let Some(id) = odd.id(row, "tasks")? else { continue };
+        let created_at = odd.time(row, "created_at")?;
+        tasks.push(ForeignTask {
+            title: odd.text(row, "title")?.unwrap_or_default(),
+            description: odd.text(row, "description")?.unwrap_or_default(),
+            status: odd.status(row)?,
+            priority: Priority(odd.small(row, "priority")?),
+            parent: odd.text(row, "parent_id")?,
+            feature: odd.text(row, "feature_id")?,
+            after: Vec::new(),
+            retries_used: odd.small(row, "retry_count")?,
+            updated_at: odd.time(row, "updated_at")?.max(created_at),
+            created_at,
+            log: Vec::new(),
+            id,
+        });
+    }
+    Ok(tasks)
+}
+
+/// The places of tasks by their ids.
+fn places(tasks: &[ForeignTask]) -> HashMap<String, usize> {
+    let places = tasks.iter().enumerate().map(|(place, task)| (task.id.clone(), place));
+    places.collect()
+}
+
+fn read_dependencies(connection: &Connection, tasks: &mut [ForeignTask], odd: &mut Oddities) -> rusqlite::Result<()> {
+    let places = places(tasks);
+    let mut statement = connection.prepare("SELECT blocker_id, blocked_id FROM dependencies ORDER BY rowid")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (blocker, blocked) = (odd.text(row, "blocker_id")?, odd.text(row, "blocked_id")?);
+        let (blocker, blocked) = (blocker.unwrap_or_default(), blocked.unwrap_or_default());
+        match places.get(&blocked).and_then(|place| tasks.get_mut(*place)) {
+            Some(task) => task.after.push(blocker),
+            None => odd.remarks.push(Remark::new(
+                blocked,
+                format!("it is not there, though it is said to wait for {blocker}; left out"),
+            )),
+        }
+    }
+    Ok(())
+}
+
+fn read_logs(connection: &Connection, tasks: &mut [ForeignTask], odd: &mut Oddities) -> rusqlite::Result<()> {
+    let places = places(tasks);
+    let mut statement = connection.prepare("SELECT task_id, message, timestamp FROM task_logs ORDER BY id")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let task = odd.text(row, "task_id")?.unwrap_or_default();
+        match places.get(&task).and_then(|place| tasks.get_mut(*place)) {
+            Some(task) => task.log.push(TaskLogLine {
+                at: odd.time(row, "timestamp")?,
+                text: odd.text(row, "message")?.unwrap_or_default(),
+            }),
+            None => odd.lost_log_lines += 1,
+        }
+    }
+    Ok(())
+}
+
+fn read_iterations(connection: &Connection, odd: &mut Oddities) -> rusqlite::Result<Vec<ForeignIteration>> {
+    let sql =
+        "SELECT id, run_id, iteration, task_id, feature_id, outcome, model, duration_secs, cost_usd, files_modified,
+                      notes, created_at
+               FROM journal ORDER BY id";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut iterations = Vec::new();
+    while let Some(row) = rows.next()? {
+        iterations.push(ForeignIteration {
+            number: row.get("id")?,
+            run: odd.text(row, "run_id")?.unwrap_or_default(),
+            iteration: odd.small(row, "iteration")?,
+            task: odd.text(row, "task_id")?,
+            feature: odd.text(row, "feature_id")?,
+            outcome: odd.outcome(row)?,
+            model: odd.text(row, "model")?,
+            duration_ms: milliseconds(real(row, "duration_secs")?),
+            cost_usd: real(row, "cost_usd")?,
+            files: odd.files(row)?,
+            notes: odd.text(row, "notes")?,
+            created_at: odd.time(row, "created_at")?,
+        });
+    }
+    Ok(iterations)
+}
+
+fn count_model_choices(connection: &Connection) -> rusqlite::Result<usize> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'model_overrides')";
+    if !connection.query_row(sql, [], |row| row.get(0))? {
+        return Ok(0);
+    }
+    let rows: i64 = connection.query_row("SELECT count(*) FROM model_overrides", [], |row| row.get(0))?;
+    Ok(usize::try_from(rows).unwrap_or_default())
+}
+
+/// A number that is finite and not negative.
+fn real(row: &Row<'_>, column: &str) -> rusqlite::Result<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "costs and seconds are small")]
+    let number = match row.get_ref(column)? {
+        ValueRef::Real(number) => number,
+        ValueRef::Integer(number) => number as f64,
+        _ => 0.0,
+    };
+    Ok(if number.is_finite() { number.max(0.0) } else { 0.0 })
+}
+
+/// Seconds as whole milliseconds.
+fn milliseconds(seconds: f64) -> u64 {
+    let duration = std::time::Duration::try_from_secs_f64(seconds).unwrap_or(std::time::Duration::MAX);
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// What was met on the way that could not be taken as it stands.
+#[derive(Default)]
+struct Oddities {
+    remarks: Vec<Remark>,
+    unreadable_texts: usize,
+    unreadable_times: usize,
+    unreadable_files: usize,
+    numbers_out_of_range: usize,
+    without_id: BTreeMap<&'static str, usize>,
+    at_work: usize,
+    lost_log_lines: usize,
+    model_choices: usize,
+    unknown_statuses: BTreeMap<String, usize>,
+    unknown_outcomes: BTreeMap<String, usize>,
+}
+
+impl Oddities {
+    /// A text, whatever bytes it is made of.
+    fn text(&mut self, row: &Row<'_>, column: &str) -> rusqlite::Result<Option<String>> {
+        let bytes = match row.get_ref(column)? {
+            ValueRef::Null => return Ok(None),
+            ValueRef::Integer(number) => return Ok(Some(number.to_string())),
+            ValueRef::Real(number) => return Ok(Some(number.to_string())),
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes,
+        };
+        let text = String::from_utf8_lossy(bytes);
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            self.unreadable_texts += 1;
+        }
+        Ok(Some(text.into_owned()))
+    }
+
+    /// What something is called. SQLite lets even that be missing.
+    fn id(&mut self, row: &Row<'_>, table: &'static str) -> rusqlite::Result<Option<String>> {
+        let id = self.text(row, "id")?;
+        if id.is_none() {
+            *self.without_id.entry(table).or_default() += 1;
+        }
+        Ok(id)
+    }
+
+    fn time(&mut self, row: &Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {
+        let text = self.text(row, column)?.unwrap_or_default();
+        Ok(text.trim().parse().unwrap_or_else(|_| {
+            self.unreadable_times += 1;
+            Timestamp::UNIX_EPOCH
+        }))
+    }
+
+    /// A small number that is never negative; 0 where there is none.
+    fn small(&mut self, row: &Row<'_>, column: &str) -> rusqlite::Result<u32> {
+        let number = match row.get_ref(column)? {
+            ValueRef::Null => 0,
+            ValueRef::Integer(number) => number,
+            _ => -1,
+        };
+        let most = i64::from(u32::MAX);
+        if !(0..=most).contains(&number) {
+            self.numbers_out_of_range += 1;
+        }
+        Ok(u32::try_from(number.clamp(0, most)).unwrap_or_default())
+    }
+
+    /// Where a task stands. What it waits for is found anew here.
+    fn status(&mut self, row: &Row<'_>) -> rusqlite::Result<TaskStatus> {
+        let word = self.text(row, "status")?.unwrap_or_default();
+        Ok(match TaskStatus::parse(&word) {
+            Some(status @ (TaskStatus::Done | TaskStatus::Failed)) => status,
+            Some(TaskStatus::Pending | TaskStatus::Blocked) => TaskStatus::Pending,
+            Some(TaskStatus::InProgress) => {
+                self.at_work += 1;
+                TaskStatus::Pending
+            }
+            None => {
+                *self.unknown_statuses.entry(word).or_default() += 1;
+                TaskStatus::Pending
+            }
+        })
+    }
+
+    fn outcome(&mut self, row: &Row<'_>) -> rusqlite::Result<Outcome> {
+        let word = self.text(row, "outcome")?.unwrap_or_default();
+        Ok(Outcome::parse(&word).unwrap_or_else(|| {
+            *self.unknown_outcomes.entry(word).or_default() += 1;
+            Outcome::Interrupted
+        }))
+    }
+
+    /// The files of an iteration, which are written as JSON.
+    fn files(&mut self, row: &Row<'_>) -> rusqlite::Result<Vec<String>> {
+        let Some(text) = self.text(row, "files_modified")?.filter(|text| !text.trim().is_empty()) else {
+            return Ok(Vec::new());
+        };
+        Ok(serde_json::from_str(&text).unwrap_or_else(|_| {
+            self.unreadable_files += 1;
+            Vec::new()
+        }))
+    }
+
+    fn into_remarks(self) -> Vec<Remark> {
+        let mut remarks = self.remarks;
+        let mut say = |number: usize, about: &str, (one, many): (&str, &str), what: &str| {
+            if number > 0 {
+                remarks.push(Remark::new(about, format!("{} {what}", count(number, one, many))));
+            }
+        };
+        let tasks = ("task was", "tasks were");
+        say(self.at_work, "tasks", tasks, "being worked on there: pending here");
+        for (word, number) in &self.unknown_statuses {
+            let what = format!("{word:?} there, which ralph does not know: pending here");
+            say(*number, "tasks", tasks, &what);
+        }
+        for (word, number) in &self.unknown_outcomes {
+            let what = format!("ended as {word:?}, which ralph does not know: interrupted here");
+            say(*number, "journal", ("iteration", "iterations"), &what);
+        }
+        for (table, number) in &self.without_id {
+            say(*number, table, ("row has", "rows have"), "no id: left out");
+        }
+        let lines = ("line is", "lines are");
+        say(
+            self.lost_log_lines,
+            "task_logs",
+            lines,
+            "of tasks that are not there: left out",
+        );
+        let texts = ("text is", "texts are");
+        say(
+            self.unreadable_texts,
+            "texts",
+            texts,
+            "not UTF-8: what cannot be read is � here",
+        );
+        let times = ("time", "times");
+        say(self.unreadable_times, "times", times, "cannot be read: 1970-01-01 here");
+        let numbers = ("number is", "numbers are");
+        say(
+            self.numbers_out_of_range,
+            "numbers",
+            numbers,
+            "out of range: the nearest is taken",
+        );
+        let lists = ("list of files", "lists of files");
+        say(self.unreadable_files, "journal", lists, "cannot be read: left out");
+        let choices = ("model choice stays", "model choices stay");
+        say(
+            self.model_choices,
+            "model_overrides",
+            choices,
+            "behind: ralph keeps models with the iterations",
+        );
+        remarks
+    }
+}

@@ -1,0 +1,224 @@
+//! What SQLite lets a table hold, and what people and crashes leave in one: it is read as far as it goes.
+
+use ralph_model::{Outcome, TaskStatus};
+use ralph_store::JournalFilter;
+
+use super::{Scene, id, remarks, tally};
+
+/// Inserts tasks of these ids.
+fn tasks(scene: &Scene, ids: &[&str]) {
+    for (second, id) in ids.iter().enumerate() {
+        scene.sql(&format!(
+            "INSERT INTO tasks (id, title, created_at, updated_at) VALUES
+                 ('{id}', 'Task {id}', '2026-02-18T09:00:{second:02}Z', '2026-02-18T09:00:{second:02}Z')"
+        ));
+    }
+}
+
+#[test]
+fn rings_and_what_leads_nowhere_are_left_out_and_named() {
+    let scene = Scene::empty(5);
+    tasks(
+        &scene,
+        &["t-000001", "t-000002", "t-000003", "t-000004", "t-000005", "t-000006"],
+    );
+    scene.sql(
+        "INSERT INTO dependencies VALUES ('t-000001', 't-000002'), ('t-000002', 't-000003'), ('t-000003', 't-000001'),
+             ('t-999999', 't-000001'), ('t-000001', 't-888888');
+         UPDATE tasks SET parent_id = 't-000005' WHERE id = 't-000004';
+         UPDATE tasks SET parent_id = 't-000004' WHERE id = 't-000005';
+         UPDATE tasks SET parent_id = 't-777777', feature_id = 'f-777777' WHERE id = 't-000006';",
+    );
+    let imported = scene.import();
+    assert_eq!((imported.tasks, imported.dependencies), (tally(6, 0), 2));
+    assert_eq!(
+        remarks(&imported),
+        [
+            "t-888888: it is not there, though it is said to wait for t-000001; left out",
+            "t-000006: its feature is not there: it belongs to none here",
+            "t-000006: it is a part of t-777777, which is not there: it stands alone here",
+            "t-000004: it is a part of itself in the end: it stands alone here",
+            "t-000001: it waits for t-999999, which is not there: left out",
+            "t-000003: it waits for t-000002, which would never end (t-000003 waits for t-000002, t-000002 waits for \
+             t-000001, t-000001 waits for t-000003): left out",
+        ]
+    );
+    let store = scene.store();
+    assert_eq!(
+        store.task(&id("t-000005")).unwrap().unwrap().parent,
+        Some(id("t-000004"))
+    );
+    assert_eq!(store.task(&id("t-000001")).unwrap().unwrap().after, [id("t-000003")]);
+}
+
+#[test]
+fn a_part_that_waits_for_its_whole_is_a_ring_as_well() {
+    let scene = Scene::empty(5);
+    tasks(&scene, &["t-000001", "t-000002", "t-000003"]);
+    scene.sql(
+        "UPDATE tasks SET parent_id = 't-000001' WHERE id = 't-000002';
+         INSERT INTO dependencies VALUES ('t-000001', 't-000003'), ('t-000003', 't-000002');",
+    );
+    let imported = scene.import();
+    assert_eq!(imported.dependencies, 1);
+    assert_eq!(imported.remarks.len(), 1);
+}
+
+#[test]
+fn any_text_number_and_time_can_be_read() {
+    let scene = Scene::empty(5);
+    scene.sql(
+        "INSERT INTO tasks (id, title, description, priority, retry_count, created_at, updated_at) VALUES
+             ('t-000001', 'a' || char(0) || 'b', CAST(x'ff41' AS TEXT), -3, 'many', 'yesterday', ''),
+             ('Ünfug', x'c3a4', 7.5, 99999999999, NULL, '2026-02-18T09:00:00+02:00', '2026-02-18T08:00:00Z'),
+             (NULL, 'nobody', NULL, NULL, NULL, '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');
+         INSERT INTO task_logs (task_id, message, timestamp) VALUES ('t-999999', 'x', 'y');
+         INSERT INTO journal (run_id, iteration, outcome, duration_secs, cost_usd, files_modified, notes, created_at) VALUES
+             ('nightly', 1, 'done', -1.0, 9e999, 'src/main.rs', NULL, '2026-02-18T09:00:00Z');
+         INSERT INTO model_overrides (iteration, strategy_choice, hint, created_at) VALUES (1, 'opus', 'haiku', 'x');",
+    );
+    let history = scene.read();
+    let titles: Vec<&str> = history.tasks.iter().map(|task| task.title.as_str()).collect();
+    assert_eq!(titles, ["a\0b", "ä"]);
+    let first = history.tasks.first().unwrap();
+    assert_eq!(
+        (first.description.as_str(), first.priority.0, first.retries_used),
+        ("\u{fffd}A", 0, 0)
+    );
+    assert_eq!(first.created_at.as_second(), 0);
+    let second = history.tasks.get(1).unwrap();
+    assert_eq!((second.description.as_str(), second.priority.0), ("7.5", u32::MAX));
+    assert_eq!(second.created_at.to_string(), "2026-02-18T07:00:00Z");
+    let iteration = history.iterations.first().unwrap();
+    assert_eq!((iteration.duration_ms, iteration.cost_usd), (0, 0.0));
+    let imported = scene.import();
+    assert_eq!(
+        remarks(&imported),
+        [
+            "tasks: 1 row has no id: left out",
+            "task_logs: 1 line is of tasks that are not there: left out",
+            "texts: 1 text is not UTF-8: what cannot be read is � here",
+            "times: 2 times cannot be read: 1970-01-01 here",
+            "numbers: 3 numbers are out of range: the nearest is taken",
+            "journal: 1 list of files cannot be read: left out",
+            "model_overrides: 1 model choice stays behind: ralph keeps models with the iterations",
+        ]
+    );
+    assert_eq!(imported.tasks, tally(2, 0));
+    assert!(scene.import().is_nothing_new());
+}
+
+#[test]
+fn words_that_ralph_does_not_know_are_counted_and_mapped() {
+    let scene = Scene::empty(5);
+    tasks(&scene, &["t-000001", "t-000002"]);
+    scene.sql(
+        "PRAGMA ignore_check_constraints = ON;
+         UPDATE tasks SET status = 'paused';
+         INSERT INTO journal (run_id, iteration, task_id, outcome, created_at) VALUES
+             ('run-00000001', 1, 't-000001', 'skipped', '2026-02-18T09:00:00Z'),
+             ('run-00000001', 2, 't-000001', 'interrupted', '2026-02-18T09:00:01Z');",
+    );
+    let imported = scene.import();
+    assert_eq!(
+        remarks(&imported),
+        [
+            "tasks: 2 tasks were \"paused\" there, which ralph does not know: pending here",
+            "journal: 1 iteration ended as \"skipped\", which ralph does not know: interrupted here",
+        ]
+    );
+    let store = scene.store();
+    assert_eq!(
+        store.task(&id("t-000001")).unwrap().unwrap().status,
+        TaskStatus::Pending
+    );
+    let outcomes: Vec<Outcome> = store
+        .journal_list(&JournalFilter::default())
+        .unwrap()
+        .iter()
+        .map(|row| row.row.outcome)
+        .collect();
+    assert_eq!(outcomes, [Outcome::Interrupted; 2]);
+}
+
+#[test]
+fn two_rows_of_one_iteration_are_both_kept_and_so_are_rows_of_deleted_tasks() {
+    let scene = Scene::empty(5);
+    scene.sql(
+        "INSERT INTO journal (run_id, iteration, task_id, outcome, notes, created_at) VALUES
+             ('run-00000001', 1, 't-abcdef', 'retried', 'first', '2026-02-18T09:00:00Z'),
+             ('run-00000001', 1, 't-abcdef', 'done', 'second', '2026-02-18T09:00:00Z'),
+             ('the first run', 1, NULL, 'done', 'third', '2026-02-18T09:00:00Z');",
+    );
+    assert_eq!(scene.import().iterations, tally(3, 0));
+    assert_eq!(scene.import().iterations, tally(0, 3));
+    let mut rows = scene.store().journal_list(&JournalFilter::default()).unwrap();
+    rows.reverse();
+    let seen: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row.row.notes.as_deref().unwrap(),
+                row.row.task_title.as_str(),
+                row.row.attempt,
+            )
+        })
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("first", "t-abcdef", 1),
+            ("second", "t-abcdef", 2),
+            ("third", "(no task)", 1)
+        ]
+    );
+    assert_eq!(rows.first().unwrap().row.run.as_str(), "run-00000001");
+}
+
+#[test]
+fn ten_thousand_tasks_in_a_chain_are_no_hardship() {
+    let scene = Scene::empty(5);
+    scene.sql(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+         INSERT INTO tasks (id, title, created_at, updated_at)
+             SELECT printf('t-%06x', i), 'Task', printf('2026-02-18T%02d:%02d:%02dZ', i / 3600, i / 60 % 60, i % 60), 'x' FROM n;
+         INSERT INTO dependencies SELECT printf('t-%06x', i), printf('t-%06x', i + 1) FROM (
+             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) SELECT i FROM n);",
+    );
+    let imported = scene.import();
+    assert_eq!((imported.tasks, imported.dependencies), (tally(10_000, 0), 9_999));
+}
+
+#[test]
+fn a_feature_gets_a_name_that_a_folder_can_have_and_is_known_by_it() {
+    let scene = Scene::empty(5);
+    scene.sql(
+        "INSERT INTO features (id, name, created_at, updated_at) VALUES
+             ('f-000001', 'Search', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z'),
+             ('f-000002', 'log in / log out', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z'),
+             ('f-1a2b3c4d', 'SEARCH', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');
+         INSERT INTO tasks (id, title, feature_id, created_at, updated_at) VALUES
+             ('t-000001', 'x', 'f-1a2b3c4d', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');",
+    );
+    let imported = scene.import();
+    assert_eq!(imported.features, tally(2, 1));
+    assert_eq!(
+        remarks(&imported),
+        [
+            "log in / log out: \"log in / log out\" is no name for a feature: ' ' may not stand in it, only letters, digits, \
+          `-`, `_` and `.`: it is log-in---log-out here, and its folder must be called so to be found"
+        ]
+    );
+    let store = scene.store();
+    let names: Vec<String> = store
+        .features()
+        .unwrap()
+        .iter()
+        .map(|feature| feature.name.to_string())
+        .collect();
+    assert_eq!(names, ["Search", "log-in---log-out"]);
+    let task = store.task(&id("t-000001")).unwrap().unwrap();
+    assert_eq!(task.feature.unwrap().as_str(), "f-000001");
+    drop(store);
+    assert_eq!(scene.import().features, tally(0, 3));
+}

@@ -1,0 +1,92 @@
+//! `knowledge add`: keeps a long note, or brings the one up to date that is about the same.
+
+use std::borrow::Cow;
+
+use clap::Args;
+use ralph_memory::capture::{Placement, accept_knowledge};
+use ralph_model::{CapturedKnowledge, Tags};
+use ralph_notes::{MAX_WORDS, capped_to_words};
+use serde_json::json;
+
+use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, refuse_mistyped_flag, text_argument};
+use crate::cli::{Format, FormatArgs};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::text_file::read_text;
+
+/// Keep a long note, with a title and at least one tag
+///
+/// It becomes a file of its own, which people and git see. A note of the same title gets the new text and the tags of both;
+/// so does one that shares more than half of the tags and whose title holds the new one, or stands in it. A text of more
+/// than 500 words is cut. [[Title]] in a text links to another note.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph knowledge add \"Cargo bench requires nightly\" --tags cargo,testing \"Use rustup run nightly cargo bench.\"
+  ralph knowledge add \"How a release is made\" --tags release --file release.md
+  ralph knowledge add \"Retries of the uploader\" --tags upload --feature uploads - < retries.md")]
+pub(crate) struct AddArgs {
+    /// Its title; links and the file's name are made of it
+    #[arg(value_name = "TITLE", allow_hyphen_values = true)]
+    title: String,
+    /// The text; `-` reads it from standard input
+    #[arg(value_name = "TEXT", allow_hyphen_values = true, required_unless_present = "file")]
+    text: Option<String>,
+    /// Tags, separated by commas; by them the note is found again
+    #[arg(long, value_name = "TAGS", required = true, value_parser = Tags::parse)]
+    tags: Tags,
+    /// The feature that it is about
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    /// Read the text from this file; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    file: Option<String>,
+    #[command(flatten)]
+    secrets: SecretArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
+    refuse_mistyped_flag(context, &args.title)?;
+    let body = match (args.text, &args.file) {
+        (Some(text), _) => {
+            refuse_mistyped_flag(context, &text)?;
+            text_argument(context, text)?
+        }
+        (None, Some(file)) => read_text(context, file)?,
+        (None, None) => String::new(),
+    };
+    let note = CapturedKnowledge {
+        title: args.title,
+        tags: args.tags.iter().map(str::to_owned).collect(),
+        feature: args.feature,
+        body,
+    };
+    let breaks_change = note.body.contains('\r');
+    let note = accept_knowledge(&note, args.secrets.policy())?;
+    let placement = context.knowledge().add(&note, context.clock().now())?;
+    if breaks_change {
+        context.ui.status(LINE_BREAKS_CHANGED);
+    }
+    if matches!(capped_to_words(&note.body), Cow::Owned(_)) {
+        context.ui.warning(&format!(
+            "The text has more than {MAX_WORDS} words; what follows them was cut."
+        ));
+    }
+    acknowledge(context, &placement, args.format.get())
+}
+
+fn acknowledge(context: &Context<'_>, placement: &Placement, format: Format) -> Result<(), CommandError> {
+    let (change, path) = match placement {
+        Placement::Made(path) => ("stored", path),
+        Placement::Changed(path) => ("updated", path),
+        Placement::Known(path) => ("unchanged", path),
+        Placement::Before => return Ok(()),
+    };
+    let file = context.project.shown(path);
+    match format {
+        Format::Json => context.ui.json(&json!({ "file": file.to_string(), "change": change })),
+        Format::Quiet => context.ui.data(&format!("{file}\n")),
+        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Knowledge {change}: {file}")),
+    }
+}

@@ -1,0 +1,126 @@
+//! `knowledge list`: all long notes, or those that are wanted.
+
+use clap::Args;
+use ralph_memory::catalogue::KnowledgeOutline;
+use ralph_notes::{cleaned_tags, read_file};
+use serde_json::json;
+
+use super::library::Library;
+use crate::cli::{Format, FormatArgs};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+use crate::ui::showing;
+
+/// List the long notes, by their files' names
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph knowledge list
+  ralph knowledge list --tag docker,ci --json
+  ralph knowledge list --feature uploads")]
+pub(crate) struct ListArgs {
+    /// Only notes with one of these tags, separated by commas
+    #[arg(long = "tag", visible_alias = "tags", value_name = "TAGS", value_delimiter = ',')]
+    tags: Vec<String>,
+    /// Only notes about this feature
+    #[arg(long, value_name = "NAME")]
+    feature: Option<String>,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+const COLUMNS: [Column; 5] = [
+    Column {
+        title: "FILE",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "CREATED",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "FEATURE",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "TAGS",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "TITLE",
+        fit: Fit::Cut,
+    },
+];
+
+/// The longest date that a person may have written, in characters of the column for it.
+const DATE_LENGTH: usize = 10;
+
+pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), CommandError> {
+    let library = Library::read(context)?;
+    library.say_skipped(context);
+    let tags = cleaned_tags(args.tags.iter().map(String::as_str));
+    let wanted: Vec<&KnowledgeOutline> = library
+        .notes
+        .iter()
+        .filter(|note| args.tags.is_empty() || note.tags.iter().any(|tag| tags.contains(tag)))
+        .filter(|note| args.feature.as_deref().is_none_or(|feature| is_about(note, feature)))
+        .collect();
+    match args.format.get() {
+        Format::Json => context
+            .ui
+            .json(&wanted.iter().map(|note| object(note)).collect::<Vec<_>>()),
+        Format::Quiet => {
+            let names: String = wanted.iter().map(|note| format!("{}\n", note.file)).collect();
+            context.ui.data(&names)
+        }
+        Format::Markdown => {
+            let knowledge = context.knowledge();
+            let mut texts = Vec::new();
+            for note in &wanted {
+                let text = read_file(&knowledge.path().join(&note.file))?;
+                texts.extend(text.map(|text| String::from_utf8_lossy(&text.bytes).into_owned()));
+            }
+            context.ui.text(&texts.join("\n"))
+        }
+        Format::Table if wanted.is_empty() => {
+            let nothing = if library.notes.is_empty() {
+                "No knowledge yet.\n"
+            } else {
+                "No matching knowledge found\n"
+            };
+            context.ui.data(nothing)
+        }
+        Format::Table => {
+            let rows: Vec<Vec<String>> = wanted.iter().map(|note| row(note)).collect();
+            context.ui.table(&COLUMNS, &rows, &showing(rows.len(), "note", "notes"))
+        }
+    }
+}
+
+fn is_about(note: &KnowledgeOutline, feature: &str) -> bool {
+    let same = |own: &String| own.trim().to_lowercase() == feature.trim().to_lowercase();
+    note.feature.as_ref().is_some_and(same)
+}
+
+/// A note as JSON, without its text.
+pub(super) fn object(note: &KnowledgeOutline) -> serde_json::Value {
+    json!({
+        "file": note.file,
+        "title": note.title,
+        "tags": note.tags,
+        "feature": note.feature,
+        "created_at": note.created_at,
+        "links": note.links,
+    })
+}
+
+fn row(note: &KnowledgeOutline) -> Vec<String> {
+    let created = note.created_at.as_deref().unwrap_or_default();
+    vec![
+        note.file.clone(),
+        created.chars().take(DATE_LENGTH).collect(),
+        note.feature.clone().unwrap_or_default(),
+        note.tags.join(", "),
+        note.title.clone(),
+    ]
+}

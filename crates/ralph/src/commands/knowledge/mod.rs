@@ -1,0 +1,50 @@
+//! `ralph knowledge …`: long notes, a file each.
+
+mod add;
+mod delete;
+mod graph;
+mod library;
+mod list;
+mod search;
+mod show;
+
+use clap::{Args, Subcommand};
+
+use crate::context::Context;
+use crate::error::CommandError;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KnowledgeCommand {
+    Add(add::AddArgs),
+    Search(search::SearchArgs),
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Delete(delete::DeleteArgs),
+    Graph(graph::GraphArgs),
+}
+
+impl KnowledgeCommand {
+    /// The description of one verb that agents call all the time.
+    pub(crate) fn describe(verb: &str) -> Option<clap::Command> {
+        let command = |name: &'static str| clap::Command::new(name);
+        Some(match verb {
+            "add" => add::AddArgs::augment_args(command("add")),
+            "search" => search::SearchArgs::augment_args(command("search")),
+            "list" => list::ListArgs::augment_args(command("list")),
+            "show" => show::ShowArgs::augment_args(command("show")),
+            _ => return None,
+        })
+    }
+}
+
+/// Runs one of the commands about long notes.
+pub(crate) fn run(context: &Context<'_>, command: KnowledgeCommand) -> Result<(), CommandError> {
+    match command {
+        KnowledgeCommand::Add(args) => add::cmd_add(context, args),
+        KnowledgeCommand::Search(args) => search::cmd_search(context, &args),
+        KnowledgeCommand::List(args) => list::cmd_list(context, &args),
+        KnowledgeCommand::Show(args) => show::cmd_show(context, &args),
+        KnowledgeCommand::Delete(args) => delete::cmd_delete(context, &args),
+        KnowledgeCommand::Graph(args) => graph::cmd_graph(context, &args),
+    }
+}

@@ -1,0 +1,333 @@
+//! The terminal as all threads of this process share it: whoever says something, whoever draws, and whoever has to leave it
+//! as it was found, in a hurry.
+
+use std::collections::VecDeque;
+use std::io::{self, PipeReader, PipeWriter, Write};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use super::block::{Block, Why};
+use super::terminal::{self, Came, Ground};
+
+/// How many lines that are said while somebody else has the terminal are kept for afterwards.
+const MOST_HELD: usize = 2_000;
+
+/// How long to wait for whoever writes, where the terminal has to be left at once: they may be held up for ever.
+const PATIENCE: Duration = Duration::from_millis(100);
+
+static STAGE: Mutex<Stage> = Mutex::new(Stage {
+    block: Block::new(),
+    owner: Owner::Everybody,
+    place: Place::Here,
+    held: VecDeque::new(),
+    left_out: 0,
+});
+
+#[derive(Debug)]
+struct Stage {
+    block: Block,
+    owner: Owner,
+    place: Place,
+    /// What was said while the terminal was lent.
+    held: VecDeque<String>,
+    left_out: usize,
+}
+
+/// Whose the terminal is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    /// Whoever says something. Nothing is drawn.
+    Everybody,
+    /// A block is drawn.
+    Block,
+    /// A person who was asked something: nothing is drawn, and what is said is said.
+    Person,
+    /// Another program: what is said has to wait.
+    Program,
+}
+
+/// Whether this process is at the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Here,
+    /// It is about to be stopped or to end.
+    Away,
+}
+
+impl Stage {
+    /// Whether a block may be drawn, and keys may be listened to.
+    fn is_ours(&self) -> bool {
+        self.owner == Owner::Block && self.place == Place::Here && terminal::ground() == Ground::Ours
+    }
+
+    fn write(text: &str) {
+        if !text.is_empty() {
+            let mut stderr = io::stderr().lock();
+            // Standard error may be closed; then there is nobody to tell, and the work itself goes on.
+            drop(stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush()));
+        }
+    }
+
+    fn give_to(&mut self, owner: Owner) {
+        Self::write(&self.block.erase());
+        terminal::stop_listening();
+        self.owner = owner;
+    }
+
+    fn take_back(&mut self) {
+        self.owner = Owner::Block;
+        if self.left_out > 0 {
+            Self::write(&format!("… {} lines\n", self.left_out));
+            self.left_out = 0;
+        }
+        let held: String = self.held.drain(..).collect();
+        Self::write(&held);
+    }
+}
+
+fn stage() -> MutexGuard<'static, Stage> {
+    STAGE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The same, unless somebody holds it for too long.
+fn stage_soon() -> Option<MutexGuard<'static, Stage>> {
+    let begun = Instant::now();
+    loop {
+        match STAGE.try_lock() {
+            Ok(stage) => return Some(stage),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => return None,
+            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Says whole lines, above what is drawn.
+pub(super) fn say(text: &str) {
+    let mut stage = stage();
+    match stage.owner {
+        Owner::Everybody | Owner::Person => Stage::write(text),
+        Owner::Block => Stage::write(&stage.block.above(text)),
+        Owner::Program => {
+            if stage.held.len() == MOST_HELD {
+                stage.held.pop_front();
+                stage.left_out += 1;
+            }
+            stage.held.push_back(text.to_owned());
+        }
+    }
+}
+
+/// Says a text that somebody else has written: what a terminal would obey in it is shown.
+pub(crate) fn show(text: &str) {
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    say(&format!("{}{end}", super::visible_controls(text)));
+}
+
+/// Takes away what is drawn until it is drawn again: something is printed that does not come through here.
+pub(super) fn clear() {
+    let mut stage = stage();
+    let erased = stage.block.erase();
+    Stage::write(&erased);
+}
+
+/// From now on a block is drawn, until the value that this gives is dropped.
+pub(crate) fn begin() -> Drawing {
+    stage().owner = Owner::Block;
+    Drawing
+}
+
+/// A block is drawn for as long as this lives.
+#[derive(Debug)]
+pub(crate) struct Drawing;
+
+impl Drop for Drawing {
+    fn drop(&mut self) {
+        let mut stage = stage();
+        stage.give_to(Owner::Everybody);
+        let held: String = stage.held.drain(..).collect();
+        Stage::write(&held);
+    }
+}
+
+/// Draws these lines for a terminal of a size, if it is ours to draw on. The lines are asked for only then.
+pub(crate) fn draw(why: Why, lines: impl FnOnce(usize, usize) -> Vec<String>) {
+    let mut stage = stage();
+    if !stage.is_ours() {
+        return;
+    }
+    let (width, height) = terminal::size();
+    if let Some(drawn) = stage.block.draw(lines(width, height), why) {
+        Stage::write(&drawn);
+    }
+}
+
+/// Gives the terminal to the person, who is asked something.
+pub(crate) fn give_to_person() {
+    stage().give_to(Owner::Person);
+}
+
+/// Takes it back from them.
+pub(crate) fn take_from_person() {
+    let mut stage = stage();
+    if stage.owner == Owner::Person {
+        stage.take_back();
+    }
+}
+
+/// Shows a file in a pager; what is said meanwhile comes afterwards. Says why it could not be shown.
+pub(crate) fn page(pager: &str, file: &Path) -> Result<(), String> {
+    {
+        let mut stage = stage();
+        if stage.owner != Owner::Block {
+            return Ok(());
+        }
+        stage.give_to(Owner::Program);
+    }
+    let shown = ralph_process::editor::page(pager, file);
+    let mut stage = stage();
+    if stage.owner == Owner::Program {
+        stage.take_back();
+    }
+    shown.map_err(|error| error.to_string())
+}
+
+/// Whether another program has the terminal: signals of its keys are meant for that.
+pub(crate) fn is_lent() -> bool {
+    stage_soon().is_some_and(|stage| stage.owner == Owner::Program)
+}
+
+/// Leaves the terminal as it was found, for now or for ever, without waiting for anybody for long.
+pub(crate) fn leave() {
+    terminal::stop_listening();
+    if let Some(mut stage) = stage_soon() {
+        stage.place = Place::Away;
+        let erased = stage.block.erase();
+        Stage::write(&erased);
+    }
+    // Somebody may have begun to listen before.
+    terminal::stop_listening();
+}
+
+/// Comes back to a terminal that was left, or that somebody else had meanwhile.
+pub(crate) fn come_back() {
+    terminal::forget_other_modes();
+    stage().place = Place::Here;
+}
+
+/// Takes away what is drawn before a thread that breaks down says why. It may be the one that draws.
+pub(crate) fn step_aside() {
+    if let Ok(mut stage) = STAGE.try_lock() {
+        let erased = stage.block.erase();
+        Stage::write(&erased);
+    }
+}
+
+/// Listens to keys where there are some and the terminal is ours. Says whether they are heard.
+pub(crate) fn listen() -> Hearing {
+    let stage = stage();
+    let wanted = stage.is_ours() && super::has_terminal();
+    match wanted && terminal::listen().is_ok() && terminal::listens() {
+        true => Hearing::Keys,
+        false => Hearing::Nothing,
+    }
+}
+
+/// Whether keys are heard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hearing {
+    Keys,
+    Nothing,
+}
+
+/// What woke whoever waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// This key.
+    Key(u8),
+    /// Another thread.
+    Call,
+    /// The time is over, or it was nothing of interest.
+    Time,
+}
+
+/// Where whoever draws waits for keys and for the calls of other threads.
+#[derive(Debug)]
+pub(crate) struct Ear {
+    calls: PipeReader,
+}
+
+/// A way to call whoever waits.
+#[derive(Debug)]
+pub(crate) struct Caller(PipeWriter);
+
+impl Ear {
+    pub(crate) fn new() -> io::Result<(Self, Caller)> {
+        let (calls, caller) = io::pipe()?;
+        Ok((Self { calls }, Caller(caller)))
+    }
+
+    /// Waits for keys and calls.
+    pub(crate) fn wait(&mut self, time: Duration) -> Wake {
+        match terminal::wait(&self.calls, time) {
+            Came::Keys => pressed(),
+            Came::Call => {
+                terminal::answer(&mut self.calls);
+                Wake::Call
+            }
+            Came::Nothing => Wake::Time,
+        }
+    }
+}
+
+impl Caller {
+    /// Calls.
+    pub(crate) fn call(&self) {
+        // Whoever has gone needs no calls.
+        drop((&self.0).write_all(b"!"));
+    }
+}
+
+fn pressed() -> Wake {
+    let mut bytes = [0; 64];
+    match terminal::read(&mut bytes) {
+        Some(read) => key(bytes.get(..read).unwrap_or_default()).map_or(Wake::Time, Wake::Key),
+        None => {
+            // The other end is gone, and a wait for keys would end at once for ever.
+            terminal::stop_listening();
+            Wake::Time
+        }
+    }
+}
+
+/// The key that was pressed. What comes in one piece and is not one key, be it held down, is a text that was pasted or a key
+/// that sends a sequence: neither is meant as a command.
+fn key(bytes: &[u8]) -> Option<u8> {
+    let first = bytes.first()?;
+    let is_one = bytes.iter().all(|byte| byte == first);
+    (is_one && first.is_ascii_graphic()).then(|| first.to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_a_key_and_a_text_is_none() {
+        for (bytes, expected) in [
+            (&b"q"[..], Some(b'q')),
+            (b"Q", Some(b'q')),
+            (b"ggg", Some(b'g')),
+            (b"quit", None),
+            (b"\x1b[A", None),
+            (b"\x1bq", None),
+            (b"\x1b", None),
+            (b"\n", None),
+            ("ü".as_bytes(), None),
+            (b"", None),
+        ] {
+            assert_eq!(key(bytes), expected, "{bytes:?}");
+        }
+    }
+}

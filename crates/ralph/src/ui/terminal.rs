@@ -1,0 +1,144 @@
+//! What is particular to a terminal of a Unix system: its mode, its size, who has it, and the keys that are pressed at it.
+
+use std::io::{self, PipeReader, Read};
+use std::os::fd::AsFd;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::getpgrp;
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+
+/// The size of a terminal that does not tell it.
+const DEFAULT_SIZE: (usize, usize) = (80, 24);
+
+/// The mode that the terminal had before keys were listened to; none while nobody listens.
+static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// Who has the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ground {
+    /// This process, with its group.
+    Ours,
+    /// Somebody else, for now: whoever changed its mode or read from it would be stopped.
+    Others,
+}
+
+fn ground_of(terminal: impl AsFd) -> Ground {
+    match tcgetpgrp(terminal) {
+        Ok(group) if group != getpgrp() => Ground::Others,
+        // A terminal that is not that of the session stops nobody.
+        _ => Ground::Ours,
+    }
+}
+
+/// Who has the terminal that is written to.
+pub(super) fn ground() -> Ground {
+    ground_of(io::stderr())
+}
+
+/// How wide and high the terminal is.
+pub(super) fn size() -> (usize, usize) {
+    terminal_size::terminal_size_of(io::stderr())
+        .map(|(width, height)| (usize::from(width.0), usize::from(height.0)))
+        .filter(|(width, height)| *width > 0 && *height > 0)
+        .unwrap_or(DEFAULT_SIZE)
+}
+
+/// Lets keys come one by one, without showing them. Signals stay what they are. Nothing happens where it is so already, and
+/// where the terminal is somebody else's.
+pub(super) fn listen() -> io::Result<()> {
+    let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    let stdin = io::stdin();
+    if before.is_some() || ground_of(&stdin) == Ground::Others {
+        return Ok(());
+    }
+    let found = tcgetattr(&stdin)?;
+    let mut mode = found.clone();
+    mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
+    mode.special_codes[SpecialCodeIndex::VMIN] = 1;
+    mode.special_codes[SpecialCodeIndex::VTIME] = 0;
+    tcsetattr(&stdin, OptionalActions::Now, &mode)?;
+    *before = Some(found);
+    Ok(())
+}
+
+/// Gives the terminal the mode back that it had. One that is somebody else's by now is left alone.
+pub(super) fn stop_listening() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let stdin = io::stdin();
+    if let Some(before) = before.filter(|_| ground_of(&stdin) == Ground::Ours) {
+        // A terminal that is gone has no mode.
+        let _is_set = tcsetattr(&stdin, OptionalActions::Now, &before);
+    }
+}
+
+/// Looks whether the terminal is still in the mode that it was given: a shell that had it meanwhile has set its own.
+pub(super) fn forget_other_modes() {
+    let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_other = |mode: Termios| mode.local_modes.contains(LocalModes::ICANON);
+    if tcgetattr(io::stdin()).is_ok_and(is_other) {
+        *before = None;
+    }
+}
+
+/// Whether keys are listened to.
+pub(super) fn listens() -> bool {
+    BEFORE.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+}
+
+/// What has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Came {
+    /// A key, or several.
+    Keys,
+    /// A byte from another thread.
+    Call,
+    /// Nothing in that time.
+    Nothing,
+}
+
+/// Waits for a key, if they are listened to, or for a call.
+pub(super) fn wait(calls: &PipeReader, time: Duration) -> Came {
+    let time = Timespec::try_from(time).ok();
+    let stdin = io::stdin();
+    let keys = listens();
+    let mut both = vec![PollFd::new(calls, PollFlags::IN)];
+    if keys {
+        both.push(PollFd::new(&stdin, PollFlags::IN));
+    }
+    if poll(&mut both, time.as_ref()).is_err() {
+        return Came::Nothing;
+    }
+    let is_ready = |fd: Option<&PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
+    if keys && is_ready(both.last()) {
+        return Came::Keys;
+    }
+    match is_ready(both.first()) {
+        true => Came::Call,
+        false => Came::Nothing,
+    }
+}
+
+/// Reads the keys that have come; none when there will never be any again.
+pub(super) fn read(keys: &mut [u8]) -> Option<usize> {
+    // Whoever has stopped listening meanwhile reads themselves.
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
+    let stdin = io::stdin();
+    if before.is_none() || ground_of(&stdin) == Ground::Others {
+        return Some(0);
+    }
+    match rustix::io::read(&stdin, keys) {
+        Ok(0) => None,
+        Ok(read) => Some(read),
+        Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Some(0),
+        Err(_) => None,
+    }
+}
+
+/// Takes the calls that have come.
+pub(super) fn answer(calls: &mut PipeReader) {
+    let mut bytes = [0; 64];
+    // There is at least one, so this does not wait.
+    let _read: io::Result<usize> = calls.read(&mut bytes);
+}

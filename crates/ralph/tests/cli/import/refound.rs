@@ -1,0 +1,392 @@
+//! `ralph import refound`.
+
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+
+use super::{connect, refound, refound_project};
+use crate::{DATABASE, changes, env, foreign_database, json, names};
+
+const KEPT: &str = ".ralph/progress.db.refound";
+
+#[test]
+fn a_dry_run_says_what_would_be_imported_and_changes_nothing() {
+    let env = refound_project();
+    let before = env.tree();
+    assert_snapshot!(env.ralph(["import", "refound", "--dry-run"]).run(), @"
+    exit 0
+    --- stdout
+    Would import 1 feature, 5 tasks and 4 iterations
+
+    ABOUT  WHAT
+    tasks  2 tasks were being worked on there: pending here
+
+    Showing 1 remark
+    --- stderr
+    1 task would have another id here: t-1a2b3c4d is t-1a2b3c.
+    The original would be kept as .ralph/progress.db.refound.
+    Nothing was changed; without --dry-run it is imported.
+    ");
+    let report = json(&env, &["import", "refound", "--dry-run", "--json"]);
+    assert_eq!(report["dry_run"], true);
+    assert_eq!(env.tree(), before, "byte for byte");
+}
+
+#[test]
+fn a_dry_run_with_a_log_beside_the_database_changes_nothing_either() {
+    let env = refound_project();
+    let whole = connect(&env.path(DATABASE));
+    whole
+        .execute_batch("PRAGMA wal_autocheckpoint = 0; UPDATE tasks SET title = 'From the log' WHERE id = 't-dddddd'")
+        .unwrap();
+    let (database, log) = (
+        std::fs::read(env.path(DATABASE)).unwrap(),
+        std::fs::read(env.path(".ralph/progress.db-wal")).unwrap(),
+    );
+    drop(whole);
+    // As a process that was killed leaves it.
+    env.write(DATABASE, database);
+    env.write(".ralph/progress.db-wal", log);
+    let before = env.tree();
+    let finished = env.ralph(["import", "refound", "--dry-run"]).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(env.tree(), before, "byte for byte");
+    env.ok(["import", "refound"]);
+    assert!(env.ok(["task", "show", "t-dddddd"]).contains("From the log"));
+    let kept = connect(&env.path(KEPT));
+    let title: String = kept
+        .query_row("SELECT title FROM tasks WHERE id = 't-dddddd'", [], |row| row.get(0))
+        .unwrap();
+    assert_eq!(title, "From the log", "the original is kept with what its log held");
+}
+
+#[test]
+fn a_take_over_puts_our_database_in_its_place_and_keeps_the_original() {
+    let env = refound_project();
+    env.write(".ralph/features/search/spec.md", "# Search\n");
+    let original = std::fs::read(env.path(DATABASE)).unwrap();
+    std::fs::set_permissions(env.path(DATABASE), std::fs::Permissions::from_mode(0o600)).unwrap();
+    assert_snapshot!(env.ralph(["import", "refound"]).run(), @"
+    exit 0
+    --- stdout
+    Imported 1 feature, 5 tasks and 4 iterations
+
+    ABOUT  WHAT
+    tasks  2 tasks were being worked on there: pending here
+
+    Showing 1 remark
+    --- stderr
+    1 task has another id here: t-1a2b3c4d is t-1a2b3c.
+    The original is kept as .ralph/progress.db.refound.
+    Next: `ralph task list` shows the tasks, `ralph run` works on them.
+    ");
+    assert_eq!(std::fs::read(env.path(KEPT)).unwrap(), original);
+    let mode = std::fs::metadata(env.path(DATABASE)).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    assert_eq!(
+        names(&env),
+        [
+            ".ralph/",
+            ".ralph/.gitignore",
+            ".ralph/features/",
+            ".ralph/features/search/",
+            ".ralph/features/search/spec.md",
+            DATABASE,
+            KEPT,
+            ".ralph/run.lock",
+        ]
+    );
+    assert_snapshot!(env.ok(["task", "tree", "--all"]), @"
+    ◌ t-dddddd  Show what was found
+    ○ t-aaaaaa  Search the notes
+    ├─ ✓ t-bbbbbb  Cut words
+    └─ ○ t-cccccc  Rank what is found
+    ✗ t-1a2b3c  Mend the build
+    ");
+    assert_snapshot!(env.ok(["journal", "list"]), @"
+    ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
+    4   run-5e6f7a8b/1  blocked  t-1a2b3c  2026-02-24T09:40:00Z  Mend the build: gcc is missing: «ld: cannot find -lz»
+    3   run-1a2b3c4d/3  failed   t-cccccc  2026-02-18T09:30:00Z  Rank what is found: Ranking needs counts first.
+    2   run-1a2b3c4d/2  done     t-bbbbbb  2026-02-18T09:20:00Z  Cut words
+    1   run-1a2b3c4d/1  retried  t-bbbbbb  2026-02-18T09:15:00Z  Cut words: The tokenizer splits at dashes.
+
+    Showing 4 iterations
+    ");
+    assert_snapshot!(env.ok(["feature", "list"]), @"
+    ID        STATUS       DONE  NAME
+    f-0a0b0c  in progress  1/3   search
+
+    Showing 1 feature
+    ");
+    assert_snapshot!(env.ok(["task", "log", "t-cccccc"]), @"
+    2026-02-18T09:25:00Z  User guidance: use BM25
+    2025-01-20T11:20:00Z  Imported from RefoundAI's ralph, where it was t-cccccc.
+    ");
+    assert!(
+        env.ok(["journal", "search", "tokenizer dashes"])
+            .contains("The tokenizer splits at dashes.")
+    );
+}
+
+#[test]
+fn a_second_take_over_has_nothing_to_do() {
+    let env = refound_project();
+    env.ok(["import", "refound"]);
+    let before = env.tree();
+    assert_snapshot!(env.ralph(["import", "refound"]).run(), @"
+    exit 0
+    --- stdout
+    Imported nothing new
+    --- stderr
+    .ralph/progress.db is ralph's own database already.
+    ");
+    assert_eq!(env.tree(), before);
+    // What was kept can be imported from, which adds nothing either.
+    assert_snapshot!(env.ralph(["import", "refound", KEPT]).run(), @"
+    exit 0
+    --- stdout
+    Imported nothing new
+
+    ABOUT  WHAT
+    tasks  2 tasks were being worked on there: pending here
+
+    Showing 1 remark
+    --- stderr
+    10 entries were here already.
+    ");
+}
+
+#[test]
+fn another_project_is_imported_from_and_only_read() {
+    let other = refound_project();
+    let env = env();
+    let ours = env.ok(["task", "add", "Ours"]);
+    let path = other.project();
+    let path = path.to_str().unwrap();
+    let (before, theirs) = (env.tree(), other.tree());
+    assert_eq!(
+        json(&env, &["import", "refound", path, "--dry-run", "--json"])["tasks"]["added"],
+        5
+    );
+    assert_eq!(changes(&before, &env.tree()), Vec::<String>::new());
+    let report = json(&env, &["import", "refound", path, "--json"]);
+    assert_eq!(other.tree(), theirs);
+    let sources = report["sources"].clone();
+    assert!(sources[0].as_str().unwrap().ends_with(DATABASE), "{sources}");
+    assert_eq!(
+        report,
+        serde_json::json!({
+            "dry_run": false,
+            "sources": sources,
+            "kept": null,
+            "features": {"added": 1, "known": 0},
+            "tasks": {"added": 5, "known": 0},
+            "iterations": {"added": 4, "known": 0},
+            "memories": null,
+            "dependencies": 2,
+            "log_lines": 2,
+            "renamed": {"t-1a2b3c4d": "t-1a2b3c"},
+            "remarks": [{"about": "tasks", "text": "2 tasks were being worked on there: pending here"}],
+        })
+    );
+    assert!(env.ok(["task", "list", "--all"]).contains(ours.trim_end()));
+    let file = other.path(DATABASE);
+    let again = json(&env, &["import", "refound", file.to_str().unwrap(), "--json"]);
+    assert_eq!(again["tasks"], serde_json::json!({"added": 0, "known": 5}));
+}
+
+#[test]
+fn what_cannot_be_imported_is_refused_in_one_line_and_changes_nothing() {
+    let env = env();
+    assert_snapshot!(env.ralph(["import", "refound"]).run(), @"
+    exit 1
+    --- stderr
+    Error: there is no [TMP]/project/.ralph/progress.db
+    Hint: pass the path of the database, or of the project that it belongs to
+    ");
+    assert_eq!(names(&env), Vec::<String>::new());
+    let mut refused = String::new();
+    refound(&env.path("newer.db"));
+    connect(&env.path("newer.db"))
+        .execute_batch("PRAGMA user_version = 6")
+        .unwrap();
+    refound(&env.path("older.db"));
+    connect(&env.path("older.db"))
+        .execute_batch("PRAGMA user_version = 2")
+        .unwrap();
+    connect(&env.path("unrelated.db"))
+        .execute_batch("CREATE TABLE songs (id)")
+        .unwrap();
+    env.write("empty.db", "");
+    env.write(
+        "text.db",
+        "no database at all, but a rather long text of more than a hundred bytes, which is read as a header",
+    );
+    refound(&env.path("cut.db"));
+    let cut = std::fs::read(env.path("cut.db")).unwrap();
+    env.write("cut.db", &cut[..9000]);
+    env.ok(["task", "add", "Ours"]);
+    std::fs::rename(env.path(DATABASE), env.path("ours.db")).unwrap();
+    for name in ["-wal", "-shm", ".lock"] {
+        drop(std::fs::remove_file(env.path(&format!("{DATABASE}{name}"))));
+    }
+    let before = env.tree();
+    for name in [
+        "newer.db",
+        "older.db",
+        "unrelated.db",
+        "empty.db",
+        "text.db",
+        "cut.db",
+        "ours.db",
+        "gone.db",
+    ] {
+        let finished = env.ralph(["import", "refound", name]).run();
+        assert_eq!(finished.code, Some(1), "{finished}");
+        refused.push_str(&finished.stderr);
+    }
+    assert_eq!(env.tree(), before);
+    assert_snapshot!(refused, @"
+    Error: [TMP]/project/newer.db has format 6, and only formats 3 to 5 can be taken over
+    Hint: update ralph
+    Error: [TMP]/project/older.db has format 2, and only formats 3 to 5 can be taken over
+    Hint: run a newer version of that tool on it once, which brings it up to date
+    Error: [TMP]/project/unrelated.db is no database of RefoundAI's ralph: it has no table features
+    Error: [TMP]/project/empty.db is no database of RefoundAI's ralph: it is empty
+    Error: [TMP]/project/text.db is no database of RefoundAI's ralph: it is not an SQLite database
+    Error: cannot read [TMP]/project/cut.db: database disk image is malformed
+    Hint: nothing was changed; if it is damaged, copy [TMP]/project/cut.db* away, then `sqlite3 [TMP]/project/cut.db .recover` shows what can be saved
+    Error: [TMP]/project/ours.db is ralph's own database
+    Hint: only databases of RefoundAI's ralph can be imported
+    Error: there is no [TMP]/project/gone.db
+    Hint: pass the path of the database, or of the project that it belongs to
+    ");
+}
+
+#[test]
+fn a_database_that_is_in_use_is_refused() {
+    let env = refound_project();
+    let open = connect(&env.path(DATABASE));
+    open.execute_batch("BEGIN IMMEDIATE; UPDATE tasks SET title = 'x'")
+        .unwrap();
+    let refused = env.ralph(["import", "refound"]).run();
+    assert_snapshot!(refused, @"
+    exit 1
+    --- stderr
+    Error: another process uses [TMP]/project/.ralph/progress.db
+    Hint: end that process, and try again
+    ");
+    open.execute_batch("COMMIT").unwrap();
+    drop(open);
+    env.ok(["import", "refound"]);
+}
+
+#[test]
+fn nothing_is_imported_while_a_run_works_in_the_folder() {
+    let env = refound_project();
+    env.write(".ralph/run.lock", "process 4711");
+    let lock = std::fs::File::open(env.path(".ralph/run.lock")).unwrap();
+    lock.lock().unwrap();
+    let before = env.tree();
+    assert_snapshot!(env.ralph(["import", "refound"]).run(), @"
+    exit 1
+    --- stderr
+    Error: a run works in this folder (process 4711), so nothing was imported
+    Hint: stop it, or wait until it is through
+    ");
+    let mut after = env.tree();
+    after.retain(|(name, _)| name != ".ralph/.gitignore");
+    assert_eq!(after, before);
+    drop(lock);
+    env.ok(["import", "refound"]);
+}
+
+#[test]
+fn a_foreign_database_leads_to_the_command_that_takes_it_over() {
+    let env = refound_project();
+    let hint = "`ralph import refound` takes it over if it is that of RefoundAI's ralph";
+    for arguments in [
+        &["run", "a text", "--agent", "true", "--trust"][..],
+        &["task", "add", "x"],
+        &["doctor"],
+        &["init"],
+        &["memory", "add", "x"],
+    ] {
+        let finished = env.ralph(arguments.iter().copied()).run();
+        let said = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(said.contains(hint), "{arguments:?}: {said}");
+    }
+    assert_eq!(
+        env.ok(["memory", "list", "--format", "quiet"]).lines().count(),
+        1,
+        "notes work before"
+    );
+    env.ok(["import", "refound"]);
+    assert_eq!(
+        env.ok(["memory", "list", "--format", "quiet"]).lines().count(),
+        1,
+        "and after"
+    );
+    assert_eq!(env.ralph(["doctor"]).run().stdout.matches("another tool").count(), 0);
+}
+
+#[test]
+fn another_database_is_not_added_to_one_that_is_not_ours() {
+    let env = env();
+    env.write(DATABASE, foreign_database());
+    refound(&env.path("other.db"));
+    let before = env.tree();
+    for arguments in [
+        &["import", "refound", "other.db", "--dry-run"][..],
+        &["import", "refound", "other.db"],
+    ] {
+        let refused = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(refused.code, Some(1), "{refused}");
+        assert!(refused.stderr.contains("belongs to another tool"), "{refused}");
+    }
+    let mut after = env.tree();
+    after.retain(|(name, _)| !name.ends_with(".gitignore") && !name.ends_with("run.lock"));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_refused_and_the_original_stays() {
+    let env = refound_project();
+    let before = env.tree();
+    let refused = env.ralph_as_plain_user(["import", "refound"]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert_eq!(refused.stderr.matches("Error: ").count(), 1, "{refused}");
+    assert_eq!(env.tree(), before);
+    env.give_to_plain_user("../tmp");
+    let looked = env.ralph_as_plain_user(["import", "refound", "--dry-run"]).run();
+    assert_eq!(looked.code, Some(0), "a dry run needs no more than to read: {looked}");
+    assert_eq!(env.tree(), before);
+}
+
+#[test]
+fn originals_of_earlier_take_overs_are_never_written_over() {
+    let env = refound_project();
+    env.write(KEPT, "an earlier one");
+    env.ok(["import", "refound"]);
+    assert_eq!(env.read(KEPT), "an earlier one");
+    assert!(env.path(".ralph/progress.db.refound-2").exists());
+}
+
+#[test]
+fn any_worktree_takes_over_the_database_of_the_main_one() {
+    let env = refound_project();
+    env.write("file", "x");
+    env.git(["init", "--quiet"]);
+    env.git(["add", "file"]);
+    env.git(["commit", "--quiet", "--message", "first"]);
+    let linked = env.beside("linked");
+    env.git(["worktree", "add", "--quiet", linked.to_str().unwrap()]);
+    let finished = env.ralph(["import", "refound"]).folder(&linked).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(env.path(KEPT).exists());
+    assert!(env.ok(["task", "list"]).contains("t-cccccc"));
+    assert!(
+        !env.git(["status", "--porcelain", "--untracked-files=all"])
+            .contains("progress.db")
+    );
+}

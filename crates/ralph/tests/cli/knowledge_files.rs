@@ -1,0 +1,519 @@
+//! `ralph knowledge add|list|show|delete|graph`: long notes as a person meets them.
+
+use insta::assert_snapshot;
+use ralph_testkit::TestEnv;
+
+use crate::{changes, env, json};
+
+const FOLDER: &str = ".ralph/knowledge";
+
+#[track_caller]
+fn add(env: &TestEnv, title: &str, tags: &str, text: &str) -> String {
+    env.ok(["knowledge", "add", title, text, "--tags", tags])
+        .trim_end()
+        .to_owned()
+}
+
+fn file(env: &TestEnv, name: &str) -> String {
+    env.read(&format!("{FOLDER}/{name}"))
+}
+
+/// Three notes that link to one another, and to one that is not there.
+fn linked() -> TestEnv {
+    let env = env();
+    add(
+        &env,
+        "Cargo bench",
+        "cargo,testing",
+        "Needs nightly. See [[Toolchains]] and [[The release]].",
+    );
+    add(&env, "Toolchains", "rust", "How they are pinned.");
+    add(
+        &env,
+        "Docker",
+        "docker,ci",
+        "Start it first; [[toolchains]] are in the image.",
+    );
+    env
+}
+
+#[test]
+fn a_note_becomes_a_file_with_its_title_and_tags_in_front() {
+    let env = env();
+    let arguments = [
+        "knowledge",
+        "add",
+        "Cargo bench: \"nightly\"",
+        "Use nightly.\r\n\r\nAlways.",
+        "--tags",
+        "Testing,cargo,testing",
+        "--feature",
+        "perf",
+    ];
+    assert_snapshot!(env.ralph(arguments).run(), @"
+    exit 0
+    --- stdout
+    Knowledge stored: .ralph/knowledge/cargo-bench-nightly.md
+    --- stderr
+    Line breaks were turned into LF.
+    ");
+    assert_snapshot!(file(&env, "cargo-bench-nightly.md"), @r#"
+    ---
+    title: "Cargo bench: \"nightly\""
+    tags: [testing, cargo]
+    feature: "perf"
+    created_at: "2025-01-20T11:20:00Z"
+    ---
+
+    Use nightly.
+
+    Always.
+    "#);
+}
+
+#[test]
+fn the_same_note_is_brought_up_to_date() {
+    let env = env();
+    add(&env, "WAL mode", "sqlite,wal", "Old.");
+    assert_eq!(
+        add(&env, "wal MODE", "readers", "New."),
+        "Knowledge updated: .ralph/knowledge/wal-mode.md"
+    );
+    assert_eq!(
+        add(&env, "WAL mode of SQLite", "sqlite,wal", "Newer."),
+        "Knowledge updated: .ralph/knowledge/wal-mode.md"
+    );
+    assert_eq!(
+        add(&env, "WAL mode of SQLite", "wal", "Newer."),
+        "Knowledge unchanged: .ralph/knowledge/wal-mode.md"
+    );
+    assert_eq!(
+        add(&env, "WAL mode of SQLite", "wal,x,y", "Else."),
+        "Knowledge stored: .ralph/knowledge/wal-mode-of-sqlite.md"
+    );
+    assert_snapshot!(file(&env, "wal-mode.md"), @r#"
+    ---
+    title: "WAL mode"
+    tags: [sqlite, wal, readers]
+    created_at: "2025-01-20T11:20:00Z"
+    ---
+
+    Newer.
+    "#);
+    let quiet = ["knowledge", "add", "X", "Text.", "--tags", "x", "--format", "quiet"];
+    assert_eq!(env.ok(quiet), ".ralph/knowledge/x.md\n");
+    let added = json(&env, &["knowledge", "add", "X", "More.", "--tags", "x", "--json"]);
+    assert_eq!(
+        added,
+        serde_json::json!({"file": ".ralph/knowledge/x.md", "change": "updated"})
+    );
+}
+
+#[test]
+fn the_text_comes_from_the_line_a_file_or_the_input() {
+    let env = env();
+    env.write("notes.md", "From a file.\n");
+    env.ok(["knowledge", "add", "A", "--tags", "a", "--file", "notes.md"]);
+    assert!(file(&env, "a.md").ends_with("---\n\nFrom a file.\n"));
+    let piped = env
+        .ralph(["knowledge", "add", "B", "-", "--tags", "b"])
+        .input("From a pipe.")
+        .run();
+    assert_eq!(piped.code, Some(0), "{piped}");
+    assert!(file(&env, "b.md").ends_with("---\n\nFrom a pipe.\n"));
+    env.ok(["knowledge", "add", "C", "--tags", "c", "--", "- a bullet\n- another"]);
+    assert!(file(&env, "c.md").ends_with("---\n\n- a bullet\n- another\n"));
+}
+
+#[test]
+fn a_text_of_too_many_words_is_cut_and_that_is_said() {
+    let env = env();
+    let long = "word\n".repeat(501);
+    let added = env.ralph(["knowledge", "add", "Long", &long, "--tags", "x"]).run();
+    assert_snapshot!(added, @"
+    exit 0
+    --- stdout
+    Knowledge stored: .ralph/knowledge/long.md
+    --- stderr
+    Warning: The text has more than 500 words; what follows them was cut.
+    ");
+    let text = file(&env, "long.md");
+    assert!(text.ends_with(&format!("---\n\n{} [truncated]\n", "word\n".repeat(500).trim_end())));
+}
+
+/// Refused are these arguments, with one line and this exit code, and nothing changes.
+#[track_caller]
+fn check_refused(env: &TestEnv, arguments: &[&str], code: i32, said: &str) {
+    let before = env.tree();
+    let refused = env
+        .ralph(["knowledge", "add"].into_iter().chain(arguments.iter().copied()))
+        .run();
+    assert_eq!(refused.code, Some(code), "{arguments:?}: {refused}");
+    assert!(refused.stderr.starts_with(said), "{arguments:?}: {refused}");
+    assert_eq!(changes(&before, &env.tree()), [""; 0], "{arguments:?}");
+}
+
+#[test]
+fn fault_7_what_cannot_be_a_note_is_refused_with_one_line_and_nothing_changes() {
+    let env = env();
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let long = "x".repeat(300);
+    let one_line = "Error: the title holds a line break or another control character; it is one line of plain text";
+    let secret = "line 1 of the text looks like it holds a secret (GitHub token), so it was not stored";
+    for (title, text, tags, said) in [
+        ("A", " ", "a", "Error: the text is blank, so there is nothing to store"),
+        (
+            " ",
+            "b",
+            "a",
+            "Error: the title: the text is blank, so there is nothing to store",
+        ),
+        ("a\nb", "b", "a", one_line),
+        (
+            &long,
+            "b",
+            "a",
+            "Error: the title has 300 characters; it may have at most 200",
+        ),
+        (
+            "A",
+            "b",
+            ",",
+            "Error: there is no tag; a note has at least one, by which it is found again",
+        ),
+        ("A", "b", &long, "Error: the tag"),
+        ("A", &token, "a", &format!("Error: {secret}")),
+        ("A", "b", &token, &format!("Error: the tag: {secret}")),
+        ("--typo", "b", "a", "Error: unexpected argument '--typo'"),
+        ("A", "b", "a|b", "error: invalid value 'a|b'"),
+    ] {
+        check_refused(&env, &[title, text, "--tags", tags], 2, said);
+    }
+    let nul = env
+        .ralph(["knowledge", "add", "A", "-", "--tags", "a"])
+        .input("a\0b")
+        .run();
+    assert!(
+        nul.stderr
+            .starts_with("Error: the text holds a NUL character at byte 1"),
+        "{nul}"
+    );
+    env.ok(["knowledge", "add", "A", &token, "--tags", "a", "--allow-secret"]);
+}
+
+#[test]
+fn a_text_that_is_not_there_is_said() {
+    let env = env();
+    env.write("latin.md", b"caf\xe9");
+    let missing = "error: the following required arguments were not provided";
+    check_refused(&env, &["A", "--tags", "a"], 2, missing);
+    check_refused(&env, &["A", "b"], 2, missing);
+    check_refused(
+        &env,
+        &["A", "--tags", "a", "--file", "none.md"],
+        1,
+        "Error: there is no file none.md",
+    );
+    let latin = "Error: latin.md is not UTF-8 text (byte 3)";
+    check_refused(&env, &["A", "--tags", "a", "--file", "latin.md"], 1, latin);
+}
+
+#[test]
+fn fault_7_hostile_titles_are_listed_as_they_were_given() {
+    let env = env();
+    let titles = [
+        "\"quoted\"",
+        "it's: # this",
+        "[[x]]",
+        "null",
+        "true",
+        "1e3",
+        "🚀 ship",
+        "@at",
+        "&and",
+        "*star",
+        "!bang",
+        "שלום עולם",
+        "back\\slash",
+        "?!",
+        "...",
+        "{a: b}",
+        "%percent",
+        "| pipe",
+        "> quote",
+    ];
+    for (number, title) in titles.iter().enumerate() {
+        let tag = format!("t{number}");
+        env.ok(["knowledge", "add", "--tags", &tag, "--", title, "Text."]);
+    }
+    env.ok(["knowledge", "add", "--tags", "x", "--", "---", "Text."]);
+    env.ok(["knowledge", "add", "--tags", "y", "--", "- dash", "Text."]);
+    let listed = json(&env, &["knowledge", "list", "--json"]);
+    let mut found: Vec<&str> = listed
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|note| note["title"].as_str().unwrap())
+        .collect();
+    let mut expected: Vec<&str> = titles.iter().copied().chain(["---", "- dash"]).collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(found, expected);
+    for title in expected {
+        let shown = json(&env, &["knowledge", "show", "--json", "--", title]);
+        assert_eq!(shown["title"], title);
+    }
+}
+
+#[test]
+fn notes_are_listed_by_their_files() {
+    let env = env();
+    assert_eq!(env.ok(["knowledge", "list"]), "No knowledge yet.\n");
+    assert_eq!(env.ok(["knowledge", "list", "--json"]), "[]\n");
+    let env = linked();
+    env.ok([
+        "knowledge",
+        "add",
+        "Uploads",
+        "Text.",
+        "--tags",
+        "io",
+        "--feature",
+        "Big Files",
+    ]);
+    assert_snapshot!(env.ok(["knowledge", "list"]), @"
+    FILE            CREATED     FEATURE    TAGS            TITLE
+    cargo-bench.md  2025-01-20             cargo, testing  Cargo bench
+    docker.md       2025-01-20             docker, ci      Docker
+    toolchains.md   2025-01-20             rust            Toolchains
+    uploads.md      2025-01-20  Big Files  io              Uploads
+
+    Showing 4 notes
+    ");
+    assert_eq!(
+        env.ok(["knowledge", "list", "--tag", "CI,rust", "--format", "quiet"]),
+        "docker.md\ntoolchains.md\n"
+    );
+    assert_eq!(
+        env.ok(["knowledge", "list", "--feature", "big files", "--format", "quiet"]),
+        "uploads.md\n"
+    );
+    assert_eq!(
+        env.ok(["knowledge", "list", "--tag", "none"]),
+        "No matching knowledge found\n"
+    );
+    let listed = json(&env, &["knowledge", "list", "--tag", "docker", "--json"]);
+    assert_eq!(
+        listed,
+        serde_json::json!([{
+            "file": "docker.md",
+            "title": "Docker",
+            "tags": ["docker", "ci"],
+            "feature": null,
+            "created_at": "2025-01-20T11:20:00Z",
+            "links": ["toolchains"],
+        }])
+    );
+    let markdown = env.ok(["knowledge", "list", "--tag", "rust,docker", "--format", "markdown"]);
+    assert_eq!(
+        markdown,
+        format!("{}\n{}", file(&env, "docker.md"), file(&env, "toolchains.md"))
+    );
+}
+
+#[test]
+fn files_without_valid_frontmatter_are_skipped_and_listing_says_so() {
+    let env = linked();
+    env.write(&format!("{FOLDER}/bad.md"), "# Just a heading\n");
+    env.write(&format!("{FOLDER}/untagged.md"), "---\ntitle: A\n---\n");
+    env.write(&format!("{FOLDER}/image.png"), "no Markdown, no word about it");
+    let listed = env.ralph(["knowledge", "list", "--format", "quiet"]).run();
+    assert_snapshot!(listed, @"
+    exit 0
+    --- stdout
+    cargo-bench.md
+    docker.md
+    toolchains.md
+    --- stderr
+    Warning: .ralph/knowledge/bad.md is skipped: it does not begin with frontmatter between two lines `---`.
+    Warning: .ralph/knowledge/untagged.md is skipped: its frontmatter has no tags.
+    ");
+    assert_snapshot!(env.ralph(["knowledge", "show", "bad"]).run(), @"
+    exit 1
+    --- stderr
+    Error: Knowledge not found: bad
+    Hint: .ralph/knowledge/bad.md is there, but it is no note: it does not begin with frontmatter between two lines `---`
+    ");
+}
+
+#[test]
+fn a_note_is_shown_with_its_links_in_both_directions() {
+    let env = linked();
+    assert_snapshot!(env.ok(["knowledge", "show", "cargo-bench"]), @"
+    Cargo bench
+    file: .ralph/knowledge/cargo-bench.md
+    tags: cargo, testing
+    created: 2025-01-20T11:20:00Z
+
+    Needs nightly. See [[Toolchains]] and [[The release]].
+
+    Links to
+      Toolchains (toolchains.md)
+      The release (there is no such note)
+    ");
+    assert_snapshot!(env.ok(["knowledge", "show", "TOOLCHAINS"]), @"
+    Toolchains
+    file: .ralph/knowledge/toolchains.md
+    tags: rust
+    created: 2025-01-20T11:20:00Z
+
+    How they are pinned.
+
+    Linked from
+      Cargo bench (cargo-bench.md)
+      Docker (docker.md)
+    ");
+    assert_eq!(
+        json(&env, &["knowledge", "show", "cargo", "--json"]),
+        serde_json::json!({
+            "file": "cargo-bench.md",
+            "title": "Cargo bench",
+            "tags": ["cargo", "testing"],
+            "feature": null,
+            "created_at": "2025-01-20T11:20:00Z",
+            "links": [{"title": "Toolchains", "file": "toolchains.md"}, {"title": "The release", "file": null}],
+            "linked_from": [],
+            "body": "Needs nightly. See [[Toolchains]] and [[The release]].",
+        })
+    );
+    assert_eq!(
+        env.ok(["knowledge", "show", "docker", "--format", "markdown"]),
+        file(&env, "docker.md")
+    );
+}
+
+#[test]
+fn a_note_is_named_by_its_file_its_title_or_the_beginning_of_either() {
+    let env = env();
+    for (title, tag) in [
+        ("Ports of the proxy", "a"),
+        ("Ports of the server", "b"),
+        ("Ports", "c"),
+    ] {
+        add(&env, title, tag, "Text.");
+    }
+    env.write(&format!("{FOLDER}/x.md"), "---\ntitle: Zebra\ntags: [z]\n---\n");
+    for (name, expected) in [
+        ("ports.md", "ports.md"),
+        ("ports", "ports.md"),
+        (".ralph/knowledge/ports.md", "ports.md"),
+        ("PORTS OF THE SERVER", "ports-of-the-server.md"),
+        ("ports-of-the-p", "ports-of-the-proxy.md"),
+        ("Ports of the p", "ports-of-the-proxy.md"),
+        ("x", "x.md"),
+        ("zeb", "x.md"),
+    ] {
+        assert_eq!(
+            env.ok(["knowledge", "show", name, "--format", "quiet"]),
+            format!("{expected}\n"),
+            "{name}"
+        );
+    }
+    for (name, said) in [
+        (
+            "ports-of",
+            "Error: \"ports-of\" names several notes: ports-of-the-proxy.md, ports-of-the-server.md\nHint: give the file's name\n",
+        ),
+        (
+            "prots",
+            "Error: Knowledge not found: prots\nHint: ports may have been meant\n",
+        ),
+        (
+            "the server",
+            "Error: Knowledge not found: the server\nHint: ports-of-the-server.md may have been meant\n",
+        ),
+        (
+            "quite another",
+            "Error: Knowledge not found: quite another\nHint: `ralph knowledge list` shows what there is\n",
+        ),
+        (
+            "../../etc/passwd",
+            "Error: Knowledge not found: ../../etc/passwd\nHint: `ralph knowledge list` shows what there is\n",
+        ),
+    ] {
+        for verb in ["show", "delete"] {
+            let failed = env.ralph(["knowledge", verb, name]).run();
+            assert_eq!((failed.code, failed.stderr.as_str()), (Some(1), said), "{verb} {name}");
+        }
+    }
+    assert_eq!(env.ralph(["knowledge", "show", ""]).run().code, Some(1));
+}
+
+#[test]
+fn a_deleted_note_is_gone_from_every_list_and_its_text_is_kept() {
+    let env = linked();
+    assert_snapshot!(env.ralph(["knowledge", "delete", "toolchains"]).run(), @"
+    exit 0
+    --- stdout
+    Knowledge deleted: .ralph/knowledge/toolchains.md
+    --- stderr
+    Its text is kept in .ralph/knowledge/.toolchains.md.ralph-deleted.
+    ");
+    assert_eq!(
+        env.ok(["knowledge", "list", "--format", "quiet"]),
+        "cargo-bench.md\ndocker.md\n"
+    );
+    assert!(file(&env, ".toolchains.md.ralph-deleted").contains("How they are pinned."));
+    assert_eq!(env.ralph(["knowledge", "delete", "toolchains"]).run().code, Some(1));
+    assert!(
+        env.ok(["knowledge", "show", "docker"])
+            .contains("toolchains (there is no such note)")
+    );
+    env.git(["init", "--quiet"]);
+    let seen = env.git(["status", "--porcelain", "--untracked-files=all"]);
+    assert!(!seen.contains("ralph-deleted") && !seen.contains(".lock"), "{seen}");
+}
+
+#[test]
+fn the_graph_of_links_can_be_drawn() {
+    let env = linked();
+    assert_snapshot!(env.ok(["knowledge", "graph"]), @r#"
+    digraph knowledge {
+      rankdir=LR;
+      node [shape=box];
+      n0 [label="Cargo bench"];
+      n1 [label="Docker"];
+      n2 [label="Toolchains"];
+      n3 [label="The release", style=dashed];
+      n0 -> n2;
+      n0 -> n3;
+      n1 -> n2;
+    }
+    "#);
+    assert_snapshot!(env.ok(["knowledge", "graph", "--format", "mermaid"]), @r#"
+    flowchart LR
+      n0["Cargo bench"]
+      n1["Docker"]
+      n2["Toolchains"]
+      n3["The release"]
+      n0 --> n2
+      n0 --> n3
+      n1 --> n2
+      classDef missing stroke-dasharray: 4 4
+      class n3 missing
+    "#);
+    assert_eq!(
+        crate::env().ok(["knowledge", "graph", "--format", "mermaid"]),
+        "flowchart LR\n"
+    );
+}
+
+#[test]
+fn a_look_makes_nothing() {
+    let env = env();
+    for arguments in [&["list"][..], &["graph"], &["list", "--json"]] {
+        env.ok(["knowledge"].into_iter().chain(arguments.iter().copied()));
+    }
+    assert_eq!(env.ralph(["knowledge", "delete", "x"]).run().code, Some(1));
+    assert_eq!(env.tree(), []);
+}

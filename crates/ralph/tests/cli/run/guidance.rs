@@ -1,0 +1,291 @@
+//! Ctrl+C at a real terminal: the turn is stopped, the person is asked what should be done differently, and the run goes on
+//! with that or ends.
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, daemon, hang, if_prompt_holds, say, write};
+use ralph_testkit::{Terminal, TestEnv};
+
+use super::signals::{assert_gone, until};
+use super::{DONE, Scene};
+
+const COLUMNS: u16 = 120;
+const CTRL_C: &str = "\u{3}";
+const CTRL_D: &str = "\u{4}";
+const QUESTION: &str = "What should it do differently?";
+const GO_ON: &str = "Go on with the task? [Y/n] ";
+
+/// An agent that gets stuck, until its prompt holds what the person has to say.
+fn stuck() -> Script {
+    Script::new()
+        .turn([
+            say("<journal>I was at the parser.</journal>"),
+            write("half.txt", "x"),
+            hang(),
+        ])
+        .turn([if_prompt_holds(
+            "use the other parser",
+            [write("whole.txt", "x"), say(DONE)],
+            [hang()],
+        )])
+}
+
+/// A run whose agent works, at a terminal.
+fn working(scene: &Scene) -> Terminal {
+    let terminal = Terminal::start(scene.invocation(&["Parse dates"]).unfixed(), COLUMNS);
+    until("half.txt", || scene.env.path("half.txt").exists());
+    terminal
+}
+
+/// The same after the first Ctrl+C, when it asks.
+fn asked(scene: &Scene) -> Terminal {
+    let mut terminal = working(scene);
+    terminal.types(CTRL_C);
+    terminal.shows(QUESTION);
+    terminal.shows("> ");
+    terminal
+}
+
+fn field(env: &TestEnv, arguments: &[&str], key: &str) -> String {
+    let value = crate::json(env, arguments);
+    value[key].as_str().unwrap_or_default().to_owned()
+}
+
+/// The description and the log of the only task.
+fn task(scene: &Scene) -> (String, String) {
+    let listed = crate::json(&scene.env, &["task", "list", "--json"]);
+    let id = listed[0]["id"].as_str().unwrap_or_default().to_owned();
+    assert!(!id.is_empty(), "{listed}");
+    let description = field(&scene.env, &["task", "show", &id, "--json"], "description");
+    (description, scene.env.ok(["task", "log", &id]))
+}
+
+#[test]
+fn fault_1_guidance_reaches_the_task_the_journal_and_the_next_prompt_and_the_run_goes_on() {
+    let scene = Scene::new(&stuck());
+    let mut terminal = asked(&scene);
+    terminal.types("use the other parser\r");
+    terminal.shows("> ");
+    terminal.types("grün, not gruen\r");
+    terminal.shows("> ");
+    terminal.types("\r");
+    terminal.shows(GO_ON);
+    terminal.types("\r");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("noted: your guidance stands in the task"), "{shown}");
+    assert!(shown.contains("Everything is done."), "{shown}");
+    let prompt = scene.agent.prompt(2);
+    let from = prompt.find("Guidance of the person who watches, given on ").unwrap();
+    let guidance = prompt.get(from..).unwrap().split_once("Heed it:\n\n").unwrap().1;
+    assert!(
+        guidance.starts_with("```\nuse the other parser\ngrün, not gruen\n```\n"),
+        "{guidance}"
+    );
+    assert_eq!(scene.outcomes(), ["interrupted", "done"]);
+    let notes = field(&scene.env, &["journal", "show", "1", "--json"], "notes");
+    assert_eq!(
+        notes,
+        "use the other parser\ngrün, not gruen\n\nThe agent's own notes: I was at the parser."
+    );
+}
+
+#[test]
+fn whoever_wants_to_stop_after_all_finds_their_guidance_in_the_task() {
+    let scene = Scene::new(&stuck());
+    let mut terminal = asked(&scene);
+    terminal.types("use the other parser\r\r");
+    terminal.shows(GO_ON);
+    assert!(terminal.is_sane());
+    terminal.types("n\r");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(130), "{shown}");
+    assert_eq!(scene.outcomes(), ["interrupted"]);
+    let (description, log) = task(&scene);
+    assert!(description.starts_with("Guidance (20"), "{description}");
+    assert!(description.ends_with(" UTC):\nuse the other parser"), "{description}");
+    let said: Vec<&str> = log.lines().filter_map(|line| line.get(22..)).collect();
+    let [.., interrupted, guidance] = said.as_slice() else {
+        panic!("{log}")
+    };
+    assert!(
+        interrupted.contains("interrupted: It was stopped, with guidance"),
+        "{log}"
+    );
+    assert_eq!(*guidance, "Guidance: use the other parser");
+    // The next run goes on with it.
+    let again = scene.run(&[]);
+    assert_eq!(again.code, Some(0), "{again}");
+}
+
+#[test]
+fn the_second_ctrl_c_while_it_asks_ends_the_run_and_keeps_finished_lines() {
+    for lines in ["", "use the other parser\r"] {
+        let scene = Scene::new(&stuck());
+        let mut terminal = asked(&scene);
+        terminal.types(lines);
+        if !lines.is_empty() {
+            terminal.shows("> ");
+        }
+        terminal.types("and this is not fini");
+        terminal.shows("fini");
+        terminal.types(CTRL_C);
+        let (code, shown) = terminal.end();
+        assert_eq!(code, Some(130), "{shown}");
+        assert!(shown.contains("It was stopped"), "it ends in good order: {shown}");
+        assert_eq!(scene.outcomes(), ["interrupted"]);
+        let (description, _) = task(&scene);
+        assert_eq!(description.contains("use the other parser"), !lines.is_empty());
+        assert!(!description.contains("not fini"), "{description}");
+    }
+}
+
+#[test]
+fn the_second_ctrl_c_at_the_last_question_ends_the_run_too() {
+    let scene = Scene::new(&stuck());
+    let mut terminal = asked(&scene);
+    terminal.types("use the other parser\r\r");
+    terminal.shows(GO_ON);
+    terminal.types(CTRL_C);
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(130), "{shown}");
+    assert!(task(&scene).0.contains("use the other parser"), "{shown}");
+}
+
+#[test]
+fn nothing_to_say_leaves_the_task_as_it_was() {
+    let scene = Scene::new(&Script::new().turn([write("half.txt", "x"), hang()]).turn([say(DONE)]));
+    let mut terminal = asked(&scene);
+    terminal.types("\r");
+    terminal.shows(GO_ON);
+    terminal.types("y\r");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(!shown.contains("noted"), "{shown}");
+    assert_eq!(scene.outcomes(), ["interrupted", "done"]);
+    assert!(!scene.agent.prompt(2).contains("Guidance of the person"));
+}
+
+#[test]
+fn the_end_of_the_input_says_nothing_and_stops() {
+    let scene = Scene::new(&stuck());
+    let mut terminal = asked(&scene);
+    terminal.types(CTRL_D);
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(130), "{shown}");
+    assert_eq!(scene.outcomes(), ["interrupted"]);
+    assert_eq!(task(&scene).0, "");
+}
+
+#[test]
+fn after_a_question_it_can_be_asked_again_and_ended_again() {
+    let scene = Scene::new(&Script::new().turn([write("half-{turn}.txt", "x"), hang()]));
+    let mut terminal = Terminal::start(scene.invocation(&["Parse dates"]).unfixed(), COLUMNS);
+    for turn in 1..=3 {
+        until("the turn", || scene.env.path(&format!("half-{turn}.txt")).exists());
+        terminal.types(CTRL_C);
+        terminal.shows(QUESTION);
+        terminal.shows("> ");
+        terminal.types(&format!("word {turn}\r"));
+        terminal.shows("> ");
+        terminal.types("\r");
+        terminal.shows(GO_ON);
+        terminal.types(if turn == 3 { "n\r" } else { "y\r" });
+    }
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(130), "{shown}");
+    assert_eq!(scene.outcomes(), ["interrupted"; 3]);
+    let (description, _) = task(&scene);
+    let said: Vec<&str> = description.lines().filter(|line| line.starts_with("word")).collect();
+    assert_eq!(said, ["word 1", "word 2", "word 3"]);
+}
+
+#[test]
+fn a_signal_that_is_not_ctrl_c_asks_nobody() {
+    for signal in ["TERM", "HUP"] {
+        let scene = Scene::new(&stuck());
+        let terminal = working(&scene);
+        terminal.signal(signal);
+        let (code, shown) = terminal.end();
+        assert_eq!(code, Some(130), "{shown}");
+        assert!(!shown.contains(QUESTION), "{shown}");
+        assert_eq!(scene.outcomes(), ["interrupted"]);
+    }
+}
+
+#[test]
+fn the_processes_of_the_agent_are_gone_before_it_asks() {
+    let script = Script::new().turn([daemon(), write("half.txt", "x"), hang()]);
+    let scene = Scene::new(&script);
+    let mut terminal = asked(&scene);
+    assert_gone(&scene, &scene.agent.command());
+    let children = scene.env.sh(&format!("ps -o pid= --ppid {}", terminal.pid())).run();
+    assert_eq!(children.stdout.trim(), "", "{children}");
+    terminal.types(CTRL_C);
+    assert_eq!(terminal.end().0, Some(130));
+}
+
+#[test]
+fn what_a_run_leaves_that_is_killed_while_it_asks_is_settled_by_the_next() {
+    let scene = Scene::new(&stuck());
+    let mut terminal = asked(&scene);
+    terminal.types("use the other parser\r");
+    terminal.shows("> ");
+    terminal.signal("KILL");
+    assert_eq!(terminal.end().0, None);
+    let next = scene.invocation(&["--limit", "1"]).unfixed();
+    let mut terminal = Terminal::start(next, COLUMNS);
+    terminal.shows("that is settled first");
+    terminal.shows("interrupted: It was stopped.");
+    until("the next turn", || scene.agent.turns() == 2);
+    terminal.types(CTRL_C);
+    terminal.shows(QUESTION);
+    terminal.types(CTRL_D);
+    assert_eq!(terminal.end().0, Some(130));
+    assert_eq!(scene.outcomes(), ["interrupted", "interrupted"]);
+}
+
+#[test]
+fn where_a_program_follows_nobody_is_asked() {
+    let scene = Scene::new(&stuck());
+    let mut terminal = Terminal::start(scene.invocation(&["Parse dates", "--json"]).unfixed(), COLUMNS);
+    until("half.txt", || scene.env.path("half.txt").exists());
+    terminal.types(CTRL_C);
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(130), "{shown}");
+    assert!(!shown.contains(QUESTION), "{shown}");
+}
+
+#[test]
+fn the_whole_of_it_on_a_narrow_screen_without_colours() {
+    let scene = Scene::new(&stuck());
+    let invocation = scene.invocation(&["--plain", "Parse dates, times, durations and zones"]);
+    let mut terminal = Terminal::start(invocation.env("NO_COLOR", "1").env("LANG", "C"), 40);
+    until("half.txt", || scene.env.path("half.txt").exists());
+    terminal.types(CTRL_C);
+    terminal.shows("> ");
+    terminal.types("use the other parser\r");
+    terminal.shows("> ");
+    terminal.types("\r");
+    terminal.shows(GO_ON);
+    terminal.types("n\r");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, Some(130), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    let from = shown.find("Iteration 1 is stopped").unwrap();
+    let to = shown.find("Hint:").unwrap();
+    assert_snapshot!(shown.get(from..to).unwrap(), @"
+    Iteration 1 is stopped: t-025cc1 Parse…
+    It has changed 1 file: half.txt
+    What should it do differently?
+    Several lines; an empty one ends them.
+    No line at all leaves the task as it is.
+    Ctrl+C stops the run.
+    > use the other parser
+    > 
+    Go on with the task? [Y/n] n
+    11:20:00 [t-025cc1] interrupted: It was stopped, with guidance. (1 file changed)
+    11:20:00 [t-025cc1] noted: your guidance stands in the task and in the journal
+    It was stopped, with your guidance.
+    1 iteration: no task done
+    ");
+}

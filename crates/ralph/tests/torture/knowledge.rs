@@ -1,0 +1,256 @@
+//! Long notes under many hands: processes that write at once, are killed, or meet a person who saves the same file.
+
+use std::collections::HashSet;
+use std::io::Read;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ralph_notes::Knowledge;
+use ralph_testkit::{Finished, Seed, TestEnv, count};
+
+use super::editor::{save, think};
+use super::{PROGRAM, acknowledged, copy_project, under_fault};
+
+const FOLDER: &str = ".ralph/knowledge";
+
+/// Every file of the folder that is no hidden one, read as a note.
+#[track_caller]
+fn notes(env: &TestEnv) -> Vec<(String, Knowledge)> {
+    let mut notes = Vec::new();
+    for entry in std::fs::read_dir(env.path(FOLDER)).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if name.starts_with('.') {
+            assert!(
+                [".lock", ".gitignore"].contains(&name.as_str()),
+                "{name} is left behind"
+            );
+            continue;
+        }
+        let bytes = std::fs::read(entry.path()).unwrap();
+        let torn = |problem| format!("{name} is torn: {problem}");
+        let note = Knowledge::parse(&bytes).map_err(torn).unwrap();
+        notes.push((name, note));
+    }
+    notes
+}
+
+fn add(env: &TestEnv, title: &str, tags: &str, text: &str) -> Finished {
+    env.ralph(["knowledge", "add", title, text, "--tags", tags])
+        .unfixed()
+        .run()
+}
+
+#[test]
+fn many_writers_of_long_notes_lose_none_and_keep_one_file_a_title() {
+    let writers = count("RALPH_SOAK_WRITERS", 32);
+    let env = TestEnv::new(PROGRAM);
+    // With a database there is an index on disk, which all of them want to change.
+    env.ok(["init"]);
+    // Their own titles, which make the same name; and one title that they all have.
+    let own = |number: usize| format!("{number:012b}").replace('0', "!").replace('1', "?");
+    let children: Vec<_> = (0..writers)
+        .flat_map(|number| {
+            let tag = format!("tag-{number}");
+            let text = format!("text {number} {}", "word ".repeat(100));
+            [own(number), "Shared title".to_owned()].map(|title| {
+                env.ralph(["knowledge", "add", &title, &text, "--tags", &tag])
+                    .unfixed()
+                    .start()
+            })
+        })
+        .collect();
+    let mut files = HashSet::new();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        let only_waited = String::from_utf8_lossy(&output.stderr)
+            .lines()
+            .all(|line| line.starts_with("Waiting for "));
+        assert!(output.status.success() && only_waited, "{output:?}");
+        files.extend(acknowledged(&String::from_utf8(output.stdout).unwrap()));
+    }
+    assert_eq!(files.len(), writers + 1, "a file for each title");
+    let notes = notes(&env);
+    assert_eq!(notes.len(), writers + 1);
+    let body = |number: usize| format!("text {number} {}", "word ".repeat(100)).trim_end().to_owned();
+    for number in 0..writers {
+        let found: Vec<_> = notes.iter().filter(|(_, note)| note.title == own(number)).collect();
+        assert_eq!(found.len(), 1, "{number}: {found:?}");
+        let (_, note) = found[0];
+        assert_eq!(
+            (&note.body, &note.tags),
+            (&body(number), &vec![format!("tag-{number}")])
+        );
+    }
+    let (_, shared) = notes.iter().find(|(name, _)| name == "shared-title.md").unwrap();
+    let tags: HashSet<&String> = shared.tags.iter().collect();
+    assert_eq!(tags.len(), writers, "every tag is kept: {:?}", shared.tags);
+    assert!(
+        (0..writers).any(|number| shared.body == body(number)),
+        "{}",
+        shared.body
+    );
+}
+
+#[test]
+fn a_kill_in_the_middle_of_adding_long_notes_loses_nothing_that_was_acknowledged() {
+    let kills = count("RALPH_SOAK_KILLS", 20);
+    let mut seed = Seed::announced("kills of long notes");
+    let env = TestEnv::new(PROGRAM);
+    assert_eq!(add(&env, "Before", "before", "Text.").code, Some(0));
+    let mut stored: HashSet<String> = HashSet::new();
+    for number in 0..kills {
+        let title = format!("Number {number}.");
+        let mut victims: Vec<_> = (0..3)
+            .map(|victim| {
+                let tag = format!("{number}-{victim}");
+                env.ralph(["knowledge", "add", &title, "Text of a victim.", "--tags", &tag])
+                    .unfixed()
+                    .start()
+            })
+            .collect();
+        let begin = std::time::Instant::now();
+        let moment = std::time::Duration::from_micros(seed.below(20_000) as u64);
+        while begin.elapsed() < moment {
+            std::hint::spin_loop();
+        }
+        for victim in &mut victims {
+            victim.kill().unwrap();
+        }
+        for mut victim in victims {
+            victim.wait().unwrap();
+            let mut stdout = String::new();
+            victim.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+            stored.extend(acknowledged(&stdout));
+        }
+    }
+    let last = add(&env, "After all kills", "after", "Text.");
+    assert!(last.code == Some(0) && last.stderr.is_empty(), "{last}");
+    let notes = notes(&env);
+    for path in &stored {
+        let name = path.rsplit('/').next().unwrap();
+        assert!(
+            notes.iter().any(|(file, _)| file == name),
+            "{name} was acknowledged and is lost"
+        );
+    }
+    let titles: HashSet<&str> = notes.iter().map(|(_, note)| note.title.as_str()).collect();
+    assert_eq!(titles.len(), notes.len(), "no title has two files");
+}
+
+#[test]
+fn a_person_who_saves_a_long_note_while_others_write_it_loses_nothing() {
+    let saves = count("RALPH_SOAK_EDITOR_SAVES", 60);
+    let mut seed = Seed::announced("editor of a long note");
+    let env = TestEnv::new(PROGRAM);
+    env.ok(["init"]);
+    assert_eq!(add(&env, "Shared", "first", "Text.").code, Some(0));
+    let path = env.path(&format!("{FOLDER}/shared.md"));
+    let finished = AtomicBool::new(false);
+    let others = std::thread::scope(|scope| {
+        let (env, finished) = (&env, &finished);
+        let agents: Vec<_> = (0..2)
+            .map(|agent| scope.spawn(move || write_until(env, agent, finished)))
+            .collect();
+        for number in 0..saves {
+            // What stands in front of a note is the person's, and stays whoever writes the text below it.
+            let key = |text: &str| text.replacen("---\n", &format!("---\nperson_{number}: here\n"), 1);
+            save(&path, key, &mut seed);
+            think(&mut seed);
+        }
+        finished.store(true, Ordering::SeqCst);
+        agents.into_iter().map(|agent| agent.join().unwrap()).sum::<usize>()
+    });
+    let kept: String = std::fs::read_dir(env.path(FOLDER))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.to_string_lossy().contains("shared.md.kept"))
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .collect();
+    let text = std::fs::read_to_string(&path).unwrap();
+    for number in 0..saves {
+        let line = format!("\nperson_{number}: here\n");
+        assert!(
+            text.contains(&line) || kept.contains(&line),
+            "save {number} is lost: {text}"
+        );
+    }
+    eprintln!(
+        "{saves} saves, {others} notes of agents, {} bytes kept beside",
+        kept.len()
+    );
+    let last = add(&env, "Shared", "last", "The last text.");
+    assert_eq!(last.code, Some(0), "{last}");
+    let note = Knowledge::parse(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(note.body, "The last text.");
+    // Notes of the agents' own are all there: nobody else touches their files.
+    let names: HashSet<String> = (0..2)
+        .flat_map(|agent| (0..2).map(move |number| format!("agent-{agent}-note-{number}.md")))
+        .collect();
+    for name in names {
+        assert!(env.path(&format!("{FOLDER}/{name}")).exists(), "{name} is lost");
+    }
+}
+
+/// Writes the shared note, and now and then one of its own, until the person has finished; says how often.
+fn write_until(env: &TestEnv, agent: usize, finished: &AtomicBool) -> usize {
+    let mut number = 0;
+    while number < 4 || !finished.load(Ordering::SeqCst) {
+        let (title, tag) = match number % 2 {
+            0 => ("Shared".to_owned(), format!("agent-{agent}")),
+            _ => {
+                let own = (number / 2) % 2;
+                (format!("Agent {agent}, note {own}"), format!("agent-{agent}-{own}"))
+            }
+        };
+        let run = add(env, &title, &tag, &format!("Text {number} of agent {agent}."));
+        let is_busy = run.stderr.contains("another program keeps it open for writing");
+        let gave_up = run.stderr.contains("its file keeps changing");
+        assert!(run.code == Some(0) || is_busy || gave_up, "{run}");
+        number += 1;
+    }
+    number
+}
+
+#[test]
+fn whatever_call_fails_a_long_note_is_whole_or_as_it_was() {
+    let text = |env: &TestEnv| std::fs::read_to_string(env.path(&format!("{FOLDER}/shared.md"))).ok();
+    let kinds = [
+        |call: usize| format!("fail:{call}:{}", libc::EIO),
+        |call| format!("full:{call}"),
+        |call| format!("kill:{call}"),
+    ];
+    for fault in kinds {
+        for existing in [None, Some("Old text.")] {
+            let base = TestEnv::new(PROGRAM);
+            assert_eq!(add(&base, "Other", "other", "Other.").code, Some(0));
+            if let Some(body) = existing {
+                assert_eq!(add(&base, "Shared", "old", body).code, Some(0));
+            }
+            let mut call = 1;
+            loop {
+                let env = TestEnv::new(PROGRAM);
+                copy_project(&base.project(), &env.project());
+                let before = text(&env);
+                let invocation = env.ralph(["knowledge", "add", "Shared", "New text.", "--tags", "new"]);
+                let (finished, came) = under_fault(&env, invocation, &fault(call));
+                if !came {
+                    assert_eq!(finished.code, Some(0), "{finished}");
+                    break;
+                }
+                let after = text(&env);
+                let is_new = after.as_ref().is_some_and(|text| text.contains("\nNew text.\n"));
+                assert!(is_new || after == before, "{}: {after:?}, {finished}", fault(call));
+                assert!(
+                    is_new || finished.code != Some(0),
+                    "{}: acknowledged and not there",
+                    fault(call)
+                );
+                let again = add(&env, "Shared", "new", "New text.");
+                assert_eq!(again.code, Some(0), "{}: {again}", fault(call));
+                assert_eq!(notes(&env).len(), 2, "{}", fault(call));
+                call += 1;
+            }
+            assert!(call > 4, "only {call} calls were reached");
+        }
+    }
+}
