@@ -20,6 +20,7 @@ fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
     3 rounds
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 gate failed (exit code 2): ls made.txt
     11:20:00 red before anything was done: ls made.txt: ls: cannot access 'made.txt': No such file or directory

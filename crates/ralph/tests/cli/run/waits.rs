@@ -34,6 +34,7 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
     --- stderr
     Task t-025cc1: one
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
+    Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -53,6 +54,7 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
     It was stopped.
     --- stderr
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
+    Verifier: claude, read-only.
     11:20:00 run-db018fed begins.
     11:20:00 run-658eec67 found: The usage limit is reached: Claude AI usage limit reached|1737375840.
     11:20:00 Goes on in 1 h 04 min, at 12:24: usage limit of claude. Ctrl+C stops.
