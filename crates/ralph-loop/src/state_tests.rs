@@ -580,6 +580,8 @@ mod guidance;
 mod guided_look;
 #[path = "state_tests/limits.rs"]
 mod limits;
+#[path = "state_tests/models.rs"]
+mod models;
 #[path = "state_tests/standstill.rs"]
 mod standstill;
 #[path = "state_tests/verify.rs"]

@@ -40,10 +40,20 @@ pub(super) fn plan(request: &PromptRequest<'_>) -> Section {
     let name = &texts.name;
     let frame = Frame {
         heading: "Feature Plan",
-        opening: format!("How the feature {name} is to be built; other parts of it are other tasks:"),
+        opening: plan_opening(name, text),
         file: path(texts, FeatureFile::Plan),
     };
     frame.section(text, Budget::of(part(PLAN, request.share)))
+}
+
+/// Nobody ticks the boxes of a plan when its tasks are done: whoever trusted them would do everything again.
+fn plan_opening(name: &str, text: &str) -> String {
+    let opening = format!("How the feature {name} is to be built; other parts of it are other tasks");
+    if text.contains("[ ]") {
+        format!("{opening}. Its boxes may be open though these are done; `ralph feature show {name}` tells:")
+    } else {
+        format!("{opening}:")
+    }
 }
 
 fn path(texts: &FeatureTexts, file: FeatureFile) -> String {

@@ -188,12 +188,17 @@ fn printed(scene: &Scene, arguments: &[&str]) -> String {
     finished.stdout
 }
 
-/// Keeps the prompts of an agent, one a file, without the times that their iterations took.
-fn keep_prompts(kind: &str, prompts: &[String]) {
+/// Compares a text with the file of this name beside this one, and writes that where `INSTA_UPDATE=always` is set.
+fn kept(name: &str, text: &str) {
     let mut settings = Settings::clone_current();
     settings.set_snapshot_path("feature_story");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
+    settings.bind(|| assert_snapshot!(name, text));
+}
+
+/// The same with prompts, one a file, without the times that their iterations took.
+fn prompts_kept(kind: &str, prompts: &[String]) {
     for (prompt, number) in prompts.iter().zip(1..) {
         let lines = prompt.lines().map(|line| match line.strip_prefix("- **Duration**: ") {
             Some(time) => format!(
@@ -202,28 +207,62 @@ fn keep_prompts(kind: &str, prompts: &[String]) {
             ),
             None => format!("{line}\n"),
         });
-        let text: String = lines.collect();
-        settings.bind(|| assert_snapshot!(format!("{kind}_{number}"), text));
+        kept(&format!("{kind}_{number}"), &lines.collect::<String>());
     }
+}
+
+/// Checks that the run has left no process and no temporary file.
+#[track_caller]
+fn nothing_left(scene: &Scene) {
+    let folder = scene.env.project().parent().unwrap().to_string_lossy().into_owned();
+    // What a command prints has that folder's name hidden.
+    let processes = scene.env.sh("ps -eo args=").run().stdout.replace(&folder, "[TMP]");
+    let left: Vec<&str> = processes.lines().filter(|line| line.contains("[TMP]")).collect();
+    assert_eq!(left, [""; 0]);
+    assert_eq!(scene.env.left_behind(), [""; 0]);
 }
 
 #[test]
 fn a_feature_from_its_plan_to_its_end() {
     let scene = planned(Course::Eventful);
     run_at_a_terminal(&scene);
+    nothing_left(&scene);
     assert_eq!(
         scene.outcomes(),
         ["done", "retried", "done", "interrupted", "done", "done", "done", "done"]
     );
-    let processes = scene.env.sh("ps -eo args=").run();
-    let folder = scene.env.beside("agent");
-    let left: Vec<&str> = processes
-        .stdout
-        .lines()
-        .filter(|line| line.contains("[TMP]") || line.contains(&*folder.to_string_lossy()))
-        .collect();
-    assert_eq!(left, [""; 0]);
-    assert_eq!(scene.env.left_behind(), [""; 0]);
-    keep_prompts("turn", &scene.agent.prompts());
-    keep_prompts("look", &scene.agent.verifications());
+    let shown = json(&scene.env, &["feature", "show", FEATURE, "--json"]);
+    assert_eq!(shown["status"], "done", "{shown}");
+    prompts_kept("turn", &scene.agent.prompts());
+    prompts_kept("look", &scene.agent.verifications());
+    let tasks = tasks(&scene);
+    for (name, command) in [
+        ("feature_show", &["feature", "show", FEATURE][..]),
+        ("journal_list", &["journal", "list"]),
+        ("log_of_the_refused", &["task", "log", &tasks[1]]),
+        ("log_of_the_stopped", &["task", "log", &tasks[2]]),
+        ("knowledge_list", &["knowledge", "list"]),
+        ("why_the_lesson_stood", &["why", "7"]),
+        ("status", &["status"]),
+    ] {
+        kept(name, &printed(&scene, command));
+    }
+}
+
+#[test]
+fn without_memory_the_part_that_needs_the_lesson_fails_its_gate() {
+    let scene = planned(Course::Smooth);
+    let config = scene.env.read(".ralph.toml") + "[execution]\nmax_retries = 0\n";
+    scene.env.write(".ralph.toml", config);
+    let ran = scene.ralph(&["run", FEATURE, "--trust", "--no-verify", "--without-memory"]).run();
+    assert_eq!(ran.code, Some(4), "{ran}");
+    assert_eq!(scene.outcomes(), ["done", "done", "done", "done", "retried"]);
+    assert_eq!(scene.env.read("total.txt"), "12.505\n");
+    let shown = json(&scene.env, &["feature", "show", FEATURE, "--json"]);
+    assert_eq!(shown["tree"][4]["status"], "failed", "{shown}");
+    // The lesson was there: it only did not stand in the prompt.
+    let known = json(&scene.env, &["knowledge", "list", "--json"]);
+    assert_eq!(known.as_array().map(Vec::len), Some(2), "{known}");
+    assert!(!scene.agent.prompt(5).contains("whole cents"), "{}", scene.agent.prompt(5));
+    nothing_left(&scene);
 }
