@@ -185,7 +185,11 @@ fn run_at_a_terminal(scene: &Scene) {
 fn printed(scene: &Scene, arguments: &[&str]) -> String {
     let finished = normal(scene.ralph(arguments).run());
     assert_eq!(finished.code, Some(0), "{finished}");
-    finished.stdout
+    let lines = finished.stdout.lines().map(|line| match line.split_once(" s, ") {
+        Some((before, after)) if before.starts_with("Spent") => format!("Spent    [time], {after}\n"),
+        _ => format!("{line}\n"),
+    });
+    lines.collect()
 }
 
 /// Compares a text with the file of this name beside this one, and writes that where `INSTA_UPDATE=always` is set.
