@@ -64,6 +64,11 @@ impl Memory {
         }
     }
 
+    /// Its tags.
+    pub(crate) fn tags(&self) -> &[&'static str] {
+        &self.tags
+    }
+
     fn write(&self, file: &mut impl Write) -> io::Result<()> {
         writeln!(file, "\n### {}", self.id)?;
         for line in self.text.lines() {

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ralph_process::command;
-use ralph_store::index::{Index, terms_of};
+use ralph_store::index::{Holders, Index, terms_of};
 use tempfile::TempDir;
 
 use super::corpus::{self, Memory};
@@ -168,7 +168,7 @@ impl<'a> Project<'a> {
         let index = Index::open(&self.index()).ok_or("the project has no index")?;
         let mut numbers: Vec<String> = Vec::new();
         for term in terms_of(&self.words(count)) {
-            if let Some(known) = index.term(&term).map_err(|error| error.to_string())? {
+            if let Some(known) = index.term(&term, Holders::Shelves).map_err(|error| error.to_string())? {
                 let number = format!("\"{}\"", known.number);
                 if !numbers.contains(&number) {
                     numbers.push(number);

@@ -158,6 +158,17 @@ impl Runner<'_> {
         }
     }
 
+    /// The long notes of the turn, each with the name of the feature that its task belongs to.
+    fn knowledge_of(&self, draft: &Draft) -> Result<Vec<CapturedKnowledge>, RunError> {
+        let mut notes = draft.turn.captured.knowledge.clone();
+        let id = draft.current.feature.as_ref().filter(|_| !notes.is_empty());
+        let feature = id.map(|id| self.store.feature_of_id(id)).transpose()?.flatten();
+        for note in &mut notes {
+            note.feature = feature.as_ref().map(|feature| feature.name.to_string());
+        }
+        Ok(notes)
+    }
+
     /// Writes the files of this and earlier settlements.
     pub(super) fn finish_outbox(&mut self) -> Result<Happening, RunError> {
         let site = self.site;

@@ -18,6 +18,7 @@ mod index;
 mod init;
 mod journal;
 mod knowledge_files;
+mod knowledge_search;
 mod languages;
 mod list;
 mod memory_init;

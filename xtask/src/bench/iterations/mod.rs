@@ -5,6 +5,8 @@
 
 mod history;
 mod interrupt;
+mod knowledge;
+mod live;
 mod syncs;
 mod workplace;
 
@@ -36,6 +38,8 @@ const LONG: usize = 25;
 const INTERRUPT_SECONDS: f64 = 2.0;
 /// … the worst of so many runs.
 const INTERRUPTS: usize = 20;
+/// The most that the live view may take while an agent talks, in hundredths of a core.
+const LIVE_PERCENT: f64 = 2.0;
 /// The most memory of a run whose agent prints a gigabyte, in MiB.
 const FLOOD_MIB: f64 = 64.0;
 /// The most that is the same in every prompt, in tokens.
@@ -43,12 +47,13 @@ const FIXED_TOKENS: f64 = 600.0;
 
 /// `cargo xtask bench loop`.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
-    let flags = Flags::parse(words, &["--quick"], &["--json"])?;
+    let flags = Flags::parse(words, &["--quick", "--knowledge"], &["--json"])?;
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
     let programs = Programs::build(root)?;
     let begin = Instant::now();
     let mut figures = Figures::among("rows");
-    for (rows, notes, most) in SIZES {
+    let only_knowledge = flags.has("--knowledge");
+    for (rows, notes, most) in SIZES.into_iter().filter(|_| !only_knowledge) {
         println!("writing a journal of {rows} rows …");
         let past = Past::write(rows)?;
         println!("measuring beside {notes} notes, {runs} runs of each …");
@@ -72,8 +77,12 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         };
         taker.iteration("an iteration, in git", USUAL_TASKS, Target::AtMost(most))?;
     }
+    knowledge::take(&mut figures, &programs, runs)?;
     let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
-    interrupts(&mut figures, &programs, interrupted)?;
+    if !only_knowledge {
+        interrupts(&mut figures, &programs, interrupted)?;
+        live_view(&mut figures, &programs, runs)?;
+    }
     figures.remark(
         "an iteration is the processor time of ralph alone, without the agent's and git's processes; there are no gates"
             .to_owned(),
@@ -84,6 +93,30 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     match flags.value("--json") {
         None => print!("\n{document}"),
         Some(path) => save(path, &document)?,
+    }
+    Ok(())
+}
+
+/// What the live view costs.
+fn live_view(figures: &mut Figures, programs: &Programs, runs: usize) -> Result<(), String> {
+    println!("looking at {runs} runs at a terminal …");
+    let cost = live::cost(programs, runs)?;
+    for (name, value, unit, target) in [
+        (
+            "the live view while an agent talks",
+            cost.percent,
+            "% of a core",
+            Target::AtMost(LIVE_PERCENT),
+        ),
+        ("the live view: begin and end", cost.around_ms, "ms", Target::None),
+    ] {
+        figures.add(Figure {
+            name: name.to_owned(),
+            size: 0,
+            value,
+            unit,
+            target,
+        });
     }
     Ok(())
 }
@@ -131,8 +164,8 @@ impl Taker<'_, '_> {
         });
     }
 
-    /// What an iteration costs among so many tasks, and what the whole run needs.
-    fn iteration(&mut self, name: &str, tasks: usize, target: Target) -> Result<(), String> {
+    /// What an iteration costs among so many tasks, in milliseconds, and what the whole run needs.
+    fn iteration(&mut self, name: &str, tasks: usize, target: Target) -> Result<f64, String> {
         let long = LONG.min(tasks - 1);
         let (mut short_time, mut long_time, mut peak) = (Duration::MAX, Duration::MAX, 0);
         for _ in 0..self.runs {
@@ -149,7 +182,7 @@ impl Taker<'_, '_> {
         let around = short_time.as_secs_f64() * 1000.0 - each * SHORT as f64;
         self.take(&format!("{name}: begin and end of a run"), around, "ms", Target::None);
         self.take(&format!("{name}: peak"), mib(peak), "MiB", Target::None);
-        Ok(())
+        Ok(each)
     }
 
     /// What an agent costs that prints without end.

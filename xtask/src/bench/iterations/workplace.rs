@@ -152,9 +152,13 @@ impl<'a> Workplace<'a> {
             git(&["add", "--all"])?;
             git(&["commit", "--quiet", "--message", "The beginning"])?;
         }
-        // The times of the notes can be trusted from here on, and the index knows it.
+        self.settle()
+    }
+
+    /// Waits until the times of the notes can be trusted, and lets the index know it.
+    pub(super) fn settle(&self) -> Result<(), String> {
         std::thread::sleep(RACY_TIME);
-        output(self.ralph(&["memory", "list", "--last", "1"]).stdout(Stdio::piped())).map(drop)
+        output(self.ralph(&["recall", "parser"]).stdout(Stdio::piped())).map(drop)
     }
 
     /// A path in the project.
@@ -191,17 +195,24 @@ impl<'a> Workplace<'a> {
 
     /// What a prompt for the first task says of itself.
     pub(super) fn prompt_report(&self) -> Result<String, String> {
+        let first = self.first_task()?;
+        let shown = self.ralph(&["prompt", &first]).stderr(Stdio::piped()).output();
+        let shown = shown.map_err(|error| format!("ralph prompt could not be started: {error}"))?;
+        Ok(String::from_utf8_lossy(&shown.stderr).into_owned())
+    }
+
+    /// The id of the first task.
+    pub(super) fn first_task(&self) -> Result<String, String> {
         let tasks = output(
             self.ralph(&["task", "list", "--format", "quiet"])
                 .stdout(Stdio::piped()),
         )?;
         let first = tasks.lines().next().ok_or("the project has no tasks")?;
-        let shown = self.ralph(&["prompt", first]).stderr(Stdio::piped()).output();
-        let shown = shown.map_err(|error| format!("ralph prompt could not be started: {error}"))?;
-        Ok(String::from_utf8_lossy(&shown.stderr).into_owned())
+        Ok(first.to_owned())
     }
 
-    fn ralph(&self, arguments: &[&str]) -> Command {
+    /// A command in the project.
+    pub(super) fn ralph(&self, arguments: &[&str]) -> Command {
         let mut command = self.programs.ralph(self.folder.path());
         command
             .args(arguments)

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_memory::capture::{Draft, LogPlace, Notebook, SecretPolicy, Surroundings};
 use ralph_memory::catalogue::{Catalogue, CatalogueHome, CataloguePlace};
-use ralph_memory::recall::{Question, Reach, Wanted, recall};
+use ralph_memory::recall::{LongNotes, Question, Reach, Wanted, recall};
 use ralph_model::{Clock, Extra, NoteKind, Shelf, SplitMix64, Tags};
 use ralph_notes::Patience;
 use ralph_store::NoteFile;
@@ -90,6 +90,7 @@ fn notebook<'a>(folder: &Path, alone: &'a Alone) -> Notebook<'a> {
         catalogue: CataloguePlace {
             database: folder.join("index.db"),
             shelves: vec![(Shelf::Memories, folder.join(file))],
+            knowledge: folder.join("knowledge"),
             home: alone,
             file_clock: alone,
         },
@@ -131,6 +132,7 @@ impl System for Ours {
         let question = Question {
             text: query,
             shelves: &[Shelf::Memories],
+            knowledge: LongNotes::Left,
             wanted: &wanted,
             reach: Reach::Best(limit),
         };
