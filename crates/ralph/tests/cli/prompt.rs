@@ -43,8 +43,8 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     Assigned Task          34 tokens
     Retry Information      32 tokens
     Run Journal            84 tokens
-    Memory                221 tokens
-    All together          782 tokens, 574 of them the same in every prompt
+    Memory                231 tokens
+    All together          791 tokens, 583 of them the same in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
     let (_, end) = ran.stdout.split_at(start);

@@ -4,6 +4,7 @@ mod agents;
 mod capture;
 mod confirmation;
 mod ends;
+mod feature_story;
 mod features;
 mod files;
 mod floods;
