@@ -94,6 +94,11 @@ impl Runner<'_> {
             Some(parent) => self.store.task(parent)?,
             None => None,
         };
+        let feature = match &task.feature {
+            Some(feature) => self.store.feature_of_id(feature)?,
+            None => None,
+        };
+        let feature = feature.map(|feature| self.site.features.read(&feature.name));
         let history = self.store.journal_of_task(&task.id)?;
         let earlier: BTreeSet<String> = history.into_iter().flat_map(|row| row.row.files_modified).collect();
         let earlier: Vec<String> = earlier.into_iter().filter(|file| !draft.files.contains(file)).collect();
@@ -102,6 +107,7 @@ impl Runner<'_> {
         Ok(Some(verification_prompt(&Finished {
             task: &task,
             parent: parent.as_ref(),
+            feature: feature.as_ref(),
             files: &draft.files,
             earlier_files: &earlier,
             diff: diff.as_deref(),

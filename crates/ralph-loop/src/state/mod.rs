@@ -134,8 +134,7 @@ impl State {
             (Phase::Recording(current, summary), Happening::EndRecorded) => self.judged(current, summary),
             (Phase::Examining(examining), Happening::Examined(examined)) => self.examined(*examining, *examined, when),
             (Phase::Consulting(draft), Happening::Spawned) => self.verifier_started(draft, when.at),
-            // Nobody wants to know any more; its row in the journal is written all the same.
-            (Phase::Consulting(draft), Happening::TaskGone) => self.settle(draft, when.now),
+            (Phase::Consulting(draft), Happening::TaskGone) => self.nothing_to_verify(draft, when.now),
             (Phase::Verifying(verifying), what) => self.while_verifying(verifying, what, when),
             (Phase::Guiding(draft), Happening::Guided(guided)) => self.guided(draft, guided, when),
             (Phase::Noting(draft), Happening::GuidanceRecorded) => self.conclude(draft, when.now),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::turn::cause_of_end;
 use super::types::{Moment, Phase, Verifying, Working};
 use super::{Draft, Effect, Happening, State, WhoVerifies};
@@ -16,7 +18,7 @@ impl State {
 
     /// Lets a second session look at the work, unless the person or a limit wants an end now.
     pub(super) fn verify(&mut self, mut draft: Box<Draft>, when: Moment) -> Vec<Effect> {
-        if self.interrupts > 0 {
+        if self.is_to_stop() {
             draft.ruling = gates_interrupted();
             return self.settle(draft, when.now);
         }
@@ -103,6 +105,14 @@ impl State {
             0 | 1 => vec![],
             _ => vec![Effect::KillAgent],
         }
+    }
+
+    /// The task is gone: nobody wants to know any more. Its row in the journal is written all the same.
+    pub(super) fn nothing_to_verify(&mut self, draft: Box<Draft>, now: Timestamp) -> Vec<Effect> {
+        if self.asks() {
+            return self.ask(draft);
+        }
+        self.settle(draft, now)
     }
 
     /// It has spoken, or cannot any more.

@@ -8,12 +8,13 @@ use ralph_model::{JournalRow, Outcome, RunId, TaskStatus};
 use ralph_testkit::scripted::{if_prompt_holds, run, say, write};
 use ralph_testkit::{Seed, count};
 
-use crate::bench::{Project, Ran, Seen};
+use crate::bench::{Project, Ran, Seen, Speaks};
 
 /// What every agent of these tests leaves behind: a process that no group reaches.
 const STRAY: &str = "setsid sleep 600 >/dev/null 2>&1 &";
 
-/// Two tasks: one leaves a long note, one is refused by the gate once and learns a lesson. What an agent does depends on
+/// Two tasks: one leaves a long note, one is refused by the gate once and learns a lesson. All work is looked at by a second
+/// session, which leaves something running too. What an agent does depends on
 /// its prompt alone, so it does not matter how many were killed before it.
 fn project() -> Project {
     let lesson = r#"<learning category="pitfall" tags="port">Port {task} is taken.</learning>"#;
@@ -29,7 +30,8 @@ fn project() -> Project {
         say("<journal>what {task} took</journal>"),
         say("<task-done>{task}</task-done>"),
     ];
-    let mut project = Project::plain([turn]).in_git().gated(&["! ls bad.txt"]);
+    let mut project = Project::new(Speaks::Claude, [turn]).in_git().gated(&["! ls bad.txt"]);
+    project.agent.look([vec![run(STRAY), say("<verify-pass/>")]]);
     project.config.git.commit = Commit::Task;
     for title in ["Note", "Trap"] {
         project.task(title);

@@ -8,6 +8,7 @@ mod rules;
 mod scenarios;
 #[path = "../support/mod.rs"]
 mod support;
+mod verify;
 
 use std::fmt::Write as _;
 

@@ -40,10 +40,42 @@ pub(super) fn plan(request: &PromptRequest<'_>) -> Section {
     let name = &texts.name;
     let frame = Frame {
         heading: "Feature Plan",
-        opening: format!("How the feature {name} is to be built; other parts of it are other tasks:"),
+        opening: plan_opening(name, text),
         file: path(texts, FeatureFile::Plan),
     };
     frame.section(text, Budget::of(part(PLAN, request.share)))
+}
+
+/// Both, as whoever looks at the finished work of one task reads them.
+pub(super) fn around_finished_work(texts: &FeatureTexts) -> String {
+    let name = &texts.name;
+    let spec = Frame {
+        heading: "Feature Specification",
+        opening: format!("What is wanted of the feature {name} as a whole; the task is one part of it:"),
+        file: path(texts, FeatureFile::Spec),
+    };
+    let plan = Frame {
+        heading: "Feature Plan",
+        opening: plan_opening(name, texts.plan.as_deref().unwrap_or_default()),
+        file: path(texts, FeatureFile::Plan),
+    };
+    let spec = texts
+        .spec
+        .as_ref()
+        .map(|text| spec.section(text, Budget::of(SPECIFICATION)));
+    let plan = texts.plan.as_ref().map(|text| plan.section(text, Budget::of(PLAN)));
+    let sections: Vec<String> = spec.into_iter().chain(plan).map(|section| section.text).collect();
+    sections.join("\n")
+}
+
+/// Nobody ticks the boxes of a plan when its tasks are done: whoever trusted them would do everything again.
+fn plan_opening(name: &str, text: &str) -> String {
+    let opening = format!("How the feature {name} is to be built; other parts of it are other tasks");
+    if text.contains("[ ]") {
+        format!("{opening}. Its boxes may be open though these are done; `ralph feature show {name}` tells:")
+    } else {
+        format!("{opening}:")
+    }
 }
 
 fn path(texts: &FeatureTexts, file: FeatureFile) -> String {

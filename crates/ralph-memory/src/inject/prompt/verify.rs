@@ -1,10 +1,12 @@
-//! The prompt of a session that looks at finished work: the task, what changed, what the gates say. What the agent noted,
+//! The prompt of a session that looks at finished work: the task, its feature, what changed, what the gates say. What the agent noted,
 //! and what memory holds, is not in it: whoever looks should see the work as it is.
 
 use ralph_model::{Budget, Task, Tokens, count};
 
+use super::feature::around_finished_work;
 use super::markdown::{fenced, one_line};
 use super::task::{named, push_description, shortened};
+use crate::inject::feature_texts::FeatureTexts;
 
 /// The most of a diff that stands in the prompt.
 const DIFF: Tokens = Tokens(8000);
@@ -24,6 +26,8 @@ pub struct Finished<'a> {
     pub task: &'a Task,
     /// The task that it is a part of.
     pub parent: Option<&'a Task>,
+    /// What is written about the task's feature.
+    pub feature: Option<&'a FeatureTexts>,
     /// The files that this attempt changed.
     pub files: &'a [String],
     /// The files that only earlier attempts at it changed.
@@ -51,6 +55,7 @@ pub fn verification_prompt(work: &Finished<'_>) -> String {
     [
         INSTRUCTIONS.to_owned(),
         task(work),
+        work.feature.map(around_finished_work).unwrap_or_default(),
         gates(work.gates),
         changed_files(work),
         diff(work.diff),

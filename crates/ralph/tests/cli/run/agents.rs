@@ -21,7 +21,7 @@ fn without_any_agent_it_is_said_what_can_be_installed() {
 }
 
 /// Puts the agent of a scene on a PATH, under the name of a real one.
-fn installed_as(scene: &Scene, name: &str) -> String {
+pub(super) fn installed_as(scene: &Scene, name: &str) -> String {
     let text = format!("#!/bin/sh\nexec {} \"$@\"\n", scene.agent.command());
     scene.env.write(&format!("../bin/{name}"), text);
     let program = scene.env.beside("bin").join(name);
@@ -45,11 +45,14 @@ fn codex_that_is_installed_is_used_with_its_model_and_permissions() {
     --- stderr
     Task t-025cc1: a text
     Agent: codex (found on the PATH), permissions: edit (-s workspace-write).
+    Verifier: codex, read-only.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: a text
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] model: gpt-9 (you asked for it)
     11:20:00 [t-025cc1]   apply_patch a.txt
+    11:20:00 [t-025cc1] codex looks at the work
+    11:20:00 [t-025cc1] verifier passed
     11:20:00 [t-025cc1] done (1 file changed)
     ");
     assert_eq!(
@@ -113,14 +116,17 @@ fn an_agent_that_is_installed_is_used_and_named() {
     exit 0
     --- stdout
     Everything is done.
-    1 iteration: 1 task done, $0.25
+    1 iteration: 1 task done, $0.50
     --- stderr
     Task t-025cc1: a text
     Agent: claude (found on the PATH), permissions: edit (--permission-mode acceptEdits).
+    Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: a text
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1]   Write a.txt
+    11:20:00 [t-025cc1] claude looks at the work
+    11:20:00 [t-025cc1] verifier passed
     11:20:00 [t-025cc1] done (1 file changed)
     ");
     let arguments = scene.agent.call(1).arguments;
@@ -268,6 +274,7 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
     --- stderr
     Task t-025cc1: run the tests
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
+    Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: run the tests
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -295,6 +302,7 @@ fn an_agent_that_speaks_acp_ends_its_task() {
     --- stderr
     Task t-025cc1: a text
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: a text
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory

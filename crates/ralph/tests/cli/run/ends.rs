@@ -24,6 +24,7 @@ fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on()
     3 iterations: 1 task done, 1 failed
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-ee42c90b begins.
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
@@ -56,6 +57,7 @@ fn fault_4_a_limit_is_kept_exactly_and_says_how_to_go_on() {
     2 iterations: 2 tasks done
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-d101b5b9 begins.
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
@@ -85,6 +87,7 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -112,6 +115,7 @@ fn an_agent_that_says_the_run_has_to_stop_is_obeyed() {
     1 iteration: no task done
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-ee42c90b begins.
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
@@ -149,6 +153,7 @@ fn an_agent_that_is_not_logged_in_ends_the_run_with_an_error() {
     --- stderr
     Task t-025cc1: one
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
+    Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -210,6 +215,7 @@ fn done_without_a_change_is_said() {
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -231,17 +237,22 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     exit 0
     --- stdout
     Everything is done.
-    2 iterations: 2 tasks done, 3 notes, $0.50
+    2 iterations: 2 tasks done, 3 notes, $1.00
     --- stderr
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
+    Verifier: claude, read-only.
     11:20:00 run-ee42c90b begins.
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67]   Write a.txt
+    11:20:00 [t-8eec67] claude looks at the work
+    11:20:00 [t-8eec67] verifier passed
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-8eec67] noted: .ralph/knowledge/ports.md
     11:20:00 [t-32555e] iteration 2: two
     11:20:00 [t-32555e]   Write a.txt
+    11:20:00 [t-32555e] claude looks at the work
+    11:20:00 [t-32555e] verifier passed
     11:20:00 [t-32555e] done
     11:20:00 [t-32555e] The agent said that it is done, and nothing has changed on disk.
     ");

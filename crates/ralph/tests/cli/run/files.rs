@@ -18,6 +18,7 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
     2 iterations: 2 tasks done
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-90150280 begins.
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
@@ -68,6 +69,7 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
     2 rounds: 1 task done
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: PROMPT.md
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -98,6 +100,7 @@ fn a_prompt_that_is_never_complete_ends_with_its_limit() {
     2 rounds
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: PROMPT.md
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory

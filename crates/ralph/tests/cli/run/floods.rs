@@ -39,7 +39,8 @@ fn what_an_agent_prints_does_not_fill_the_memory() {
     for kind in ["command", "claude"] {
         // The gate is asked when all was heard, and its parent is ralph itself.
         let gate = format!("[verify]\ncommands = [\"grep VmHWM /proc/$PPID/status > {kind}\"]\n");
-        let settings = format!("{gate}[limits]\noutput_bytes = 0\n[agent]\nkind = \"{kind}\"\n");
+        let settings =
+            format!("{gate}[limits]\noutput_bytes = 0\n[agent]\nkind = \"{kind}\"\n[execution]\nverify = false\n");
         scene.env.write(".ralph.toml", settings);
         assert_eq!(scene.ralph(&["task", "add", kind]).run().code, Some(0));
         let tasks = crate::json(&scene.env, &["task", "list", "--json"]);

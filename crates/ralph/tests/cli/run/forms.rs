@@ -15,6 +15,7 @@ fn without_tasks_there_is_nothing_to_do() {
     There is nothing to do.
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-89025cc1 begins.
     Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
     "#);
@@ -36,6 +37,7 @@ fn all_tasks_are_run_in_their_order() {
     2 iterations: 2 tasks done
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-db018fed begins.
     11:20:00 [t-9756ce] iteration 1: first
     11:20:00 [t-9756ce] prompt: [n] tokens, nothing of it from memory
@@ -49,6 +51,7 @@ fn all_tasks_are_run_in_their_order() {
     There is nothing to do.
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-e2338aca begins.
     Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
     "#);
@@ -80,6 +83,7 @@ fn a_text_becomes_a_task_without_any_preparation() {
     --- stderr
     Task t-025cc1: mend the login page
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: mend the login page
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -152,6 +156,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Model   middle (fixed: the middle of the configured models)
     Gates   make test
             make lint
+    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
     Prompt  [n] tokens, [n] of them the same in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "--model", "huge"]), @"
@@ -162,6 +167,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Model   huge (you asked for it)
     Gates   make test
             make lint
+    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
     Prompt  [n] tokens, [n] of them the same in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "--model-strategy", "plan-then-execute"]), @"
@@ -172,6 +178,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Model   big (plan-then-execute: the first iteration plans)
     Gates   make test
             make lint
+    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
     Prompt  [n] tokens, [n] of them the same in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "plan.md"]), @"
@@ -182,6 +189,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Model   middle (fixed: the middle of the configured models)
     Gates   make test
             make lint
+    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
     Prompt  [n] tokens, [n] of them the same in every prompt
     ");
     assert_snapshot!(scene.run(&["--dry-run", "done.md"]), @"
@@ -192,6 +200,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     Model   middle (fixed: the middle of the configured models)
     Gates   make test
             make lint
+    Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
     ");
     let mut changed = changes(&before, &scene.env.tree());
     // The search index follows the notes whoever reads them.
@@ -214,6 +223,7 @@ fn models_go_to_the_agent_by_strategy_or_by_name() {
     3 iterations: 3 tasks done
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-d101b5b9 begins.
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory

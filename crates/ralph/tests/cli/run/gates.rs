@@ -26,6 +26,7 @@ fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 gate passed: true
     11:20:00 gate passed: test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }
@@ -56,6 +57,7 @@ fn a_gate_that_was_red_before_is_named_and_does_not_refuse_what_is_not_its_fault
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 gate failed (exit code 1): echo old trouble; exit 1
     11:20:00 red before anything was done: echo old trouble; exit 1: old trouble
@@ -89,6 +91,7 @@ fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 gate passed: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
     11:20:00 [t-025cc1] iteration 1: one

@@ -18,8 +18,8 @@ const GO_ON: &str = "Go on with the task? [Y/n] ";
 fn stuck() -> Script {
     Script::new()
         .turn([
-            write("half.txt", "x"),
             say("<journal>I was at the parser.</journal>"),
+            write("half.txt", "x"),
             hang(),
         ])
         .turn([if_prompt_holds(

@@ -99,6 +99,7 @@ fn a_signal_stops_the_agent_and_the_run_in_good_order() {
         --- stderr
         Task t-025cc1: one
         Agent: scripted-agent (from --agent).
+        No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
         11:20:00 run-658eec67 begins.
         11:20:00 [t-025cc1] iteration 1: one
         11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -198,6 +199,7 @@ fn a_gate_is_broken_off_and_the_work_is_not_judged() {
     --- stderr
     Task t-025cc1: one
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-658eec67 begins.
     11:20:00 gate passed: test ! -e work.txt || { : > at-the-gate; sleep 32005; }
     11:20:00 [t-025cc1] iteration 1: one
@@ -298,6 +300,7 @@ fn a_wait_for_the_usage_limit_can_be_ended() {
     --- stderr
     Task t-025cc1: one
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
+    Verifier: claude, read-only.
     11:20:00 run-658eec67 begins.
     11:20:00 [t-025cc1] iteration 1: one
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
@@ -325,6 +328,7 @@ fn fault_11_a_run_that_was_killed_is_cleared_up_by_the_next() {
     2 iterations: 1 task done
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-1c9756ce begins.
     11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
     11:20:00 3 processes of it ended.
@@ -391,6 +395,7 @@ fn a_run_that_was_killed_at_a_gate_asks_the_gate_again_and_not_the_agent() {
     1 iteration: 1 task done
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-1c9756ce begins.
     11:20:00 run-658eec67 was killed in its iteration 1; that is settled first.
     11:20:00 2 processes of it ended.

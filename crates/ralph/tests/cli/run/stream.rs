@@ -42,7 +42,7 @@ fn a_whole_run_is_told_in_lines_of_json() {
     let events = events(&finished.stdout);
     let lines: Vec<String> = events.iter().map(Value::to_string).collect();
     assert_snapshot!(lines.join("\n"), @r#"
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"run_began","agent":"scripted-agent","goal":"make a.txt","permissions":null,"gates":["test -e a.txt"],"limits":{"iterations":null,"wall_clock_seconds":null,"cost_usd":null,"tokens":null,"iteration_seconds":7200.0,"idle_seconds":900.0,"consecutive_failures":null,"no_progress":5,"output_bytes":268435456},"worktree":"","branch":null,"commit":null,"pid":0}
+    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"run_began","agent":"scripted-agent","goal":"make a.txt","permissions":null,"gates":["test -e a.txt"],"verifier":null,"limits":{"iterations":null,"wall_clock_seconds":null,"cost_usd":null,"tokens":null,"iteration_seconds":7200.0,"idle_seconds":900.0,"consecutive_failures":null,"no_progress":5,"output_bytes":268435456},"worktree":"","branch":null,"commit":null,"pid":0}
     {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"failed","status":"exit code 1","output":"","duration_ms":0}
     {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"red_from_the_start","gates":["test -e a.txt"]}
     {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"iteration_began","iteration":1,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":1,"attempts":4,"model":null,"rationale":"no models are configured for this agent, so it takes its own","prompt_tokens":0,"notes_shown":0,"folder":".ralph/runs/run-658eec67/001"}

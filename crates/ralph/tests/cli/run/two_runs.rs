@@ -63,6 +63,7 @@ fn a_run_in_another_worktree_waits_for_what_the_first_works_on() {
     There is nothing to do.
     --- stderr
     Agent: scripted-agent (from --agent).
+    No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent.
     11:20:00 run-1c9756ce begins.
     11:20:00 No task is ready; other runs work on t-025cc1 (run-658eec67).
     Hint: `ralph task add "TITLE"` makes a task, `ralph run "TEXT"` makes one and runs it.
