@@ -203,6 +203,33 @@ fn after_a_question_the_next_ctrl_c_is_the_first_again_and_the_run_lives_on() {
 }
 
 #[test]
+fn a_prompt_that_is_run_again_keeps_what_was_said_about_it() {
+    let script = Script::new()
+        .turn([write("half.txt", "x"), hang()])
+        .turn([say("<promise>COMPLETE</promise>")]);
+    let scene = Scene::new(&script);
+    scene.env.write("PROMPT.md", "Parse dates.\n");
+    let mut terminal = Terminal::start(scene.invocation(&["PROMPT.md"]).unfixed(), COLUMNS);
+    until("half.txt", || scene.env.path("half.txt").exists());
+    terminal.types(CTRL_C);
+    terminal.shows("> ");
+    terminal.types("use the other parser\r");
+    terminal.shows("> ");
+    terminal.types("\r");
+    terminal.shows(GO_ON);
+    terminal.types("n\r");
+    assert_eq!(terminal.end().0, Some(130));
+    scene.env.write("PROMPT.md", "Parse dates and times.\n");
+    let again = scene.run(&["PROMPT.md"]);
+    assert_eq!(again.code, Some(0), "{again}");
+    let prompt = scene.agent.prompt(2);
+    assert!(
+        prompt.contains("Parse dates and times.") && prompt.contains("use the other parser"),
+        "{prompt}"
+    );
+}
+
+#[test]
 fn a_signal_that_is_not_ctrl_c_asks_nobody() {
     for signal in ["TERM", "HUP"] {
         let scene = Scene::new(&stuck());
