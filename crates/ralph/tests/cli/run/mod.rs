@@ -20,6 +20,7 @@ pub(crate) mod signals;
 mod status;
 mod stream;
 mod two_runs;
+mod verifier;
 mod waits;
 
 use std::cell::Cell;
