@@ -9,6 +9,9 @@ pub(super) const FILE: &str = "made.txt";
 /// What it is to hold.
 pub(super) const CONTENT: &str = "made\n";
 
+/// The file that a session which may change nothing tries to write.
+pub(super) const MEDDLED: &str = "meddled.txt";
+
 /// When what is used up can be used again, in seconds since 1970: far away.
 const RESETS_AT: u64 = 1_900_000_000;
 
@@ -39,6 +42,8 @@ pub(super) enum Case {
     MaxTokens,
     /// The model says nothing.
     Empty,
+    /// A second session looks at the work, and tries to change something.
+    Verified,
 }
 
 /// What is to become of a run.
@@ -68,7 +73,7 @@ impl Expected {
 }
 
 impl Case {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Works,
         Self::Unauthorized,
         Self::RateLimited,
@@ -81,6 +86,7 @@ impl Case {
         Self::Billing,
         Self::MaxTokens,
         Self::Empty,
+        Self::Verified,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -97,6 +103,7 @@ impl Case {
             Self::Billing => "billing",
             Self::MaxTokens => "tokens",
             Self::Empty => "empty",
+            Self::Verified => "verified",
         }
     }
 
@@ -108,6 +115,12 @@ impl Case {
         };
         match self {
             Self::Works => vec![writes],
+            Self::Verified => vec![
+                writes,
+                Scenario::Meddles {
+                    path: project.join(MEDDLED),
+                },
+            ],
             Self::Unauthorized => vec![Scenario::Fails(Failure::Unauthorized)],
             Self::RateLimited => vec![Scenario::Fails(Failure::RateLimited)],
             Self::Overflow => vec![Scenario::Fails(Failure::ContextOverflow), writes],
@@ -138,6 +151,10 @@ impl Case {
     pub(super) fn expected(self) -> Expected {
         match self {
             Self::Works => Expected::row(0, "done", "task_done"),
+            Self::Verified => Expected {
+                told: vec!["looks at the work", "verifier passed"],
+                ..Expected::row(0, "done", "task_done")
+            },
             Self::Unauthorized => Expected::row(1, "interrupted", "auth"),
             Self::RateLimited | Self::Cut | Self::ServerError => Expected::row(4, "interrupted", "transient"),
             Self::UsageLimit => Expected::row(4, "interrupted", "usage_limit"),

@@ -6,7 +6,7 @@ use ralph_testkit::model::{Asked, ModelServer};
 use serde_json::Value;
 
 use super::RealAgent;
-use super::case::{CONTENT, Case, Expected, FILE, denied_file};
+use super::case::{CONTENT, Case, Expected, FILE, MEDDLED, denied_file};
 use super::install::Installed;
 use super::place::Place;
 use crate::child::output;
@@ -77,8 +77,9 @@ impl Run<'_> {
             &format!(
                 "[agent]\ncommand = [{program:?}]\nkind = {driver:?}\n\n\
                  [verify]\ncommands = [\"grep -q made {FILE}\"]\n\n\
-                 [execution]\nverify = false\n\n\
+                 [execution]\nverify = {}\n\n\
                  [limits]\nidle_time = \"{idle_s}s\"\niteration_time = \"{}s\"\n",
+                self.case == Case::Verified,
                 idle_s * 2
             ),
         )?;
@@ -101,6 +102,7 @@ impl Run<'_> {
         Self::is_waited_for(&waits, &expected)?;
         match self.case {
             Case::Works => self.has_worked(),
+            Case::Verified => self.was_looked_at(&asked),
             Case::Overflow => self.has_less_memory(&asked),
             Case::Denied if std::path::Path::new(&denied_file(&self.place.project())).exists() => {
                 Err("the file that nobody permitted is there".to_owned())
@@ -203,6 +205,17 @@ impl Run<'_> {
         } else {
             Err(format!("the requests held so many memories: {counts:?}"))
         }
+    }
+
+    /// A second session had a prompt of its own, and could not write what it wanted to.
+    fn was_looked_at(&self, asked: &[Asked]) -> Result<(), String> {
+        if !asked.iter().any(|asked| asked.body.contains("# Verification")) {
+            return Err("nobody was asked to look at the work".to_owned());
+        }
+        if self.place.project().join(MEDDLED).exists() {
+            return Err(format!("the session that was to change nothing has written {MEDDLED}"));
+        }
+        Ok(())
     }
 
     /// Nobody speaks to the model any more; whoever did would have escaped the look at the processes.

@@ -305,8 +305,7 @@ impl Project {
     pub(crate) fn tasks(&self) -> Vec<Task> {
         let all = TaskFilter {
             which: Which::All,
-            parent: None,
-            feature: None,
+            ..TaskFilter::default()
         };
         self.store().tasks(&all).unwrap()
     }

@@ -80,6 +80,7 @@ pub(super) fn to_a_task(scenario: &Scenario, task: &str, conversation: &Conversa
             "{ANSWER} The work is finished.\n\n<task-done>{task}</task-done>\n"
         ))
     };
+    let passes = || Reply::text(format!("{ANSWER}\n\n<verify-pass/>\n"));
     let or_none = |call: Option<ToolCall>| match call {
         Some(call) => Reply::call(call),
         None => {
@@ -97,6 +98,13 @@ pub(super) fn to_a_task(scenario: &Scenario, task: &str, conversation: &Conversa
         Scenario::Calls { tool, input } => Reply::call(ToolCall::new(tool, input.clone())),
         Scenario::Runs(_) if conversation.has_tool_results => Reply::text("The command came to its end."),
         Scenario::Runs(command) => or_none(tool::to_run(&conversation.tools, command)),
+        Scenario::Meddles { .. } if conversation.has_tool_results => passes(),
+        Scenario::Meddles { path } => {
+            let write = tool::to_write(&conversation.tools, path, "meddled\n");
+            let command = format!("echo meddled > '{}'", path.display());
+            let call = write.or_else(|| tool::to_run(&conversation.tools, &command));
+            call.map_or_else(passes, Reply::call)
+        }
         Scenario::Fails(failure) => Reply::Failure(*failure),
         Scenario::CutsOff => Reply::ending("This sentence is cut off in the mid", AnswerEnd::Cut),
         Scenario::Hangs => Reply::Silence,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::wire::Wire;
-use crate::assigned::{HEADING, assigned_task};
+use crate::assigned::{HEADING, VERIFICATION, assigned_task, verified_task};
 
 /// A request for an answer.
 #[derive(Debug)]
@@ -69,13 +69,16 @@ impl Conversation {
             Wire::Responses => read_responses(&body, &mut said, &mut tools),
             Wire::Gemini => read_gemini(&body, &mut said, &mut tools),
         }
-        let assigning = said.user.iter().find(|text| text.contains(HEADING));
+        let is_ralphs = |text: &&String| text.contains(HEADING) || text.contains(VERIFICATION);
+        let assigning = said.user.iter().find(is_ralphs);
         let prompt = assigning.cloned().unwrap_or_else(|| said.user.join("\n"));
-        let task = assigned_task(&prompt).map(|task| AssignedTask {
-            id: task.to_string(),
-            // A title for the session and a summary are made from the prompt as well, but not with tools.
-            is_worked_on: !tools.is_empty(),
-        });
+        let task = assigned_task(&prompt)
+            .or_else(|| verified_task(&prompt))
+            .map(|task| AssignedTask {
+                id: task.to_string(),
+                // A title for the session and a summary are made from the prompt as well, but not with tools.
+                is_worked_on: !tools.is_empty(),
+            });
         let generation = &body["generationConfig"];
         let schema = [&generation["responseJsonSchema"], &generation["responseSchema"]];
         Self {

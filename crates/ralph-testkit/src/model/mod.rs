@@ -15,7 +15,7 @@
 //!
 //! It speaks as much of Anthropic's Messages, `OpenAI`'s chat completions and Responses, and Gemini's `generateContent` as
 //! agents need to carry on a conversation, streamed and whole. A conversation is about a task when ralph's prompt is in it,
-//! with its `## Assigned Task`; whatever else an agent wants (a title, which model to take) gets a plain text.
+//! with its `## Assigned Task`, or with the task whose finished work is looked at; whatever else an agent wants (a title, which model to take) gets a plain text.
 
 mod answer;
 mod conversation;
@@ -70,6 +70,11 @@ pub enum Scenario {
         tool: String,
         /// What it is called with.
         input: Value,
+    },
+    /// Looks at finished work: tries to write a file with whatever tool there is, and says that the work is well.
+    Meddles {
+        /// The file, from the root.
+        path: PathBuf,
     },
     /// Does not answer, and says why.
     Fails(Failure),

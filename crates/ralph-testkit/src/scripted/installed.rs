@@ -7,6 +7,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::{Action, Script};
+use crate::assigned::VERIFICATION;
 
 /// An agent with its script.
 #[derive(Debug, Clone)]
@@ -34,7 +35,7 @@ impl Kind {
 
     /// What a prompt is for.
     pub(super) fn of(prompt: &[u8]) -> Self {
-        if prompt.starts_with(b"# Verification\n") {
+        if prompt.starts_with(VERIFICATION.as_bytes()) {
             Self::Verification
         } else {
             Self::Turn

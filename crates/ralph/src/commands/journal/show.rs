@@ -1,5 +1,6 @@
 //! `ralph journal show`.
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -63,6 +64,22 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
 /// How wide the labels are.
 const LABEL: usize = 12;
 
+/// What the verifier said, as far as the folder of the iteration tells.
+fn verifier(folder: &Path) -> String {
+    let result = std::fs::read(folder.join("result.json")).unwrap_or_default();
+    let result: serde_json::Value = serde_json::from_slice(&result).unwrap_or_default();
+    let found = &result["verification"];
+    let Some(agent) = found["agent"].as_str() else {
+        return String::new();
+    };
+    let verdict = match &found["verdict"] {
+        serde_json::Value::String(_) => "passed",
+        serde_json::Value::Object(_) => "refused",
+        _ => "came to no verdict",
+    };
+    format!("{agent}: {verdict}")
+}
+
 fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String)> {
     let JournalRow { id, row } = row;
     let task = match &row.task {
@@ -80,6 +97,7 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
             format!("{:.0}, {}", row.created_at, row.stop.word().replace('_', " ")),
         ),
         ("reason", row.reason.clone()),
+        ("verifier", verifier(folder)),
         ("model", model(row.model.as_deref(), &row.model_rationale)),
         ("duration", duration(Duration::from_millis(row.duration_ms))),
         ("used", used(row)),

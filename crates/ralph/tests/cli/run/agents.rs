@@ -21,7 +21,7 @@ fn without_any_agent_it_is_said_what_can_be_installed() {
 }
 
 /// Puts the agent of a scene on a PATH, under the name of a real one.
-fn installed_as(scene: &Scene, name: &str) -> String {
+pub(super) fn installed_as(scene: &Scene, name: &str) -> String {
     let text = format!("#!/bin/sh\nexec {} \"$@\"\n", scene.agent.command());
     scene.env.write(&format!("../bin/{name}"), text);
     let program = scene.env.beside("bin").join(name);

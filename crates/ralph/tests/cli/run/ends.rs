@@ -237,7 +237,7 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     exit 0
     --- stdout
     Everything is done.
-    2 iterations: 2 tasks done, 3 notes, $0.50
+    2 iterations: 2 tasks done, 3 notes, $1.00
     --- stderr
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.
@@ -245,10 +245,14 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     11:20:00 [t-8eec67] iteration 1: one
     11:20:00 [t-8eec67] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-8eec67]   Write a.txt
+    11:20:00 [t-8eec67] claude looks at the work
+    11:20:00 [t-8eec67] verifier passed
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-8eec67] noted: .ralph/knowledge/ports.md
     11:20:00 [t-32555e] iteration 2: two
     11:20:00 [t-32555e]   Write a.txt
+    11:20:00 [t-32555e] claude looks at the work
+    11:20:00 [t-32555e] verifier passed
     11:20:00 [t-32555e] done
     11:20:00 [t-32555e] The agent said that it is done, and nothing has changed on disk.
     ");

@@ -4,6 +4,7 @@ mod agents;
 mod capture;
 mod confirmation;
 mod ends;
+mod feature_story;
 mod features;
 mod files;
 mod floods;
@@ -19,6 +20,7 @@ pub(crate) mod signals;
 mod status;
 mod stream;
 mod two_runs;
+mod verifier;
 mod waits;
 
 use std::cell::Cell;
