@@ -462,14 +462,7 @@ fn happening(number: u8) -> Happening {
         24 => ended(TurnEnd::Stopped),
         25 => Happening::NoRoom,
         26 => Happening::RoomFound,
-        27 => Happening::Stop,
-        28 => Happening::GuidanceWanted,
-        29 => Happening::Wished(if number > 50 { Wish::GoOn } else { Wish::LastIteration }),
-        30 => Happening::Guided(Guided {
-            text: (number > 50).then(|| "so".to_owned()),
-            next: if number > 90 { WhatNext::GoOn } else { WhatNext::Stop },
-        }),
-        31 => Happening::GuidanceRecorded,
+        27..=31 => of_a_person(number),
         32 => looked(TurnEnd::Finished, Some(Verdict::Pass)),
         33 => looked(TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
         34 => Happening::TaskGone,
@@ -481,6 +474,20 @@ fn happening(number: u8) -> Happening {
             None,
         ),
         _ => Happening::NoRoomInTime("the disk is full".to_owned()),
+    }
+}
+
+/// What a person may say, whenever they like.
+fn of_a_person(number: u8) -> Happening {
+    match number % 5 {
+        0 => Happening::Stop,
+        1 => Happening::GuidanceWanted,
+        2 => Happening::Wished(if number > 50 { Wish::GoOn } else { Wish::LastIteration }),
+        3 => Happening::Guided(Guided {
+            text: (number > 50).then(|| "so".to_owned()),
+            next: if number > 90 { WhatNext::GoOn } else { WhatNext::Stop },
+        }),
+        _ => Happening::GuidanceRecorded,
     }
 }
 

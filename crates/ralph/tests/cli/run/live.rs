@@ -48,7 +48,7 @@ fn lines(screen: &Screen) -> Vec<String> {
 }
 
 /// The same of a run without a terminal.
-fn piped(finished: Finished) -> Vec<String> {
+fn piped(finished: &Finished) -> Vec<String> {
     let told = format!("{}{}", finished.stderr, finished.stdout);
     told.lines()
         .filter(|line| !line.starts_with("Agent: "))
@@ -103,7 +103,7 @@ fn a_run_is_seen_while_it_goes_on_and_leaves_the_lines_that_a_pipe_gets() {
     assert_left(&left, Some(0));
     let other = Scene::new(&patient());
     go(&other, 1);
-    assert_eq!(lines(&left.screen), piped(other.run(&["Mend the parser"])));
+    assert_eq!(lines(&left.screen), piped(&other.run(&["Mend the parser"])));
 }
 
 #[test]
