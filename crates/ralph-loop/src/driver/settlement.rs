@@ -129,22 +129,6 @@ impl Runner<'_> {
         })
     }
 
-    /// The long notes of a turn, which belong to the feature that it worked on.
-    fn knowledge_of(&self, draft: &Draft) -> Result<Vec<CapturedKnowledge>, StoreError> {
-        let mut notes = draft.turn.captured.knowledge.clone();
-        if notes.is_empty() {
-            return Ok(notes);
-        }
-        let feature = match &draft.current.feature {
-            Some(id) => self.store.feature_of_id(id)?,
-            None => None,
-        };
-        for note in &mut notes {
-            note.feature = feature.as_ref().map(|feature| feature.name.to_string());
-        }
-        Ok(notes)
-    }
-
     fn task_change(&self, draft: &Draft) -> TaskChange {
         match draft.ruling.task {
             Fate::Done => TaskChange::Done {

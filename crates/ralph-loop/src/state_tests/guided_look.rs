@@ -51,13 +51,13 @@ fn the_first_one_stops_the_look_and_asks_and_with_guidance_the_work_is_interrupt
         (TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
     ] {
         let (mut world, mut state) = looking(said("not like this", WhatNext::GoOn));
-        assert_eq!(
-            steps(&mut state, [Happening::Interrupt]),
-            [Effect::StopAgent, WILL_ASK]
-        );
+        assert_eq!(steps(&mut state, [Happening::Interrupt]), [Effect::StopAgent, WILL_ASK]);
         let state = world.happens(state, looked(end, verdict), 2);
         let draft = &world.settled[0];
-        assert_eq!((draft.ruling.outcome, draft.ruling.task), (Outcome::Interrupted, Fate::Again));
+        assert_eq!(
+            (draft.ruling.outcome, draft.ruling.task),
+            (Outcome::Interrupted, Fate::Again)
+        );
         assert_eq!(draft.ruling.then, Then::GoOn);
         assert_eq!(draft.ruling.reason, "It was stopped, with guidance.");
         assert_eq!(draft.turn.guidance.as_deref(), Some("not like this"));
@@ -74,11 +74,7 @@ fn the_first_one_stops_the_look_and_asks_and_with_guidance_the_work_is_interrupt
 fn without_guidance_what_nobody_has_looked_at_to_the_end_is_interrupted() {
     for (next, end, then) in [
         (WhatNext::GoOn, None, Then::GoOn),
-        (
-            WhatNext::Stop,
-            Some(End::Interrupted),
-            Then::Stop(StopRun::Interrupt),
-        ),
+        (WhatNext::Stop, Some(End::Interrupted), Then::Stop(StopRun::Interrupt)),
     ] {
         let (mut world, state) = looking(said("", next));
         let state = world.happens(state, Happening::Interrupt, 2);
@@ -122,10 +118,7 @@ fn one_while_the_session_starts_stops_it_as_soon_as_it_is_there_and_asks() {
 #[test]
 fn gates_that_pass_all_the_same_are_followed_by_a_look_where_nothing_was_said_and_the_run_goes_on() {
     let (mut world, mut state) = turn_over(said("", WhatNext::GoOn));
-    assert_eq!(
-        steps(&mut state, [Happening::Interrupt]),
-        [Effect::StopGates, WILL_ASK]
-    );
+    assert_eq!(steps(&mut state, [Happening::Interrupt]), [Effect::StopGates, WILL_ASK]);
     let state = world.happens(state, Happening::Examined(Box::default()), 1);
     assert!(matches!(state.phase, Phase::Verifying(_)), "{:?}", state.phase);
     assert_eq!((world.settled.len(), count_of(&world, "Verify")), (0, 1));
@@ -145,10 +138,7 @@ fn after_that_question_the_next_one_asks_again() {
     steps(&mut state, [Happening::Interrupt]);
     let mut state = world.happens(state, Happening::Examined(Box::default()), 1);
     world.guided = said("not like this", WhatNext::GoOn);
-    assert_eq!(
-        steps(&mut state, [Happening::Interrupt]),
-        [Effect::StopAgent, WILL_ASK]
-    );
+    assert_eq!(steps(&mut state, [Happening::Interrupt]), [Effect::StopAgent, WILL_ASK]);
     let state = world.happens(state, looked(TurnEnd::Stopped, None), 2);
     assert_eq!(count_of(&world, "Ask"), 2);
     assert_eq!(world.settled[0].turn.guidance.as_deref(), Some("not like this"));
@@ -166,7 +156,11 @@ fn gates_that_pass_all_the_same_are_followed_by_no_look_where_the_person_spoke_o
         steps(&mut state, [Happening::Interrupt]);
         let state = world.happens(state, Happening::Examined(Box::default()), 1);
         let ruling = &world.settled[0].ruling;
-        assert_eq!((ruling.outcome, ruling.task), (Outcome::Interrupted, Fate::Again), "{text}");
+        assert_eq!(
+            (ruling.outcome, ruling.task),
+            (Outcome::Interrupted, Fate::Again),
+            "{text}"
+        );
         assert_eq!((count_of(&world, "Verify"), count_of(&world, "Commit")), (0, 0));
         let stops = next == WhatNext::Stop;
         assert_eq!(state.end(), stops.then_some(&End::Interrupted));

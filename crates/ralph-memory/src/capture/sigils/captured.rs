@@ -85,7 +85,9 @@ fn file_of_title(title: &str) -> Option<String> {
     if title.split_whitespace().all(is_id) {
         return None;
     }
-    Some(slug(title)).filter(|slug| !slug.is_empty()).map(|slug| format!("{slug}.md"))
+    Some(slug(title))
+        .filter(|slug| !slug.is_empty())
+        .map(|slug| format!("{slug}.md"))
 }
 
 /// Keeps a text unless there is one already, or it is empty.

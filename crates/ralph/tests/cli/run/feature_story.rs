@@ -142,10 +142,7 @@ fn planned(course: Course) -> Scene {
     scene.env.git(["commit", "--quiet", "--message", "The project"]);
     let (spec, plan) = ("docs/ledger.md", "docs/plan.md");
     done(&["feature", "create", FEATURE, "--spec", spec, "--plan", plan]);
-    assert_eq!(
-        done(&["task", "import", "--feature", FEATURE]),
-        "Imported 6 tasks\n"
-    );
+    assert_eq!(done(&["task", "import", "--feature", FEATURE]), "Imported 6 tasks\n");
     let tasks = tasks(&scene);
     for (task, before) in ORDER {
         let before: Vec<&str> = before.iter().map(|task| tasks[*task].as_str()).collect();
@@ -258,7 +255,9 @@ fn without_memory_the_part_that_needs_the_lesson_fails_its_gate() {
     let scene = planned(Course::Smooth);
     let config = scene.env.read(".ralph.toml") + "[execution]\nmax_retries = 0\n";
     scene.env.write(".ralph.toml", config);
-    let ran = scene.ralph(&["run", FEATURE, "--trust", "--no-verify", "--without-memory"]).run();
+    let ran = scene
+        .ralph(&["run", FEATURE, "--trust", "--no-verify", "--without-memory"])
+        .run();
     assert_eq!(ran.code, Some(4), "{ran}");
     assert_eq!(scene.outcomes(), ["done", "done", "done", "done", "retried"]);
     assert_eq!(scene.env.read("total.txt"), "12.505\n");
@@ -267,6 +266,10 @@ fn without_memory_the_part_that_needs_the_lesson_fails_its_gate() {
     // The lesson was there: it only did not stand in the prompt.
     let known = json(&scene.env, &["knowledge", "list", "--json"]);
     assert_eq!(known.as_array().map(Vec::len), Some(2), "{known}");
-    assert!(!scene.agent.prompt(5).contains("whole cents"), "{}", scene.agent.prompt(5));
+    assert!(
+        !scene.agent.prompt(5).contains("whole cents"),
+        "{}",
+        scene.agent.prompt(5)
+    );
     nothing_left(&scene);
 }
