@@ -410,7 +410,7 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
 
 #[expect(clippy::too_many_lines, reason = "one line for every thing that can happen")]
 fn happening(number: u8) -> Happening {
-    match number % 36 {
+    match number % 37 {
         0 => Happening::Recovered(Vec::new()),
         1 => Happening::Abandoned,
         2 => Happening::OutboxFinished,
@@ -463,17 +463,11 @@ fn happening(number: u8) -> Happening {
         24 => ended(TurnEnd::Stopped),
         25 => Happening::NoRoom,
         26 => Happening::RoomFound,
-        27 => Happening::Stop,
-        28 => Happening::GuidanceWanted,
-        29 => Happening::Wished(if number > 50 { Wish::GoOn } else { Wish::LastIteration }),
-        30 => Happening::Guided(Guided {
-            text: (number > 50).then(|| "so".to_owned()),
-            next: if number > 90 { WhatNext::GoOn } else { WhatNext::Stop },
-        }),
-        31 => Happening::GuidanceRecorded,
+        27..=31 => of_a_person(number),
         32 => looked(TurnEnd::Finished, Some(Verdict::Pass)),
         33 => looked(TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
-        34 => looked(
+        34 => Happening::TaskGone,
+        35 => looked(
             TurnEnd::UsageLimit {
                 resets_at: None,
                 message: String::new(),
@@ -481,6 +475,20 @@ fn happening(number: u8) -> Happening {
             None,
         ),
         _ => Happening::NoRoomInTime("the disk is full".to_owned()),
+    }
+}
+
+/// What a person may say, whenever they like.
+fn of_a_person(number: u8) -> Happening {
+    match number % 5 {
+        0 => Happening::Stop,
+        1 => Happening::GuidanceWanted,
+        2 => Happening::Wished(if number > 50 { Wish::GoOn } else { Wish::LastIteration }),
+        3 => Happening::Guided(Guided {
+            text: (number > 50).then(|| "so".to_owned()),
+            next: if number > 90 { WhatNext::GoOn } else { WhatNext::Stop },
+        }),
+        _ => Happening::GuidanceRecorded,
     }
 }
 
@@ -502,8 +510,8 @@ enum Step {
 
 proptest! {
     /// Whatever is told in whatever order, between answers that fit or not: agents are started only for a claim that is on
-    /// record, one at a time, every started turn is settled once, nothing is done after the end, and no task is done that a
-    /// verifier was to look at and has not let pass.
+    /// record, one at a time, every started turn is settled once, nothing is done after the end, no task is done that a
+    /// verifier was to look at and has not let pass, and nothing is settled of which the person is still to be asked.
     #[test]
     fn any_order_of_events_leaves_the_state_legal(
         numbers in prop::collection::vec(any::<u8>(), 0..200), gates in any::<bool>(), committing in any::<bool>(),
@@ -535,15 +543,19 @@ proptest! {
                 }
                 None => happening(number / 2),
             };
+            // Nobody looks at the work of a task that is gone.
+            let is_gone = matches!(what, Happening::TaskGone);
             let effects = state.step(event(at, what));
             prop_assert!(!over || effects.is_empty());
             for effect in &effects {
                 if let Effect::Commit(draft) | Effect::Settle(draft) = effect
                     && draft.ruling.task == Fate::Done
+                    && !is_gone
                 {
                     let passes = draft.verification.as_ref().map(Verification::passes);
                     prop_assert_eq!(passes, (verifier != WhoVerifies::Nobody).then_some(true));
                 }
+                prop_assert!(!(matches!(effect, Effect::Settle(_)) && state.asks()));
                 step = match (step, effect) {
                     // Again where there was no room for what the gates write.
                     (Step::Nothing | Step::Claimed, Effect::RunBaseline(_)) => Step::Claimed,
@@ -572,8 +584,12 @@ proptest! {
 
 #[path = "state_tests/guidance.rs"]
 mod guidance;
+#[path = "state_tests/guided_look.rs"]
+mod guided_look;
 #[path = "state_tests/limits.rs"]
 mod limits;
+#[path = "state_tests/models.rs"]
+mod models;
 #[path = "state_tests/standstill.rs"]
 mod standstill;
 #[path = "state_tests/verify.rs"]

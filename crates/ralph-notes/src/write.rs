@@ -98,15 +98,20 @@ pub fn move_new(from: &Path, to: &Path) -> Result<(), FileError> {
 pub fn link_beside(file: &Path, suffix: &str) -> Result<PathBuf, FileError> {
     let linked = first_free(file, suffix, |name| fs::hard_link(file, name));
     // A copy is as good where there are no links.
-    let copied = || {
-        first_free(file, suffix, |name| {
-            let copied = fs::copy(file, name).and_then(|_| File::open(name)?.sync_all());
-            copied.inspect_err(|_| drop(fs::remove_file(name)))
-        })
-    };
+    let copied = || first_free(file, suffix, |name| copy_new(file, name));
     linked
         .or_else(|_| copied())
         .map_err(|source| FileError::new("keep", file, source))
+}
+
+/// Copies a file to a name that must not be there yet, durably and whole or not at all.
+fn copy_new(file: &Path, copy: &Path) -> io::Result<()> {
+    let name = copy.file_name().unwrap_or_default().to_string_lossy();
+    let beside = copy.with_file_name(format!(".{name}.ralph-new"));
+    let copied = fs::copy(file, &beside)
+        .and_then(|_| File::open(&beside)?.sync_all())
+        .and_then(|()| sys::rename_new(&beside, copy));
+    copied.inspect_err(|_| drop(fs::remove_file(&beside)))
 }
 
 /// Finds the first name beside a file that is free, by trying: the file's own with a suffix, then with a number.

@@ -104,3 +104,22 @@ impl Wanted {
 fn is_press(what: &Happening) -> bool {
     matches!(what, Happening::Interrupt | Happening::Stop)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_told_is_forgotten_when_the_run_goes_on_and_what_was_not_is_not() {
+        let wanted = Wanted::default();
+        wanted.want(Happening::Interrupt);
+        wanted.want(Happening::GuidanceWanted);
+        wanted.want(Happening::Stop);
+        assert_eq!((wanted.next(), wanted.presses()), (Some(Happening::Interrupt), 2));
+        wanted.forget();
+        assert_eq!((wanted.next(), wanted.presses()), (Some(Happening::GuidanceWanted), 1));
+        assert_eq!(wanted.next(), Some(Happening::Stop));
+        wanted.forget();
+        assert_eq!((wanted.next(), wanted.presses()), (None, 0));
+    }
+}

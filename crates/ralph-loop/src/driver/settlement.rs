@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement};
-use ralph_model::{CapturedLearning, LearningId, NewJournalRow};
+use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
 use ralph_store::{OtherPause, Settlement, StoreError, TaskChange};
 
 use super::examine::in_thread;
@@ -116,7 +116,7 @@ impl Runner<'_> {
             report: captured.failure.clone(),
             suggestion: captured.retry_suggestion.clone(),
             learnings,
-            knowledge: captured.knowledge.clone(),
+            knowledge: self.knowledge_of(draft)?,
             memory_used: captured.memory_used.clone(),
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
             seen_pause: current.pause.clone(),
@@ -140,6 +140,17 @@ impl Runner<'_> {
             Fate::Again => TaskChange::Again,
             Fate::Progress => TaskChange::Progress,
         }
+    }
+
+    /// The long notes of the turn, each with the name of the feature that its task belongs to.
+    fn knowledge_of(&self, draft: &Draft) -> Result<Vec<CapturedKnowledge>, RunError> {
+        let mut notes = draft.turn.captured.knowledge.clone();
+        let id = draft.current.feature.as_ref().filter(|_| !notes.is_empty());
+        let feature = id.map(|id| self.store.feature_of_id(id)).transpose()?.flatten();
+        for note in &mut notes {
+            note.feature = feature.as_ref().map(|feature| feature.name.to_string());
+        }
+        Ok(notes)
     }
 
     /// Writes the files of this and earlier settlements.

@@ -4,16 +4,16 @@ use super::*;
 use crate::guide::Wish;
 use crate::settle::{StopRun, Then};
 
-const WILL_ASK: Effect = Effect::Tell(Notice::WillAsk);
+pub(super) const WILL_ASK: Effect = Effect::Tell(Notice::WillAsk);
 
-fn at_terminal() -> Plan {
+pub(super) fn at_terminal() -> Plan {
     Plan {
         asking: Asking::Possible,
         ..plan()
     }
 }
 
-fn said(text: &str, next: WhatNext) -> Guided {
+pub(super) fn said(text: &str, next: WhatNext) -> Guided {
     let text = (!text.is_empty()).then(|| text.to_owned());
     Guided { text, next }
 }
@@ -26,7 +26,7 @@ fn world(guided: Guided) -> World {
     }
 }
 
-fn count_of(world: &World, effect: &str) -> usize {
+pub(super) fn count_of(world: &World, effect: &str) -> usize {
     world.done.iter().filter(|done| *done == effect).count()
 }
 
@@ -92,7 +92,7 @@ fn a_signal_that_no_person_sends_never_asks() {
 }
 
 /// The effects of events while the agent does not end when it is told to.
-fn steps(state: &mut State, all: impl IntoIterator<Item = Happening>) -> Vec<Effect> {
+pub(super) fn steps(state: &mut State, all: impl IntoIterator<Item = Happening>) -> Vec<Effect> {
     let mut effects = Vec::new();
     for what in all {
         effects.extend(state.step(event(Duration::ZERO, what)));

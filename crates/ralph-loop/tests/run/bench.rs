@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_loop::changes::OwnFiles;
 use ralph_loop::state::{Draft, Effect, End, FirstTry, Notice, Pace};
-use ralph_loop::{Finish, Interrupter, News, Order, Room, Runner, Site, Survival, Verifier, Watch};
+use ralph_loop::{Finish, Guide, Interrupter, News, Order, Room, Runner, Site, Survival, Verifier, Watch};
 use ralph_memory::capture::{KnowledgeFolder, Scratchpad, Surroundings};
 use ralph_memory::catalogue::{CatalogueHome, CataloguePlace};
 use ralph_memory::inject::FeaturesFolder;
@@ -109,6 +109,8 @@ pub(crate) struct Project {
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,
     pub(crate) first_try: FirstTry,
+    /// Who is asked when a turn is stopped.
+    pub(crate) guide: Option<Arc<dyn Guide>>,
 }
 
 impl Project {
@@ -132,6 +134,7 @@ impl Project {
             share: MemoryShare::Whole,
             scope: Scope::All,
             first_try: FirstTry::default(),
+            guide: None,
         }
     }
 
@@ -155,6 +158,7 @@ impl Project {
             share: self.share,
             scope: self.scope.clone(),
             first_try: self.first_try,
+            guide: self.guide.clone(),
         }
     }
 
@@ -212,6 +216,7 @@ impl Project {
             share: self.share,
             scope: self.scope.clone(),
             first_try: self.first_try,
+            guide: self.guide.clone(),
         }
     }
 
@@ -300,8 +305,7 @@ impl Project {
     pub(crate) fn tasks(&self) -> Vec<Task> {
         let all = TaskFilter {
             which: Which::All,
-            parent: None,
-            feature: None,
+            ..TaskFilter::default()
         };
         self.store().tasks(&all).unwrap()
     }
@@ -377,7 +381,7 @@ impl Project {
                 room: Duration::from_millis(5),
             },
             first_try: self.first_try,
-            guide: None,
+            guide: self.guide.clone(),
         };
         let mut ids = new_ids();
         let runner = Runner::new(&site, order, &mut ids, &mut seen).unwrap();
@@ -498,6 +502,8 @@ pub(crate) enum Deed {
     Die,
     /// Ctrl+C.
     Interrupt,
+    /// It is to end after this iteration.
+    FinishIteration,
 }
 
 /// Somebody who watches, and remembers what was told.
@@ -604,6 +610,9 @@ impl Watch for Seen {
             Some(Deed::Die) => return Survival::Dies,
             Some(Deed::Interrupt) => {
                 INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
+            }
+            Some(Deed::FinishIteration) => {
+                INTERRUPTERS.with_borrow(|all| all.last().unwrap().finish_iteration());
             }
             None => {}
         }

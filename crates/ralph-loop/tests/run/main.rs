@@ -6,6 +6,7 @@ mod clock_jumps;
 mod crash;
 mod full_disk;
 mod gates;
+mod guidance;
 mod hostile;
 mod recovery;
 mod settlement;

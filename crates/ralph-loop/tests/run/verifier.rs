@@ -352,3 +352,39 @@ fn a_prompt_that_is_complete_is_looked_at_and_a_part_of_it_is_not() {
     assert_eq!(project.agent.verifications().len(), 2);
     assert!(project.agent.prompt(3).contains("The verifier refused: not all of it."));
 }
+
+/// The rule: whoever looks at work has no memory and leaves none.
+#[test]
+fn it_neither_reads_nor_writes_the_journal_and_long_notes() {
+    let note = "<knowledge tags=\"work\" title=\"Planted\">By the verifier.</knowledge><journal>planted</journal>";
+    let turn = [
+        vec![say(
+            "<knowledge tags=\"work\" title=\"Known\">By the agent.</knowledge>",
+        )],
+        done(),
+    ];
+    let project = Project::new(Speaks::Claude, [turn.concat()]).in_git();
+    project.agent.look([vec![say(&format!("{note} <verify-pass/>"))]]);
+    project.task("Work");
+    project.task("More work");
+    project.run();
+    assert_eq!(project.story(), ["Work done: task_done", "More work done: task_done"]);
+    assert_eq!(project.names(".ralph/knowledge"), ["known.md"]);
+    assert!(
+        project
+            .journal()
+            .iter()
+            .all(|row| row.row.notes.as_deref() == Some("my own notes"))
+    );
+    assert!(
+        project.agent.prompt(2).contains("By the agent."),
+        "{}",
+        project.agent.prompt(2)
+    );
+    for prompt in project.agent.verifications() {
+        assert!(
+            !prompt.contains("By the agent.") && !prompt.contains("my own notes"),
+            "{prompt}"
+        );
+    }
+}

@@ -193,12 +193,12 @@ fn a_note_gets_the_best_bonus_once_and_none_for_itself() {
 }
 
 #[test]
-fn a_link_to_nothing_leads_nowhere_and_one_of_two_equal_titles_is_the_first_file() {
+fn a_link_to_nothing_leads_nowhere_and_one_to_two_equal_titles_leads_to_both() {
     let files = Files::new();
     put(&files, "a.md", note("Start", "database", "[[Same]] [[Missing]]"));
     put(&files, "y.md", note("same", "x", ""));
     put(&files, "z.md", note("Same", "x", ""));
-    assert_eq!(ranked(&files, &TASK), ["a.md 2", "y.md 2"]);
+    assert_eq!(ranked(&files, &TASK), ["a.md 2", "y.md 2", "z.md 2"]);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn a_short_specification_and_plan_stand_whole_between_task_and_retry() {
 
     ## Feature Plan
 
-    How the feature search is to be built; other parts of it are other tasks:
+    How the feature search is to be built; other parts of it are other tasks. Its boxes may be open though these are done; `ralph feature show search` tells:
 
     ```markdown
     - [ ] Cut texts into words
@@ -80,7 +80,7 @@ fn a_short_specification_and_plan_stand_whole_between_task_and_retry() {
 
     This is attempt 2 of 4.
     ");
-    assert_eq!(sizes(&prompt), [("Feature Specification", 52), ("Feature Plan", 41)]);
+    assert_eq!(sizes(&prompt), [("Feature Specification", 52), ("Feature Plan", 61)]);
     assert_snapshot!(decisions(&prompt), @"
     Feature Specification 1: feature .ralph/features/search/spec.md 21 tokens, -, shown
     Feature Plan 1: feature .ralph/features/search/plan.md 14 tokens, -, shown

@@ -4,6 +4,7 @@
 
 mod features;
 mod knowledge;
+mod past;
 mod rules;
 mod scenarios;
 #[path = "../support/mod.rs"]

@@ -155,8 +155,8 @@ fn first_attempt() {
     ```
     <journal>what you did, decided and found</journal>
     <learning category="pitfall" tags="a,b">one lesson</learning>
-    <knowledge tags="a,b" title="Title">how something works here</knowledge>
-    <memory-used>ids of notes above that you relied on</memory-used>
+    <knowledge tags="a,b" title="Title">how something works here; [[Other Title]] is a link</knowledge>
+    <memory-used>ids or titles of notes above that you relied on</memory-used>
     ```
 
     Categories: success_pattern, pitfall, tool_usage, code_structure, testing_strategy, debugging_technique, other.

@@ -147,38 +147,26 @@ impl Index {
         self.sql(walked)
     }
 
-    /// The long notes that a link leads to from this one, or from which one leads here, ascending. Of several with one
-    /// title, the first by the name of its file is meant.
+    /// The long notes that a link leads to from this one, or from which one leads here, ascending. A link leads to every
+    /// note that has its title.
     ///
     /// # Errors
     /// When the index cannot be read.
     pub fn knowledge_neighbours(&self, number: i64) -> Result<Vec<i64>, IndexError> {
-        let found = (|| -> rusqlite::Result<Vec<i64>> {
-            let mut neighbours = Vec::new();
-            let mut statement = self
-                .connection
-                .prepare_cached("SELECT target FROM knowledge_links WHERE note = ?1")?;
-            for key in statement.query_map([number], |row| row.get::<_, String>(0))? {
-                neighbours.extend(self.titled(&key?)?);
-            }
-            let own: String = self
-                .connection
-                .prepare_cached("SELECT title_key FROM knowledge WHERE number = ?1")?
-                .query_row([number], |row| row.get(0))?;
-            if self.titled(&own)? == Some(number) {
-                let mut statement = self
-                    .connection
-                    .prepare_cached("SELECT note FROM knowledge_links WHERE target = ?1")?;
-                for note in statement.query_map([own], |row| row.get(0))? {
-                    neighbours.push(note?);
-                }
-            }
-            neighbours.retain(|neighbour| *neighbour != number);
-            neighbours.sort_unstable();
-            neighbours.dedup();
-            Ok(neighbours)
-        })();
-        self.sql(found)
+        let sql = "SELECT there.number FROM knowledge_links JOIN knowledge AS there ON there.title_key = target
+                   WHERE note = ?1
+                   UNION ALL
+                   SELECT note FROM knowledge AS here JOIN knowledge_links ON target = here.title_key
+                   WHERE here.number = ?1";
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let rows = statement.query_map([number], |row| row.get(0))?;
+            rows.collect::<rusqlite::Result<Vec<i64>>>()
+        });
+        let mut neighbours = self.sql(found)?;
+        neighbours.retain(|neighbour| *neighbour != number);
+        neighbours.sort_unstable();
+        neighbours.dedup();
+        Ok(neighbours)
     }
 
     /// What a long note is put in order by.
@@ -260,16 +248,6 @@ impl Index {
             })
         });
         self.sql(outline)
-    }
-
-    /// The note that has a title, the first by the name of its file.
-    fn titled(&self, key: &str) -> rusqlite::Result<Option<i64>> {
-        let sql = "SELECT knowledge.number FROM knowledge JOIN knowledge_files USING (number) WHERE title_key = ?1
-                   ORDER BY name LIMIT 1";
-        self.connection
-            .prepare_cached(sql)?
-            .query_row([key], |row| row.get(0))
-            .optional()
     }
 }
 

@@ -5,6 +5,7 @@ mod odd_databases;
 mod refusals;
 
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -91,6 +92,11 @@ fn connect(path: &Path) -> Connection {
     // Rows that lead nowhere come from tools that do not ask for these checks.
     connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
     connection
+}
+
+/// Makes a file of these bytes.
+fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
+    fs::File::create(path).unwrap().write_all(bytes.as_ref()).unwrap();
 }
 
 fn now() -> Timestamp {

@@ -4,7 +4,7 @@ use std::fs;
 
 use ralph_store::{ForeignDatabase, Store};
 
-use super::{FORMAT_3, Scene};
+use super::{FORMAT_3, Scene, write};
 
 /// Why the database is refused, whether it is only to be looked at or to be replaced.
 #[track_caller]
@@ -55,7 +55,7 @@ fn a_file_of_somebody_else_is_refused() {
         "",
         "just some text that is no database, and rather longer than a header is, to be read at all",
     ] {
-        fs::write(scene.theirs(), bytes).unwrap();
+        write(scene.theirs(), bytes);
         assert!(refused(&scene).starts_with("theirs.db is no database of RefoundAI's ralph: "));
     }
     fs::remove_file(scene.theirs()).unwrap();
@@ -75,7 +75,7 @@ fn a_damaged_database_is_refused() {
     for from in (4096..whole.len()).step_by(4096) {
         let mut scribbled = whole.clone();
         scribbled.iter_mut().skip(from).take(64).for_each(|byte| *byte = 0x5a);
-        fs::write(scene.theirs(), scribbled).unwrap();
+        write(scene.theirs(), scribbled);
         let message = ForeignDatabase::open(&scene.theirs()).and_then(|database| database.read());
         let message = message.unwrap_err().to_string();
         assert!(
@@ -83,7 +83,7 @@ fn a_damaged_database_is_refused() {
             "{from}: {message}"
         );
     }
-    fs::write(scene.theirs(), whole.get(..whole.len() / 2).unwrap()).unwrap();
+    write(scene.theirs(), whole.get(..whole.len() / 2).unwrap());
     assert!(refused(&scene).starts_with("cannot read theirs.db: "));
 }
 
@@ -122,7 +122,7 @@ fn nobody_else_gets_at_a_database_that_is_held() {
 #[test]
 fn a_database_in_the_middle_of_a_change_is_refused() {
     let scene = Scene::new(5);
-    fs::write(scene.folder.path().join("theirs.db-journal"), "a rollback journal").unwrap();
+    write(scene.folder.path().join("theirs.db-journal"), "a rollback journal");
     assert_eq!(
         refused(&scene),
         "theirs.db was left in the middle of a change, which theirs.db-journal would undo"

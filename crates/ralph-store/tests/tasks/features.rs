@@ -46,7 +46,8 @@ fn a_feature_is_found_by_its_name_and_by_the_beginning_of_its_id() {
     let other = create(&mut tasks, "other").unwrap();
     let found = |text: &str| tasks.store.feature(text).map(|feature| feature.id);
     let digits = search.id.as_str().trim_start_matches("f-");
-    for text in ["Search", "search", " SEARCH ", search.id.as_str(), digits, &digits[..3]] {
+    let beginning = digits.get(..3).unwrap();
+    for text in ["Search", "search", " SEARCH ", search.id.as_str(), digits, beginning] {
         assert_eq!(found(text).unwrap(), search.id, "{text:?}");
     }
     assert_eq!(found("other").unwrap(), other.id);

@@ -48,8 +48,7 @@ impl Reference {
     fn read(tasks: &Tasks) -> Self {
         let all = tasks.store.tasks(&TaskFilter {
             which: Which::All,
-            parent: None,
-            feature: None,
+            ..TaskFilter::default()
         });
         Self(all.unwrap().into_iter().map(|task| (task.id.clone(), task)).collect())
     }
@@ -166,8 +165,7 @@ fn apply(tasks: &mut Tasks, ids: &mut Vec<TaskId>, operation: &Operation, runs: 
                     worktree: "",
                     commits_here: &BTreeSet::new(),
                 },
-                parent: None,
-                feature: None,
+                ..TaskFilter::default()
             });
             let ready = ready.unwrap().into_iter().next().map(|task| task.id);
             let claimed = match tasks.ask(&run, &Scope::All) {

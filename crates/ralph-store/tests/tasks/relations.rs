@@ -216,8 +216,7 @@ fn lists_are_in_the_order_of_urgency_then_age() {
             .store
             .tasks(&TaskFilter {
                 which,
-                parent: None,
-                feature: None,
+                ..TaskFilter::default()
             })
             .unwrap();
         found.into_iter().map(|task| task.title).collect::<String>()

@@ -247,3 +247,32 @@ fn settings_that_cannot_be_taken_over_are_said_and_the_rest_goes_on() {
     "#);
     assert_eq!(json(&env, &["memory", "list", "--json"]), serde_json::json!([]));
 }
+
+/// The rule: the journal and long notes are always there. `learn` of earlier tools is accepted and changes nothing, and no
+/// flag of a run switches them off for good.
+#[test]
+fn nothing_switches_the_journal_and_long_notes_off() {
+    let env = env();
+    let task = env.ok(["task", "add", "Parse dates"]);
+    env.ok(["knowledge", "add", "Dates", "They are ISO.", "--tags", "dates"]);
+    let prompted = |config: &str| {
+        env.write(CONFIG, config);
+        let prompted = env.ralph(["prompt", task.trim_end()]).run();
+        assert_eq!(prompted.code, Some(0), "{prompted}");
+        assert!(!prompted.stderr.contains("Warning"), "{prompted}");
+        prompted.stdout
+    };
+    let prompt = prompted("");
+    assert!(
+        prompt.contains("## Project Knowledge") && prompt.contains("## Memory"),
+        "{prompt}"
+    );
+    assert_eq!(prompted("[execution]\nlearn = false\n"), prompt);
+    for section in ["journal", "knowledge"] {
+        env.write(CONFIG, format!("[{section}]\nenabled = false\n"));
+        let listed = env.ralph(["doctor"]).run();
+        assert!(listed.stdout.contains(&format!("{section} is not known")), "{listed}");
+    }
+    env.write(CONFIG, "");
+    assert_eq!(env.ralph(["run", "--no-learn"]).run().code, Some(2));
+}

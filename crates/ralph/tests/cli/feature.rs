@@ -387,6 +387,23 @@ fn rows_are_shared_among_worktrees_and_files_are_each_ones_own() {
 }
 
 #[test]
+fn in_a_fresh_clone_what_is_written_is_taken_up() {
+    let env = env();
+    env.write(".ralph/features/search/spec.md", SPEC);
+    env.write(".ralph/features/notes.txt", "no feature");
+    let hint = "Hint: `ralph feature create search` takes up what is written in .ralph/features/search";
+    assert_eq!(env.ralph(["feature", "list"]).run().stderr, format!("{hint}.\n"));
+    let shown = env.ralph(["feature", "show", "search"]).run();
+    assert_eq!(
+        (shown.code, shown.stderr),
+        (Some(1), format!("Error: there is no feature search\n{hint}\n"))
+    );
+    env.ok(["feature", "create", "search"]);
+    assert_eq!(env.read(".ralph/features/search/spec.md"), SPEC);
+    assert_eq!(env.ralph(["feature", "list"]).run().stderr, "");
+}
+
+#[test]
 fn what_cannot_be_shown_to_an_agent_is_said() {
     let env = sample();
     env.write(".ralph/features/search/spec.md", b"Gr\xf6\xdfe");

@@ -141,83 +141,53 @@ fn a_text_of_too_many_words_is_cut_and_that_is_said() {
     assert!(text.ends_with(&format!("---\n\n{} [truncated]\n", "word\n".repeat(500).trim_end())));
 }
 
+/// Refused are these arguments, with one line and this exit code, and nothing changes.
+#[track_caller]
+fn check_refused(env: &TestEnv, arguments: &[&str], code: i32, said: &str) {
+    let before = env.tree();
+    let refused = env
+        .ralph(["knowledge", "add"].into_iter().chain(arguments.iter().copied()))
+        .run();
+    assert_eq!(refused.code, Some(code), "{arguments:?}: {refused}");
+    assert!(refused.stderr.starts_with(said), "{arguments:?}: {refused}");
+    assert_eq!(changes(&before, &env.tree()), [""; 0], "{arguments:?}");
+}
+
 #[test]
 fn fault_7_what_cannot_be_a_note_is_refused_with_one_line_and_nothing_changes() {
     let env = env();
-    env.write("latin.md", b"caf\xe9");
     let token = format!("ghp_{}", "a1B2".repeat(9));
     let long = "x".repeat(300);
-    for (arguments, code, said) in [
+    let one_line = "Error: the title holds a line break or another control character; it is one line of plain text";
+    let secret = "line 1 of the text looks like it holds a secret (GitHub token), so it was not stored";
+    for (title, text, tags, said) in [
+        ("A", " ", "a", "Error: the text is blank, so there is nothing to store"),
         (
-            &["A", " ", "--tags", "a"][..],
-            2,
-            "Error: the text is blank, so there is nothing to store",
-        ),
-        (
-            &[" ", "b", "--tags", "a"],
-            2,
+            " ",
+            "b",
+            "a",
             "Error: the title: the text is blank, so there is nothing to store",
         ),
+        ("a\nb", "b", "a", one_line),
         (
-            &["a\nb", "b", "--tags", "a"],
-            2,
-            "Error: the title holds a line break or another control character; it is one line of plain text",
-        ),
-        (
-            &[&long, "b", "--tags", "a"],
-            2,
+            &long,
+            "b",
+            "a",
             "Error: the title has 300 characters; it may have at most 200",
         ),
         (
-            &["A", "b", "--tags", ","],
-            2,
+            "A",
+            "b",
+            ",",
             "Error: there is no tag; a note has at least one, by which it is found again",
         ),
-        (&["A", "b", "--tags", &long], 2, "Error: the tag"),
-        (
-            &["A", &token, "--tags", "a"],
-            2,
-            "Error: line 1 of the text looks like it holds a secret (GitHub token), so it was not stored",
-        ),
-        (
-            &["A", "b", "--tags", &token],
-            2,
-            "Error: the tag: line 1 of the text looks like it holds a secret",
-        ),
-        (
-            &["A", "--tags", "a", "--file", "none.md"],
-            1,
-            "Error: there is no file none.md",
-        ),
-        (
-            &["A", "--tags", "a", "--file", "latin.md"],
-            1,
-            "Error: latin.md is not UTF-8 text (byte 3)",
-        ),
-        (
-            &["A", "--tags", "a"],
-            2,
-            "error: the following required arguments were not provided",
-        ),
-        (
-            &["A", "b"],
-            2,
-            "error: the following required arguments were not provided",
-        ),
-        (
-            &["--typo", "b", "--tags", "a"],
-            2,
-            "Error: unexpected argument '--typo'",
-        ),
-        (&["A", "b", "--tags", "a|b"], 2, "error: invalid value 'a|b'"),
+        ("A", "b", &long, "Error: the tag"),
+        ("A", &token, "a", &format!("Error: {secret}")),
+        ("A", "b", &token, &format!("Error: the tag: {secret}")),
+        ("--typo", "b", "a", "Error: unexpected argument '--typo'"),
+        ("A", "b", "a|b", "error: invalid value 'a|b'"),
     ] {
-        let before = env.tree();
-        let refused = env
-            .ralph(["knowledge", "add"].into_iter().chain(arguments.iter().copied()))
-            .run();
-        assert_eq!(refused.code, Some(code), "{arguments:?}: {refused}");
-        assert!(refused.stderr.starts_with(said), "{arguments:?}: {refused}");
-        assert_eq!(changes(&before, &env.tree()), [""; 0], "{arguments:?}");
+        check_refused(&env, &[title, text, "--tags", tags], 2, said);
     }
     let nul = env
         .ralph(["knowledge", "add", "A", "-", "--tags", "a"])
@@ -229,6 +199,23 @@ fn fault_7_what_cannot_be_a_note_is_refused_with_one_line_and_nothing_changes() 
         "{nul}"
     );
     env.ok(["knowledge", "add", "A", &token, "--tags", "a", "--allow-secret"]);
+}
+
+#[test]
+fn a_text_that_is_not_there_is_said() {
+    let env = env();
+    env.write("latin.md", b"caf\xe9");
+    let missing = "error: the following required arguments were not provided";
+    check_refused(&env, &["A", "--tags", "a"], 2, missing);
+    check_refused(&env, &["A", "b"], 2, missing);
+    check_refused(
+        &env,
+        &["A", "--tags", "a", "--file", "none.md"],
+        1,
+        "Error: there is no file none.md",
+    );
+    let latin = "Error: latin.md is not UTF-8 text (byte 3)";
+    check_refused(&env, &["A", "--tags", "a", "--file", "latin.md"], 1, latin);
 }
 
 #[test]

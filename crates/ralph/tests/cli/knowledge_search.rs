@@ -48,8 +48,8 @@ fn long_notes_are_searched_alone_and_beside_the_others() {
     assert_snapshot!(env.ralph(["recall", "connections", "--format", "quiet"]).run(), @"
     exit 0
     --- stdout
-    connection-pool-size.md
     mem-1737372000-a1b2
+    connection-pool-size.md
     ");
     assert_snapshot!(env.ralph(["knowledge", "search", "zebra"]).run(), @"
     exit 0
@@ -193,5 +193,16 @@ fn why_tells_of_long_notes_by_their_titles() {
         ".ralph/runs/run-00000001/001/prompt.md",
         &format!("## Project Knowledge\n\n{stood}\n## Memory\n"),
     );
-    assert_snapshot!(env.ralph(["why", "--all"]).run(), @"");
+    assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
+    exit 0
+    --- stdout
+    SECTION            ENTRY                    IN PROMPT  WHY                                  RANK  TOKENS  SCORE  WHAT
+    Project Knowledge  connection-pool-size.md  yes        fits the task                        1     12      4.00   The pool, as it was
+                       locks.md                 left out   no room: [context] knowledge = 2000  1     2       4.00   Locks
+                       gone.md                  left out   another entry says the same          1     1       4.00
+
+    1 entry stood in the prompt, 2 were left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    --- stderr
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    ");
 }

@@ -7,6 +7,7 @@
 
 mod editor;
 mod every_call;
+mod features;
 mod full_disk;
 mod import;
 mod index;

@@ -6,6 +6,7 @@
 mod history;
 mod interrupt;
 mod knowledge;
+mod live;
 mod syncs;
 mod workplace;
 
@@ -37,6 +38,8 @@ const LONG: usize = 25;
 const INTERRUPT_SECONDS: f64 = 2.0;
 /// … the worst of so many runs.
 const INTERRUPTS: usize = 20;
+/// The most that the live view may take while an agent talks, in hundredths of a core.
+const LIVE_PERCENT: f64 = 2.0;
 /// The most memory of a run whose agent prints a gigabyte, in MiB.
 const FLOOD_MIB: f64 = 64.0;
 /// The most that is the same in every prompt, in tokens.
@@ -78,6 +81,7 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
     if !only_knowledge {
         interrupts(&mut figures, &programs, interrupted)?;
+        live_view(&mut figures, &programs, runs)?;
     }
     figures.remark(
         "an iteration is the processor time of ralph alone, without the agent's and git's processes; there are no gates"
@@ -89,6 +93,30 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     match flags.value("--json") {
         None => print!("\n{document}"),
         Some(path) => save(path, &document)?,
+    }
+    Ok(())
+}
+
+/// What the live view costs.
+fn live_view(figures: &mut Figures, programs: &Programs, runs: usize) -> Result<(), String> {
+    println!("looking at {runs} runs at a terminal …");
+    let cost = live::cost(programs, runs)?;
+    for (name, value, unit, target) in [
+        (
+            "the live view while an agent talks",
+            cost.percent,
+            "% of a core",
+            Target::AtMost(LIVE_PERCENT),
+        ),
+        ("the live view: begin and end", cost.around_ms, "ms", Target::None),
+    ] {
+        figures.add(Figure {
+            name: name.to_owned(),
+            size: 0,
+            value,
+            unit,
+            target,
+        });
     }
     Ok(())
 }

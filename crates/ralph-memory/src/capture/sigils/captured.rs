@@ -1,6 +1,6 @@
 //! The sigils that are kept, from all of an agent's text in a turn.
 
-use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, ErrorCategory, FailureReport};
+use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, ErrorCategory, FailureReport, slug};
 
 use super::tags::Sigil;
 use super::{Name, sigils};
@@ -23,7 +23,7 @@ const MOST_FILE_NAME: usize = 400;
 
 /// The most ids of notes, and the longest one, in characters.
 const MOST_IDS: usize = 200;
-const MOST_ID: usize = 100;
+const MOST_ID: usize = 200;
 
 /// The most long notes, and the most lessons, of one turn. More is noise.
 const MOST_ENTRIES: usize = 100;
@@ -68,10 +68,26 @@ fn take(sigil: &Sigil<'_>, captured: &mut Captured) -> Option<()> {
             let body = sigil.body();
             let ids = body.split(|c: char| c == ',' || c == ';' || c.is_whitespace());
             add_distinct(&mut captured.memory_used, ids, MOST_IDS, MOST_ID);
+            let files: Vec<String> = body.split([',', ';', '\n']).filter_map(file_of_title).collect();
+            let files = files.iter().map(String::as_str);
+            add_distinct(&mut captured.memory_used, files, MOST_IDS, MOST_ID);
         }
         _ => {}
     }
     Some(())
+}
+
+/// The file of a long note, which stands in a prompt by its title and not by the name of its file; none of a text that only
+/// names ids, whose every word holds a digit.
+fn file_of_title(title: &str) -> Option<String> {
+    let is_id = |word: &str| word.contains(|c: char| c.is_ascii_digit());
+    let title = title.trim().trim_end_matches(".md");
+    if title.split_whitespace().all(is_id) {
+        return None;
+    }
+    Some(slug(title))
+        .filter(|slug| !slug.is_empty())
+        .map(|slug| format!("{slug}.md"))
 }
 
 /// Keeps a text unless there is one already, or it is empty.

@@ -40,7 +40,7 @@ pub(super) fn plan(request: &PromptRequest<'_>) -> Section {
     let name = &texts.name;
     let frame = Frame {
         heading: "Feature Plan",
-        opening: format!("How the feature {name} is to be built; other parts of it are other tasks:"),
+        opening: plan_opening(name, text),
         file: path(texts, FeatureFile::Plan),
     };
     frame.section(text, Budget::of(part(PLAN, request.share)))
@@ -56,7 +56,7 @@ pub(super) fn around_finished_work(texts: &FeatureTexts) -> String {
     };
     let plan = Frame {
         heading: "Feature Plan",
-        opening: format!("How the feature {name} is to be built; other parts of it are other tasks:"),
+        opening: plan_opening(name, texts.plan.as_deref().unwrap_or_default()),
         file: path(texts, FeatureFile::Plan),
     };
     let spec = texts
@@ -66,6 +66,16 @@ pub(super) fn around_finished_work(texts: &FeatureTexts) -> String {
     let plan = texts.plan.as_ref().map(|text| plan.section(text, Budget::of(PLAN)));
     let sections: Vec<String> = spec.into_iter().chain(plan).map(|section| section.text).collect();
     sections.join("\n")
+}
+
+/// Nobody ticks the boxes of a plan when its tasks are done: whoever trusted them would do everything again.
+fn plan_opening(name: &str, text: &str) -> String {
+    let opening = format!("How the feature {name} is to be built; other parts of it are other tasks");
+    if text.contains("[ ]") {
+        format!("{opening}. Its boxes may be open though these are done; `ralph feature show {name}` tells:")
+    } else {
+        format!("{opening}:")
+    }
 }
 
 fn path(texts: &FeatureTexts, file: FeatureFile) -> String {

@@ -5,7 +5,7 @@ use ralph_store::index::IndexError;
 
 use super::markdown::{below_heading, one_line};
 use super::room::Room;
-use super::section::{Considered, Section};
+use super::section::{Considered, MOST_LEFT_OUT, Section};
 use super::{OPENING, PromptRequest};
 use crate::catalogue::{Catalogue, KnowledgeOutline};
 use crate::inject::pack::{Item, Sizes, pack};
@@ -15,7 +15,7 @@ use crate::recall::{Relevant, TaskSignals, relevant_knowledge};
 
 const HEADING: &str = "Project Knowledge";
 /// After so many that do not fit no further ones are tried: they only count as left out.
-const MOST_PASSED_OVER: usize = 256;
+const MOST_PASSED_OVER: usize = MOST_LEFT_OUT;
 
 /// A note that may stand in the section.
 struct Choice {

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode};
@@ -134,9 +135,14 @@ impl ForeignDatabase {
     /// # Errors
     /// The same.
     pub fn hold(path: &Path) -> Result<Self, ForeignError> {
+        let before = inode(path);
         let database = Self::open_for(path, ForeignAccess::Hold)?;
         // The lock of such a transaction stays after it.
         database.sql(database.connection.execute_batch("BEGIN EXCLUSIVE; COMMIT"))?;
+        if inode(path) != before {
+            // Somebody else was faster and has taken its place, while this process waited for the lock.
+            return Err(ForeignError::Busy { path: path.to_owned() });
+        }
         Ok(database)
     }
 
@@ -283,6 +289,12 @@ fn refuse_by_header(path: &Path) -> Result<(), ForeignError> {
         });
     }
     Ok(())
+}
+
+/// Which file stands at a path.
+fn inode(path: &Path) -> Option<(u64, u64)> {
+    let file = fs::metadata(path).ok()?;
+    Some((file.dev(), file.ino()))
 }
 
 fn columns_of(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>> {

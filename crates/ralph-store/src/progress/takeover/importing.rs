@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
-use ralph_model::{FeatureId, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage};
+use ralph_model::{FeatureId, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, preview};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
@@ -19,6 +19,8 @@ use crate::progress::transitions::changed;
 
 /// The title of iterations without a task.
 const NO_TASK: &str = "(no task)";
+/// How many columns of another tool's id are shown.
+const SHOWN_COLUMNS: usize = 80;
 
 /// What an import did.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -162,7 +164,8 @@ impl Import<'_> {
             log(self.transaction, id, &line.text, line.at)?;
         }
         self.done.log_lines += task.log.len();
-        let sentence = format!("Imported from {}, where it was {}.", self.tool, task.id);
+        let there = preview(&task.id, SHOWN_COLUMNS);
+        let sentence = format!("Imported from {}, where it was {there}.", self.tool);
         log(self.transaction, id, &sentence, self.now)
     }
 
@@ -212,13 +215,17 @@ impl Import<'_> {
             Some(task) => self.next_attempt(task, attempts)?,
             None => 1,
         };
-        let title = there.map_or(NO_TASK, |id| titles.get(id).copied().unwrap_or(id));
+        let title = |id: &str| {
+            titles
+                .get(id)
+                .map_or_else(|| preview(id, SHOWN_COLUMNS), |title| (*title).to_owned())
+        };
         let feature = iteration.feature.as_ref().and_then(|id| self.features.get(id));
         Ok(NewJournalRow {
             run,
             iteration: iteration.iteration,
             task,
-            task_title: title.to_owned(),
+            task_title: there.map_or_else(|| NO_TASK.to_owned(), title),
             feature: feature.cloned(),
             attempt,
             outcome: iteration.outcome,

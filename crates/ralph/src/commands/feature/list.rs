@@ -3,7 +3,7 @@
 use clap::Args;
 use ralph_model::{Feature, FeatureStatus};
 
-use super::status;
+use super::{status, unrecorded};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -56,11 +56,21 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
             };
             format!("- [{ticked}] {}\n", feature.name)
         })),
-        Format::Table if features.is_empty() => context.ui.data("No features yet.\n"),
         Format::Table => {
-            let rows: Vec<Vec<String>> = features.iter().map(row).collect();
-            let closing = showing(rows.len(), "feature", "features");
-            context.ui.table(&COLUMNS, &rows, &closing)
+            if features.is_empty() {
+                context.ui.data("No features yet.\n")?;
+            } else {
+                let rows: Vec<Vec<String>> = features.iter().map(row).collect();
+                let closing = showing(rows.len(), "feature", "features");
+                context.ui.table(&COLUMNS, &rows, &closing)?;
+            }
+            if let Some(name) = unrecorded(context, &features).first() {
+                let folder = context.features().shown_folder(name);
+                context.ui.hint(&format!(
+                    "`ralph feature create {name}` takes up what is written in {folder}."
+                ));
+            }
+            Ok(())
         }
     }
 }

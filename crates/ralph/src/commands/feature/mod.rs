@@ -6,7 +6,8 @@ mod list;
 mod show;
 
 use clap::Subcommand;
-use ralph_model::{Feature, FeatureStatus, TaskCounts};
+use ralph_memory::inject::FeatureFile;
+use ralph_model::{Feature, FeatureName, FeatureStatus, TaskCounts};
 use ralph_store::{FeatureError, Store};
 
 use crate::commands::task::store_to_write;
@@ -38,13 +39,13 @@ pub(crate) fn refuse_where_nothing_is(context: &Context<'_>, feature: Option<&st
     };
     // What is there instead may be another tool's, which is the better answer.
     context.facts()?;
-    Err(unknown(feature).into())
+    Err(unknown(context, feature))
 }
 
 /// A feature that must be there already, in a database to look at it.
 fn find_to_read(context: &Context<'_>, text: &str) -> Result<(Store, Feature), CommandError> {
-    let store = context.facts()?.ok_or_else(|| unknown(text))?;
-    let feature = store.feature(text)?;
+    let store = context.facts()?.ok_or_else(|| unknown(context, text))?;
+    let feature = named(context, &store, text)?;
     Ok((store, feature))
 }
 
@@ -52,12 +53,51 @@ fn find_to_read(context: &Context<'_>, text: &str) -> Result<(Store, Feature), C
 fn find_to_change(context: &Context<'_>, text: &str) -> Result<(Store, Feature), CommandError> {
     refuse_where_nothing_is(context, Some(text))?;
     let store = store_to_write(context)?;
-    let feature = store.feature(text)?;
+    let feature = named(context, &store, text)?;
     Ok((store, feature))
 }
 
-pub(crate) fn unknown(text: &str) -> FeatureError {
-    FeatureError::Unknown { text: text.to_owned() }
+/// The feature of a name or id.
+pub(crate) fn named(context: &Context<'_>, store: &Store, text: &str) -> Result<Feature, CommandError> {
+    store.feature(text).map_err(|error| match error {
+        FeatureError::Unknown { .. } => unknown(context, text),
+        error => error.into(),
+    })
+}
+
+/// There is no such feature; what is written about one, as in a fresh clone, can be taken up.
+pub(crate) fn unknown(context: &Context<'_>, text: &str) -> CommandError {
+    let error = CommandError::from(FeatureError::Unknown { text: text.to_owned() });
+    match FeatureName::new(text) {
+        Ok(name) if is_written(context, &name) => {
+            let folder = context.features().shown_folder(&name);
+            error.hint(format!(
+                "`ralph feature create {name}` takes up what is written in {folder}"
+            ))
+        }
+        _ => error,
+    }
+}
+
+/// The names of what is written about, but is no feature on record here: the files are git's, the record is not.
+fn unrecorded(context: &Context<'_>, known: &[Feature]) -> Vec<FeatureName> {
+    let folders = std::fs::read_dir(context.features().path)
+        .into_iter()
+        .flatten()
+        .flatten();
+    let names = folders.filter_map(|folder| FeatureName::new(folder.file_name().to_str()?).ok());
+    let is_known = |name: &FeatureName| known.iter().any(|known| known.name.is(name.as_str()));
+    let mut names: Vec<FeatureName> = names
+        .filter(|name| !is_known(name) && is_written(context, name))
+        .collect();
+    names.sort();
+    names
+}
+
+fn is_written(context: &Context<'_>, name: &FeatureName) -> bool {
+    FeatureFile::ALL
+        .iter()
+        .any(|file| context.features().file(name, *file).is_file())
 }
 
 /// The word for where a feature stands, as a person reads it.

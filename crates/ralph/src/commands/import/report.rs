@@ -1,7 +1,7 @@
 //! What an import did, or would do, as it is told.
 
-use ralph_model::count;
-use ralph_store::{ImportedHistory, Tally};
+use ralph_model::{count, preview};
+use ralph_store::{ImportedHistory, Remark, Tally};
 use serde_json::json;
 
 use super::Mode;
@@ -11,6 +11,10 @@ use crate::table::{Column, Fit};
 
 /// How many remarks are shown to a person.
 const SHOWN_REMARKS: usize = 50;
+/// How many columns are shown of what a remark is about.
+const ABOUT_COLUMNS: usize = 60;
+/// How many columns of it are shown at most.
+const TEXT_COLUMNS: usize = 400;
 /// How many new ids are named to a person.
 const SHOWN_IDS: usize = 5;
 
@@ -105,7 +109,12 @@ impl Report {
         if remarks.is_empty() {
             return Ok(());
         }
-        let row = |remark: &ralph_store::Remark| vec![remark.about.clone(), remark.text.clone()];
+        let row = |remark: &Remark| {
+            vec![
+                preview(&remark.about, ABOUT_COLUMNS),
+                preview(&remark.text, TEXT_COLUMNS),
+            ]
+        };
         let rows: Vec<Vec<String>> = remarks.iter().take(SHOWN_REMARKS).map(row).collect();
         let closing = if remarks.len() > SHOWN_REMARKS {
             format!("Showing {SHOWN_REMARKS} of {} remarks; --json shows all", remarks.len())
@@ -124,7 +133,7 @@ impl Report {
         let named: Vec<String> = renamed
             .iter()
             .take(SHOWN_IDS)
-            .map(|(there, here)| format!("{there} is {here}"))
+            .map(|(there, here)| format!("{} is {here}", preview(there, ABOUT_COLUMNS)))
             .collect();
         let more = renamed.len().saturating_sub(SHOWN_IDS);
         let more = if more > 0 {

@@ -58,6 +58,9 @@ use stream::{Followed, Teller};
   ralph run --dry-run                        # what would be done; starts nothing
   ralph run --json | jq -c .event            # every event as a line of JSON, for programs
 
+At a terminal Ctrl+C stops the agent and asks what it should do differently; that goes to the task, and the run goes on or
+ends. A second Ctrl+C ends the run at once. Elsewhere the first one ends it.
+
 Exit codes: 0 everything is done, 3 nothing to do, 4 something waits for you (a failed task, a limit), 130 stopped by Ctrl+C,
 1 something is broken.")]
 pub(crate) struct RunArgs {
@@ -87,8 +90,8 @@ pub(crate) struct RunArgs {
           value_parser = FalseyValueParser::new().map(told_as))]
     told_as: ToldAs,
     /// Show lines alone, also at a terminal
-    #[arg(long)]
-    plain: bool,
+    #[arg(long = "plain", action = ArgAction::SetTrue, value_parser = FalseyValueParser::new().map(live_view))]
+    live: LiveView,
     /// Run the commands of .ralph.toml without asking; what was confirmed once is not asked again
     #[arg(long)]
     trust: bool,
@@ -119,6 +122,10 @@ enum ToldAs {
 
 fn told_as(json: bool) -> ToldAs {
     if json { ToldAs::Json } else { ToldAs::Words }
+}
+
+fn live_view(plain: bool) -> LiveView {
+    if plain { LiveView::Never } else { LiveView::Auto }
 }
 
 fn share(without_memory: bool) -> MemoryShare {
@@ -205,7 +212,7 @@ fn begin<'a>(
         verifier: verifier.verifier,
         model: args.model.clone(),
         share: args.share,
-        pace: Pace::default(),
+        pace: pace(context, args),
         first_try: args.first_try,
         guide: guide_of(context, args),
     };
@@ -213,7 +220,7 @@ fn begin<'a>(
     if let Some(teller) = &mut teller {
         teller.prepare(&order, &site, &again);
     }
-    let live = live_view(context, args, order.agent.name())?;
+    let live = shown_live(context, args, order.agent.name())?;
     let mut printer = printer::Printer::new(context, again, live.as_ref());
     let watch = Followed {
         printer: &mut printer,
@@ -230,13 +237,27 @@ fn begin<'a>(
     }
 }
 
-/// The live view, where it is wanted and can be drawn.
-fn live_view(context: &Context<'_>, args: &RunArgs, agent: &str) -> Result<Option<Live>, CommandError> {
-    let is_wanted = !args.plain && args.told_as == ToldAs::Words && context.config.ui.live == LiveView::Auto;
-    if !is_wanted || !context.ui.can_draw() {
-        return Ok(None);
+/// Whether a live view is wanted and can be drawn.
+fn is_shown_live(context: &Context<'_>, args: &RunArgs) -> bool {
+    let is_wanted = args.live == LiveView::Auto && context.config.ui.live == LiveView::Auto;
+    is_wanted && args.told_as == ToldAs::Words && context.ui.can_draw()
+}
+
+fn shown_live(context: &Context<'_>, args: &RunArgs, agent: &str) -> Result<Option<Live>, CommandError> {
+    let live = is_shown_live(context, args).then(|| Live::begin(context, agent));
+    Ok(live.transpose()?)
+}
+
+/// How often a wait looks at the clock: a person sees every second of it.
+fn pace(context: &Context<'_>, args: &RunArgs) -> Pace {
+    let usual = Pace::default();
+    Pace {
+        look: match is_shown_live(context, args) {
+            true => Duration::from_secs(1),
+            false => usual.look,
+        },
+        ..usual
     }
-    Ok(Some(Live::begin(context, agent)?))
 }
 
 /// Runs to the end.

@@ -359,7 +359,7 @@ impl<'a> Printer<'a> {
                 ));
             }
             Notice::CompleteTooEarly => self.line("The agent said that everything is complete, and it is not."),
-            Notice::WillAsk => self.line("stopping the agent; then you are asked (Ctrl+C again stops the run)"),
+            Notice::WillAsk => self.line("stopping the agent; you are asked next (Ctrl+C: end the run)"),
         }
     }
 }

@@ -56,7 +56,11 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
     feature::refuse_where_nothing_is(context, args.feature.as_deref())?;
     let mut store = store_to_write(context)?;
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
-    let feature = args.feature.as_deref().map(|name| store.feature(name)).transpose()?;
+    let feature = args
+        .feature
+        .as_deref()
+        .map(|name| feature::named(context, &store, name))
+        .transpose()?;
     let new = NewTask {
         description,
         parent,

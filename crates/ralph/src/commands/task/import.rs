@@ -48,8 +48,8 @@ pub(crate) struct ImportArgs {
 pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(), CommandError> {
     let feature = match &args.feature {
         Some(name) => {
-            let store = context.facts()?.ok_or_else(|| feature::unknown(name))?;
-            Some(store.feature(name)?)
+            let store = context.facts()?.ok_or_else(|| feature::unknown(context, name))?;
+            Some(feature::named(context, &store, name)?)
         }
         None => None,
     };

@@ -49,12 +49,16 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
             return Err(ralph_store::TaskError::Unknown { text: id.clone() }.into());
         }
         if let Some(name) = &args.feature {
-            return Err(feature::unknown(name).into());
+            return Err(feature::unknown(context, name));
         }
         return view::list(context, &[], NONE_YET, format);
     };
     let parent = args.parent.as_deref().map(|id| store.find_task(id)).transpose()?;
-    let feature = args.feature.as_deref().map(|name| store.feature(name)).transpose()?;
+    let feature = args
+        .feature
+        .as_deref()
+        .map(|name| feature::named(context, &store, name))
+        .transpose()?;
     let here;
     let which = if args.ready {
         here = commits_of_others_here(context, &store)?;

@@ -5,6 +5,7 @@ use ralph_model::Priority;
 use ralph_store::{FeatureChange, ParentChange, TaskUpdate};
 
 use super::{description, find_to_change, title};
+use crate::commands::feature;
 use crate::commands::notes::SecretArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -70,7 +71,7 @@ pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), 
         None => ParentChange::Keep,
     };
     let feature = match &changes.feature {
-        Some(name) => FeatureChange::Of(store.feature(name)?.id),
+        Some(name) => FeatureChange::Of(feature::named(context, &store, name)?.id),
         None if changes.no_feature => FeatureChange::Leave,
         None => FeatureChange::Keep,
     };

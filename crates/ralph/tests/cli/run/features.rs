@@ -145,7 +145,7 @@ fn the_story_of_a_feature() {
 
     ## Feature Plan
 
-    How the feature search is to be built; other parts of it are other tasks:
+    How the feature search is to be built; other parts of it are other tasks. Its boxes may be open though these are done; `ralph feature show search` tells:
 
     ```markdown
     # Plan
@@ -189,7 +189,7 @@ fn the_story_of_a_feature() {
 
     ## Feature Plan
 
-    How the feature search is to be built; other parts of it are other tasks:
+    How the feature search is to be built; other parts of it are other tasks. Its boxes may be open though these are done; `ralph feature show search` tells:
 
     ```markdown
     # Plan

@@ -2,7 +2,7 @@
 //! with that or ends.
 
 use insta::assert_snapshot;
-use ralph_testkit::scripted::{Script, daemon, hang, if_prompt_holds, say, write};
+use ralph_testkit::scripted::{Script, daemon, hang, if_prompt_holds, say, sleep, write};
 use ralph_testkit::{Terminal, TestEnv};
 
 use super::signals::{assert_gone, until};
@@ -18,8 +18,8 @@ const GO_ON: &str = "Go on with the task? [Y/n] ";
 fn stuck() -> Script {
     Script::new()
         .turn([
-            write("half.txt", "x"),
             say("<journal>I was at the parser.</journal>"),
+            write("half.txt", "x"),
             hang(),
         ])
         .turn([if_prompt_holds(
@@ -177,10 +177,13 @@ fn the_end_of_the_input_says_nothing_and_stops() {
 }
 
 #[test]
-fn after_a_question_it_can_be_asked_again_and_ended_again() {
-    let scene = Scene::new(&Script::new().turn([write("half-{turn}.txt", "x"), hang()]));
+fn after_a_question_the_next_ctrl_c_is_the_first_again_and_the_run_lives_on() {
+    // The last turn takes longer than a run has after the second Ctrl+C.
+    let stuck = || [write("half-{turn}.txt", "x"), hang()];
+    let script = Script::new().turn(stuck()).turn(stuck()).turn([sleep(1500), say(DONE)]);
+    let scene = Scene::new(&script);
     let mut terminal = Terminal::start(scene.invocation(&["Parse dates"]).unfixed(), COLUMNS);
-    for turn in 1..=3 {
+    for turn in 1..=2 {
         until("the turn", || scene.env.path(&format!("half-{turn}.txt")).exists());
         terminal.types(CTRL_C);
         terminal.shows(QUESTION);
@@ -189,14 +192,41 @@ fn after_a_question_it_can_be_asked_again_and_ended_again() {
         terminal.shows("> ");
         terminal.types("\r");
         terminal.shows(GO_ON);
-        terminal.types(if turn == 3 { "n\r" } else { "y\r" });
+        terminal.types("y\r");
     }
     let (code, shown) = terminal.end();
-    assert_eq!(code, Some(130), "{shown}");
-    assert_eq!(scene.outcomes(), ["interrupted"; 3]);
-    let (description, _) = task(&scene);
-    let said: Vec<&str> = description.lines().filter(|line| line.starts_with("word")).collect();
-    assert_eq!(said, ["word 1", "word 2", "word 3"]);
+    assert_eq!(code, Some(0), "{shown}");
+    assert_eq!(scene.outcomes(), ["interrupted", "interrupted", "done"]);
+    let prompt = scene.agent.prompt(3);
+    let said: Vec<&str> = prompt.lines().filter(|line| line.starts_with("word")).collect();
+    assert_eq!(said, ["word 1", "word 2"]);
+}
+
+#[test]
+fn a_prompt_that_is_run_again_keeps_what_was_said_about_it() {
+    let script = Script::new()
+        .turn([write("half.txt", "x"), hang()])
+        .turn([say("<promise>COMPLETE</promise>")]);
+    let scene = Scene::new(&script);
+    scene.env.write("PROMPT.md", "Parse dates.\n");
+    let mut terminal = Terminal::start(scene.invocation(&["PROMPT.md"]).unfixed(), COLUMNS);
+    until("half.txt", || scene.env.path("half.txt").exists());
+    terminal.types(CTRL_C);
+    terminal.shows("> ");
+    terminal.types("use the other parser\r");
+    terminal.shows("> ");
+    terminal.types("\r");
+    terminal.shows(GO_ON);
+    terminal.types("n\r");
+    assert_eq!(terminal.end().0, Some(130));
+    scene.env.write("PROMPT.md", "Parse dates and times.\n");
+    let again = scene.run(&["PROMPT.md"]);
+    assert_eq!(again.code, Some(0), "{again}");
+    let prompt = scene.agent.prompt(2);
+    assert!(
+        prompt.contains("Parse dates and times.") && prompt.contains("use the other parser"),
+        "{prompt}"
+    );
 }
 
 #[test]

@@ -82,3 +82,19 @@ fn a_turn_that_uses_too_much_is_stopped_on_the_way() {
     let rows = scene.ralph(&["journal", "list", "--json"]).run().stdout;
     assert!(rows.contains(r#""input_tokens": 900"#), "{rows}");
 }
+
+#[test]
+fn how_many_iterations_there_may_be_is_told_by_where_it_is_set() {
+    let turn = [write("work-{turn}.txt", "x"), say("I did a part.")];
+    let scene = Scene::new(&Script::new().turn(turn));
+    scene.env.write("PROMPT.md", "Make it good.\n");
+    let by_flag = scene.run(&["PROMPT.md", "--limit", "1"]);
+    let hint = "Hint: `ralph run PROMPT.md --limit 1 --agent [agent]` goes on.\n";
+    assert!(by_flag.stderr.ends_with(hint), "{by_flag}");
+    scene.env.write(".ralph.toml", "[limits]\niterations = 1\n");
+    let by_key = scene.run(&["PROMPT.md"]);
+    let hint = "Hint: `ralph run PROMPT.md --agent [agent]` goes on and counts anew; `[limits] iterations` in .ralph.toml sets \
+                how far.\n";
+    assert!(by_key.stderr.ends_with(hint), "{by_key}");
+    assert_eq!((by_flag.code, by_key.code), (Some(4), Some(4)));
+}

@@ -1,6 +1,7 @@
 //! A usage limit as a person meets it: what is said, what the status shows, what the next run does.
 
 use insta::assert_snapshot;
+use ralph_testkit::Screen;
 use ralph_testkit::scripted::{Script, exit, raw, run, say, write};
 
 use super::signals::{Going, until};
@@ -67,7 +68,7 @@ fn a_usage_limit_is_waited_for_over_a_restart_unless_somebody_is_in_a_hurry() {
 }
 
 #[test]
-fn a_terminal_gets_one_line_that_is_drawn_again() {
+fn a_terminal_shows_the_wait_below_the_line_that_tells_of_it() {
     let scene = limited();
     scene.env.write(
         ".ralph.toml",
@@ -83,12 +84,20 @@ fn a_terminal_gets_one_line_that_is_drawn_again() {
         .env("NO_COLOR", "1")
         .env("COLUMNS", "50")
         .run();
-    let drawn = shown.stdout.split("\rGoes on in 1 h 0").nth(1);
-    let drawn = drawn.unwrap_or_else(|| panic!("{:?}", shown.stdout));
-    let shown_first = drawn.split_once(" min, at 12:24: usage limit");
-    assert!(shown_first.is_some_and(|(minutes, _)| minutes.len() == 1), "{drawn:?}");
-    assert!(drawn.contains("…\u{1b}[K"), "{drawn:?}");
-    assert!(drawn.contains("\r\u{1b}[KThe limit "), "{drawn:?}");
+    let mut screen = Screen::new(80, 24);
+    let (going_on, _) = shown.stdout.rsplit_once("The limit ").unwrap();
+    let drawn = shown.stdout.matches("now    Goes on in 1 h 0").count();
+    assert!(drawn > 0, "{:?}", shown.stdout);
+    screen.take(going_on.as_bytes());
+    let told = screen.lines();
+    let [.., told] = told.as_slice() else {
+        panic!("{:?}", shown.stdout)
+    };
+    assert!(told.starts_with("11:20:00 Goes on in 1 h 0"), "{told}");
+    assert!(
+        told.ends_with(" min, at 12:24: usage limit of claude. Ctrl+C stops."),
+        "{told}"
+    );
     assert_eq!(shown.code, Some(4), "{shown}");
     assert!(!shown.stdout.contains("\u{1b}[1"), "{:?}", shown.stdout);
 }

@@ -63,9 +63,9 @@ pub(super) fn draw(view: &View, frame: &Frame) -> Vec<String> {
                 .as_ref()
                 .map(|iteration| (2, iteration_line(iteration, frame))),
         );
-        lines.push((3, agent(view, frame)));
+        lines.push((4, agent(view, frame)));
         if !view.gates.is_empty() {
-            lines.push((4, gates(view, frame)));
+            lines.push((3, gates(view, frame)));
         }
         lines.push((0, now(view, frame)));
         lines.push((5, hints(view, frame)));
@@ -243,8 +243,15 @@ fn gates(view: &View, frame: &Frame) -> Line {
 
 fn now(view: &View, frame: &Frame) -> Line {
     let mut line = label("now", frame);
+    line.extend(who(view));
     line.extend(doing(&view.doing, frame));
     line
+}
+
+/// Who does it, where that is not the agent of the task.
+fn who(view: &View) -> Option<(Option<Style>, String)> {
+    let verifier = view.verifier.as_deref()?;
+    Some(faint(format!("{} verifies: ", tame(verifier))))
 }
 
 fn doing(doing: &Doing, frame: &Frame) -> Line {
@@ -279,6 +286,7 @@ fn shortest(view: &View, frame: &Frame) -> Line {
         let all = tasks.done + tasks.failed + tasks.waiting + tasks.open;
         line.push(faint(format!("{}/{all} ", tasks.done)));
     }
+    line.extend(who(view));
     line.extend(doing(&view.doing, frame));
     line
 }

@@ -12,6 +12,11 @@ use ralph_store::Standing;
 
 /// How many characters of a line of text are kept: no terminal shows more.
 const LINE_CHARACTERS: usize = 400;
+/// How much of the end of a text is looked at for its last line.
+const TAIL_BYTES: usize = 4096;
+
+/// What whoever looks at the work is called beside the gates.
+const VERIFIER: &str = "verifier";
 
 /// A run as it stands.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,12 +32,14 @@ pub(super) struct View {
     /// What the gates of the iteration say.
     pub(super) gates: Vec<(String, Mark)>,
     pub(super) doing: Doing,
+    /// Who looks at the work, while somebody does.
+    pub(super) verifier: Option<String>,
     /// What earlier iterations have used …
     pub(super) spent: Usage,
-    /// … and this one so far.
+    /// … this one so far, …
     pub(super) used: Usage,
-    /// Of that, what it had used when the look at its work began.
-    pub(super) used_by_turn: Usage,
+    /// … and whoever looks at its work.
+    pub(super) verifier_used: Usage,
     /// How many notes the run has recorded.
     pub(super) recorded: usize,
     /// Whether the person wants it to end after this iteration.
@@ -76,7 +83,7 @@ pub(super) enum Doing {
     Starting,
     /// It uses a tool.
     Tool(String, String),
-    /// It says this.
+    /// It says this. A line that has come to its end has its line break.
     Saying(String),
     /// Its turn is over, and its work is looked at.
     Examining,
@@ -111,11 +118,18 @@ impl View {
                 ..
             } => self.begins(current, *attempt, *shown, at),
             News::Agent(event) => return self.agent(event),
-            News::VerifierBegan { .. } => {
-                self.used_by_turn = self.used;
-                self.doing = Doing::Examining;
+            News::VerifierBegan { agent, .. } => {
+                self.verifier = Some((*agent).to_owned());
+                self.doing = Doing::Starting;
+                self.mark(VERIFIER, Mark::Runs);
             }
-            News::VerifierDid(event) => return self.verifier(event),
+            News::VerifierDid(event) => return self.agent(event),
+            News::Verified(found) => {
+                self.verifier = None;
+                self.verifier_used = found.usage;
+                self.doing = Doing::Examining;
+                self.mark(VERIFIER, if found.passes() { Mark::Green } else { Mark::Red });
+            }
             News::GateBegins(command) => {
                 self.doing = Doing::Gate((*command).to_owned());
                 self.mark(command, Mark::Runs);
@@ -145,20 +159,9 @@ impl View {
             took: None,
         });
         self.gates.clear();
-        self.used = Usage::default();
+        self.verifier = None;
+        (self.used, self.verifier_used) = (Usage::default(), Usage::default());
         self.doing = Doing::Starting;
-    }
-
-    /// Who looks at finished work is seen as the agent is, and what it uses comes on top.
-    fn verifier(&mut self, event: &TurnEvent) -> Changed {
-        let changed = self.agent(event);
-        let used = match event {
-            TurnEvent::Used(usage) => usage,
-            TurnEvent::Ended(end) => &end.usage,
-            _ => return changed,
-        };
-        self.used = sum(self.used_by_turn, *used);
-        changed
     }
 
     fn agent(&mut self, event: &TurnEvent) -> Changed {
@@ -167,10 +170,10 @@ impl View {
                 let about = first_line(about.strip_prefix(&self.root).unwrap_or(about));
                 self.doing = Doing::Tool(name.clone(), about.to_owned());
             }
-            TurnEvent::Text(text) => return self.says(text),
-            TurnEvent::Used(usage) => self.used = *usage,
+            TurnEvent::Text(text) => self.says(text),
+            TurnEvent::Used(usage) => *self.uses() = *usage,
             TurnEvent::Ended(end) => {
-                self.used = end.usage;
+                *self.uses() = end.usage;
                 self.doing = Doing::Examining;
             }
             TurnEvent::Line(_) | TurnEvent::Alive => return Changed::No,
@@ -178,28 +181,33 @@ impl View {
         Changed::Yes
     }
 
-    /// The last line that is not blank. Texts come in pieces, and a piece may end within a line.
-    fn says(&mut self, text: &str) -> Changed {
-        let body = text.trim_end_matches(['\n', '\r']);
-        let (before, last) = body
-            .rsplit_once('\n')
-            .map_or((None, body), |(before, last)| (Some(before), last));
-        match &mut self.doing {
-            Doing::Saying(line) if before.is_none() && !line.ends_with('\n') => {
-                let room = LINE_CHARACTERS.saturating_sub(line.chars().count());
-                line.extend(last.chars().take(room));
+    /// What the session that speaks now has used.
+    fn uses(&mut self) -> &mut Usage {
+        match self.verifier {
+            Some(_) => &mut self.verifier_used,
+            None => &mut self.used,
+        }
+    }
+
+    /// Keeps the last line that is not blank. Texts come in pieces, and a piece may end within a line.
+    fn says(&mut self, text: &str) {
+        let tail = text.get(text.floor_char_boundary(text.len().saturating_sub(TAIL_BYTES))..);
+        // A line that is longer than that is shown from its beginning all the same.
+        let tail = tail.filter(|tail| tail.contains('\n')).unwrap_or(text);
+        for (index, piece) in tail.split('\n').enumerate() {
+            match &mut self.doing {
+                Doing::Saying(line) if index > 0 && !line.ends_with('\n') => line.push('\n'),
+                _ => {}
             }
-            _ if last.trim().is_empty() => return Changed::No,
-            doing => *doing = Doing::Saying(last.trim_start().chars().take(LINE_CHARACTERS).collect()),
+            match &mut self.doing {
+                Doing::Saying(line) if !line.ends_with('\n') => {
+                    let room = LINE_CHARACTERS.saturating_sub(line.chars().count());
+                    line.extend(piece.chars().take(room));
+                }
+                _ if piece.trim().is_empty() => {}
+                doing => *doing = Doing::Saying(piece.trim_start().chars().take(LINE_CHARACTERS).collect()),
+            }
         }
-        // The next piece begins another line.
-        if let Doing::Saying(line) = &mut self.doing
-            && body.len() < text.len()
-            && !line.ends_with('\n')
-        {
-            line.push('\n');
-        }
-        Changed::Yes
     }
 
     fn gate(&mut self, gate: &GateResult) {
@@ -221,7 +229,8 @@ impl View {
         if self.run.as_ref() == Some(&draft.current.run) {
             self.spent = sum(self.spent, draft.usage());
         }
-        self.used = Usage::default();
+        self.verifier = None;
+        (self.used, self.verifier_used) = (Usage::default(), Usage::default());
         self.doing = Doing::Preparing;
         let settled = self.iteration.as_mut();
         let settled = settled.filter(|iteration| iteration.number == draft.current.iteration);
@@ -242,7 +251,7 @@ impl View {
 
     /// All that the run has used.
     pub(super) fn total(&self) -> Usage {
-        sum(self.spent, self.used)
+        sum(self.spent, sum(self.used, self.verifier_used))
     }
 }
 

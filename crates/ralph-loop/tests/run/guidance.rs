@@ -1,0 +1,132 @@
+//! What a person says who stops a turn, with a real store and an agent that follows a script; also when the run is killed
+//! on the way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ralph_loop::state::{Effect, End};
+use ralph_loop::{Asked, Guide, Guided, WhatNext};
+use ralph_model::{TaskStatus, split_guidance};
+use ralph_process::StopHandle;
+use ralph_testkit::scripted::{hang, say, write};
+
+use crate::bench::{Deed, Project, Seen};
+
+const GUIDANCE: &str = "use the other parser";
+
+/// Somebody who always says the same, and wants to go on.
+struct Says(&'static str);
+
+impl Guide for Says {
+    fn ask(&self, _about: &Asked, _given_up: &StopHandle) -> Guided {
+        Guided {
+            text: Some(self.0.to_owned()),
+            next: WhatNext::GoOn,
+        }
+    }
+}
+
+/// An agent that gets stuck once, and a person who says something about it.
+fn project(said: &'static str) -> Project {
+    let stuck = vec![say("<journal>at the parser</journal>"), write("half.txt", "x"), hang()];
+    let mut project = Project::plain([stuck, vec![say("<task-done>{task}</task-done>")]]);
+    project.guide = Some(Arc::new(Says(said)));
+    project
+}
+
+/// Interrupts the first agent when it is stuck, and lets the run die at the first effect after that which is so.
+fn interrupting(project: &Project, dies_at: impl Fn(&Effect) -> bool + Send + 'static) -> Seen {
+    let is_interrupted = AtomicBool::new(false);
+    let half = project.root().join("half.txt");
+    Seen::doing(move |effect| match effect {
+        Effect::Spawn if !is_interrupted.swap(true, Ordering::SeqCst) => {
+            while !half.exists() {
+                std::thread::yield_now();
+            }
+            Some(Deed::Interrupt)
+        }
+        effect if is_interrupted.load(Ordering::SeqCst) && dies_at(effect) => Some(Deed::Die),
+        _ => None,
+    })
+}
+
+#[test]
+fn the_run_goes_on_with_the_same_task_and_what_was_said_stands_in_its_prompt() {
+    let project = project(GUIDANCE);
+    let first = project.task("A");
+    project.task("B");
+    let ran = project.run_with(interrupting(&project, |_| false));
+    assert_eq!(ran.end, Some(End::Complete), "{ran:?}");
+    assert_eq!(
+        project.story(),
+        ["A interrupted: cancelled", "A done: task_done", "B done: task_done"]
+    );
+    assert!(project.agent.prompt(2).contains(GUIDANCE));
+    assert!(!project.agent.prompt(3).contains("Guidance of the person"));
+    let task = project.store().task(&first).unwrap().unwrap();
+    assert_eq!(task.retries_used, 0);
+}
+
+#[test]
+fn what_a_terminal_would_obey_and_what_is_too_much_is_not_kept_and_all_else_is() {
+    let project = project("a key: AKIAIOSFODNN7EXAMPLE\u{1b}[2J\u{7}\r\n\n  grün 🦀\u{202e}");
+    let task = project.task("A");
+    project.run_with(interrupting(&project, |_| false));
+    let task = project.store().task(&task).unwrap().unwrap();
+    let (_, guidance) = split_guidance(&task.description);
+    assert_eq!(guidance[0].text, "a key: AKIAIOSFODNN7EXAMPLE\n\n  grün 🦀");
+}
+
+#[test]
+fn what_was_said_is_not_lost_when_the_run_is_killed_at_whatever_moment() {
+    type IsSo = fn(&Effect) -> bool;
+    let moments: [(IsSo, bool); 8] = [
+        (|effect| matches!(effect, Effect::StopAgent), false),
+        (|effect| matches!(effect, Effect::RecordEnd(_)), false),
+        (|effect| matches!(effect, Effect::Examine { .. }), false),
+        (|effect| matches!(effect, Effect::Ask(_)), false),
+        // The first that comes of an answer. It is on record with the next.
+        (|effect| matches!(effect, Effect::GoOn), false),
+        (|effect| matches!(effect, Effect::RecordGuidance(_)), true),
+        (|effect| matches!(effect, Effect::Settle(_)), true),
+        (|effect| matches!(effect, Effect::FinishOutbox), true),
+    ];
+    for (at, (is_moment, is_kept)) in moments.into_iter().enumerate() {
+        let project = project(GUIDANCE);
+        let task = project.task("A");
+        let died = project.run_with(interrupting(&project, is_moment));
+        assert_eq!(died.end, None, "moment {at}");
+        let ran = project.run();
+        assert_eq!(project.status(&task), TaskStatus::Done, "moment {at}: {ran:?}");
+        let outcomes: Vec<String> = project.story();
+        assert_eq!(outcomes.len(), 2, "moment {at}: {outcomes:?}");
+        assert!(outcomes[0].starts_with("A interrupted: "), "moment {at}: {outcomes:?}");
+        let task = project.store().task(&task).unwrap().unwrap();
+        let kept: Vec<&str> = split_guidance(&task.description)
+            .1
+            .iter()
+            .map(|said| said.text)
+            .collect();
+        let expected: &[&str] = if is_kept { &[GUIDANCE] } else { &[] };
+        assert_eq!(kept, expected, "moment {at}");
+        let notes = project.journal()[0].row.notes.clone().unwrap_or_default();
+        let is_in_journal = notes == format!("{GUIDANCE}\n\nThe agent's own notes: at the parser");
+        assert_eq!(is_in_journal, is_kept, "moment {at}: {notes}");
+        assert_eq!(project.agent.prompt(2).contains(GUIDANCE), is_kept, "moment {at}");
+    }
+}
+
+#[test]
+fn a_run_that_is_to_end_after_this_iteration_ends_then() {
+    let project = Project::plain([vec![say("<task-done>{task}</task-done>")]]);
+    let tasks = ["A", "B"].map(|title| project.task(title));
+    let ran = project.run_with(Seen::doing(|effect| {
+        matches!(effect, Effect::Spawn).then_some(Deed::FinishIteration)
+    }));
+    assert!(matches!(ran.end, Some(End::AsWished(_))), "{ran:?}");
+    assert_eq!((ran.code(), ran.iterations), (0, 1));
+    assert_eq!(
+        tasks.map(|task| project.status(&task)),
+        [TaskStatus::Done, TaskStatus::Pending]
+    );
+}

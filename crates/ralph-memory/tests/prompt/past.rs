@@ -1,0 +1,230 @@
+//! What of the past stands in a prompt, and where: the rules of the journal and of long notes, from the database to the text.
+
+use std::collections::BTreeSet;
+
+use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt};
+use ralph_memory::inject::{FeatureTexts, prompt::PromptRequest};
+use ralph_model::config::{Config, Inject};
+use ralph_model::{NewJournalRow, RunId, Task, TaskKind, Tokens};
+use ralph_store::{Settlement, Store};
+use ralph_testkit::journal_row;
+
+use crate::support::Files;
+use crate::{GUARDRAILS, MEMORIES, composed, project, request, row, task};
+
+/// A database with rows of these runs, and what stands around a task of run 1.
+struct Past {
+    _folder: tempfile::TempDir,
+    store: Store,
+}
+
+impl Past {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+        Self { _folder: folder, store }
+    }
+
+    fn with(mut self, run: u64, iteration: u32, change: impl FnOnce(&mut NewJournalRow)) -> Self {
+        let mut row = journal_row(RunId::new(run), iteration);
+        change(&mut row);
+        self.store.settle(&Settlement::new(row, 0)).unwrap();
+        self
+    }
+
+    fn prompt(&self, files: &Files, task: Task) -> Prompt {
+        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1))).unwrap();
+        let config = Config::default();
+        let request = materials.request(&Circumstances {
+            feature: None,
+            red_gates: &[],
+            scratchpad: "",
+            config: &config,
+            today: jiff::civil::date(2025, 1, 22),
+            share: MemoryShare::Whole,
+        });
+        composed(files, &request)
+    }
+}
+
+fn headings(prompt: &Prompt) -> Vec<&str> {
+    prompt.parts.iter().map(|part| part.heading.as_str()).collect()
+}
+
+/// The rule: the last five iterations of this run, in the order in which they happened, then up to five of other runs whose
+/// notes fit the title and the description; none of this run is among those, and none stands twice.
+#[test]
+fn the_last_five_of_the_run_in_their_order_and_then_five_of_others_that_fit() {
+    let mut past = Past::new();
+    for iteration in 1..=7 {
+        past = past.with(1, iteration, |row| {
+            row.notes = Some(format!("here: the lexer {iteration}"))
+        });
+        past = past.with(2, iteration, |row| {
+            row.notes = Some(format!("there: the lexer {iteration}"))
+        });
+        past = past.with(3, iteration, |row| {
+            row.notes = Some(format!("of the docker daemon {iteration}"))
+        });
+    }
+    let prompt = past.prompt(&Files::new(), task(0xabc, "Mend it", "It is the lexer that is broken."));
+    let notes: Vec<&str> = prompt
+        .text
+        .lines()
+        .filter_map(|line| line.strip_prefix("- **Notes**: "))
+        .collect();
+    let (recent, related) = notes.split_at(5);
+    let last: Vec<String> = (3..=7)
+        .map(|iteration| format!("here: the lexer {iteration}"))
+        .collect();
+    assert_eq!(recent, last);
+    let distinct: BTreeSet<&str> = related.iter().copied().collect();
+    assert_eq!((related.len(), distinct.len()), (5, 5), "{related:?}");
+    assert!(
+        related.iter().all(|notes| notes.starts_with("there: the lexer")),
+        "{related:?}"
+    );
+    assert_eq!(
+        prompt.text.matches("- **Run**: ").count(),
+        5,
+        "only what is of another run says so"
+    );
+}
+
+/// The rule: where a task runs that no run has tried, and no other run says anything that fits, there is no journal.
+#[test]
+fn a_first_iteration_has_no_journal() {
+    let past = Past::new().with(2, 1, |row| row.notes = Some("of the docker daemon".to_owned()));
+    let prompt = past.prompt(&Files::new(), task(0xabc, "Mend the lexer", ""));
+    assert!(!headings(&prompt).contains(&"Run Journal"), "{}", prompt.text);
+}
+
+/// The rule: seconds with one decimal place; the cost stands behind them with four, and not at all where there was none.
+#[test]
+fn a_cost_of_nothing_is_not_told() {
+    let config = Config::default();
+    let task = task(0xabc, "Parse dates", "");
+    for (cost, line) in [
+        (0.0, "- **Duration**: 42.0s\n"),
+        (1.1155, "- **Duration**: 42.0s | **Cost**: $1.1155\n"),
+        (0.00004, "- **Duration**: 42.0s | **Cost**: $0.0000\n"),
+    ] {
+        let mut row = row(1, 1, None);
+        row.row.usage.cost_usd = cost;
+        let recent = [row];
+        let prompt = composed(
+            &Files::new(),
+            &PromptRequest {
+                recent: &recent,
+                ..request(&task, &config)
+            },
+        );
+        assert!(prompt.text.contains(line), "{cost}: {}", prompt.text);
+    }
+}
+
+/// The rule: the recent files are those of the last iteration of all, whichever run that was of.
+#[test]
+fn long_notes_are_found_by_the_files_of_the_last_iteration_of_all() {
+    let files = Files::new();
+    for (name, tag) in [("of-the-last.md", "lexer"), ("of-an-older.md", "parser")] {
+        let text = format!("---\ntitle: {tag}\ntags: [{tag}]\n---\n\nAbout the {tag}.\n");
+        files.write_knowledge(name, text.as_bytes());
+    }
+    let past = Past::new()
+        .with(1, 1, |row| row.files_modified = vec!["src/parser.rs".to_owned()])
+        .with(2, 1, |row| row.files_modified = vec!["src/lexer.rs".to_owned()]);
+    let prompt = past.prompt(&files, task(0xabc, "Mend it", ""));
+    assert!(prompt.text.contains("About the lexer."), "{}", prompt.text);
+    assert!(!prompt.text.contains("About the parser."), "{}", prompt.text);
+}
+
+fn everything() -> (Files, FeatureTexts) {
+    let files = project(MEMORIES, GUARDRAILS);
+    files.write_knowledge("dates.md", b"---\ntitle: Dates\ntags: [dates]\n---\n\nThey are ISO.\n");
+    let texts = FeatureTexts {
+        name: "calendar".to_owned(),
+        folder: "f".to_owned(),
+        spec: Some("# Spec\n".to_owned()),
+        plan: Some("# Plan\n".to_owned()),
+        ..FeatureTexts::default()
+    };
+    (files, texts)
+}
+
+/// The rule: what stands first is what an agent is to know before it reads its task, and how to record something stands
+/// last and always.
+#[test]
+fn sections_stand_in_their_order() {
+    let (files, texts) = everything();
+    let config = Config::default();
+    let task = task(0xabc, "Parse dates", "");
+    let recent = [row(1, 1, Some("Chose jiff."))];
+    let request = PromptRequest {
+        feature: Some(&texts),
+        last_reason: Some("A gate refused."),
+        scratchpad: "now",
+        recent: &recent,
+        ..request(&task, &config)
+    };
+    let all = [
+        "Memories",
+        "Using Memories",
+        "Instructions",
+        "Guardrails",
+        "Scratchpad",
+        "Assigned Task",
+        "Feature Specification",
+        "Feature Plan",
+        "Retry Information",
+        "Run Journal",
+        "Project Knowledge",
+        "Memory",
+    ];
+    let prompt = composed(&files, &request);
+    assert_eq!(headings(&prompt), all);
+    let places: Vec<usize> = all
+        .iter()
+        .map(|heading| prompt.text.find(&format!("# {heading}\n")).unwrap())
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+/// The rule: nothing switches the journal and long notes off, and how to record stands in every prompt. A budget of 0 is no
+/// budget.
+#[test]
+fn the_journal_long_notes_and_how_to_record_cannot_be_switched_off() {
+    let (files, _) = everything();
+    let mut task = task(0xabc, "Parse dates", "");
+    let recent = [row(1, 1, Some("Chose jiff."))];
+    let mut config = Config::default();
+    config.memories.enabled = false;
+    config.memories.inject = Inject::None;
+    config.guardrails.enabled = false;
+    config.context.journal = Tokens(0);
+    config.context.knowledge = Tokens(0);
+    let memory = ["Run Journal", "Project Knowledge", "Memory"];
+    for kind in [TaskKind::Once, TaskKind::PromptLoop] {
+        task.kind = kind;
+        let prompt = composed(
+            &files,
+            &PromptRequest {
+                recent: &recent,
+                ..request(&task, &config)
+            },
+        );
+        let found: Vec<&str> = headings(&prompt).into_iter().filter(|it| memory.contains(it)).collect();
+        assert_eq!(found, memory, "{kind}");
+    }
+    // Whoever compares holds back what is known, and not how to record.
+    let prompt = composed(
+        &files,
+        &PromptRequest {
+            recent: &recent,
+            share: MemoryShare::None,
+            ..request(&task, &config)
+        },
+    );
+    assert_eq!(headings(&prompt).last(), Some(&"Memory"));
+    assert!(prompt.text.contains("<journal>") && prompt.text.contains("<knowledge tags="));
+}

@@ -1,0 +1,344 @@
+//! The live view at a real terminal: what is on the screen while a run goes on, what the scrollback holds afterwards, what keys
+//! do, and in which mode the terminal is left.
+
+use ralph_testkit::scripted::{Action, Script, run, say, write};
+use ralph_testkit::{Cursor, Finished, Invocation, Left, Screen, Terminal};
+
+use super::{DONE, Scene, normal};
+
+const CTRL_C: &str = "\u{3}";
+const CTRL_Z: &str = "\u{1a}";
+const HINTS: &str = "q stop after this iteration · g guidance · p prompt · Ctrl+C stop";
+
+/// An agent does not go on before there is this file beside the project.
+fn wait_for(file: &str) -> Action {
+    run(&format!("until [ -e ../{file} ]; do sleep 0.02; done"))
+}
+
+/// An agent that says something, waits until it may go on, and is done.
+fn patient() -> Script {
+    Script::new().turn([
+        say("I read the parser.\n"),
+        wait_for("go-{turn}"),
+        write("work-{turn}.txt", "work\n"),
+        say(DONE),
+    ])
+}
+
+fn go(scene: &Scene, turn: u32) {
+    std::fs::File::create(scene.env.beside(&format!("go-{turn}"))).unwrap();
+}
+
+fn at_terminal(invocation: Invocation, columns: u16, rows: u16) -> Terminal {
+    Terminal::of_size(&invocation.command(), columns, rows)
+}
+
+/// What stays on the screen and in the scrollback, without what differs from run to run.
+fn lines(screen: &Screen) -> Vec<String> {
+    let told = Finished {
+        code: None,
+        stdout: screen.lines().join("\n"),
+        stderr: String::new(),
+    };
+    let told = normal(told).stdout;
+    told.lines()
+        .filter(|line| !line.starts_with("Agent: "))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The same of a run without a terminal.
+fn piped(finished: &Finished) -> Vec<String> {
+    let told = format!("{}{}", finished.stderr, finished.stdout);
+    told.lines()
+        .filter(|line| !line.starts_with("Agent: "))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// A run whose agent has said something.
+fn working(scene: &Scene, arguments: &[&str]) -> Terminal {
+    let terminal = at_terminal(scene.invocation(arguments), 80, 24);
+    terminal.has_row("now    I read the parser.");
+    terminal
+}
+
+/// Waits until the person is asked for guidance.
+#[track_caller]
+fn asks(terminal: &Terminal) -> Screen {
+    terminal.is("the question", |screen| {
+        screen.shown().last().is_some_and(|row| row == ">")
+    })
+}
+
+#[track_caller]
+fn assert_left(left: &Left, code: Option<i32>) {
+    assert_eq!(left.code, code, "{:?}", left.bytes);
+    assert!(left.is_sane, "{:?}", left.bytes);
+    assert_eq!(left.screen.cursor(), Cursor::Shown);
+    let remains = ["tasks  ", "now    ", "agent  ", "q stop", "q end"];
+    let lines = left.screen.lines();
+    let found = lines
+        .iter()
+        .find(|line| remains.iter().any(|part| line.starts_with(part)));
+    assert_eq!(found, None, "{lines:#?}");
+}
+
+#[test]
+fn a_run_is_seen_while_it_goes_on_and_leaves_the_lines_that_a_pipe_gets() {
+    let scene = Scene::new(&patient());
+    let terminal = working(&scene, &["Mend the parser"]);
+    let screen = terminal.has_row(HINTS);
+    let shown = screen.shown().join("\n");
+    assert!(
+        shown.contains("tasks  ░░░░░░░░░░░░░░░░░░░░ 0 of 1 done, 1 open · 0:"),
+        "{shown}"
+    );
+    assert!(shown.contains("\ntask   iteration 1 · t-"), "{shown}");
+    assert!(shown.contains(" 0 notes in, 0 out\n"), "{shown}");
+    assert_eq!(screen.cursor(), Cursor::Hidden);
+    assert!(!terminal.is_sane(), "keys are heard one by one");
+    go(&scene, 1);
+    let left = terminal.left();
+    assert_left(&left, Some(0));
+    let other = Scene::new(&patient());
+    go(&other, 1);
+    assert_eq!(lines(&left.screen), piped(&other.run(&["Mend the parser"])));
+}
+
+#[test]
+fn whatever_size_the_terminal_gets_nothing_of_the_view_is_left() {
+    let scene = Scene::new(&patient());
+    for title in ["Mend the parser", "Write it down"] {
+        scene.env.ok(["task", "add", title]);
+    }
+    let terminal = working(&scene, &[]);
+    terminal.resize(40, 10);
+    terminal.has_row("q end · g guide · p prompt · Ctrl+C");
+    terminal.resize(20, 5);
+    terminal.is("two rows", |screen| {
+        let shown = screen.shown();
+        let [.., tasks, now] = shown.as_slice() else {
+            return false;
+        };
+        tasks.starts_with("░░░░░ 0/2") && now == "I read the parser."
+    });
+    terminal.resize(20, 3);
+    terminal.has_row("0/2 I read the par…");
+    terminal.resize(20, 1);
+    terminal.is("nothing", |screen| !screen.shown().concat().contains("read"));
+    go(&scene, 1);
+    terminal.is("the next iteration", |screen| {
+        screen.lines().iter().any(|line| line.contains("iteration 2"))
+    });
+    terminal.resize(100, 30);
+    terminal.has_row(HINTS);
+    go(&scene, 2);
+    let left = terminal.left();
+    assert_left(&left, Some(0));
+    assert_eq!(scene.outcomes(), ["done", "done"]);
+    let told = lines(&left.screen);
+    assert!(
+        told.iter()
+            .all(|line| line.starts_with("11:20:00 ") || !line.contains('·')),
+        "{told:#?}"
+    );
+    assert_eq!(told.last().map(String::as_str), Some("2 iterations: 2 tasks done"));
+}
+
+#[test]
+fn q_ends_a_run_after_its_iteration_and_q_again_does_not() {
+    for (keys, outcomes) in [(1, 1), (2, 2)] {
+        let scene = Scene::new(&patient());
+        for title in ["One", "Two"] {
+            scene.env.ok(["task", "add", title]);
+        }
+        go(&scene, 2);
+        let mut terminal = working(&scene, &[]);
+        for key in 0..keys {
+            terminal.types("q");
+            terminal.has_row(["ends after this iteration, q goes on", HINTS][key]);
+        }
+        go(&scene, 1);
+        let left = terminal.left();
+        assert!(left.is_sane);
+        assert_eq!(scene.outcomes().len(), outcomes, "{:?}", left.bytes);
+    }
+}
+
+#[test]
+fn p_shows_the_prompt_in_the_scrollback_or_in_a_pager() {
+    for (pager, shown) in [
+        ("", "## Assigned Task"),
+        ("sed 's/^/PAGED: /'", "PAGED: ## Assigned Task"),
+    ] {
+        let scene = Scene::new(&patient());
+        let invocation = scene.invocation(&["Mend the parser"]).env("PAGER", pager);
+        let mut terminal = at_terminal(invocation, 80, 24);
+        terminal.has_row("now    I read the parser.");
+        terminal.types("p");
+        terminal.is("the prompt", |screen| screen.lines().iter().any(|line| line == shown));
+        terminal.has_row(HINTS);
+        go(&scene, 1);
+        assert_left(&terminal.left(), Some(0));
+    }
+}
+
+#[test]
+fn what_is_said_while_a_pager_is_open_comes_afterwards_and_its_ctrl_c_is_its_own() {
+    let scene = Scene::new(&patient());
+    let pager = "trap : INT; echo PAGER; until [ -e ../closed ]; do sleep 0.02; done; :";
+    let invocation = scene.invocation(&["Mend the parser"]).env("PAGER", pager);
+    let mut terminal = at_terminal(invocation, 80, 24);
+    terminal.has_row("now    I read the parser.");
+    terminal.types("p");
+    let screen = terminal.has_row("PAGER");
+    assert_eq!(screen.cursor(), Cursor::Shown);
+    terminal.types(CTRL_C);
+    terminal.has_row("^C");
+    go(&scene, 1);
+    super::signals::until("the end", || scene.outcomes() == ["done"]);
+    let screen = terminal.has_row("PAGER");
+    assert!(
+        !screen.lines().iter().any(|line| line.contains("done")),
+        "{:?}",
+        screen.lines()
+    );
+    std::fs::File::create(scene.env.beside("closed")).unwrap();
+    let left = terminal.left();
+    assert_left(&left, Some(0));
+    let told = lines(&left.screen);
+    assert!(
+        told.iter().any(|line| line.ends_with("] done (1 file changed)")),
+        "{told:#?}"
+    );
+}
+
+#[test]
+fn g_asks_for_guidance_as_ctrl_c_does_and_the_view_comes_back() {
+    let scene = Scene::new(&patient());
+    go(&scene, 2);
+    let mut terminal = working(&scene, &["Mend the parser"]);
+    terminal.types("g");
+    let screen = asks(&terminal);
+    assert!(terminal.is_sane());
+    assert!(
+        !screen.shown().iter().any(|row| row.starts_with("tasks")),
+        "{:?}",
+        screen.shown()
+    );
+    terminal.types("use the other parser\r\r");
+    terminal.shows("Go on with the task?");
+    terminal.types("y\r");
+    let left = terminal.left();
+    assert_left(&left, Some(0));
+    assert_eq!(scene.outcomes(), ["interrupted", "done"]);
+    assert!(scene.agent.prompt(2).contains("use the other parser"));
+}
+
+#[test]
+fn however_a_run_is_ended_the_terminal_is_left_as_it_was() {
+    for signal in ["TERM", "HUP", "INT"] {
+        let scene = Scene::new(&patient());
+        let mut terminal = working(&scene, &["Mend the parser"]);
+        terminal.signal(signal);
+        if signal == "INT" {
+            asks(&terminal);
+            terminal.types(CTRL_C);
+        }
+        assert_left(&terminal.left(), Some(130));
+    }
+    let scene = Scene::new(&patient());
+    let terminal = working(&scene, &["Mend the parser"]);
+    terminal.signal("QUIT");
+    let left = terminal.left();
+    assert_eq!(left.signal, Some(3));
+    assert_left(&left, None);
+    // The agent outlives a run that ends like this, until its next one.
+    go(&scene, 1);
+}
+
+#[test]
+fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_view_back() {
+    let scene = Scene::new(&patient());
+    let agent = scene.agent.command();
+    let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser"; echo SHELL; read _; fg; exit $?"#;
+    let shell = scene.env.sh(script).env("AGENT", agent).env("TZ", "UTC");
+    let mut terminal = at_terminal(shell, 80, 24);
+    terminal.has_row("now    I read the parser.");
+    terminal.types(CTRL_Z);
+    let screen = terminal.has_row("SHELL");
+    assert!(terminal.is_sane());
+    assert!(
+        !screen.lines().iter().any(|row| row.starts_with("tasks")),
+        "{:?}",
+        screen.lines()
+    );
+    terminal.types("\r");
+    terminal.has_row(HINTS);
+    terminal.is("keys", |screen| screen.cursor() == Cursor::Hidden);
+    go(&scene, 1);
+    let left = terminal.left();
+    assert_left(&left, Some(0));
+    assert_eq!(scene.outcomes(), ["done"]);
+}
+
+#[test]
+fn ctrl_z_where_no_shell_could_bring_it_back_changes_nothing() {
+    let scene = Scene::new(&patient());
+    let mut terminal = working(&scene, &["Mend the parser"]);
+    terminal.types(CTRL_Z);
+    terminal.types("q");
+    terminal.has_row("ends after this iteration");
+    go(&scene, 1);
+    assert_left(&terminal.left(), Some(0));
+}
+
+#[test]
+fn in_the_background_nothing_is_drawn_and_nothing_is_stopped() {
+    let scene = Scene::new(&patient());
+    go(&scene, 1);
+    let agent = scene.agent.command();
+    let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser" & wait $!; exit $?"#;
+    let shell = scene.env.sh(script).env("AGENT", agent).env("TZ", "UTC");
+    let left = at_terminal(shell, 80, 24).left();
+    assert_left(&left, Some(0));
+    assert!(!left.bytes.contains('\u{1b}'), "{:?}", left.bytes);
+}
+
+#[test]
+fn lines_alone_are_shown_where_nothing_else_is_wanted_or_can_be() {
+    let variables = [("TERM", "dumb"), ("CI", "true"), ("RALPH_UI_LIVE", "never"), ("X", "")];
+    for (name, value) in variables {
+        let scene = Scene::new(&patient());
+        go(&scene, 1);
+        let arguments: &[&str] = if name == "X" { &["--plain", "Mend"] } else { &["Mend"] };
+        let invocation = scene.invocation(arguments).env(name, value).env("NO_COLOR", "1");
+        let left = at_terminal(invocation, 80, 24).left();
+        assert_left(&left, Some(0));
+        assert!(!left.bytes.contains('\u{1b}'), "{name}: {:?}", left.bytes);
+    }
+}
+
+#[test]
+fn what_an_agent_says_is_never_obeyed() {
+    let hostile = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m \u{202e}hostile 日本🦀\u{1b}[?1049h\n";
+    let script = Script::new().turn([say(hostile), wait_for("go-1"), write("work.txt", "x"), say(DONE)]);
+    let scene = Scene::new(&script);
+    let terminal = at_terminal(scene.invocation(&["A \u{1b}[31mtitle"]), 80, 24);
+    terminal.has_row("hostile 日本🦀");
+    go(&scene, 1);
+    let left = terminal.left();
+    assert_left(&left, Some(0));
+    for obeyed in [
+        "\u{1b}[2J",
+        "\u{1b}]",
+        "\u{7}",
+        "\u{9b}",
+        "\u{202e}",
+        "1049",
+        "\u{1b}[31mtitle",
+    ] {
+        assert!(!left.bytes.contains(obeyed), "{obeyed:?} in {:?}", left.bytes);
+    }
+}

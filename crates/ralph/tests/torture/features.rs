@@ -1,0 +1,48 @@
+//! `ralph feature create` with a kill or an error at every single call that changes something on disk.
+
+use ralph_testkit::TestEnv;
+
+use super::{PROGRAM, under_fault};
+
+const CREATE: [&str; 5] = ["feature", "create", "search", "--spec", "mine.md"];
+const SPEC: &str = ".ralph/features/search/spec.md";
+const TEXT: &str = "# Search\n\nFind words by their stem.\n";
+
+/// A project with a text to be copied.
+fn project() -> TestEnv {
+    let env = TestEnv::new(PROGRAM);
+    env.write("mine.md", TEXT);
+    env
+}
+
+/// Whatever call a fault comes at: a feature that is on record has its text, whole, and one that is not can be made.
+fn at_every_call(fault: &str) {
+    for call in 1.. {
+        let env = project();
+        let (finished, came) = under_fault(&env, env.ralph(CREATE), &format!("{fault}:{call}"));
+        if !came {
+            assert_eq!(finished.code, Some(0), "{finished}");
+            assert!(call > 8, "only {call} calls were reached");
+            break;
+        }
+        if env.path(SPEC).exists() {
+            assert_eq!(env.read(SPEC), TEXT, "call {call}: {finished}");
+        }
+        let is_on_record = env.ralph(["feature", "show", "search"]).run().code == Some(0);
+        assert!(
+            is_on_record || finished.code != Some(0),
+            "call {call}: acknowledged and lost"
+        );
+        let again = env.ralph(CREATE).run();
+        assert_eq!(again.code, Some(i32::from(is_on_record)), "call {call}: {again}");
+        assert_eq!(env.read(SPEC), TEXT, "call {call}");
+        assert!(env.path(".ralph/features/search/plan.md").exists(), "call {call}");
+        env.ok(["feature", "delete", "search"]);
+        assert_eq!(env.read(SPEC), TEXT, "call {call}");
+    }
+}
+
+#[test]
+fn a_kill_at_any_call_leaves_no_half_of_a_feature() {
+    at_every_call("kill");
+}
