@@ -369,7 +369,7 @@ fn it_neither_reads_nor_writes_the_journal_and_long_notes() {
     project.task("More work");
     project.run();
     assert_eq!(project.story(), ["Work done: task_done", "More work done: task_done"]);
-    assert_eq!(project.names(".ralph/knowledge"), ["known.md"]);
+    assert_eq!(project.names(".ralph/knowledge"), [".lock", "known.md"]);
     assert!(
         project
             .journal()
