@@ -164,7 +164,10 @@ pub(crate) fn open_or_create(path: &Path) -> Result<Connection, StoreError> {
 
 fn open_ours(path: &Path, wait: Wait, write_ahead: bool) -> Result<Connection, StoreError> {
     let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    // Whoever was killed while it was made may have left an empty one, once SQLite has cleared up. So here, too, the schema
+    // comes before the log: else the header in the file itself would be nobody's.
     prepare(&connection, wait)
+        .and_then(|()| migrate(&connection, path, MIGRATIONS))
         .and_then(|()| {
             if write_ahead {
                 Ok(())
@@ -172,7 +175,6 @@ fn open_ours(path: &Path, wait: Wait, write_ahead: bool) -> Result<Connection, S
                 switch_log_on(&connection)
             }
         })
-        .and_then(|()| migrate(&connection, path, MIGRATIONS))
         .map_err(|error| error.at(path))?;
     Ok(connection)
 }

@@ -221,3 +221,24 @@ fn an_agent_may_wish_for_the_next_model_but_only_a_configured_one() {
     let told = |turn| project.agent.call(turn).environment.get("RALPH_MODEL").cloned();
     assert_eq!((told(2), told(3)), (Some("sonnet".to_owned()), Some("opus".to_owned())));
 }
+
+#[test]
+fn fault_5_what_failed_in_earlier_runs_does_not_pin_the_strongest_model() {
+    let mut project = Project::new(Speaks::Claude, [worker()]);
+    project.config.agent.models = ["haiku", "sonnet", "opus"].map(str::to_owned).to_vec();
+    project.config.limits.iterations = Some(1);
+    project.task("Bad");
+    for _ in 0..3 {
+        project.run();
+    }
+    project.task("Good");
+    project.config.limits.iterations = None;
+    project.run();
+    let rows = project.journal();
+    let outcomes: Vec<String> = rows.iter().map(|row| row.row.outcome.to_string()).collect();
+    assert_eq!(outcomes, ["failed", "failed", "failed", "failed", "done"]);
+    assert!(
+        rows.iter().all(|row| row.row.model.as_deref() == Some("sonnet")),
+        "{rows:?}"
+    );
+}

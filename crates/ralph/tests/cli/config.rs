@@ -271,7 +271,7 @@ fn nothing_switches_the_journal_and_long_notes_off() {
     for section in ["journal", "knowledge"] {
         env.write(CONFIG, format!("[{section}]\nenabled = false\n"));
         let listed = env.ralph(["doctor"]).run();
-        assert!(listed.stdout.contains(&format!("{section} is not known")), "{listed}");
+        assert!(listed.stdout.contains(&format!("[{section}] is not known")), "{listed}");
     }
     env.write(CONFIG, "");
     assert_eq!(env.ralph(["run", "--no-learn"]).run().code, Some(2));
