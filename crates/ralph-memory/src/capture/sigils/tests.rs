@@ -189,11 +189,19 @@ mem-1-aaaa</memory-used>
 fn notes_that_were_relied_on_are_named_by_ids_or_by_titles() {
     let used = |text: &str| read_captured(&format!("<memory-used>{text}</memory-used>"), "").memory_used;
     assert_eq!(used("mem-1-aaaa fix-2-bbbb"), ["mem-1-aaaa", "fix-2-bbbb"]);
-    assert_eq!(used("Rounding; mem-1-aaaa"), ["Rounding", "mem-1-aaaa", "rounding.md"]);
+    assert_eq!(
+        used("Rounding; mem-1-aaaa"),
+        ["Rounding", "mem-1-aaaa", "Rounding; mem-1-aaaa"]
+    );
     assert_eq!(used("the-port.md"), ["the-port.md"]);
     assert_eq!(
         used("mem-1-aaaa, Port 8080 is taken"),
-        ["mem-1-aaaa", "Port", "8080", "is", "taken", "port-8080-is-taken.md"]
+        ["mem-1-aaaa", "Port 8080 is taken", "mem-1-aaaa, Port 8080 is taken"]
+    );
+    assert_eq!(used("IPv6"), ["IPv6"]);
+    assert_eq!(
+        used("Ports, and who has them\nHTTP2"),
+        ["Ports", "and who has them", "HTTP2", "Ports, and who has them"]
     );
     assert_eq!(used(" , ;\n"), [""; 0]);
 }

@@ -407,9 +407,13 @@ impl Watch for Printer<'_> {
             }
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
-            News::Wrote(file) => {
+            News::Wrote { file, replaced } => {
                 self.notes += 1;
                 self.line(&format!("noted: {}", self.context.project.shown(file)));
+                if let Some(kept) = replaced {
+                    let kept = self.context.project.shown(kept);
+                    self.line(&format!("the text that it had is kept in {kept}"));
+                }
             }
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::Notice(notice) => self.notice(notice),

@@ -136,7 +136,7 @@ impl View {
             }
             News::GateRan(gate) => self.gate(gate),
             News::Settled { draft, duration, .. } => self.settled(draft, *duration),
-            News::Wrote(_) => self.recorded += 1,
+            News::Wrote { .. } => self.recorded += 1,
             News::Notice(notice) => self.notice(notice, at),
             News::NoRoom(_) => self.doing = Doing::NoRoom,
             News::RoomAgain | News::Answered(_) => self.doing = Doing::Preparing,

@@ -319,7 +319,10 @@ impl Watch for Teller<'_> {
             News::VerifierDid(event) => self.agent(event, Who::Looks),
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
-            News::Wrote(file) => self.write(Event::WroteNote { path: self.shown(file) }),
+            News::Wrote { file, replaced } => self.write(Event::WroteNote {
+                path: self.shown(file),
+                replaced: replaced.map(|kept| self.shown(kept)),
+            }),
             News::KeptScratchpad(file) => self.write(Event::KeptScratchpad { path: self.shown(file) }),
             News::Pruned { folders, bytes } => {
                 let (folders, bytes) = (*folders, *bytes);
