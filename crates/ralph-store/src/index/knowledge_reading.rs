@@ -96,18 +96,6 @@ impl Index {
         self.sql(problems)
     }
 
-    /// What the long note in a file says; none where it holds no such note.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn knowledge_body(&self, file: &str) -> Result<Option<String>, IndexError> {
-        let body = self
-            .connection
-            .prepare_cached("SELECT body FROM knowledge_files JOIN knowledge_texts ON note = number WHERE name = ?1")
-            .and_then(|mut statement| statement.query_row([file], |row| row.get(0)).optional());
-        self.sql(body)
-    }
-
     /// What the long note under a number says.
     ///
     /// # Errors
