@@ -1,6 +1,6 @@
 //! Asking the index about long notes: what they are called, what they say, which tags and links lead to them.
 
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::Row;
 
 use super::knowledge::text_of;
 use super::vocabulary::decode;

@@ -508,7 +508,7 @@ fn a_text_that_another_takes_the_place_of_is_kept_however_often_that_happens() {
         put(bench, &note("Colours", "css", "Newer."));
         assert_eq!(bench.replaced("c.md"), [OLD.to_owned(), second]);
         assert_eq!(bench.names(), ["c.md"]);
-        assert_eq!(bench.replaced("d.md"), [String::new(); 0]);
+        assert_eq!(bench.replaced("d.md"), [""; 0]);
     });
 }
 
