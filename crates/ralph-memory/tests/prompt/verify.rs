@@ -33,6 +33,7 @@ fn changes(file: &str, lines: usize) -> String {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "it is the whole prompt")]
 fn the_whole_of_it() {
     let parent = task(0xabd, "Find words", "");
     let work = task(

@@ -294,6 +294,9 @@ proptest! {
         prop_assert_eq!(read.status, read.tasks.status());
         let standing = tasks.store.standing(&Scope::Feature(feature), "", &std::collections::BTreeSet::new()).unwrap();
         prop_assert_eq!((standing.done, standing.failed), (read.tasks.done, read.tasks.failed));
-        prop_assert_eq!((standing.waiting, standing.open), (read.tasks.behind_failed, read.tasks.open));
+        // A run looks further: what waits for a parent waits in vain as soon as one part of that has failed, and not only when
+        // all the others are resolved.
+        prop_assert_eq!(standing.waiting + standing.open, read.tasks.behind_failed + read.tasks.open);
+        prop_assert!(standing.waiting >= read.tasks.behind_failed);
     }
 }

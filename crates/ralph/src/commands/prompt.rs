@@ -38,7 +38,7 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
     }
     let prompt = prompt_for(context, Some(&store), task, &context.config)?;
     let longest = prompt.parts.iter().map(|part| part.heading.len()).max();
-    let width = longest.unwrap_or_default().max(16) + 2;
+    let width = longest.unwrap_or_default().max(17) + 1;
     for part in &prompt.parts {
         context
             .ui

@@ -8,9 +8,10 @@ const CREATE: [&str; 5] = ["feature", "create", "search", "--spec", "mine.md"];
 const SPEC: &str = ".ralph/features/search/spec.md";
 const TEXT: &str = "# Search\n\nFind words by their stem.\n";
 
-/// A project with a text to be copied.
+/// A project with a database and a text to be copied.
 fn project() -> TestEnv {
     let env = TestEnv::new(PROGRAM);
+    env.ok(["task", "add", "so that there is a database"]);
     env.write("mine.md", TEXT);
     env
 }

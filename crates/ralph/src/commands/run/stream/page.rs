@@ -39,6 +39,10 @@ pub(crate) fn page() -> String {
 }
 
 /// The word for an event, and what it means.
+#[expect(
+    clippy::too_many_lines,
+    reason = "every event has its sentence, and they are read together"
+)]
 fn described(event: &Event<'_>) -> (&'static str, &'static str) {
     match event {
         Event::RunBegan(_) => (
