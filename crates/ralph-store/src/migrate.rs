@@ -14,6 +14,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_loop.sql"),
     include_str!("../migrations/0003_pauses.sql"),
     include_str!("../migrations/0004_features.sql"),
+    include_str!("../migrations/0005_imported.sql"),
 ];
 
 /// Brings a database up to date; refuses one that is newer than these migrations.
