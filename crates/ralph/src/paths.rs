@@ -61,7 +61,6 @@ pub(crate) const IGNORED: &[&str] = &[
     ".ralph/*hook-trouble.json*",
     KNOWLEDGE_LOCK,
     ".ralph/knowledge/.*ralph-*",
-    ".ralph/features/*/.*ralph-*",
     ".agent/scratchpad.md",
 ];
 
@@ -258,7 +257,6 @@ impl Surroundings for Project {
             "/*hook-trouble.json*",
             "/knowledge/.lock",
             "/knowledge/.*ralph-*",
-            "/features/*/.*ralph-*",
         ]
         .map(str::to_owned);
         write_ignore_file(folder, &lines);

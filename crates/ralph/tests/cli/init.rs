@@ -52,7 +52,6 @@ fn a_new_project_has_everything() {
     .ralph/*hook-trouble.json*
     .ralph/knowledge/.lock
     .ralph/knowledge/.*ralph-*
-    .ralph/features/*/.*ralph-*
     .agent/scratchpad.md
     .agent/memories.md.lock
     .agent/.memories.md.ralph-*
@@ -108,7 +107,7 @@ fn what_is_there_stays() {
         "target\r\n/.ralph/runs/\r\nlast\r\n\r\n# ralph\r\n.ralph/progress.db*\r\n.ralph/index.db*\r\n.ralph/run.lock\r\n\
          .ralph/*hook-trouble.json*\r\n\
          .ralph/knowledge/.lock\r\n\
-         .ralph/knowledge/.*ralph-*\r\n.ralph/features/*/.*ralph-*\r\n\
+         .ralph/knowledge/.*ralph-*\r\n\
          .agent/scratchpad.md\r\n.agent/memories.md.lock\r\n.agent/.memories.md.ralph-*\r\n\
          .agent/guardrails.md.lock\r\n.agent/.guardrails.md.ralph-*\r\n\
          .agent/scratchpad.md.bak*\r\n.agent/scratchpad.md.lock\r\n.agent/.scratchpad.md.ralph-*\r\n"

@@ -68,8 +68,7 @@ impl Source {
             Some(path) => root.join(path),
             None => {
                 let name = FeatureName::new(&feature.name).ok()?;
-                let folder = paths::Project::at(root.to_owned()).own_features();
-                folder.join(name.as_str()).join(file.file_name())
+                root.join(paths::FEATURES).join(name.as_str()).join(file.file_name())
             }
         };
         Some(Self {
