@@ -4,6 +4,7 @@
 //! long is cut before a heading, and the prompt says so and where the rest is.
 
 use ralph_model::{Budget, EntryKind, InjectionReason, Tokens};
+use ralph_notes::Fences;
 
 use super::PromptRequest;
 use super::markdown::{fence_for, one_line};
@@ -173,31 +174,33 @@ struct Cut<'a> {
 }
 
 /// The beginning of a text that is too long: up to the last heading that there is room for, if anything but headings stands
-/// before it; else up to the end of a line; of a line that is too long by itself, as many characters as there is room for.
+/// before it; else up to the end of a line. Where that would leave more than half of the room empty, it is cut further on: a
+/// short introduction says little. Of a line that is too long by itself, as many characters stand as there is room for.
 fn cut(text: &str, room: Budget) -> Cut<'_> {
     let mut left = room;
-    let (mut end, mut has_text, mut fence) = (0, false, None);
+    let most = text.char_indices().find(|_| !left.take(1)).map_or(text.len(), |(end, _)| end);
+    let mut left = room;
+    let (mut end, mut has_text, mut fences, mut after_fence) = (0, false, Fences::default(), 0);
     let mut at_heading = None;
     for line in text.split_inclusive('\n') {
-        let is_heading = fence.is_none() && is_heading(line);
+        if end >= after_fence {
+            after_fence = fences.after_fence(text, end).unwrap_or(end);
+        }
+        let is_heading = end >= after_fence && is_heading(line);
         if is_heading && has_text {
             at_heading = Some((end, line.trim_end()));
         }
         has_text |= !is_heading && !line.trim().is_empty();
-        fence = after_line(fence, line);
         if !left.take(line.chars().count()) {
             break;
         }
         end += line.len();
     }
+    let is_enough = |end: usize| end > 0 && end >= most / 2;
     let (end, next_heading) = match at_heading {
-        Some((end, heading)) => (end, Some(heading)),
-        None if end > 0 => (end, None),
-        None => {
-            let mut left = room;
-            let fitting = text.char_indices().find(|_| !left.take(1));
-            (fitting.map_or(text.len(), |(end, _)| end), None)
-        }
+        Some((end, heading)) if is_enough(end) => (end, Some(heading)),
+        _ if is_enough(end) => (end, None),
+        _ => (most, None),
     };
     Cut {
         kept: text.get(..end).unwrap_or_default(),
@@ -211,24 +214,6 @@ fn is_heading(line: &str) -> bool {
     let rest = text.trim_start_matches('#');
     let (indent, signs) = (line.len() - text.len(), text.len() - rest.len());
     indent <= 3 && (1..=6).contains(&signs) && (rest.trim().is_empty() || rest.starts_with([' ', '\t']))
-}
-
-/// The fence that is open after a line, by its sign and length.
-fn after_line(open: Option<(char, usize)>, line: &str) -> Option<(char, usize)> {
-    let text = line.trim_start_matches(' ');
-    if line.len() - text.len() > 3 {
-        return open;
-    }
-    let Some(sign @ ('`' | '~')) = text.chars().next() else {
-        return open;
-    };
-    let rest = text.trim_start_matches(sign);
-    let length = text.len() - rest.len();
-    match open {
-        None if length >= 3 && !(sign == '`' && rest.contains('`')) => Some((sign, length)),
-        Some((opened, least)) if sign == opened && length >= least && rest.trim().is_empty() => None,
-        open => open,
-    }
 }
 
 #[cfg(test)]
@@ -259,6 +244,18 @@ mod tests {
     #[test]
     fn a_heading_with_nothing_but_headings_before_it_is_no_place_to_cut() {
         check("# A\n\n## B\none\ntwo\n", 14, "# A\n\n## B\none\n", None);
+    }
+
+    #[test]
+    fn a_short_introduction_is_not_all_that_is_shown_of_a_long_section() {
+        let lines = format!("# A\none\n## B\n{}", "two\n".repeat(50));
+        let kept = format!("# A\none\n## B\n{}", "two\n".repeat(21));
+        check(&lines, 100, &kept, None);
+        let line = format!("# A\none\n## B\n{}\n", "x".repeat(200));
+        let kept = format!("# A\none\n## B\n{}", "x".repeat(87));
+        check(&line, 100, &kept, None);
+        let half = format!("# A\n{}\n## B\n{}\n", "x".repeat(45), "y".repeat(200));
+        check(&half, 100, &format!("# A\n{}\n", "x".repeat(45)), Some("## B"));
     }
 
     #[test]
