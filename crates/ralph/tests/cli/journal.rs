@@ -108,7 +108,11 @@ fn an_iteration_is_shown_whole() {
                 See src/part_2.rs.
     folder      .ralph/runs/run-00000001/002
     ");
-    assert_eq!(json(&env, &["journal", "show", "--json"])["id"], 2, "the one that ended last");
+    assert_eq!(
+        json(&env, &["journal", "show", "--json"])["id"],
+        2,
+        "the one that ended last"
+    );
 }
 
 #[test]
