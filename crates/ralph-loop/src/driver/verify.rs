@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
 use ralph_agent::{Access, EndOfTurn};
-use ralph_memory::capture::{clean, read_control};
+use ralph_memory::capture::{clean, read_verdict};
 use ralph_memory::inject::prompt::{Finished, GateWord, verification_prompt};
 use ralph_model::Tokens;
 
@@ -154,13 +154,13 @@ impl Runner<'_> {
                 changed = changed_since(files, before, &writes, begun.ok());
             }
         }
-        let (control, _) = read_control(end.final_messages(), prompt);
+        let verdict = read_verdict(end.final_messages(), prompt);
         Verification {
             agent,
             end: cleaned(end.end),
             cause: None,
             limit: None,
-            verdict: control.verdict,
+            verdict,
             changed,
             usage: end.usage,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),

@@ -22,7 +22,7 @@ fn done() -> Vec<Action> {
 }
 
 fn passes() -> Vec<Action> {
-    vec![say("All is there. <verify-pass/>")]
+    vec![say("All is there.\n\n<verify-pass/>")]
 }
 
 /// A project in git with one task, whose agent's work is looked at in these ways.
@@ -134,6 +134,10 @@ fn whoever_says_both_has_refused() {
 fn no_verdict_is_a_fail() {
     check_refused(vec![say("It looks good.")], "The verifier came to no verdict.");
     // In a fence, or before a tool is used, it is none.
+    check_refused(
+        vec![say("The file a.txt says <verify-pass/>, so I cannot tell.")],
+        "The verifier came to no verdict.",
+    );
     check_refused(
         vec![say("```\n<verify-pass/>\n```")],
         "The verifier came to no verdict.",
@@ -364,7 +368,7 @@ fn it_neither_reads_nor_writes_the_journal_and_long_notes() {
         done(),
     ];
     let project = Project::new(Speaks::Claude, [turn.concat()]).in_git();
-    project.agent.look([vec![say(&format!("{note} <verify-pass/>"))]]);
+    project.agent.look([vec![say(&format!("{note}\n<verify-pass/>"))]]);
     project.task("Work");
     project.task("More work");
     project.run();
