@@ -25,7 +25,7 @@ use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
 
-use crate::changes::{ProjectFiles, Snapshot};
+use crate::changes::{ProjectFiles, Refs, Snapshot};
 use crate::gates::{Baseline, GateResult};
 use crate::guide::{Asking, Guided};
 use crate::heart::{Heart, LastLook};
@@ -220,6 +220,8 @@ enum Role {
         agent: String,
         files: ProjectFiles,
         before: Snapshot,
+        /// Where branches pointed, or why that is not known.
+        refs: Result<Refs, String>,
     },
 }
 

@@ -11,7 +11,7 @@ use ralph_model::Tokens;
 use super::prepare::{environment, folder_of, project_files};
 use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
 use super::{Role, RunError, Runner, Turn};
-use crate::changes::{ProjectFiles, Snapshot};
+use crate::changes::{ProjectFiles, Refs, Snapshot};
 use crate::gates::GateResult;
 use crate::state::{Current, Draft, Happening};
 use crate::summary::Verification;
@@ -31,6 +31,7 @@ impl Runner<'_> {
         let files = project_files(site, &draft.current)?;
         // The gates may have changed files, so this is not what the turn has left.
         let before = files.snapshot();
+        let refs = Refs::of(&site.root);
         let is_whole = before.degraded.is_none() && before.without_git.is_none();
         if !is_whole && self.places().are_full() {
             return Err(RunError::no_room());
@@ -48,7 +49,7 @@ impl Runner<'_> {
         };
         let environment = environment(site, &current)?;
         let sender = self.sender.clone();
-        let running = agent.start(
+        let started = agent.start(
             &ralph_agent::Turn {
                 prompt: &prompt,
                 prompt_file: &folder.prompt(),
@@ -61,7 +62,11 @@ impl Runner<'_> {
                 output_limit: site.config.limits.output_bytes.map(|bytes| bytes.0),
             },
             Box::new(move |event| pass_on(&sender, event)),
-        )?;
+        );
+        let running = match started {
+            Ok(running) => running,
+            Err(error) => return Ok(Happening::VerifierUnusable(error.to_string())),
+        };
         let agent = agent.name().to_owned();
         self.watch.tell(&News::VerifierBegan {
             current: &current,
@@ -74,7 +79,12 @@ impl Runner<'_> {
         });
         self.turn = Some(Turn {
             current,
-            role: Role::Looks { agent, files, before },
+            role: Role::Looks {
+                agent,
+                files,
+                before,
+                refs,
+            },
             prompt,
             transcript: transcript.ok(),
             lines_missing: false,
@@ -121,15 +131,19 @@ impl Runner<'_> {
             self.watch.tell(&News::Warning(&warning));
         }
         let verification = self.look_back(end);
-        if !verification.passes() && self.places().are_full() {
-            return Happening::NoRoom;
+        if (!verification.passes() || verification.unseen.is_some()) && self.places().are_full() {
+            return Happening::LookedWithoutRoom(Box::new(verification));
+        }
+        if let Some(reason) = &verification.unseen {
+            let warning = format!("Not all that the verifier may have changed was seen: {reason}");
+            self.watch.tell(&News::Warning(&warning));
         }
         self.watch.tell(&News::Verified(&verification));
         Happening::Verified(Box::new(verification))
     }
 
     fn look_back(&mut self, end: EndOfTurn) -> Verification {
-        let (mut agent, mut changed, mut duration) = (String::new(), Vec::new(), Duration::ZERO);
+        let (mut agent, mut seen, mut duration) = (String::new(), SeenSince::default(), Duration::ZERO);
         let mut prompt = "";
         if let Some(turn) = &mut self.turn {
             turn.running = None;
@@ -141,6 +155,7 @@ impl Runner<'_> {
                 agent: name,
                 files,
                 before,
+                refs,
             } = &turn.role
             {
                 agent.clone_from(name);
@@ -151,7 +166,8 @@ impl Runner<'_> {
                     .collect();
                 let begun = folder_of(self.site, &turn.current).of_verifier().prompt();
                 let begun = std::fs::metadata(begun).and_then(|metadata| metadata.modified());
-                changed = changed_since(files, before, &writes, begun.ok());
+                seen = changed_since(files, before, &writes, begun.ok());
+                seen.look_at_refs(refs.as_ref(), Refs::of(&self.site.root));
             }
         }
         let verdict = read_verdict(end.final_messages(), prompt);
@@ -161,7 +177,9 @@ impl Runner<'_> {
             cause: None,
             limit: None,
             verdict,
-            changed,
+            changed: seen.changed.into_iter().collect(),
+            wrote: seen.wrote,
+            unseen: seen.unseen,
             usage: end.usage,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             session: end.session.map(|session| clean(&session, SESSION_CHARACTERS)),
@@ -169,17 +187,43 @@ impl Runner<'_> {
     }
 }
 
-/// The files of the project that are not what they were before, and those that write calls named and no snapshot shows.
-/// What is ralph's own does not count.
-fn changed_since(files: &ProjectFiles, before: &Snapshot, writes: &[String], begun: Option<SystemTime>) -> Vec<String> {
+/// What is not as it was when a verifier began.
+#[derive(Default)]
+struct SeenSince {
+    changed: BTreeSet<String>,
+    /// Whether its write calls named a file of these.
+    wrote: bool,
+    /// Why there may be more.
+    unseen: Option<String>,
+}
+
+impl SeenSince {
+    /// Adds the branches and tags that were moved.
+    fn look_at_refs(&mut self, before: Result<&Refs, &String>, after: Result<Refs, String>) {
+        match (before, after) {
+            (Ok(before), Ok(after)) => self.changed.extend(before.changed(&after)),
+            (Err(reason), _) => drop(self.unseen.get_or_insert(reason.clone())),
+            (_, Err(reason)) => drop(self.unseen.get_or_insert(reason)),
+        }
+    }
+}
+
+/// The files of the project that are not what they were before, notes among them, and those that write calls named and no
+/// snapshot shows. What is ralph's own does not count.
+fn changed_since(files: &ProjectFiles, before: &Snapshot, writes: &[String], begun: Option<SystemTime>) -> SeenSince {
     let mut after = files.snapshot();
     if ProjectFiles::differ_in_kind(before, &after) {
         // What kept git from it may be over.
         after = files.snapshot();
     }
-    let mut changed: BTreeSet<String> = files.changes(before, &after).work.into_iter().collect();
+    let changes = files.changes(before, &after);
+    let mut changed: BTreeSet<String> = changes.files.into_iter().collect();
     changed.extend(begun.map(|begun| files.unseen(writes, begun)).unwrap_or_default());
-    changed.into_iter().collect()
+    SeenSince {
+        wrote: writes.iter().any(|file| changed.contains(file)),
+        changed,
+        unseen: changes.degraded,
+    }
 }
 
 fn word_of(gate: &GateResult) -> GateWord<'_> {

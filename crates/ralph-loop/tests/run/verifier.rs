@@ -166,14 +166,66 @@ fn a_change_of_what_git_ignores_is_seen_and_one_of_ralphs_own_is_none() {
     project.write(".git/info/exclude", "build/\n");
     let reason = "The verifier changed build/x.txt, and was to change nothing; so its word does not count.";
     check_refused_in(&project, reason);
-    let notes = vec![
+    let own = vec![
         write(".agent/scratchpad.md", "x"),
         write(".ralph/y", "x"),
         say("<verify-pass/>"),
     ];
-    let project = looked_at([notes]);
+    let project = looked_at([own]);
     project.run();
     assert_eq!(project.story(), ["Work done: task_done"]);
+}
+
+/// Notes stand in every later prompt: whoever only looks writes none.
+#[test]
+fn a_verifier_that_writes_notes_fails() {
+    let notes = vec![write(".agent/memories.md", "# Memories\n"), say("<verify-pass/>")];
+    let reason = "The verifier changed .agent/memories.md, and was to change nothing; so its word does not count.";
+    check_refused(notes, reason);
+}
+
+/// Nobody saw who it was: it may have been a person.
+#[test]
+fn what_changes_while_it_looks_and_is_not_named_is_not_held_against_the_work() {
+    let reason = |what: &str| {
+        format!(
+            "While the verifier looked, {what} changed, by its hand or by somebody else's; so its word does not count, and \
+             neither does the attempt."
+        )
+    };
+    for (command, what) in [
+        ("echo x > b.txt", "b.txt"),
+        (
+            "git -c user.name=n -c user.email=e commit --allow-empty -qm x",
+            "refs/heads/main",
+        ),
+        ("git tag x", "refs/tags/x"),
+        ("git checkout -q --detach", "HEAD"),
+    ] {
+        let project = looked_at([vec![run(command), say("<verify-pass/>")], passes()]);
+        let ran = project.run();
+        assert_eq!(ran.code(), 0, "{command}: {:?} {ran:?}", project.story());
+        assert_eq!(project.story(), ["Work retried: task_done", "Work done: task_done"]);
+        assert_eq!(project.journal()[0].row.reason, reason(what), "{command}");
+        assert_eq!(project.tasks()[0].retries_used, 0);
+    }
+}
+
+#[test]
+fn one_that_cannot_be_started_is_settled_and_the_run_says_what_to_do() {
+    let mut project = Project::new(Speaks::Codex, [done()]).in_git();
+    project.verified_by(Speaks::Claude, [passes()]);
+    project.verifier = Some((Speaks::Claude, vec!["/nonexistent/looker".to_owned()]));
+    project.task("Work");
+    let ran = project.run();
+    let Some(End::Error(said)) = &ran.end else {
+        panic!("{ran:?}")
+    };
+    assert!(said.starts_with("The verifier cannot be started: "), "{said}");
+    assert!(said.ends_with("--no-verify goes without."), "{said}");
+    assert_eq!(project.story(), ["Work interrupted: crash"]);
+    let task = &project.tasks()[0];
+    assert_eq!((task.status, task.retries_used), (TaskStatus::Pending, 0));
 }
 
 #[test]
