@@ -1,6 +1,7 @@
 //! Does what the state machine says, one effect after the other, and tells it what happened. All that goes on by itself,
 //! the agent, the gates, a signal, reports through one channel.
 
+mod before;
 mod examine;
 mod guidance;
 mod interrupter;

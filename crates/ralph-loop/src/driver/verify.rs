@@ -8,6 +8,7 @@ use ralph_memory::capture::{clean, read_verdict};
 use ralph_memory::inject::prompt::{Finished, GateWord, verification_prompt};
 use ralph_model::Tokens;
 
+use super::before::Asked;
 use super::prepare::{environment, folder_of, project_files};
 use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
 use super::{Role, RunError, Runner, Turn};
@@ -97,29 +98,34 @@ impl Runner<'_> {
     /// What the verifier is told: the task, what was done, what the gates say; nothing of what the agent said about it. None
     /// when the task is gone.
     fn prompt_about(&self, draft: &Draft) -> Result<Option<String>, RunError> {
-        let Some(task) = self.store.task(&draft.current.task)? else {
+        let Some(mut task) = self.store.task(&draft.current.task)? else {
             return Ok(None);
         };
-        let parent = match &task.parent {
+        let mut parent = match &task.parent {
             Some(parent) => self.store.task(parent)?,
             None => None,
         };
-        let feature = match &task.feature {
+        let asked = Asked::on_record(draft.current.before.as_deref());
+        let is_rewritten = asked.is_some_and(|asked| asked.put_into(&mut task, parent.as_mut()));
+        let feature = match &draft.current.feature {
             Some(feature) => self.store.feature_of_id(feature)?,
             None => None,
         };
         let feature = feature.map(|feature| self.site.features.read(&feature.name));
         let history = self.store.journal_of_task(&task.id)?;
         let earlier: BTreeSet<String> = history.into_iter().flat_map(|row| row.row.files_modified).collect();
-        let earlier: Vec<String> = earlier.into_iter().filter(|file| !draft.files.contains(file)).collect();
+        let (of_both, earlier): (Vec<String>, Vec<String>) =
+            earlier.into_iter().partition(|file| draft.files.contains(file));
         let diff = folder_of(self.site, &draft.current).read("diff.patch");
         let gates: Vec<GateWord<'_>> = draft.gates.iter().map(word_of).collect();
         Ok(Some(verification_prompt(&Finished {
             task: &task,
+            is_rewritten,
             parent: parent.as_ref(),
             feature: feature.as_ref(),
             files: &draft.files,
             earlier_files: &earlier,
+            files_of_both: &of_both,
             diff: diff.as_deref(),
             gates: &gates,
         })))

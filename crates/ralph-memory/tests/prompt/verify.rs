@@ -12,10 +12,12 @@ use crate::task;
 fn finished(task: &Task) -> Finished<'_> {
     Finished {
         task,
+        is_rewritten: false,
         parent: None,
         feature: None,
         files: &[],
         earlier_files: &[],
+        files_of_both: &[],
         diff: None,
         gates: &[],
     }
@@ -222,4 +224,67 @@ proptest! {
         let most = Tokens(8000 + 600);
         prop_assert!(Tokens::of_characters(prompt.chars().count()) < most);
     }
+}
+
+#[test]
+fn what_was_rewritten_or_done_in_several_attempts_is_said() {
+    let work = task(0xabc, "Work", "All of it.");
+    let feature = FeatureTexts {
+        name: "search".to_owned(),
+        folder: ".ralph/features/search".to_owned(),
+        spec: Some("By stem.\n".to_owned()),
+        plan: Some("- [ ] Words\n".to_owned()),
+        problems: Vec::new(),
+    };
+    let files = ["a.rs".to_owned(), ".ralph/features/search/spec.md".to_owned()];
+    let prompt = verification_prompt(&Finished {
+        is_rewritten: true,
+        feature: Some(&feature),
+        files: &files,
+        files_of_both: &files[..1],
+        ..finished(&work)
+    });
+    assert_snapshot!(after_instructions(&prompt), @r"
+
+    **Work** (t-000abc)
+
+    ```
+    All of it.
+    ```
+
+    This is what the task said when the work began. It says something else by now: somebody, maybe whoever did the work, has changed it since.
+
+    ## Feature Specification
+
+    What is wanted of the feature search as a whole; the task is one part of it. This attempt changed the file itself; what it said before is in the diff:
+
+    ```markdown
+    By stem.
+    ```
+
+    ## Feature Plan
+
+    How the feature search is to be built; other parts of it are other tasks. Its boxes may be open though these are done:
+
+    ```markdown
+    - [ ] Words
+    ```
+
+    ## Gates
+
+    None is configured: nothing but you looks at this work.
+
+    ## Changed Files
+
+    - a.rs
+    - .ralph/features/search/spec.md
+
+    The diff below shows this attempt alone. Earlier attempts at the task changed these files, too, so what it removes may be theirs:
+
+    - a.rs
+
+    ## Diff
+
+    There is none to show; read the files.
+    ");
 }
