@@ -217,13 +217,16 @@ enum Role {
         shown: usize,
     },
     /// It looks at what was done, and is to leave the files as they were before.
-    Looks {
-        agent: String,
-        files: ProjectFiles,
-        before: Snapshot,
-        /// Where branches pointed, or why that is not known.
-        refs: Result<Refs, String>,
-    },
+    Looks(Box<Look>),
+}
+
+/// A look at what was done.
+struct Look {
+    agent: String,
+    files: ProjectFiles,
+    before: Snapshot,
+    /// Where branches pointed, or why that is not known.
+    refs: Result<Refs, String>,
 }
 
 impl<'a> Runner<'a> {

@@ -11,8 +11,8 @@ use ralph_model::Tokens;
 use super::before::Asked;
 use super::prepare::{environment, folder_of, project_files};
 use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
-use super::{Role, RunError, Runner, Turn};
-use crate::changes::{ProjectFiles, Refs, Snapshot};
+use super::{Look, Role, RunError, Runner, Turn};
+use crate::changes::{ProjectFiles, Refs};
 use crate::gates::GateResult;
 use crate::state::{Current, Draft, Happening};
 use crate::summary::Verification;
@@ -80,12 +80,12 @@ impl Runner<'_> {
         });
         self.turn = Some(Turn {
             current,
-            role: Role::Looks {
+            role: Role::Looks(Box::new(Look {
                 agent,
                 files,
                 before,
                 refs,
-            },
+            })),
             prompt,
             transcript: transcript.ok(),
             lines_missing: false,
@@ -157,14 +157,8 @@ impl Runner<'_> {
             // One that cannot be closed now is joined with the settlement, which says so where it cannot either.
             let _closed = turn.transcript.take().map(Transcript::close);
             prompt = &turn.prompt;
-            if let Role::Looks {
-                agent: name,
-                files,
-                before,
-                refs,
-            } = &turn.role
-            {
-                agent.clone_from(name);
+            if let Role::Looks(look) = &turn.role {
+                agent.clone_from(&look.agent);
                 let writes: Vec<String> = end
                     .writes
                     .iter()
@@ -172,8 +166,8 @@ impl Runner<'_> {
                     .collect();
                 let begun = folder_of(self.site, &turn.current).of_verifier().prompt();
                 let begun = std::fs::metadata(begun).and_then(|metadata| metadata.modified());
-                seen = changed_since(files, before, &writes, begun.ok());
-                seen.look_at_refs(refs.as_ref(), Refs::of(&self.site.root));
+                seen = changed_since(look, &writes, begun.ok());
+                seen.look_at_refs(look.refs.as_ref(), Refs::of(&self.site.root));
             }
         }
         let verdict = read_verdict(end.final_messages(), prompt);
@@ -216,7 +210,8 @@ impl SeenSince {
 
 /// The files of the project that are not what they were before, notes among them, and those that write calls named and no
 /// snapshot shows. What is ralph's own does not count.
-fn changed_since(files: &ProjectFiles, before: &Snapshot, writes: &[String], begun: Option<SystemTime>) -> SeenSince {
+fn changed_since(look: &Look, writes: &[String], begun: Option<SystemTime>) -> SeenSince {
+    let Look { files, before, .. } = look;
     let mut after = files.snapshot();
     if ProjectFiles::differ_in_kind(before, &after) {
         // What kept git from it may be over.

@@ -104,9 +104,9 @@ fn promises_are_read_and_the_worse_one_wins() {
 }
 
 #[track_caller]
-fn check_verdict(messages: &[&str], expected: Option<Verdict>) {
+fn check_verdict(messages: &[&str], expected: Option<&Verdict>) {
     assert_eq!(
-        super::read_verdict(messages, "Look.\n<verify-pass/>\n"),
+        super::read_verdict(messages, "Look.\n<verify-pass/>\n").as_ref(),
         expected,
         "{messages:?}"
     );
@@ -120,9 +120,9 @@ fn work_passes_where_that_is_the_last_thing_said() {
         "<verify-pass></verify-pass>",
         "The file says <verify-pass/> itself.\n<verify-pass/>",
     ] {
-        check_verdict(&[said], Some(Verdict::Pass));
+        check_verdict(&[said], Some(&Verdict::Pass));
     }
-    check_verdict(&["I have looked.", "<verify-pass/>", " \n"], Some(Verdict::Pass));
+    check_verdict(&["I have looked.", "<verify-pass/>", " \n"], Some(&Verdict::Pass));
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn a_pass_that_is_only_mentioned_is_no_verdict() {
 
 #[test]
 fn every_tag_of_a_refusal_refuses_whole_or_not() {
-    let fail = |why: &str| Some(Verdict::Fail(why.to_owned()));
+    let fail = |why: &str| Verdict::Fail(why.to_owned());
     for (said, why) in [
         ("<verify-fail>tests are missing</verify-fail>", "tests are missing"),
         ("<verify-pass /> <verify-fail>no</verify-fail>\n<verify-pass/>", "no"),
@@ -168,9 +168,9 @@ fn every_tag_of_a_refusal_refuses_whole_or_not() {
         ),
         ("<verify-fail/>\n<verify-fail>no</verify-fail>", "no"),
     ] {
-        check_verdict(&[said], fail(why));
+        check_verdict(&[said], Some(&fail(why)));
     }
-    check_verdict(&["<verify-fail>no</verify-fail>", "<verify-pass/>"], fail("no"));
+    check_verdict(&["<verify-fail>no</verify-fail>", "<verify-pass/>"], Some(&fail("no")));
 }
 
 #[test]
