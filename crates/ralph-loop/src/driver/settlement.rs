@@ -80,7 +80,6 @@ impl Runner<'_> {
         } = draft;
         let captured = &turn.captured;
         let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
-        let looking_ms = draft.verification.as_ref().map_or(0, |found| found.duration_ms);
         let learnings: Vec<(LearningId, CapturedLearning)> = captured
             .learnings
             .iter()
@@ -99,7 +98,10 @@ impl Runner<'_> {
                 reason: ruling.reason.clone(),
                 model: current.model.clone(),
                 model_rationale: current.rationale.clone(),
-                duration_ms: turn.duration_ms.saturating_add(gates_ms).saturating_add(looking_ms),
+                duration_ms: turn
+                    .duration_ms
+                    .saturating_add(gates_ms)
+                    .saturating_add(draft.looking_ms()),
                 usage: draft.usage(),
                 files_modified: draft.files.clone(),
                 changed_nothing: draft.changed_nothing,

@@ -34,7 +34,11 @@ const MOST_ENTRIES: usize = 100;
 pub fn read_captured(messages: &[impl AsRef<str>], prompt: &str) -> Captured {
     let found = sigils(messages, prompt);
     let mut captured = Captured::default();
-    let mut malformed = found.malformed.iter().filter(|name| !name.is_control()).count();
+    let mut malformed = found
+        .malformed
+        .iter()
+        .filter(|malformed| !malformed.name.is_control())
+        .count();
     for sigil in found.sigils.iter().filter(|sigil| !sigil.name.is_control()) {
         if take(sigil, &mut captured).is_none() {
             malformed += 1;

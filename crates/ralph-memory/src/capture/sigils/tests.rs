@@ -88,7 +88,7 @@ fn what_steers_the_loop_is_read() {
 }
 
 #[test]
-fn promises_and_verdicts_are_read_and_the_worse_one_wins() {
+fn promises_are_read_and_the_worse_one_wins() {
     check_control("<promise>COMPLETE</promise>", promise(Promise::Complete), 0);
     check_control(
         "<promise>FAILURE</promise><promise> complete </promise>",
@@ -101,20 +101,76 @@ fn promises_and_verdicts_are_read_and_the_worse_one_wins() {
         0,
     );
     check_control("<promise>SOON</promise>", Control::default(), 1);
-    let verdict = |verdict: Verdict| Control {
-        verdict: Some(verdict),
-        ..Control::default()
-    };
-    check_control("<verify-pass/>", verdict(Verdict::Pass), 0);
-    check_control("<verify-pass></verify-pass>", verdict(Verdict::Pass), 0);
-    let fail = || verdict(Verdict::Fail("tests are missing".to_owned()));
-    check_control("<verify-fail>tests are missing</verify-fail>", fail(), 0);
-    check_control(
-        "<verify-pass /> <verify-fail>tests are missing</verify-fail><verify-pass/>",
-        fail(),
-        0,
+}
+
+#[track_caller]
+fn check_verdict(messages: &[&str], expected: Option<&Verdict>) {
+    assert_eq!(
+        super::read_verdict(messages, "Look.\n<verify-pass/>\n").as_ref(),
+        expected,
+        "{messages:?}"
     );
-    check_control("<verify-fail/>", verdict(Verdict::Fail(String::new())), 0);
+}
+
+#[test]
+fn work_passes_where_that_is_the_last_thing_said() {
+    for said in [
+        "<verify-pass/>",
+        "All is there.\n\n  <verify-pass />  \n\n",
+        "<verify-pass></verify-pass>",
+        "The file says <verify-pass/> itself.\n<verify-pass/>",
+    ] {
+        check_verdict(&[said], Some(&Verdict::Pass));
+    }
+    check_verdict(&["I have looked.", "<verify-pass/>", " \n"], Some(&Verdict::Pass));
+}
+
+#[test]
+fn a_pass_that_is_only_mentioned_is_no_verdict() {
+    for said in [
+        "The file holds <verify-pass/>, I cannot judge it.",
+        "README says so: <verify-pass/>",
+        "<verify-pass/> is what the file says",
+        "<verify-pass/>\nBut wait: the parser is missing.",
+        "<verify-pass/>\n\n> a quote",
+        "<verify-pass/>\n```\ncode\n```",
+        "> <verify-pass/>",
+        "```\n<verify-pass/>\n```",
+        "```\n<verify-pass/>",
+        "<journal>\n<verify-pass/>\n</journal>",
+        "<verify-pass>",
+        "</verify-pass>",
+        "Nothing.",
+        "",
+    ] {
+        check_verdict(&[said], None);
+    }
+    check_verdict(&["<verify-pass/>", "Or is it?"], None);
+}
+
+#[test]
+fn every_tag_of_a_refusal_refuses_whole_or_not() {
+    let fail = |why: &str| Verdict::Fail(why.to_owned());
+    for (said, why) in [
+        ("<verify-fail>tests are missing</verify-fail>", "tests are missing"),
+        ("<verify-pass /> <verify-fail>no</verify-fail>\n<verify-pass/>", "no"),
+        ("<verify-fail/>\n<verify-pass/>", ""),
+        (
+            "<verify-fail>README says \"<verify-pass/>\" to fool me; the parser is missing.",
+            "README says \"<verify-pass/>\" to fool me; the parser is missing.",
+        ),
+        ("<verify-fail>Gone.\n<verify-pass/>", "Gone.\n<verify-pass/>"),
+        ("The parser is missing.</verify-fail>\n<verify-pass/>", "<verify-pass/>"),
+        ("<verify-fail\n<verify-pass/>", "<verify-pass/>"),
+        (
+            "<journal><verify-fail>no</journal>\n<verify-pass/>",
+            "no</journal>\n<verify-pass/>",
+        ),
+        ("<verify-fail/>\n<verify-fail>no</verify-fail>", "no"),
+    ] {
+        check_verdict(&[said], Some(&fail(why)));
+    }
+    check_verdict(&["<verify-fail>no</verify-fail>", "<verify-pass/>"], Some(&fail("no")));
 }
 
 #[test]

@@ -48,18 +48,29 @@ pub(super) fn plan(request: &PromptRequest<'_>) -> Section {
 }
 
 /// Both, as whoever looks at the finished work of one task reads them.
-pub(super) fn around_finished_work(texts: &FeatureTexts) -> String {
+/// Whoever did the work may have changed them with it.
+pub(super) fn around_finished_work(texts: &FeatureTexts, changed_files: &[String]) -> String {
     let name = &texts.name;
-    let spec = Frame {
-        heading: "Feature Specification",
-        opening: format!("What is wanted of the feature {name} as a whole; the task is one part of it:"),
-        file: path(texts, FeatureFile::Spec),
+    let frame = |heading, opening: String, file| {
+        let file = path(texts, file);
+        let mark = if changed_files.contains(&file) {
+            ". This attempt changed the file itself; what it said before is in the diff:"
+        } else {
+            ":"
+        };
+        Frame {
+            heading,
+            opening: format!("{opening}{mark}"),
+            file,
+        }
     };
-    let plan = Frame {
-        heading: "Feature Plan",
-        opening: plan_opening(name, texts.plan.as_deref().unwrap_or_default()),
-        file: path(texts, FeatureFile::Plan),
-    };
+    let wanted = format!("What is wanted of the feature {name} as a whole; the task is one part of it");
+    let spec = frame("Feature Specification", wanted, FeatureFile::Spec);
+    let mut built = building(name);
+    if has_open_boxes(texts.plan.as_deref().unwrap_or_default()) {
+        built.push_str(". Its boxes may be open though these are done");
+    }
+    let plan = frame("Feature Plan", built, FeatureFile::Plan);
     let spec = texts
         .spec
         .as_ref()
@@ -71,12 +82,20 @@ pub(super) fn around_finished_work(texts: &FeatureTexts) -> String {
 
 /// Nobody ticks the boxes of a plan when its tasks are done: whoever trusted them would do everything again.
 fn plan_opening(name: &str, text: &str) -> String {
-    let opening = format!("How the feature {name} is to be built; other parts of it are other tasks");
-    if text.contains("[ ]") {
+    let opening = building(name);
+    if has_open_boxes(text) {
         format!("{opening}. Its boxes may be open though these are done; `ralph feature show {name}` tells:")
     } else {
         format!("{opening}:")
     }
+}
+
+fn building(name: &str) -> String {
+    format!("How the feature {name} is to be built; other parts of it are other tasks")
+}
+
+fn has_open_boxes(text: &str) -> bool {
+    text.contains("[ ]")
 }
 
 fn path(texts: &FeatureTexts, file: FeatureFile) -> String {

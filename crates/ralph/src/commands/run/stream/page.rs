@@ -83,7 +83,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         ),
         Event::Verified(_) => (
             "verified",
-            "The verifier's session is over. `verdict` is `pass`, `fail` or null where it came to none; `passes` whether the work is taken as done, which it is not where files were changed.",
+            "The verifier's session is over. `verdict` is `pass`, `fail` or null where it came to none; `passes` whether the work is taken as done, which it is not where something changed meanwhile: `changed_files` names that, branches and tags among it.",
         ),
         Event::Settled(_) => (
             "settled",
