@@ -7,7 +7,7 @@ use std::process::{Command, ExitStatus};
 use std::thread;
 use std::time::Duration;
 
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGINT, SIGQUIT};
 
 use crate::{StopHandle, command, sweep};
 
@@ -67,7 +67,8 @@ pub fn page(pager: &str, file: &Path, close: &StopHandle) -> Result<(), EditorEr
     let status = wait_or_close(&mut opening(pager, file)?, close);
     match ended(pager, status) {
         Err(EditorError::Failed { .. }) if close.is_wanted() => Ok(()),
-        Err(EditorError::Failed { status, .. }) if status.signal() == Some(SIGINT) => Ok(()),
+        // Ctrl+\ ends whoever has started it, too.
+        Err(EditorError::Failed { status, .. }) if matches!(status.signal(), Some(SIGINT | SIGQUIT)) => Ok(()),
         Err(EditorError::Failed { editor, status }) => Err(EditorError::PagerFailed { pager: editor, status }),
         other => other,
     }
@@ -167,7 +168,9 @@ mod tests {
     #[test]
     fn a_pager_is_closed_by_ctrl_c_and_named_when_it_fails() {
         let nobody = StopHandle::default();
-        assert!(page("kill -INT $$;:", Path::new("/nowhere"), &nobody).is_ok());
+        for closed in ["kill -INT $$;:", "kill -QUIT $$;:"] {
+            assert!(page(closed, Path::new("/nowhere"), &nobody).is_ok());
+        }
         let error = page("sh -c 'exit 3'", Path::new("/nowhere"), &nobody).unwrap_err();
         assert_eq!(
             error.to_string(),

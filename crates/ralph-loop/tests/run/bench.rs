@@ -508,6 +508,9 @@ pub(crate) enum Deed {
     FinishIteration,
 }
 
+/// Whether an effect is one of those that are meant.
+pub(crate) type IsSo = fn(&Effect) -> bool;
+
 /// Somebody who watches, and remembers what was told.
 #[derive(Default)]
 pub(crate) struct Seen {
@@ -529,7 +532,7 @@ pub(crate) struct Seen {
     pub(crate) full: Option<(usize, usize)>,
     asked: usize,
     /// Which effects find no room, and how often.
-    pub(crate) full_for: Option<(fn(&Effect) -> bool, usize)>,
+    pub(crate) full_for: Option<(IsSo, usize)>,
     /// Whether the person stops a run that is paused.
     pub(crate) stops_when_paused: bool,
 }

@@ -10,7 +10,7 @@ use ralph_model::{TaskStatus, split_guidance};
 use ralph_process::StopHandle;
 use ralph_testkit::scripted::{hang, say, write};
 
-use crate::bench::{Deed, Project, Seen, presses};
+use crate::bench::{Deed, IsSo, Project, Seen, presses};
 
 const GUIDANCE: &str = "use the other parser";
 
@@ -79,7 +79,6 @@ fn what_a_terminal_would_obey_and_what_is_too_much_is_not_kept_and_all_else_is()
 
 #[test]
 fn what_was_said_is_not_lost_when_the_run_is_killed_at_whatever_moment() {
-    type IsSo = fn(&Effect) -> bool;
     let moments: [(IsSo, bool); 8] = [
         (|effect| matches!(effect, Effect::StopAgent), false),
         (|effect| matches!(effect, Effect::RecordEnd(_)), false),

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
 
 use super::terminal::{self, Ground};
-use super::{Style, paint, terminal_width, visible_controls};
+use super::{Style, paint, stage, terminal_width, visible_controls};
 
 /// How long it takes at most until a conversation that is broken off is over.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -74,7 +74,7 @@ impl Dialogue {
 
     /// Says something after which the person types on the same line.
     pub(crate) fn prompt(&self, text: &str) {
-        self.put(&paint(self.color, Style::Strong, text));
+        stage::prompt(&paint(self.color, Style::Strong, text));
     }
 
     /// How wide the terminal is.

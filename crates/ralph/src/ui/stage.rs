@@ -27,6 +27,7 @@ static STAGE: Mutex<Stage> = Mutex::new(Stage {
     place: Place::Here,
     held: VecDeque::new(),
     left_out: 0,
+    prompt: String::new(),
 });
 
 #[derive(Debug)]
@@ -37,6 +38,8 @@ struct Stage {
     /// What was said while the terminal was lent.
     held: VecDeque<String>,
     left_out: usize,
+    /// The words after which the person types.
+    prompt: String,
 }
 
 /// Whose the terminal is.
@@ -200,6 +203,13 @@ pub(crate) enum Turn {
     Never,
 }
 
+/// Says words after which the person types on the same line.
+pub(super) fn prompt(words: &str) {
+    let mut stage = stage();
+    words.clone_into(&mut stage.prompt);
+    Stage::write(words);
+}
+
 /// Takes it back from them.
 pub(crate) fn take_from_person() {
     let mut stage = stage();
@@ -247,7 +257,12 @@ pub(crate) fn leave() {
 /// Comes back to a terminal that was left, or that somebody else had meanwhile.
 pub(crate) fn come_back() {
     terminal::forget_other_modes();
-    stage().place = Place::Here;
+    let mut stage = stage();
+    if stage.owner == Owner::Person && stage.place == Place::Away {
+        // What they were asked stands far above by now, behind what the shell has said.
+        Stage::write(&stage.prompt);
+    }
+    stage.place = Place::Here;
 }
 
 /// Takes away what is drawn before a thread that breaks down says why. It may be the one that draws.

@@ -350,6 +350,27 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_view_back() {
 }
 
 #[test]
+fn ctrl_z_in_the_middle_of_a_question_and_fg_shows_where_to_type() {
+    let scene = Scene::new(&patient());
+    let agent = scene.agent.command();
+    let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser"; echo SHELL; read _; fg; exit $?"#;
+    let shell = scene.env.sh(script).env("AGENT", agent).env("TZ", "UTC");
+    let mut terminal = at_terminal(shell, 80, 24);
+    terminal.has_row("now    I read the parser.");
+    terminal.types("g");
+    asks(&terminal);
+    terminal.types(CTRL_Z);
+    terminal.has_row("SHELL");
+    terminal.types("\r");
+    asks(&terminal);
+    terminal.types("use the other parser\r\r");
+    terminal.shows("Go on with the task?");
+    terminal.types("n\r");
+    assert_left(&terminal.left(), Some(130));
+    assert_eq!(scene.outcomes(), ["interrupted"]);
+}
+
+#[test]
 fn ctrl_z_where_no_shell_could_bring_it_back_changes_nothing() {
     let scene = Scene::new(&patient());
     let mut terminal = working(&scene, &["Mend the parser"]);
