@@ -408,7 +408,6 @@ fn what_a_dead_run_left_is_settled_first_and_does_not_count_here() {
     assert_eq!(world.done.iter().filter(|effect| *effect == "Abandon").count(), 1);
 }
 
-#[expect(clippy::too_many_lines, reason = "one line for every thing that can happen")]
 fn happening(number: u8) -> Happening {
     match number % 37 {
         0 => Happening::Recovered(Vec::new()),

@@ -145,8 +145,8 @@ fn failures_in_a_row_end_the_run_where_that_is_wanted() {
 #[test]
 fn what_was_used_ends_the_run_where_that_is_wanted() {
     let mut project = Project::new(Speaks::Claude, [worker()]);
-    // Every turn says that it cost 0.25.
-    project.config.limits.cost_usd = Some(0.6);
+    // Every turn says that it cost 0.25, and so does every look at it.
+    project.config.limits.cost_usd = Some(1.1);
     for title in ["A", "B", "C", "D"] {
         project.task(title);
     }

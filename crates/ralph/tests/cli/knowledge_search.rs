@@ -191,7 +191,7 @@ fn why_tells_of_long_notes_by_their_titles() {
     work(&env, 1, &[worked]);
     env.write(
         ".ralph/runs/run-00000001/001/prompt.md",
-        &format!("## Project Knowledge\n\n{stood}\n## Memory\n"),
+        format!("## Project Knowledge\n\n{stood}\n## Memory\n"),
     );
     assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
     exit 0

@@ -35,16 +35,16 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     let ran = env.ralph(["prompt", &dates]).run();
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_snapshot!(ran.stderr, @"
-    Memories               51 tokens
-    Using Memories        133 tokens
-    Instructions          169 tokens
-    Guardrails             37 tokens
-    Scratchpad             21 tokens
-    Assigned Task          34 tokens
-    Retry Information      32 tokens
-    Run Journal            84 tokens
-    Memory                231 tokens
-    All together          791 tokens, 583 of them the same in every prompt
+    Memories              51 tokens
+    Using Memories       133 tokens
+    Instructions         169 tokens
+    Guardrails            37 tokens
+    Scratchpad            21 tokens
+    Assigned Task         34 tokens
+    Retry Information     32 tokens
+    Run Journal           84 tokens
+    Memory               231 tokens
+    All together         791 tokens, 583 of them the same in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
     let (_, end) = ran.stdout.split_at(start);
