@@ -38,4 +38,4 @@ pub use short_id::{FeatureId, LearningId, RunId, TaskId};
 pub use split_mix::SplitMix64;
 pub use tags::{TagError, Tags};
 pub use task::{NewTask, Priority, Task, TaskKind, TaskLogLine, TaskStatus};
-pub use text::{count, display_width, duration, first_line, preview, size, slug};
+pub use text::{count, display_width, duration, first_line, preview, size, slug, turns_text};

@@ -16,6 +16,12 @@ fn is_plain(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
+/// Whether a sign shows the text after it in another order, so that what is read is not what is there.
+#[must_use]
+pub fn turns_text(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// The first line that is not blank, without surrounding white space.
 #[must_use]
 pub fn first_line(text: &str) -> &str {

@@ -1,13 +1,18 @@
-//! The editor of the person at the terminal, started the way git starts it.
+//! The editor and the pager of the person at the terminal, started the way git starts them.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::ExitStatus;
+use std::process::{Command, ExitStatus};
+use std::thread;
+use std::time::Duration;
 
-use signal_hook::consts::SIGINT;
+use signal_hook::consts::{SIGINT, SIGQUIT};
 
-use crate::command;
+use crate::{StopHandle, command, sweep};
+
+/// How often somebody looks whether a pager is to be closed.
+const GLANCE: Duration = Duration::from_millis(20);
 
 /// Why a file was not edited.
 #[derive(Debug, thiserror::Error)]
@@ -49,37 +54,57 @@ pub enum EditorError {
 /// # Errors
 /// When no editor is named, when it cannot be started, or when it ends with anything but success.
 pub fn edit(editor: &str, file: &Path) -> Result<(), EditorError> {
-    show(editor, file)
+    let status = opening(editor, file)?.status();
+    ended(editor, status)
 }
 
-/// Shows a file in a pager at the terminal of this process, and waits until it is closed. It is started like an editor.
-/// Ctrl+C is one of the ways to close it.
+/// Shows a file in a pager at the terminal of this process, and waits until it is closed, or closes it when that is wanted.
+/// It is started like an editor. Ctrl+C is one of the ways to close it.
 ///
 /// # Errors
 /// When no pager is named, when it cannot be started, or when it ends with anything but success.
-pub fn page(pager: &str, file: &Path) -> Result<(), EditorError> {
-    match show(pager, file) {
-        Err(EditorError::Failed { status, .. }) if status.signal() == Some(SIGINT) => Ok(()),
+pub fn page(pager: &str, file: &Path, close: &StopHandle) -> Result<(), EditorError> {
+    let status = wait_or_close(&mut opening(pager, file)?, close);
+    match ended(pager, status) {
+        Err(EditorError::Failed { .. }) if close.is_wanted() => Ok(()),
+        // Ctrl+\ ends whoever has started it, too.
+        Err(EditorError::Failed { status, .. }) if matches!(status.signal(), Some(SIGINT | SIGQUIT)) => Ok(()),
         Err(EditorError::Failed { editor, status }) => Err(EditorError::PagerFailed { pager: editor, status }),
         other => other,
     }
 }
 
-fn show(editor: &str, file: &Path) -> Result<(), EditorError> {
+fn wait_or_close(command: &mut Command, close: &StopHandle) -> io::Result<ExitStatus> {
+    let mut child = command.spawn()?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        if close.is_wanted() {
+            sweep::close(child.id());
+            // Where nothing can be found, the shell at least is gone.
+            drop(child.kill());
+            return child.wait();
+        }
+        thread::sleep(GLANCE);
+    }
+}
+
+fn opening(editor: &str, file: &Path) -> Result<Command, EditorError> {
     // A blank line of shell would run the file itself.
     if editor.trim().is_empty() {
         return Err(EditorError::Blank);
     }
-    let status = command("sh")
-        .arg("-c")
-        .arg(format!("{editor} \"$@\""))
-        .arg(editor)
-        .arg(file)
-        .status()
-        .map_err(|error| EditorError::NotStarted {
-            editor: editor.to_owned(),
-            error,
-        })?;
+    let mut shell = command("sh");
+    shell.arg("-c").arg(format!("{editor} \"$@\"")).arg(editor).arg(file);
+    Ok(shell)
+}
+
+fn ended(editor: &str, status: io::Result<ExitStatus>) -> Result<(), EditorError> {
+    let status = status.map_err(|error| EditorError::NotStarted {
+        editor: editor.to_owned(),
+        error,
+    })?;
     if status.success() {
         Ok(())
     } else {
@@ -142,12 +167,37 @@ mod tests {
 
     #[test]
     fn a_pager_is_closed_by_ctrl_c_and_named_when_it_fails() {
-        assert!(page("kill -INT $$;:", Path::new("/nowhere")).is_ok());
-        let error = page("sh -c 'exit 3'", Path::new("/nowhere")).unwrap_err();
+        let nobody = StopHandle::default();
+        for closed in ["kill -INT $$;:", "kill -QUIT $$;:"] {
+            assert!(page(closed, Path::new("/nowhere"), &nobody).is_ok());
+        }
+        let error = page("sh -c 'exit 3'", Path::new("/nowhere"), &nobody).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the pager \"sh -c 'exit 3'\" failed with exit status: 3"
         );
+    }
+
+    #[test]
+    fn a_pager_is_closed_with_what_it_has_started_also_when_it_does_not_want_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("open");
+        let made = command("mkfifo").arg(&fifo).status().unwrap();
+        assert!(made.success());
+        let close = StopHandle::default();
+        let (wants_close, end) = (close.clone(), fifo.clone());
+        let closing = thread::spawn(move || {
+            // Both hold the other end; it is read to its end when both are gone.
+            let mut held = File::open(end).unwrap();
+            wants_close.stop();
+            io::copy(&mut held, &mut io::sink()).unwrap();
+        });
+        let pager = format!(
+            "exec > '{}'; trap '' TERM; (while :; do sleep 1; done);:",
+            fifo.display()
+        );
+        assert!(page(&pager, Path::new("/nowhere"), &close).is_ok());
+        closing.join().unwrap();
     }
 
     #[test]

@@ -26,6 +26,8 @@ const LAST_LOOKS: usize = 2;
 const DEATH_WAIT: Duration = Duration::from_secs(1);
 /// How long a process that a dead run has left may take to end by itself: git, for one, takes its locks away then.
 const ASKED_WAIT: Duration = Duration::from_secs(3);
+/// How long a pager may take to put the terminal right.
+const CLOSE_WAIT: Duration = Duration::from_millis(500);
 /// How often it is asked whether somebody hurries.
 const HURRY_LOOK: Duration = Duration::from_millis(20);
 
@@ -105,10 +107,38 @@ pub fn kill_descendants() -> usize {
     killed.len()
 }
 
+/// Ends a child that is not under supervision, and all that it has started. They are asked first, since whoever has changed
+/// the mode of a terminal puts that right then, and killed if they stay. The child is not reaped.
+pub(crate) fn close(child: u32) {
+    let those = |seen: &BTreeMap<u32, Stat>| -> Vec<Hold> {
+        let found = seen
+            .iter()
+            .filter(|(pid, stat)| !stat.is_dead && comes_from(**pid, child, seen));
+        found.filter_map(|(pid, stat)| Hold::on(*pid, stat.started)).collect()
+    };
+    let found = those(&processes().collect());
+    for hold in &found {
+        let _asked: bool = hold.ask();
+    }
+    let begun = Instant::now();
+    for hold in &found {
+        let _ended: bool = hold.wait(CLOSE_WAIT.saturating_sub(begun.elapsed()));
+    }
+    // One whose parent has ended comes from that no more, so those that were found first are still meant.
+    for hold in found.iter().chain(&those(&processes().collect())) {
+        let _killed: bool = hold.kill();
+    }
+}
+
 /// Whether a process comes from this one.
 fn descends(pid: u32, seen: &BTreeMap<u32, Stat>) -> bool {
+    pid != sys::own_pid() && comes_from(pid, sys::own_pid(), seen)
+}
+
+/// Whether a process is another one, or comes from it.
+fn comes_from(pid: u32, other: u32, seen: &BTreeMap<u32, Stat>) -> bool {
     let line = std::iter::successors(Some(pid), |pid| seen.get(pid).map(|stat| stat.parent));
-    line.take(seen.len() + 1).skip(1).any(|pid| pid == sys::own_pid())
+    line.take(seen.len() + 1).any(|pid| pid == other)
 }
 
 /// Kills and reaps all that is left of a supervised child. The child itself has exited and is not reaped yet.

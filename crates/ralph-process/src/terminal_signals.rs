@@ -3,9 +3,8 @@
 use std::io;
 use std::thread;
 
-use signal_hook::consts::{SIGCONT, SIGQUIT, SIGTSTP, SIGWINCH};
+use signal_hook::consts::{SIGCONT, SIGTSTP, SIGWINCH};
 use signal_hook::iterator::Signals;
-use signal_hook::low_level::emulate_default_handler;
 
 use crate::sys;
 
@@ -14,7 +13,7 @@ use crate::sys;
 pub enum TerminalSignal {
     /// It has another size.
     Resized,
-    /// The process is about to be stopped, or ended, by a key: when the function that is told this returns.
+    /// The process is about to be stopped by a key: when the function that is told this returns.
     Leaving,
     /// It goes on after that, or after it was stopped in another way.
     Back,
@@ -26,21 +25,16 @@ pub enum TerminalSignal {
 /// # Errors
 /// When the signals cannot be listened to.
 pub fn on_terminal_signals(mut tell: impl FnMut(TerminalSignal) + Send + 'static) -> io::Result<()> {
-    let mut signals = Signals::new([SIGWINCH, SIGTSTP, SIGCONT, SIGQUIT])?;
+    let mut signals = Signals::new([SIGWINCH, SIGTSTP, SIGCONT])?;
     let listen = move || {
         for signal in signals.forever() {
             match signal {
                 SIGWINCH => tell(TerminalSignal::Resized),
                 SIGCONT => tell(TerminalSignal::Back),
-                SIGTSTP => {
+                _ => {
                     tell(TerminalSignal::Leaving);
                     sys::stop_as_a_key_does();
                     tell(TerminalSignal::Back);
-                }
-                _ => {
-                    tell(TerminalSignal::Leaving);
-                    // It does not return.
-                    drop(emulate_default_handler(signal));
                 }
             }
         }

@@ -14,6 +14,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
@@ -242,11 +243,16 @@ impl Terminal {
     /// # Panics
     /// When it is gone.
     pub fn signal(&self, name: &str) {
-        let pid = self.pid().to_string();
-        let sent = ralph_process::command("kill")
-            .args([&format!("-{name}"), &pid])
-            .status();
-        assert!(sent.unwrap().success());
+        let signal = match name {
+            "HUP" => Signal::HUP,
+            "INT" => Signal::INT,
+            "KILL" => Signal::KILL,
+            "QUIT" => Signal::QUIT,
+            "TERM" => Signal::TERM,
+            other => panic!("{other} is no signal that is sent here"),
+        };
+        // No other program does it: it may be the first moment of a command that matters.
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
     /// Waits for the end of the command: its exit code, none when a signal ended it, and all that was shown.

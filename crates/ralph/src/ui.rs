@@ -16,7 +16,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use clap::error::{ContextKind, ErrorKind};
 use ralph_model::config::Color;
-use ralph_model::count;
+use ralph_model::{count, turns_text};
 
 use crate::env;
 use crate::error::CommandError;
@@ -440,12 +440,13 @@ fn paint(color: bool, style: Style, text: &str) -> String {
     }
 }
 
+/// A text with signs in place of those that a terminal would obey: it is not moved, coloured, or shown in another order.
 fn visible_controls(text: &str) -> String {
     text.chars()
         .map(|c| match c {
             '\n' | '\t' => c,
             '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
-            _ if c.is_control() => '\u{fffd}',
+            _ if c.is_control() || turns_text(c) => '\u{fffd}',
             _ => c,
         })
         .collect()
@@ -458,5 +459,10 @@ mod tests {
     #[test]
     fn control_characters_are_shown_not_obeyed() {
         assert_eq!(visible_controls("a\x1b[31m\r\n\tb\u{9b}"), "a␛[31m␍\n\tb\u{fffd}");
+        assert_eq!(
+            visible_controls("user\u{202e}nimda\u{2066}x\u{2069}"),
+            "user\u{fffd}nimda\u{fffd}x\u{fffd}"
+        );
+        assert_eq!(visible_controls("שלום grün 🦀"), "שלום grün 🦀");
     }
 }

@@ -7,7 +7,7 @@ use ralph_process::StopHandle;
 use super::examine::in_thread;
 use super::{Incoming, RunError, Runner};
 use crate::guide::{Asked, Guided};
-use crate::state::Happening;
+use crate::state::{Effect, Happening};
 use crate::summary::TurnSummary;
 use crate::watch::News;
 
@@ -38,6 +38,16 @@ impl Runner<'_> {
         let end = serde_json::to_string(turn)?;
         self.store.record_guidance(&self.run, &end)?;
         Ok(Happening::GuidanceRecorded)
+    }
+
+    /// Gives the person back what they said where it could not be put on record: nobody else has it.
+    pub(super) fn give_guidance_back(&mut self, effect: &Effect) {
+        if let Effect::RecordGuidance(turn) = effect
+            && let Some(guidance) = &turn.guidance
+        {
+            let warning = format!("What you said is not on record. It was:\n{guidance}");
+            self.watch.tell(&News::Warning(&warning));
+        }
     }
 
     /// The run goes on after all: nothing that was stopped before is to be stopped any more.

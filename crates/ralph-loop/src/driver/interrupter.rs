@@ -50,7 +50,8 @@ impl Interrupter {
         self.tell(Happening::Wished(Wish::GoOn));
     }
 
-    /// How often the run was interrupted or stopped since it began, or since it last went on after a question.
+    /// How often the run was interrupted, stopped, or asked for guidance and obeyed since it began, or since it last went on
+    /// after a question.
     #[must_use]
     pub fn presses(&self) -> u32 {
         self.wanted.presses()
@@ -82,6 +83,12 @@ impl Wanted {
         let mut inner = self.lock();
         inner.presses = inner.presses.saturating_add(u32::from(is_press(&what)));
         inner.open.push_back(what);
+    }
+
+    /// Guidance was wanted, and the turn is stopped for it as by a Ctrl+C: the next one is the second.
+    pub(super) fn guidance_is_a_press(&self) {
+        let mut inner = self.lock();
+        inner.presses = inner.presses.saturating_add(1);
     }
 
     /// What was wanted next.

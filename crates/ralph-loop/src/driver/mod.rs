@@ -297,6 +297,7 @@ impl<'a> Runner<'a> {
                     Ok(None) => {}
                     Ok(Some(what)) => open.extend(self.step(&mut state, what)),
                     Err(error) => {
+                        self.give_guidance_back(&effect);
                         // What was to follow counted on the effect.
                         open.clear();
                         let what = match error {
@@ -467,7 +468,12 @@ impl<'a> Runner<'a> {
     /// Tells the state machine what the person wants, as often as that was said.
     fn tell_what_is_wanted(&mut self, state: &mut State, open: &mut VecDeque<Effect>) {
         while let Some(wanted) = self.wanted.next() {
+            let is_guidance = wanted == Happening::GuidanceWanted;
+            let before = state.interrupts();
             open.extend(self.step(state, wanted));
+            if is_guidance && state.interrupts() > before {
+                self.wanted.guidance_is_a_press();
+            }
         }
     }
 
@@ -533,6 +539,7 @@ impl<'a> Runner<'a> {
     fn perform_when_there_is_room(&mut self, state: &State, effect: &Effect) -> Result<Option<Happening>, RunError> {
         let mut told = false;
         let mut pause = self.order.pace.room / 8;
+        let heard = self.presses_before(effect);
         loop {
             let done = match self.watch.room(effect) {
                 Room::Enough => self.perform(effect),
@@ -552,7 +559,7 @@ impl<'a> Runner<'a> {
                 told = true;
             }
             pause = (pause * 2).min(self.order.pace.room);
-            if self.is_stopped_within(pause) {
+            if self.is_stopped_within(pause, heard) {
                 return Err(error);
             }
             if state.is_out_of_time(self.watch_of_time.elapsed(), self.slept()) {
@@ -561,11 +568,21 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Waits for so long, unless the person asks to stop; says whether that was so. What comes in meanwhile has to wait.
-    fn is_stopped_within(&self, time: Duration) -> bool {
+    /// How often the person had asked to stop without meaning the effect: whoever was asked and has said something wants
+    /// that to be kept. Whoever has asked twice does not wait for anything.
+    fn presses_before(&self, effect: &Effect) -> u32 {
+        match (effect, self.wanted.presses()) {
+            (Effect::RecordGuidance(_), 1) => 1,
+            _ => 0,
+        }
+    }
+
+    /// Waits for so long, unless the person asks to stop, more often than was heard before; says whether that was so. What
+    /// comes in meanwhile has to wait.
+    fn is_stopped_within(&self, time: Duration, heard: u32) -> bool {
         let begun = Instant::now();
         loop {
-            if self.wanted.presses() > 0 {
+            if self.wanted.presses() > heard {
                 return true;
             }
             match time.checked_sub(begun.elapsed()) {

@@ -8,6 +8,11 @@ use crate::settle::{Judgement, StopRun, Then, judge};
 use crate::summary::StopCause;
 
 impl State {
+    /// How often it was interrupted since it began, or since it last went on after a question.
+    pub(crate) fn interrupts(&self) -> u32 {
+        self.interrupts
+    }
+
     /// Whether the run is to stop. The first Ctrl+C of somebody who is asked what should be done differently does not say so.
     #[must_use]
     pub fn is_to_stop(&self) -> bool {
@@ -124,6 +129,10 @@ impl State {
             }
         }
         let mut effects = Vec::new();
+        if draft.turn.guidance.is_some() {
+            // First: whatever else is to be done may fail.
+            effects.push(Effect::RecordGuidance(draft.turn.clone()));
+        }
         if goes_on {
             self.interrupts = 0;
             effects.push(Effect::GoOn);
@@ -132,7 +141,6 @@ impl State {
             }
         }
         if draft.turn.guidance.is_some() {
-            effects.push(Effect::RecordGuidance(draft.turn.clone()));
             self.phase = Phase::Noting(draft);
         } else {
             effects.extend(self.verify_or_conclude(draft, when));

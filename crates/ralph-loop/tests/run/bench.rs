@@ -502,9 +502,14 @@ pub(crate) enum Deed {
     Die,
     /// Ctrl+C.
     Interrupt,
+    /// The person has something to say.
+    Guide,
     /// It is to end after this iteration.
     FinishIteration,
 }
+
+/// Whether an effect is one of those that are meant.
+pub(crate) type IsSo = fn(&Effect) -> bool;
 
 /// Somebody who watches, and remembers what was told.
 #[derive(Default)]
@@ -526,8 +531,15 @@ pub(crate) struct Seen {
     /// The effect that finds no room, counted from 1, and how often; 0 is for ever.
     pub(crate) full: Option<(usize, usize)>,
     asked: usize,
+    /// Which effects find no room, and how often.
+    pub(crate) full_for: Option<(IsSo, usize)>,
     /// Whether the person stops a run that is paused.
     pub(crate) stops_when_paused: bool,
+}
+
+/// How often the run of this thread was interrupted, as others see it.
+pub(crate) fn presses() -> u32 {
+    INTERRUPTERS.with_borrow(|all| all.last().unwrap().presses())
 }
 
 impl Seen {
@@ -594,7 +606,13 @@ impl Watch for Seen {
         }
     }
 
-    fn room(&mut self, _effect: &Effect) -> Room {
+    fn room(&mut self, effect: &Effect) -> Room {
+        if let Some((is_full, times @ 1..)) = &mut self.full_for
+            && is_full(effect)
+        {
+            *times -= 1;
+            return Room::None;
+        }
         match self.full {
             Some((at, times)) if self.effects + 1 >= at && (times == 0 || self.asked < times) => {
                 self.asked += 1;
@@ -610,6 +628,9 @@ impl Watch for Seen {
             Some(Deed::Die) => return Survival::Dies,
             Some(Deed::Interrupt) => {
                 INTERRUPTERS.with_borrow(|all| all.last().unwrap().interrupt());
+            }
+            Some(Deed::Guide) => {
+                INTERRUPTERS.with_borrow(|all| all.last().unwrap().guide());
             }
             Some(Deed::FinishIteration) => {
                 INTERRUPTERS.with_borrow(|all| all.last().unwrap().finish_iteration());

@@ -1,8 +1,8 @@
 //! What a person says who stops a turn, with a real store and an agent that follows a script; also when the run is killed
 //! on the way.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use ralph_loop::state::{Effect, End};
 use ralph_loop::{Asked, Guide, Guided, WhatNext};
@@ -10,7 +10,7 @@ use ralph_model::{TaskStatus, split_guidance};
 use ralph_process::StopHandle;
 use ralph_testkit::scripted::{hang, say, write};
 
-use crate::bench::{Deed, Project, Seen};
+use crate::bench::{Deed, IsSo, Project, Seen, presses};
 
 const GUIDANCE: &str = "use the other parser";
 
@@ -79,15 +79,14 @@ fn what_a_terminal_would_obey_and_what_is_too_much_is_not_kept_and_all_else_is()
 
 #[test]
 fn what_was_said_is_not_lost_when_the_run_is_killed_at_whatever_moment() {
-    type IsSo = fn(&Effect) -> bool;
     let moments: [(IsSo, bool); 8] = [
         (|effect| matches!(effect, Effect::StopAgent), false),
         (|effect| matches!(effect, Effect::RecordEnd(_)), false),
         (|effect| matches!(effect, Effect::Examine { .. }), false),
         (|effect| matches!(effect, Effect::Ask(_)), false),
-        // The first that comes of an answer. It is on record with the next.
-        (|effect| matches!(effect, Effect::GoOn), false),
+        // The first that comes of an answer.
         (|effect| matches!(effect, Effect::RecordGuidance(_)), true),
+        (|effect| matches!(effect, Effect::GoOn), true),
         (|effect| matches!(effect, Effect::Settle(_)), true),
         (|effect| matches!(effect, Effect::FinishOutbox), true),
     ];
@@ -114,6 +113,78 @@ fn what_was_said_is_not_lost_when_the_run_is_killed_at_whatever_moment() {
         assert_eq!(is_in_journal, is_kept, "moment {at}: {notes}");
         assert_eq!(project.agent.prompt(2).contains(GUIDANCE), is_kept, "moment {at}");
     }
+}
+
+#[test]
+fn a_wish_for_guidance_that_stops_the_turn_counts_as_a_ctrl_c_until_the_run_goes_on() {
+    let project = project(GUIDANCE);
+    project.task("A");
+    let half = project.root().join("half.txt");
+    let mut is_guided = false;
+    let counted = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&counted);
+    let ran = project.run_with(Seen::doing(move |effect| {
+        let name = match effect {
+            Effect::Spawn => "spawned",
+            Effect::Ask(_) => "asked",
+            Effect::GoOn => "goes on",
+            // Nobody works by now, so nobody can be asked.
+            Effect::EndRun(_) => return Some(Deed::Guide),
+            _ => return None,
+        };
+        told.lock().unwrap().push((name, presses()));
+        if name != "spawned" || std::mem::replace(&mut is_guided, true) {
+            return None;
+        }
+        while !half.exists() {
+            std::thread::yield_now();
+        }
+        Some(Deed::Guide)
+    }));
+    assert_eq!(ran.end, Some(End::Complete), "{ran:?}");
+    let expected = [("spawned", 0), ("asked", 1), ("goes on", 0), ("spawned", 0)];
+    assert_eq!(*counted.lock().unwrap(), expected);
+}
+
+/// Somebody who says something and wants to stop.
+struct SaysAndStops;
+
+impl Guide for SaysAndStops {
+    fn ask(&self, _about: &Asked, _given_up: &StopHandle) -> Guided {
+        Guided {
+            text: Some(GUIDANCE.to_owned()),
+            next: WhatNext::Stop,
+        }
+    }
+}
+
+#[test]
+fn what_was_said_waits_for_room_on_the_disk_also_when_the_run_is_to_stop() {
+    let guides: [Arc<dyn Guide>; 2] = [Arc::new(Says(GUIDANCE)), Arc::new(SaysAndStops)];
+    for guide in guides {
+        let mut project = project("");
+        project.guide = Some(guide);
+        let task = project.task("A");
+        let mut seen = interrupting(&project, |_| false);
+        seen.full_for = Some((|effect| matches!(effect, Effect::RecordGuidance(_)), 3));
+        let ran = project.run_with(seen);
+        assert_eq!(ran.seen.pauses.len(), 2, "{ran:?}");
+        let task = project.store().task(&task).unwrap().unwrap();
+        assert_eq!(split_guidance(&task.description).1[0].text, GUIDANCE);
+    }
+}
+
+#[test]
+fn what_was_said_is_given_back_where_nobody_waits_for_room() {
+    let mut project = project(GUIDANCE);
+    project.guide = Some(Arc::new(SaysAndStops));
+    project.task("A");
+    let mut seen = interrupting(&project, |_| false);
+    seen.full_for = Some((|effect| matches!(effect, Effect::RecordGuidance(_)), usize::MAX));
+    seen.stops_when_paused = true;
+    let ran = project.run_with(seen);
+    let given_back = format!("What you said is not on record. It was:\n{GUIDANCE}");
+    assert!(ran.seen.warnings.contains(&given_back), "{ran:?}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::iter::Peekable;
 use std::str::Chars;
 
+use ralph_model::turns_text;
 use unicode_segmentation::GraphemeCursor;
 
 use super::secrets::{Secret, find, mask};
@@ -171,11 +172,6 @@ const BLACK_FLAG: char = '\u{1f3f4}';
 
 /// The most characters of the name in the flag of a region, with the one that ends it.
 const MOST_FLAG: usize = 7;
-
-/// Signs that show the text after them in another order.
-fn turns_text(c: char) -> bool {
-    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
 
 /// Signs that have no width and no use of their own.
 fn is_invisible(c: char) -> bool {

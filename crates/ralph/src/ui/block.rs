@@ -3,6 +3,10 @@
 //! Between two drawings the cursor rests at the first sign of the block. Whatever a terminal does when its size changes
 //! (wrap lines anew, cut rows off), the cursor stays at its sign, and what has to be erased is what follows it: nobody has to
 //! know how many rows the block takes by now.
+//!
+//! One thing cannot be taken back. Where a window becomes so narrow at once that the block is wrapped into more rows than the
+//! window has, the terminal moves the first of them to the scrollback before anybody is told of the new size, and what is
+//! there no program can erase. What is still on the screen is erased then, and what was said stays whole.
 
 /// From here on the terminal may wait with showing what it gets, until the end: no half-drawn block is seen.
 const BEGIN: &str = "\x1b[?2026h";
@@ -145,6 +149,7 @@ mod tests {
             let (mut block, mut screen) = (Block::new(), Screen::new(30, 12));
             let (mut width, mut height) = (30, 12);
             let mut said = Vec::new();
+            let mut is_too_narrow = false;
             for step in steps {
                 match step {
                     Step::Draw(many) => {
@@ -164,9 +169,7 @@ mod tests {
                     Step::Resize(to_width, to_height) => {
                         // One that is wrapped into more rows than there are cannot be taken back from the scrollback.
                         let rows = block.lines.len() * width.div_ceil(to_width);
-                        if rows >= to_height.min(height) {
-                            continue;
-                        }
+                        is_too_narrow |= rows >= to_height.min(height);
                         screen.resize(to_width, to_height);
                         (width, height) = (to_width, to_height);
                         let many = block.lines.len().min(height / 2);
@@ -178,7 +181,13 @@ mod tests {
                 }
             }
             screen.take(block.erase().as_bytes());
-            prop_assert_eq!(screen.lines(), said);
+            let mut lines = screen.lines();
+            if is_too_narrow {
+                // What was said is whole, be it behind the rest of a row that the terminal takes for its beginning.
+                lines = lines.iter().filter_map(|line| line.rsplit('#').next()).map(str::to_owned).collect();
+                lines.retain(|line| !line.is_empty());
+            }
+            prop_assert_eq!(lines, said);
             prop_assert_eq!(screen.unknown().len(), 0);
         }
     }

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::getpgrp;
-use rustix::termios::{QueueSelector, tcflush, tcgetpgrp};
+use rustix::termios::{QueueSelector, tcflush};
 
-use super::{Style, paint, terminal_width, visible_controls};
+use super::terminal::{self, Ground};
+use super::{Style, paint, stage, terminal_width, visible_controls};
 
 /// How long it takes at most until a conversation that is broken off is over.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -49,7 +49,7 @@ impl Dialogue {
 
     /// Whether the person at the terminal speaks to this program now, and not to another in front of it.
     pub(crate) fn is_in_front(&self) -> bool {
-        tcgetpgrp(io::stdin()).is_ok_and(|front| front == getpgrp())
+        terminal::ground_of_keys() == Ground::Ours
     }
 
     /// Forgets what was typed before anything was asked: it was no answer.
@@ -74,7 +74,7 @@ impl Dialogue {
 
     /// Says something after which the person types on the same line.
     pub(crate) fn prompt(&self, text: &str) {
-        self.put(&paint(self.color, Style::Strong, text));
+        stage::prompt(&paint(self.color, Style::Strong, text));
     }
 
     /// How wide the terminal is.

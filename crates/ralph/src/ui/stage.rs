@@ -7,6 +7,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
+use ralph_process::StopHandle;
+
 use super::block::{Block, Why};
 use super::terminal::{self, Came, Ground};
 
@@ -16,12 +18,16 @@ const MOST_HELD: usize = 2_000;
 /// How long to wait for whoever writes, where the terminal has to be left at once: they may be held up for ever.
 const PATIENCE: Duration = Duration::from_millis(100);
 
+/// How often somebody who waits for the terminal looks whether it is theirs.
+const GLANCE: Duration = Duration::from_millis(20);
+
 static STAGE: Mutex<Stage> = Mutex::new(Stage {
     block: Block::new(),
     owner: Owner::Everybody,
     place: Place::Here,
     held: VecDeque::new(),
     left_out: 0,
+    prompt: String::new(),
 });
 
 #[derive(Debug)]
@@ -32,6 +38,8 @@ struct Stage {
     /// What was said while the terminal was lent.
     held: VecDeque<String>,
     left_out: usize,
+    /// The words after which the person types.
+    prompt: String,
 }
 
 /// Whose the terminal is.
@@ -72,10 +80,16 @@ impl Stage {
     fn give_to(&mut self, owner: Owner) {
         Self::write(&self.block.erase());
         terminal::stop_listening();
+        if owner == Owner::Program {
+            terminal::lend();
+        }
         self.owner = owner;
     }
 
     fn take_back(&mut self) {
+        if self.owner == Owner::Program {
+            terminal::take_back();
+        }
         self.owner = Owner::Block;
         if self.left_out > 0 {
             Self::write(&format!("… {} lines\n", self.left_out));
@@ -163,9 +177,37 @@ pub(crate) fn draw(why: Why, lines: impl FnOnce(usize, usize) -> Vec<String>) {
     }
 }
 
-/// Gives the terminal to the person, who is asked something.
-pub(crate) fn give_to_person() {
-    stage().give_to(Owner::Person);
+/// Gives the terminal to the person, who is asked something, as soon as no other program has it. Says whether that came
+/// before the question was given up.
+pub(crate) fn give_to_person(is_given_up: &dyn Fn() -> bool) -> Turn {
+    while !is_given_up() {
+        let mut stage = stage();
+        match stage.owner {
+            Owner::Program => {}
+            Owner::Block => {
+                stage.give_to(Owner::Person);
+                return Turn::Theirs;
+            }
+            Owner::Everybody | Owner::Person => return Turn::Theirs,
+        }
+        drop(stage);
+        std::thread::sleep(GLANCE);
+    }
+    Turn::Never
+}
+
+/// Whether somebody has got the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turn {
+    Theirs,
+    Never,
+}
+
+/// Says words after which the person types on the same line.
+pub(super) fn prompt(words: &str) {
+    let mut stage = stage();
+    words.clone_into(&mut stage.prompt);
+    Stage::write(words);
 }
 
 /// Takes it back from them.
@@ -176,8 +218,9 @@ pub(crate) fn take_from_person() {
     }
 }
 
-/// Shows a file in a pager; what is said meanwhile comes afterwards. Says why it could not be shown.
-pub(crate) fn page(pager: &str, file: &Path) -> Result<(), String> {
+/// Shows a file in a pager until that is closed, by a person or because it is wanted; what is said meanwhile comes afterwards.
+/// Says why it could not be shown.
+pub(crate) fn page(pager: &str, file: &Path, close: &StopHandle) -> Result<(), String> {
     {
         let mut stage = stage();
         if stage.owner != Owner::Block {
@@ -185,7 +228,7 @@ pub(crate) fn page(pager: &str, file: &Path) -> Result<(), String> {
         }
         stage.give_to(Owner::Program);
     }
-    let shown = ralph_process::editor::page(pager, file);
+    let shown = ralph_process::editor::page(pager, file, close);
     let mut stage = stage();
     if stage.owner == Owner::Program {
         stage.take_back();
@@ -208,12 +251,18 @@ pub(crate) fn leave() {
     }
     // Somebody may have begun to listen before.
     terminal::stop_listening();
+    terminal::put_right_what_was_lent();
 }
 
 /// Comes back to a terminal that was left, or that somebody else had meanwhile.
 pub(crate) fn come_back() {
     terminal::forget_other_modes();
-    stage().place = Place::Here;
+    let mut stage = stage();
+    if stage.owner == Owner::Person && stage.place == Place::Away {
+        // What they were asked stands far above by now, behind what the shell has said.
+        Stage::write(&stage.prompt);
+    }
+    stage.place = Place::Here;
 }
 
 /// Takes away what is drawn before a thread that breaks down says why. It may be the one that draws.
@@ -272,6 +321,11 @@ impl Ear {
     pub(crate) fn wait(&mut self, time: Duration) -> Wake {
         match terminal::wait(&self.calls, time) {
             Came::Keys => pressed(),
+            Came::NoMoreKeys => {
+                // A wait for keys would end at once for ever.
+                terminal::stop_listening();
+                Wake::Time
+            }
             Came::Call => {
                 terminal::answer(&mut self.calls);
                 Wake::Call
@@ -291,14 +345,8 @@ impl Caller {
 
 fn pressed() -> Wake {
     let mut bytes = [0; 64];
-    match terminal::read(&mut bytes) {
-        Some(read) => key(bytes.get(..read).unwrap_or_default()).map_or(Wake::Time, Wake::Key),
-        None => {
-            // The other end is gone, and a wait for keys would end at once for ever.
-            terminal::stop_listening();
-            Wake::Time
-        }
-    }
+    let read = terminal::read(&mut bytes);
+    key(bytes.get(..read).unwrap_or_default()).map_or(Wake::Time, Wake::Key)
 }
 
 /// The key that was pressed. What comes in one piece and is not one key, be it held down, is a text that was pasted or a key
@@ -312,6 +360,29 @@ fn key(bytes: &[u8]) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_person_is_asked_when_the_pager_is_closed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        let pager = format!(
+            "until [ -e '{}' ]; do sleep 0.02; done; : > '{}'; :",
+            file("close").display(),
+            file("closed").display()
+        );
+        let _drawing = begin();
+        let paging = std::thread::spawn(move || page(&pager, Path::new("/nowhere"), &StopHandle::default()));
+        while !is_lent() {
+            std::thread::yield_now();
+        }
+        assert_eq!(give_to_person(&|| true), Turn::Never);
+        assert!(is_lent());
+        let is_closed = file("closed");
+        let asking = std::thread::spawn(move || (give_to_person(&|| false), is_closed.exists()));
+        drop(std::fs::File::create(file("close")).unwrap());
+        assert_eq!(asking.join().unwrap(), (Turn::Theirs, true));
+        assert_eq!((paging.join().unwrap(), stage().owner), (Ok(()), Owner::Person));
+    }
 
     #[test]
     fn a_key_is_a_key_and_a_text_is_none() {

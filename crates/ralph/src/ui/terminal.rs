@@ -15,6 +15,9 @@ const DEFAULT_SIZE: (usize, usize) = (80, 24);
 /// The mode that the terminal had before keys were listened to; none while nobody listens.
 static BEFORE: Mutex<Option<Termios>> = Mutex::new(None);
 
+/// The mode that the terminal had before another program got it; none while none has it.
+static LENT: Mutex<Option<Termios>> = Mutex::new(None);
+
 /// Who has the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ground {
@@ -37,6 +40,11 @@ pub(super) fn ground() -> Ground {
     ground_of(io::stderr())
 }
 
+/// Who has the terminal that is read from.
+pub(super) fn ground_of_keys() -> Ground {
+    ground_of(io::stdin())
+}
+
 /// How wide and high the terminal is.
 pub(super) fn size() -> (usize, usize) {
     terminal_size::terminal_size_of(io::stderr())
@@ -56,7 +64,8 @@ pub(super) fn listen() -> io::Result<()> {
     let found = tcgetattr(&stdin)?;
     let mut mode = found.clone();
     mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-    mode.special_codes[SpecialCodeIndex::VMIN] = 1;
+    // To read never waits: a key that was seen may be taken away by the next one, as Ctrl+C does.
+    mode.special_codes[SpecialCodeIndex::VMIN] = 0;
     mode.special_codes[SpecialCodeIndex::VTIME] = 0;
     tcsetattr(&stdin, OptionalActions::Now, &mode)?;
     *before = Some(found);
@@ -71,6 +80,27 @@ pub(super) fn stop_listening() {
         // A terminal that is gone has no mode.
         let _is_set = tcsetattr(&stdin, OptionalActions::Now, &before);
     }
+}
+
+/// Keeps the mode of the terminal, which another program gets.
+pub(super) fn lend() {
+    let mode = tcgetattr(io::stdin()).ok();
+    *LENT.lock().unwrap_or_else(PoisonError::into_inner) = mode;
+}
+
+/// Gives the terminal the mode back that it had when it was lent: a program that was ended has not done so.
+pub(super) fn put_right_what_was_lent() {
+    let mode = LENT.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(mode) = mode.filter(|_| ground_of_keys() == Ground::Ours) {
+        // A terminal that is gone has no mode.
+        let _is_set = tcsetattr(io::stdin(), OptionalActions::Now, &mode);
+    }
+}
+
+/// The same, and it is lent no more.
+pub(super) fn take_back() {
+    put_right_what_was_lent();
+    *LENT.lock().unwrap_or_else(PoisonError::into_inner) = None;
 }
 
 /// Looks whether the terminal is still in the mode that it was given: a shell that had it meanwhile has set its own.
@@ -92,17 +122,19 @@ pub(super) fn listens() -> bool {
 pub(super) enum Came {
     /// A key, or several.
     Keys,
+    /// No key will ever come again: the terminal is gone.
+    NoMoreKeys,
     /// A byte from another thread.
     Call,
     /// Nothing in that time.
     Nothing,
 }
 
-/// Waits for a key, if they are listened to, or for a call.
+/// Waits for a key, if they are listened to and meant for this process, or for a call.
 pub(super) fn wait(calls: &PipeReader, time: Duration) -> Came {
     let time = Timespec::try_from(time).ok();
     let stdin = io::stdin();
-    let keys = listens();
+    let keys = listens() && ground_of(&stdin) == Ground::Ours;
     let mut both = vec![PollFd::new(calls, PollFlags::IN)];
     if keys {
         both.push(PollFd::new(&stdin, PollFlags::IN));
@@ -110,30 +142,25 @@ pub(super) fn wait(calls: &PipeReader, time: Duration) -> Came {
     if poll(&mut both, time.as_ref()).is_err() {
         return Came::Nothing;
     }
-    let is_ready = |fd: Option<&PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
-    if keys && is_ready(both.last()) {
-        return Came::Keys;
-    }
-    match is_ready(both.first()) {
-        true => Came::Call,
-        false => Came::Nothing,
+    let ready = |fd: Option<&PollFd<'_>>| fd.map_or(PollFlags::empty(), PollFd::revents);
+    match (ready(both.first()), ready(both.last().filter(|_| keys))) {
+        (_, key) if key == PollFlags::IN => Came::Keys,
+        (_, key) if !key.is_empty() => Came::NoMoreKeys,
+        (call, _) if !call.is_empty() => Came::Call,
+        _ => Came::Nothing,
     }
 }
 
-/// Reads the keys that have come; none when there will never be any again.
-pub(super) fn read(keys: &mut [u8]) -> Option<usize> {
+/// Reads the keys that have come, and says how many there are. It never waits for one.
+pub(super) fn read(keys: &mut [u8]) -> usize {
     // Whoever has stopped listening meanwhile reads themselves.
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     let stdin = io::stdin();
     if before.is_none() || ground_of(&stdin) == Ground::Others {
-        return Some(0);
+        return 0;
     }
-    match rustix::io::read(&stdin, keys) {
-        Ok(0) => None,
-        Ok(read) => Some(read),
-        Err(rustix::io::Errno::INTR | rustix::io::Errno::AGAIN) => Some(0),
-        Err(_) => None,
-    }
+    // A terminal that cannot be read is gone, which the next wait tells.
+    rustix::io::read(&stdin, keys).unwrap_or(0)
 }
 
 /// Takes the calls that have come.

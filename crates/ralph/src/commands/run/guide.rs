@@ -4,6 +4,7 @@ use ralph_loop::{Asked, GUIDANCE_CHARACTERS, Guide, Guided, WhatNext};
 use ralph_model::{count, preview};
 use ralph_process::StopHandle;
 
+use crate::ui::stage::{self, Turn};
 use crate::ui::{Dialogue, Heard};
 
 /// How many names of files are shown.
@@ -26,12 +27,17 @@ impl AtTerminal {
 impl Guide for AtTerminal {
     fn ask(&self, about: &Asked, given_up: &StopHandle) -> Guided {
         let mut dialogue = self.dialogue.clone();
+        let nothing_said = Guided {
+            text: None,
+            next: WhatNext::Stop,
+        };
         if !dialogue.is_in_front() {
-            // Nobody looks at this program; to read would hold it up until somebody does.
-            return Guided {
-                text: None,
-                next: WhatNext::Stop,
-            };
+            // To read would hold this program up until somebody brings it to the front.
+            dialogue.say("Another program has the terminal, so nobody is asked, and the run ends.");
+            return nothing_said;
+        }
+        if stage::give_to_person(&|| given_up.is_wanted()) == Turn::Never {
+            return nothing_said;
         }
         dialogue.forget_what_was_typed();
         converse(

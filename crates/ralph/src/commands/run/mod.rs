@@ -7,6 +7,7 @@ mod guide;
 mod idle;
 mod live;
 mod printer;
+mod stops;
 pub(crate) mod stream;
 mod target;
 mod verifier;
@@ -20,13 +21,12 @@ use clap::builder::{FalseyValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 use ralph_loop::changes::{CommitError, OwnFiles, can_commit};
 use ralph_loop::state::{End, FirstTry, Pace};
-use ralph_loop::{Finish, Guide, Interrupter, LockError, Order, Runner, Site, WorktreeLock};
+use ralph_loop::{Finish, Guide, LockError, Order, Runner, Site, WorktreeLock};
 use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
 use ralph_model::config::{Commit, Config, LiveView, StrategyName};
 use ralph_notes::lock_path;
-use ralph_process::StopSignal;
 use ralph_store::{RunProcess, Store};
 
 pub(crate) use agent::configured_or_found;
@@ -37,9 +37,10 @@ use crate::env;
 use crate::error::CommandError;
 use crate::numbers::from_one;
 use crate::paths::{self, Spelling};
-use crate::ui::{Ui, stage};
+use crate::ui::Ui;
 
 use live::Live;
+use stops::Stops;
 use stream::{Followed, Teller};
 
 /// Work on tasks with a coding agent until they are done
@@ -61,8 +62,11 @@ use stream::{Followed, Teller};
 At a terminal Ctrl+C stops the agent and asks what it should do differently; that goes to the task, and the run goes on or
 ends. A second Ctrl+C ends the run at once. Elsewhere the first one ends it.
 
-Exit codes: 0 everything is done, 3 nothing to do, 4 something waits for you (a failed task, a limit), 130 stopped by Ctrl+C,
-1 something is broken.")]
+Keys, while the live view is shown: q ends the run after this iteration (q again: it goes on after all), g asks as Ctrl+C
+does, p shows the prompt ($PAGER, if it is set).
+
+Exit codes: 0 everything is done, or it ended after an iteration as q wished; 3 nothing to do; 4 something waits for you (a
+failed task, a limit); 130 stopped by Ctrl+C; 1 something is broken.")]
 pub(crate) struct RunArgs {
     /// A task, a feature, a text, or a file; without it all tasks
     #[arg(value_name = "TASK|FEATURE|TEXT|FILE")]
@@ -220,6 +224,7 @@ fn begin<'a>(
     if let Some(teller) = &mut teller {
         teller.prepare(&order, &site, &again);
     }
+    let stops = Stops::listen()?;
     let live = shown_live(context, args, order.agent.name())?;
     let mut printer = printer::Printer::new(context, again, live.as_ref());
     let watch = Followed {
@@ -227,7 +232,7 @@ fn begin<'a>(
         teller,
         live,
     };
-    let end = run(context, &site, order, watch)?;
+    let end = run(context, (&site, &stops), order, watch)?;
     if args.told_as == ToldAs::Words {
         printer.close(&end)?;
     }
@@ -261,7 +266,12 @@ fn pace(context: &Context<'_>, args: &RunArgs) -> Pace {
 }
 
 /// Runs to the end.
-fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed<'_, '_>) -> Result<End, CommandError> {
+fn run(
+    context: &Context<'_>,
+    (site, stops): (&Site<'_>, &Stops),
+    order: Order,
+    mut watch: Followed<'_, '_>,
+) -> Result<End, CommandError> {
     ralph_process::give_memory_back();
     ralph_process::become_subreaper()
         .map_err(|error| CommandError::new(format!("cannot look after the agent's processes: {error}")))?;
@@ -272,17 +282,7 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed
         if let Some(view) = view {
             view.listens_for(&interrupter);
         }
-        ralph_process::on_stop_signals(move |signal| {
-            match signal {
-                // The key is meant for the program in front.
-                StopSignal::Interrupt if stage::is_lent() => return,
-                StopSignal::Interrupt => interrupter.interrupt(),
-                StopSignal::Terminate => interrupter.stop(),
-            }
-            if interrupter.presses() == 2 {
-                end_soon(interrupter.clone());
-            }
-        })?;
+        stops.tell(&interrupter);
         runner.run()
     });
     match finish.map_err(|error| CommandError::new(error.to_string()))? {
@@ -295,26 +295,6 @@ fn run(context: &Context<'_>, site: &Site<'_>, order: Order, mut watch: Followed
 fn guide_of(context: &Context<'_>, args: &RunArgs) -> Option<Arc<dyn Guide>> {
     let dialogue = context.ui.dialogue().filter(|_| args.told_as == ToldAs::Words)?;
     Some(Arc::new(guide::AtTerminal::new(dialogue)))
-}
-
-/// How long a run may take for its end after the second Ctrl+C.
-const LAST_PATIENCE: Duration = Duration::from_secs(1);
-
-/// Whoever has asked twice does not want to wait for anything: what is not over soon is left as a killed run leaves it, with
-/// none of its processes alive, and the next run picks it up.
-fn end_soon(interrupter: Interrupter) {
-    std::thread::spawn(move || {
-        std::thread::sleep(LAST_PATIENCE);
-        if interrupter.presses() < 2 {
-            // It was asked to go on in the same moment, and does.
-            return;
-        }
-        crate::ui::last_words("Ended at once; the next `ralph run` picks up what was not finished.");
-        // Last: whoever waits for one of them would go on as if it had come to its end by itself.
-        ralph_process::kill_descendants();
-        #[expect(clippy::exit, reason = "the thread that would return the code does not come to it")]
-        std::process::exit(End::Interrupted.code().into());
-    });
 }
 
 fn cannot_commit(error: &CommitError) -> CommandError {
@@ -341,6 +321,7 @@ fn with_flags(mut again: String, args: &RunArgs) -> String {
     let bare = [
         (args.no_verify, " --no-verify"),
         (args.share == MemoryShare::None, " --without-memory"),
+        (args.live == LiveView::Never, " --plain"),
     ];
     for (_, flag) in bare.into_iter().filter(|(is_given, _)| *is_given) {
         again.push_str(flag);

@@ -99,13 +99,13 @@ impl<'a> Printer<'a> {
     pub(super) fn close(&self, end: &End) -> Result<(), CommandError> {
         let ui = self.context.ui;
         if !matches!(end, End::Error(_)) {
-            ui.data(&format!("{}\n", self.sentence))?;
+            ui.text(&format!("{}\n", self.sentence))?;
         }
         if self.iterations > 0 {
-            ui.data(&format!("{}\n", self.summary()))?;
+            ui.text(&format!("{}\n", self.summary()))?;
         }
         for gate in &self.still_red {
-            ui.data(&format!(
+            ui.text(&format!(
                 "Still red, as before the run: {gate}{}\n",
                 self.words_of(gate)
             ))?;

@@ -4,6 +4,7 @@
 use ralph_testkit::scripted::{Action, Script, run, say, write};
 use ralph_testkit::{Cursor, Finished, Invocation, Left, Screen, Terminal};
 
+use super::signals::{assert_gone, until};
 use super::{DONE, Scene, normal};
 
 const CTRL_C: &str = "\u{3}";
@@ -187,17 +188,15 @@ fn p_shows_the_prompt_in_the_scrollback_or_in_a_pager() {
 #[test]
 fn what_is_said_while_a_pager_is_open_comes_afterwards_and_its_ctrl_c_is_its_own() {
     let scene = Scene::new(&patient());
-    let pager = "trap : INT; echo PAGER; until [ -e ../closed ]; do sleep 0.02; done; :";
-    let invocation = scene.invocation(&["Mend the parser"]).env("PAGER", pager);
-    let mut terminal = at_terminal(invocation, 80, 24);
-    terminal.has_row("now    I read the parser.");
-    terminal.types("p");
-    let screen = terminal.has_row("PAGER");
-    assert_eq!(screen.cursor(), Cursor::Shown);
+    for title in ["Mend the parser", "Write it down"] {
+        scene.env.ok(["task", "add", title]);
+    }
+    let mut terminal = paging(&scene, &[]);
+    assert_eq!(terminal.has_row("PAGER").cursor(), Cursor::Shown);
     terminal.types(CTRL_C);
     terminal.has_row("^C");
     go(&scene, 1);
-    super::signals::until("the end", || scene.outcomes() == ["done"]);
+    until("the end", || scene.outcomes() == ["done"]);
     let screen = terminal.has_row("PAGER");
     assert!(
         !screen.lines().iter().any(|line| line.contains("done")),
@@ -205,13 +204,74 @@ fn what_is_said_while_a_pager_is_open_comes_afterwards_and_its_ctrl_c_is_its_own
         screen.lines()
     );
     std::fs::File::create(scene.env.beside("closed")).unwrap();
-    let left = terminal.left();
-    assert_left(&left, Some(0));
-    let told = lines(&left.screen);
-    assert!(
-        told.iter().any(|line| line.ends_with("] done (1 file changed)")),
-        "{told:#?}"
-    );
+    terminal.is("what was said", |screen| {
+        screen
+            .lines()
+            .iter()
+            .any(|line| line.ends_with("] done (1 file changed)"))
+    });
+    go(&scene, 2);
+    assert_left(&terminal.left(), Some(0));
+}
+
+/// A run whose prompt is shown in a pager that does not close by itself, nor for Ctrl+C.
+fn paging(scene: &Scene, arguments: &[&str]) -> Terminal {
+    let pager = "trap : INT; stty -icanon; echo PAGER; until [ -e ../closed ]; do sleep 0.02; done; stty icanon; :";
+    let invocation = scene.invocation(arguments).env("PAGER", pager);
+    let mut terminal = at_terminal(invocation, 80, 24);
+    terminal.has_row("now    I read the parser.");
+    terminal.types("p");
+    terminal.has_row("PAGER");
+    terminal
+}
+
+#[test]
+fn the_end_of_a_run_closes_the_pager() {
+    for (signal, code) in [(None, 0), (Some("TERM"), 130)] {
+        let scene = Scene::new(&patient());
+        let terminal = paging(&scene, &["Mend the parser"]);
+        match signal {
+            Some(signal) => terminal.signal(signal),
+            None => go(&scene, 1),
+        }
+        let left = terminal.left();
+        assert_left(&left, Some(code));
+        let told = lines(&left.screen);
+        assert_eq!(
+            told.iter().filter(|line| line.contains(" iteration 1: ")).count(),
+            1,
+            "{told:#?}"
+        );
+    }
+}
+
+#[test]
+fn a_signal_in_the_first_moment_leaves_the_terminal_as_it_was() {
+    for round in 0..12 {
+        let scene = Scene::new(&patient());
+        let mut terminal = at_terminal(scene.invocation(&["Mend the parser"]), 80, 24);
+        terminal.shows("\u{1b}[?25l");
+        terminal.signal(["TERM", "HUP"][round % 2]);
+        assert_left(&terminal.left(), Some(130));
+    }
+}
+
+#[test]
+fn g_asks_also_at_a_terminal_that_is_not_that_of_the_session() {
+    let scene = Scene::new(&patient());
+    go(&scene, 2);
+    let agent = scene.agent.command();
+    let script = r#"setsid --wait "$RALPH" run --agent "$AGENT" "Mend the parser""#;
+    let shell = scene.env.sh(script).env("AGENT", agent).env("TZ", "UTC");
+    let mut terminal = at_terminal(shell, 80, 24);
+    terminal.has_row("now    I read the parser.");
+    terminal.types("g");
+    asks(&terminal);
+    terminal.types("use the other parser\r\r");
+    terminal.shows("Go on with the task?");
+    terminal.types("y\r");
+    assert_left(&terminal.left(), Some(0));
+    assert!(scene.agent.prompt(2).contains("use the other parser"));
 }
 
 #[test]
@@ -248,14 +308,20 @@ fn however_a_run_is_ended_the_terminal_is_left_as_it_was() {
         }
         assert_left(&terminal.left(), Some(130));
     }
-    let scene = Scene::new(&patient());
-    let terminal = working(&scene, &["Mend the parser"]);
-    terminal.signal("QUIT");
-    let left = terminal.left();
-    assert_eq!(left.signal, Some(3));
-    assert_left(&left, None);
-    // The agent outlives a run that ends like this, until its next one.
-    go(&scene, 1);
+}
+
+#[test]
+fn nothing_of_an_agent_outlives_ctrl_backslash() {
+    for arguments in [&["Mend the parser"][..], &["--plain", "Mend the parser"]] {
+        let scene = Scene::new(&patient());
+        let mut terminal = at_terminal(scene.invocation(arguments), 80, 24);
+        until("the agent", || scene.agent.turns() == 1);
+        terminal.types("\u{1c}");
+        let left = terminal.left();
+        assert_eq!(left.signal, Some(3), "{:?}", left.bytes);
+        assert_left(&left, None);
+        assert_gone(&scene, &scene.agent.command());
+    }
 }
 
 #[test]
@@ -281,6 +347,27 @@ fn ctrl_z_gives_the_terminal_to_the_shell_and_fg_brings_the_view_back() {
     let left = terminal.left();
     assert_left(&left, Some(0));
     assert_eq!(scene.outcomes(), ["done"]);
+}
+
+#[test]
+fn ctrl_z_in_the_middle_of_a_question_and_fg_shows_where_to_type() {
+    let scene = Scene::new(&patient());
+    let agent = scene.agent.command();
+    let script = r#"set -m; "$RALPH" run --agent "$AGENT" "Mend the parser"; echo SHELL; read _; fg; exit $?"#;
+    let shell = scene.env.sh(script).env("AGENT", agent).env("TZ", "UTC");
+    let mut terminal = at_terminal(shell, 80, 24);
+    terminal.has_row("now    I read the parser.");
+    terminal.types("g");
+    asks(&terminal);
+    terminal.types(CTRL_Z);
+    terminal.has_row("SHELL");
+    terminal.types("\r");
+    asks(&terminal);
+    terminal.types("use the other parser\r\r");
+    terminal.shows("Go on with the task?");
+    terminal.types("n\r");
+    assert_left(&terminal.left(), Some(130));
+    assert_eq!(scene.outcomes(), ["interrupted"]);
 }
 
 #[test]
@@ -325,7 +412,12 @@ fn what_an_agent_says_is_never_obeyed() {
     let hostile = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m \u{202e}hostile 日本🦀\u{1b}[?1049h\n";
     let script = Script::new().turn([say(hostile), wait_for("go-1"), write("work.txt", "x"), say(DONE)]);
     let scene = Scene::new(&script);
-    let terminal = at_terminal(scene.invocation(&["A \u{1b}[31mtitle"]), 80, 24);
+    scene.env.write(
+        ".ralph.toml",
+        "[verify]\ncommands = [\"true # \\u202e\\u2066\\u0085gate\"]\n",
+    );
+    let arguments = ["--trust", "A \u{1b}[31mtitle \u{202e}\u{2067}turned"];
+    let terminal = at_terminal(scene.invocation(&arguments), 80, 24);
     terminal.has_row("hostile 日本🦀");
     go(&scene, 1);
     let left = terminal.left();
@@ -336,6 +428,9 @@ fn what_an_agent_says_is_never_obeyed() {
         "\u{7}",
         "\u{9b}",
         "\u{202e}",
+        "\u{2066}",
+        "\u{2067}",
+        "\u{85}",
         "1049",
         "\u{1b}[31mtitle",
     ] {

@@ -1,5 +1,6 @@
 //! The live view of a run: what goes on now, in a few lines at the bottom of a terminal, and the keys that are heard there.
-//! A thread of its own draws, so that nothing of the run waits for a terminal.
+//! A thread of its own draws, so that the run spends no time on it. A line that the run says is written by the run itself, as
+//! it is without a view: it waits for a terminal that takes nothing, as one that is held by Ctrl+S.
 
 mod draw;
 #[cfg(test)]
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use ralph_loop::{Interrupter, IterationFolder, News, Watch};
 use ralph_model::Clock;
-use ralph_process::{TerminalSignal, on_terminal_signals};
+use ralph_process::{StopHandle, TerminalSignal, on_terminal_signals};
 
 use self::draw::{Frame, Keys, draw};
 use self::view::{Changed, Last, View};
@@ -46,6 +47,8 @@ pub(super) struct Shared {
     /// Where the folders of runs are.
     runs: PathBuf,
     pager: Option<String>,
+    /// Closes it.
+    close_pager: StopHandle,
     caller: Caller,
     /// Whether something was told since the last drawing.
     has_news: AtomicBool,
@@ -72,6 +75,7 @@ impl Live {
             look: context.ui.look(),
             runs: context.project.runs(),
             pager: env::pager(),
+            close_pager: StopHandle::default(),
             caller,
             has_news: AtomicBool::new(false),
             is_disturbed: AtomicBool::new(false),
@@ -102,8 +106,9 @@ impl Live {
 impl Drop for Live {
     fn drop(&mut self) {
         self.shared.is_over.store(true, Ordering::SeqCst);
+        // Nobody may be there to close it, and whoever has started the run waits for its end.
+        self.shared.close_pager.stop();
         self.shared.caller.call();
-        // It may show the prompt still, and whoever reads that wants to come to its end.
         if let Some(painter) = self.painter.take() {
             drop(painter.join());
         }
@@ -114,10 +119,8 @@ impl Drop for Live {
 impl Watch for Live {
     fn tell(&mut self, news: &News<'_>) {
         let shared = &self.shared;
-        match news {
-            News::Asks(_) => stage::give_to_person(),
-            News::Answered(_) => stage::take_from_person(),
-            _ => {}
+        if let News::Answered(_) = news {
+            stage::take_from_person();
         }
         if shared.view().tell(news, shared.began.elapsed()) == Changed::Yes {
             shared.is_news();
@@ -235,7 +238,7 @@ impl Shared {
         };
         let file = IterationFolder::of(&self.runs, &iteration.run, iteration.number).prompt();
         let shown = match &self.pager {
-            Some(pager) => stage::page(pager, &file),
+            Some(pager) => stage::page(pager, &file, &self.close_pager),
             None => std::fs::read_to_string(&file)
                 .map_err(|error| error.to_string())
                 .map(|prompt| stage::show(&prompt)),
