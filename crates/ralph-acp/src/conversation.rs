@@ -47,6 +47,8 @@ pub(crate) struct Wishes {
     pub(crate) modes: &'static [&'static str],
     /// The modes that it may not be in, since it asks for nothing there.
     pub(crate) forbidden_modes: &'static [&'static str],
+    /// The tools that are taken from it, where that is said with the session.
+    pub(crate) taken_tools: &'static [&'static str],
     /// What it may do without asking.
     pub(crate) access: Access,
 }

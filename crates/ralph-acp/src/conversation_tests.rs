@@ -557,13 +557,29 @@ fn an_agent_that_is_to_change_nothing_works_only_in_a_mode_for_that() {
     let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32602,"message":"no"}}"#;
     let mut conversation = hold(looks(), &[INIT, &in_mode("agent", "read-only"), refused]).0;
     assert!(matches!(conversation.conclude(exited(0)).end, TurnEnd::Crash(_)));
-    // One that asks for everything needs no mode.
-    let asks = Wishes {
+    // One that asks for everything needs no mode, but must not be in one in which it asks for nothing.
+    let asks = || Wishes {
+        access: Access::ReadOnly,
+        forbidden_modes: &["yolo"],
+        ..wishes()
+    };
+    let (_, said, _) = hold(asks(), &[INIT, &in_mode("agent", "x")]);
+    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let mut conversation = hold(asks(), &[INIT, &in_mode("yolo", "x")]).0;
+    let message = r#"it stays in its mode "yolo", in which it asks for nothing; change its own settings"#;
+    assert_eq!(conversation.conclude(exited(0)).end, crash(message));
+}
+
+#[test]
+fn tools_are_taken_away_with_the_session() {
+    let taken = Wishes {
+        taken_tools: &["Edit"],
         access: Access::ReadOnly,
         ..wishes()
     };
-    let (_, said, _) = hold(asks, &[INIT, &in_mode("agent", "x")]);
-    assert_eq!(said.last().unwrap()["method"], "session/prompt");
+    let opened = |wishes: Wishes| hold(wishes, &[INIT]).1.pop().unwrap()["params"]["_meta"].clone();
+    let options = json!({"claudeCode": {"options": {"disallowedTools": ["Edit"], "strictMcpConfig": true}}});
+    assert_eq!((opened(taken), opened(wishes())), (options, Value::Null));
 }
 
 #[test]

@@ -50,7 +50,7 @@ impl AcpAgent {
     ) -> Result<Box<dyn RunningTurn>, StartError> {
         let wishes = self.wishes(turn, prompt);
         let (conversation, first) = Conversation::new(wishes, Arc::clone(&self.clock));
-        let words = self.speaker.words_for(&self.words, turn.model);
+        let words = self.speaker.words_for(&self.words, turn.model, turn.access);
         // What comes last holds.
         let added = self.speaker.variables(turn.environment, turn.access);
         let environment: Vec<(OsString, OsString)> = turn.environment.iter().cloned().chain(added).collect();
@@ -92,6 +92,7 @@ impl AcpAgent {
             model_in_words: in_words.map(str::to_owned),
             modes: self.modes(turn.access),
             forbidden_modes: self.forbidden_modes(turn.access),
+            taken_tools: self.speaker.taken_tools(turn.access),
             access: turn.access,
         }
     }

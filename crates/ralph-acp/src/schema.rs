@@ -38,9 +38,14 @@ pub(crate) fn initialize(id: u64) -> Vec<u8> {
     wire::request(id, AGENT_METHOD_NAMES.initialize, &request)
 }
 
-/// A session in a folder, and in more of them.
-pub(crate) fn new_session(id: u64, folder: &Path, more: Vec<PathBuf>) -> Vec<u8> {
-    let request = NewSessionRequest::new(folder).additional_directories(more);
+/// A session in a folder, and in more of them, without these tools and those of MCP servers. Only Claude Code's own adapters
+/// know how to take tools away.
+pub(crate) fn new_session(id: u64, folder: &Path, more: Vec<PathBuf>, taken_tools: &[&str]) -> Vec<u8> {
+    let mut request = NewSessionRequest::new(folder).additional_directories(more);
+    if !taken_tools.is_empty() {
+        let options = json!({ "options": { "disallowedTools": taken_tools, "strictMcpConfig": true } });
+        request = request.meta(serde_json::Map::from_iter([("claudeCode".to_owned(), options)]));
+    }
     wire::request(id, AGENT_METHOD_NAMES.session_new, &request)
 }
 

@@ -3,15 +3,21 @@
 //!
 //! | program | words | model | read-only | `edit` | `full` |
 //! |---|---|---|---|---|---|
-//! | gemini | `--acp --skip-trust` | `-m` | mode `default` | mode `autoEdit` | mode `yolo` |
-//! | qwen | `--acp` | `-m` | mode `default` | mode `auto-edit` | mode `yolo` |
+//! | gemini | `--acp --skip-trust` | `-m` | mode `plan`, else `default` | mode `autoEdit` | mode `yolo` |
+//! | qwen | `--acp` | `-m` | mode `plan`, else `default` | mode `auto-edit` | mode `yolo` |
 //! | opencode | `acp` | in the session | forbidden by `OPENCODE_PERMISSION` | asks by the same variable | as its own settings say |
-//! | copilot | `--acp` | in the session | asks, and is answered | the same | the same |
-//! | claude-agent-acp | | in the session | mode `default` | mode `acceptEdits` | mode `bypassPermissions` (not offered to root) |
+//! | copilot | `--acp` | in the session | `--deny-tool` for writing and commands | asks, and is answered | the same |
+//! | claude-agent-acp | | in the session | mode `default`, else `plan`, without the tools that change anything | mode `acceptEdits` | mode `bypassPermissions` (not offered to root) |
 //! | codex-acp | | in the session | mode `read-only` | mode `agent` | mode `agent-full-access` |
 //! | any other | | in the session | cannot be | any of these modes, if it is offered | the same |
 //!
-//! A mode that is not offered is not asked for; but one who is to change nothing does not work in any other. What an agent asks is answered by `permission.rs` in every mode.
+//! A mode that is not offered is not asked for; but one who is to change nothing does not work in any other. What an agent
+//! asks is answered by `permission.rs` in every mode.
+//!
+//! A user's own settings may permit an agent what it would ask for in its usual mode. So of whoever is to change nothing
+//! either these tools are taken, whatever the settings say, or it is put into a mode in which they do not count. In Claude
+//! Code's `plan` it would be told to end with a plan, where a verdict is wanted: that mode is the second best. Tools of MCP
+//! servers are taken from claude-agent-acp alone; with the others those that a user's settings permit by name stay.
 //!
 //! What `edit` comes to: a command is asked for, and refused, with all of them but codex-acp, whose sandbox lets commands
 //! run and write in the project and among the system's temporary files, and nowhere else. What a user's own settings of an
@@ -33,8 +39,12 @@ pub(crate) struct Speaker {
     words: &'static [&'static [&'static str]],
     /// The options that name a model, the one to write first; none where it is chosen in the session.
     model_options: &'static [&'static str],
-    /// Those in which it changes nothing that it has not asked for, or nothing at all.
+    /// Those in which it changes nothing at all, or nothing that it has not asked for; the best first.
     read_only_modes: &'static [&'static str],
+    /// The options that take from it what changes anything.
+    read_only_words: &'static [&'static str],
+    /// The tools that are taken from it by what Claude Code is told with the session.
+    taken_tools: &'static [&'static str],
     edit_modes: &'static [&'static str],
     full_modes: &'static [&'static str],
     /// The options by which a user has decided what it may do.
@@ -57,11 +67,14 @@ enum Asked {
 /// Those by whom the service is asked a second and a third time, and not for many minutes: the loop waits better.
 const FEW_RETRIES: &[(&str, &str)] = &[("CLAUDE_CODE_MAX_RETRIES", "2")];
 
+/// What Claude Code changes anything with.
+const CHANGING_TOOLS: &[&str] = &["Bash", "Edit", "MultiEdit", "Write", "NotebookEdit"];
+
 const SPEAKERS: &[Speaker] = &[
     Speaker {
         words: &[&["--acp", "--experimental-acp"], &["--skip-trust"]],
         model_options: &["-m", "--model"],
-        read_only_modes: &["default"],
+        read_only_modes: &["plan", "default"],
         edit_modes: &["autoEdit", "auto_edit"],
         full_modes: &["yolo"],
         deciding_options: &["--approval-mode", "--yolo", "-y"],
@@ -70,7 +83,7 @@ const SPEAKERS: &[Speaker] = &[
     Speaker {
         words: &[&["--acp", "--experimental-acp"]],
         model_options: &["-m", "--model"],
-        read_only_modes: &["default"],
+        read_only_modes: &["plan", "default"],
         edit_modes: &["auto-edit", "autoEdit"],
         full_modes: &["yolo"],
         deciding_options: &["--approval-mode", "--yolo", "-y"],
@@ -93,20 +106,23 @@ const SPEAKERS: &[Speaker] = &[
     },
     Speaker {
         words: &[&["--acp"]],
+        read_only_words: &["--deny-tool=write", "--deny-tool=shell"],
         edit_modes: &[],
         full_modes: &[],
         deciding_options: &["--allow-all-tools", "--allow-all", "--yolo"],
         ..Speaker::any("copilot")
     },
     Speaker {
-        read_only_modes: &["default"],
+        read_only_modes: &["default", "plan"],
+        taken_tools: CHANGING_TOOLS,
         edit_modes: &["acceptEdits"],
         full_modes: &["bypassPermissions"],
         environment: FEW_RETRIES,
         ..Speaker::any("claude-agent-acp")
     },
     Speaker {
-        read_only_modes: &["default"],
+        read_only_modes: &["default", "plan"],
+        taken_tools: CHANGING_TOOLS,
         edit_modes: &["acceptEdits"],
         full_modes: &["bypassPermissions"],
         environment: FEW_RETRIES,
@@ -128,6 +144,8 @@ impl Speaker {
             words: &[],
             model_options: &[],
             read_only_modes: &[],
+            read_only_words: &[],
+            taken_tools: &[],
             edit_modes: &["acceptEdits", "autoEdit", "auto-edit", "agent"],
             full_modes: &["bypassPermissions", "yolo", "agent-full-access"],
             deciding_options: &[],
@@ -144,7 +162,7 @@ impl Speaker {
     }
 
     /// The words that start it for a turn: those of the user, with what is missing.
-    pub(crate) fn words_for(&self, words: &[String], model: Option<&str>) -> Vec<String> {
+    pub(crate) fn words_for(&self, words: &[String], model: Option<&str>, allowed: Access) -> Vec<String> {
         let mut words = words.to_vec();
         for wanted in self.words {
             if wanted.iter().any(|word| has(&words, word)) {
@@ -159,6 +177,9 @@ impl Speaker {
             && !self.names_a_model(&words)
         {
             words.extend([(*option).to_owned(), model.to_owned()]);
+        }
+        if allowed == Access::ReadOnly {
+            words.extend(self.read_only_words.iter().copied().map(String::from));
         }
         words
     }
@@ -209,6 +230,14 @@ impl Speaker {
         }
     }
 
+    /// The tools that are taken from it with the session.
+    pub(crate) fn taken_tools(&self, allowed: Access) -> &'static [&'static str] {
+        match allowed {
+            Access::ReadOnly => self.taken_tools,
+            Access::Work(_) => &[],
+        }
+    }
+
     /// The variables that it gets beside those that are set, or in their place.
     pub(crate) fn variables(&self, set: &[(OsString, OsString)], allowed: Access) -> Vec<(OsString, OsString)> {
         let is_set = |name: &str| set.iter().find(|(other, _)| other == name);
@@ -247,13 +276,15 @@ fn asking(users: Option<Cow<'_, str>>, tools: &[Asked]) -> String {
     Value::Object(rules).to_string()
 }
 
-/// Rules by which these tools, and every change of a file, are forbidden, whatever the user permits.
+/// Rules by which these tools, and every change of a file, are forbidden, whatever the user permits. The last rule that fits
+/// holds, so they come after all of his.
 fn forbidding(users: Option<Cow<'_, str>>, tools: &[Asked]) -> String {
     let mut rules = rules_of(users);
     let names = tools.iter().map(|tool| match *tool {
         Asked::ByPattern(name) | Asked::Wholly(name) => name,
     });
     for name in names.chain(["edit"]) {
+        rules.shift_remove(name);
         rules.insert(name.to_owned(), json!("deny"));
     }
     Value::Object(rules).to_string()
@@ -282,8 +313,28 @@ mod tests {
     #[track_caller]
     fn check(command: &str, model: Option<&str>, expected: &str) {
         let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
-        let started = Speaker::of(&words).words_for(&words, model);
+        let started = Speaker::of(&words).words_for(&words, model, Permissions::Edit.into());
         assert_eq!(started.join(" "), expected, "{command}");
+    }
+
+    #[test]
+    fn what_changes_anything_is_taken_from_whoever_only_looks() {
+        let speaker = |program: &str| Speaker::of(&[program.to_owned()]);
+        let words = ["copilot".to_owned()];
+        let started = speaker("copilot").words_for(&words, None, Access::ReadOnly);
+        assert_eq!(started.join(" "), "copilot --acp --deny-tool=write --deny-tool=shell");
+        for program in ["claude-agent-acp", "claude-code-acp"] {
+            let taken = speaker(program).taken_tools(Access::ReadOnly);
+            assert!(
+                ["Bash", "Edit", "Write"].iter().all(|tool| taken.contains(tool)),
+                "{program}"
+            );
+            assert!(speaker(program).taken_tools(Permissions::Edit.into()).is_empty());
+        }
+        // Their own settings may permit an edit in any mode but this.
+        for program in ["gemini", "qwen"] {
+            assert_eq!(speaker(program).modes(Access::ReadOnly).first(), Some(&"plan"));
+        }
     }
 
     #[test]
@@ -366,10 +417,20 @@ mod tests {
 
     #[test]
     fn opencode_is_forbidden_to_change_anything_whatever_its_user_permits() {
-        let set = [("OPENCODE_PERMISSION".into(), r#"{"edit":"allow","read":"ask"}"#.into())];
-        let found = Speaker::of(&["opencode".to_owned()]).variables(&set, Access::ReadOnly);
-        let rules: Value = serde_json::from_str(found[0].1.to_str().unwrap()).unwrap();
-        let expected = json!({"edit": "deny", "read": "ask", "bash": "deny", "webfetch": "deny", "websearch": "deny"});
-        assert_eq!(rules, expected);
+        let rules = |users: &str| {
+            let set = [("OPENCODE_PERMISSION".into(), users.into())];
+            let found = Speaker::of(&["opencode".to_owned()]).variables(&set, Access::ReadOnly);
+            found[0].1.to_str().unwrap().to_owned()
+        };
+        let denials = r#""bash":"deny","webfetch":"deny","websearch":"deny","edit":"deny"}"#;
+        // The order is a part of it: the last rule that fits holds.
+        for (users, kept) in [
+            (r#"{"edit":"allow","read":"ask"}"#, r#"{"read":"ask","#),
+            (r#"{"edit":"ask","*":"allow","bash":{"*":"allow"}}"#, r#"{"*":"allow","#),
+            (r#""allow""#, r#"{"*":"allow","#),
+            ("no JSON", "{"),
+        ] {
+            assert_eq!(rules(users), format!("{kept}{denials}"), "{users}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use ralph_model::{Outcome, Promise, StopReason, TaskId, TaskKind};
 use crate::summary::{StopCause, TurnSummary};
 
 pub use verifier::judge_verifier;
-pub(crate) use verifier::over_the_limit;
+pub(crate) use verifier::{no_verifier, over_the_limit};
 
 /// What a settlement is decided from.
 #[derive(Debug, Clone, Copy)]

@@ -92,6 +92,8 @@ fn looked(end: TurnEnd, verdict: Option<Verdict>) -> Happening {
         limit: None,
         verdict,
         changed: Vec::new(),
+        wrote: false,
+        unseen: None,
         usage: Usage::default(),
         duration_ms: 0,
         session: None,
@@ -465,6 +467,7 @@ fn happening(number: u8) -> Happening {
         27..=31 => of_a_person(number),
         32 => looked(TurnEnd::Finished, Some(Verdict::Pass)),
         33 => looked(TurnEnd::Finished, Some(Verdict::Fail("no".to_owned()))),
+        34 if number > 100 => Happening::VerifierUnusable("no".to_owned()),
         34 => Happening::TaskGone,
         35 => looked(
             TurnEnd::UsageLimit {

@@ -73,8 +73,12 @@ pub struct Verification {
     pub limit: Option<String>,
     /// What it found; none when it did not say.
     pub verdict: Option<Verdict>,
-    /// The files of the project that are not what they were when it began.
+    /// What is not as it was when it began: files of the project, branches and tags, the commit that is checked out.
     pub changed: Vec<String>,
+    /// Whether its own write calls named one of these files.
+    pub wrote: bool,
+    /// Why there may be more of them.
+    pub unseen: Option<String>,
     /// What it used.
     pub usage: Usage,
     /// How long it took.

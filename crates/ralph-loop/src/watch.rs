@@ -77,8 +77,13 @@ pub enum News<'a> {
         /// How long it took.
         duration: Duration,
     },
-    /// A long note was written, to this file.
-    Wrote(&'a Path),
+    /// A long note was written.
+    Wrote {
+        /// Its file.
+        file: &'a Path,
+        /// Where the text is kept that stood there before, if one did.
+        replaced: Option<&'a Path>,
+    },
     /// Folders of old iterations were removed.
     Pruned {
         /// How many.

@@ -15,8 +15,6 @@ pub struct Control {
     pub promise: Option<Promise>,
     /// The model that the next iteration should have.
     pub next_model: Option<String>,
-    /// What a verifier found.
-    pub verdict: Option<Verdict>,
 }
 
 /// What an agent says about the whole run.

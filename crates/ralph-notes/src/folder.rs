@@ -7,15 +7,30 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::file::{FileText, read_file, resolve};
-use crate::lock::{Lock, Notice, Patience};
-use crate::replace::Replacement;
-use crate::write::{Owner, create_folder, sync_folder, write_synced};
+use crate::lock::{Lock, Notice, Patience, Staged};
+use crate::replace::{OldText, Put, Ready, Replacement};
+use crate::write::{Owner, create_folder, sync_folder, with_room_for_suffix, write_synced};
 use crate::{FileError, sys};
 
 /// The lock of a folder, in it.
 const LOCK: &str = ".lock";
 /// What a file is called while it is written, until it is whole.
 const UNFINISHED: &str = ".new";
+
+/// The folder, in a folder, of texts that others have taken the place of.
+const REPLACED: &str = ".ralph-replaced";
+
+/// Whether a file has taken the place of another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlacedOver {
+    /// It has not: that one is not what was read any more.
+    No,
+    /// It has.
+    Yes {
+        /// Where the old text is kept, if it is.
+        replaced: Option<PathBuf>,
+    },
+}
 
 /// A folder whose lock is held until this value is dropped.
 pub struct LockedFolder<'a> {
@@ -36,10 +51,12 @@ impl<'a> LockedFolder<'a> {
             folder: folder.to_owned(),
             notice: patience.notice,
         };
+        locked.finish_ready()?;
         for name in locked.names()? {
             let replaced = name.strip_prefix('.').and_then(|name| name.strip_suffix(".ralph-old"));
             if let Some(replaced) = replaced {
-                locked.replacement(replaced)?.clear_leftovers(&locked.lock)?;
+                let path = locked.folder.join(replaced);
+                Replacement::of(path, locked.notice)?.clear_leftovers(&locked.lock)?;
             }
         }
         Ok(locked)
@@ -86,6 +103,9 @@ impl<'a> LockedFolder<'a> {
     /// # Errors
     /// When the file system says no.
     pub fn stage(&mut self, name: &str, bytes: &[u8], like: Option<&FileText>) -> Result<(), FileError> {
+        // What is said from now on is about another file of this name.
+        self.finish_ready()?;
+        self.lock.announce(None, None)?;
         let path = self.folder.join(name);
         let unfinished = self.folder.join(format!("{name}{UNFINISHED}"));
         let failed = |source| FileError::new("write", &path, source);
@@ -114,11 +134,17 @@ impl<'a> LockedFolder<'a> {
     }
 
     /// Puts a file that was staged in the place of another one, durably, if that still is what was read; says whether it
-    /// did. What somebody saves in that very moment is kept beside it.
+    /// did. Who saves in that very moment goes first.
     ///
     /// # Errors
     /// When the file system says no, the file is read-only, or somebody keeps it open for writing.
-    pub fn place_over(&mut self, staged: &str, name: &str, base: &FileText) -> Result<bool, FileError> {
+    pub fn place_over(
+        &mut self,
+        staged: &str,
+        name: &str,
+        base: &FileText,
+        old: OldText,
+    ) -> Result<PlacedOver, FileError> {
         let path = self.folder.join(name);
         // A link stays one; what it leads to changes.
         let target = resolve(&path)?;
@@ -128,7 +154,12 @@ impl<'a> LockedFolder<'a> {
             // Only what lies in this folder was cleared when it was locked.
             replacement.clear_leftovers(&self.lock)?;
         }
-        replacement.put_ready(&mut self.lock, base, &self.folder.join(staged))
+        let replaced = self.folder.join(REPLACED);
+        let ready = self.ready(staged, name, old, &replaced);
+        Ok(match replacement.put_ready(&mut self.lock, base, &ready)? {
+            Put::Not => PlacedOver::No,
+            Put::Over { replaced } => PlacedOver::Yes { replaced },
+        })
     }
 
     /// Removes a file that was staged and is not needed.
@@ -153,9 +184,59 @@ impl<'a> LockedFolder<'a> {
         }
     }
 
-    fn replacement(&self, name: &str) -> Result<Replacement<'a>, FileError> {
-        Replacement::of(self.folder.join(name), self.notice)
+    /// Puts the text away that a file has taken the place of, where whoever did that was killed before it could.
+    fn finish_ready(&self) -> Result<(), FileError> {
+        let Some(Staged { staged, name }) = self.lock.announced_staged() else {
+            return Ok(());
+        };
+        let replaced = self.folder.join(REPLACED);
+        let ready = self.ready(&staged, &name, OldText::Keep, &replaced);
+        let path = self.folder.join(&name);
+        // A link that leads nowhere any more was replaced by a person.
+        let target = resolve(&path).unwrap_or(path);
+        Replacement::of(target, self.notice)?.finish_ready(&self.lock, &ready)
     }
+
+    fn ready<'r>(&self, staged: &str, name: &str, old: OldText, replaced: &'r Path) -> Ready<'r> {
+        Ready {
+            path: self.folder.join(staged),
+            names: Staged {
+                staged: staged.to_owned(),
+                name: name.to_owned(),
+            },
+            old,
+            replaced,
+        }
+    }
+}
+
+/// The texts that others have taken the place of in a file of this name, the oldest first; where they are.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn replaced_texts(folder: &Path, name: &str) -> Result<Vec<PathBuf>, FileError> {
+    let folder = folder.join(REPLACED);
+    let failed = |source| FileError::new("read", &folder, source);
+    let entries = match fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries.map_err(failed)?,
+    };
+    let name = with_room_for_suffix(name);
+    let mut numbered: Vec<(u64, PathBuf)> = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed)?.path();
+        let Some(rest) = path.file_name().and_then(|own| own.to_str()?.strip_prefix(name)) else {
+            continue;
+        };
+        let number = match rest.strip_prefix('-') {
+            None if rest.is_empty() => Some(1),
+            None => None,
+            Some(number) => number.parse().ok(),
+        };
+        numbered.extend(number.map(|number| (number, path.clone())));
+    }
+    numbered.sort();
+    Ok(numbered.into_iter().map(|(_, path)| path).collect())
 }
 
 fn remove_if_there(path: &Path) -> io::Result<()> {
@@ -164,3 +245,7 @@ fn remove_if_there(path: &Path) -> io::Result<()> {
         removed => removed,
     }
 }
+
+#[cfg(test)]
+#[path = "folder_tests.rs"]
+mod tests;

@@ -4,6 +4,7 @@
 
 mod frontmatter;
 mod links;
+mod more_tags;
 mod yaml;
 
 use std::borrow::Cow;
@@ -23,6 +24,8 @@ pub const MAX_FILE_BYTES: usize = 4 << 20;
 pub const MAX_WORDS: usize = 500;
 /// What stands where a text was cut.
 const TRUNCATED: &str = "[truncated]";
+/// How the lines begin that open and close a piece of code.
+const FENCES: [&str; 2] = ["```", "~~~"];
 /// The name of a note whose title has no letter or digit.
 const NAMELESS: &str = "note";
 
@@ -62,6 +65,9 @@ pub enum KnowledgeProblem {
     /// It has no tags.
     #[error("its frontmatter has no tags")]
     NoTags,
+    /// Its tags are to become more, and stand in a form that only a person can change.
+    #[error("no tag can be added to those that it has; write them as a list, such as `tags: [a, b]`")]
+    FixedTags,
 }
 
 impl Knowledge {
@@ -107,7 +113,7 @@ pub fn knowledge_text(note: &CapturedKnowledge, at: Timestamp) -> String {
 /// The text of a file with another body and more tags. Everything else in front of it stays as it is.
 ///
 /// # Errors
-/// When the file is no long note.
+/// When the file is no long note, or its tags have a form that cannot be changed.
 pub fn updated_knowledge(bytes: &[u8], tags: &[String], body: &str) -> Result<String, KnowledgeProblem> {
     let old = Knowledge::parse(bytes)?;
     let text = std::str::from_utf8(bytes).map_err(|_not_utf8| KnowledgeProblem::NotText)?;
@@ -119,8 +125,8 @@ pub fn updated_knowledge(bytes: &[u8], tags: &[String], body: &str) -> Result<St
     let new_front = if all == old.tags {
         Cow::Borrowed(old_front)
     } else {
-        // Where the tags stand in a form that cannot be changed line by line, the text matters more than they do.
-        frontmatter::with_tags(old_front, &all, ending).map_or(Cow::Borrowed(old_front), Cow::Owned)
+        let added = all.get(old.tags.len()..).unwrap_or_default();
+        Cow::Owned(more_tags::with_more_tags(old_front, added, ending).ok_or(KnowledgeProblem::FixedTags)?)
     };
     let mut new = format!("{}{new_front}{}", part(0, front.start()), part(front.end(), after));
     if !new.ends_with('\n') {
@@ -192,7 +198,14 @@ pub fn capped_to_words(body: &str) -> Cow<'_, str> {
             words += 1;
             if words > MAX_WORDS {
                 let kept = body.get(..at).unwrap_or_default().trim_end();
-                return Cow::Owned(format!("{kept} {TRUNCATED}"));
+                // A fence ends its line, or it is none.
+                let last = kept.lines().next_back().unwrap_or_default().trim_start();
+                let gap = if FENCES.iter().any(|fence| last.starts_with(fence)) {
+                    '\n'
+                } else {
+                    ' '
+                };
+                return Cow::Owned(format!("{kept}{gap}{TRUNCATED}"));
             }
         }
     }

@@ -125,6 +125,24 @@ impl Lock {
         self.rewrite("")
     }
 
+    /// The same for a file that stands ready under a name of its own, and for the file whose place it is to take.
+    pub(crate) fn announce_staged(&mut self, old: &FileStamp, new: &FileStamp, names: Staged) -> Result<(), FileError> {
+        self.announce(Some(old), Some(new))?;
+        let Staged { staged, name } = names;
+        self.announcement = format!("{} {staged} {name}\n", self.announcement.trim_end());
+        self.rewrite("")
+    }
+
+    /// The names of what was last announced, where it was a file that stood ready.
+    pub(crate) fn announced_staged(&self) -> Option<Staged> {
+        self.announced()?;
+        let mut words = self.announcement.trim_end_matches('\n').splitn(6, ' ').skip(4);
+        Some(Staged {
+            staged: words.next()?.to_owned(),
+            name: words.next()?.to_owned(),
+        })
+    }
+
     /// Leaves a mark for later readers behind what was announced, which still tells of leftovers.
     pub(crate) fn leave_mark(&mut self, mark: &str) -> Result<(), FileError> {
         self.rewrite(&format!("{MARK}{mark}\n"))
@@ -160,6 +178,14 @@ impl Lock {
             .and_then(|()| self.file.set_len(text.len() as u64))
             .map_err(|source| FileError::new("write", &self.path, source))
     }
+}
+
+/// The name of a file that stands ready, and that of the file whose place it is to take.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Staged {
+    /// It holds no blank.
+    pub(crate) staged: String,
+    pub(crate) name: String,
 }
 
 /// What a lock's holder was about to do.

@@ -13,9 +13,9 @@ use ralph_model::FileStamp;
 
 use crate::FileError;
 use crate::file::{FileText, read_file};
-use crate::lock::{Lock, Notice};
+use crate::lock::{Lock, Notice, Staged};
 use crate::sys::{self, WritersHeldOff};
-use crate::write::{Owner, first_free, sync_folder, write_synced};
+use crate::write::{Owner, create_folder, first_free, sync_folder, with_room_for_suffix, write_synced};
 
 /// A file that is about to be replaced, and the names that this takes beside it.
 pub(crate) struct Replacement<'a> {
@@ -34,6 +34,47 @@ pub(crate) enum Replaced {
     Done(FileStamp),
     /// Somebody saved meanwhile, and nothing was replaced: the edit has to be applied to what they saved.
     Overtaken(FileText),
+}
+
+/// What becomes of a text that another takes the place of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OldText {
+    /// It is kept under a name of its own.
+    Keep,
+    /// It is of no use: the new one says all of it.
+    Drop,
+}
+
+/// A file that stands ready to take the place of another.
+pub(crate) struct Ready<'a> {
+    pub(crate) path: PathBuf,
+    pub(crate) names: Staged,
+    pub(crate) old: OldText,
+    /// Where texts are kept that others have taken the place of.
+    pub(crate) replaced: &'a Path,
+}
+
+impl Ready<'_> {
+    /// Keeps the text of an old file; says where.
+    fn put_away(&self, path: &Path) -> Result<PathBuf, FileError> {
+        create_folder(self.replaced)?;
+        let place = self.replaced.join(with_room_for_suffix(&self.names.name));
+        let kept = first_free(&place, "", |name| sys::rename_new(path, name))
+            .map_err(|source| FileError::new("keep", path, source))?;
+        sync_folder(self.replaced)?;
+        Ok(kept)
+    }
+}
+
+/// How it ended that a file was to take the place of another.
+pub(crate) enum Put {
+    /// Somebody came first, and nothing has changed.
+    Not,
+    /// It has the place, durably.
+    Over {
+        /// Where the old text is kept, if it is.
+        replaced: Option<PathBuf>,
+    },
 }
 
 /// What to do about somebody who saves at the same time.
@@ -129,44 +170,74 @@ impl<'a> Replacement<'a> {
         }
     }
 
-    /// Puts a file that stands ready under another name in the place of the one that `base` was read from; says whether it
-    /// did, or whether that one is not what it was. The other name is gone in the same step. The old file stays in hand
-    /// until it is sure that nobody has written to it.
-    pub(crate) fn put_ready(&self, lock: &mut Lock, base: &FileText, ready: &Path) -> Result<bool, FileError> {
+    /// Puts a file that stands ready under another name in the place of the one that `base` was read from; none where that
+    /// one is not what it was. They change places in one step, so whatever stood there is then under the other name, which
+    /// is gone when this returns. Who saves in that very moment goes first.
+    pub(crate) fn put_ready(&self, lock: &mut Lock, base: &FileText, ready: &Ready<'_>) -> Result<Put, FileError> {
         let failed = |source| FileError::new("replace", &self.target, source);
-        let Some(base_file) = &base.file else { return Ok(false) };
+        let Some(base_file) = &base.file else {
+            return Ok(Put::Not);
+        };
         if base_file.metadata().map_err(failed)?.permissions().readonly() {
             let why = io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only");
             return Err(failed(why));
         }
         self.wait_if_insisting(base_file, Attempt::Insist)?;
-        let written = FileStamp::of(&fs::metadata(ready).map_err(failed)?);
-        lock.announce(Some(&base.stamp), Some(&written))?;
+        let written = FileStamp::of(&fs::metadata(&ready.path).map_err(failed)?);
+        lock.announce_staged(&base.stamp, &written, ready.names.clone())?;
         let Some(held_off) = WritersHeldOff::on(base_file) else {
-            return Ok(false);
+            return Ok(Put::Not);
         };
-        if !is_still(&self.target, &base.stamp) || held_off.somebody_waits() {
-            return Ok(false);
+        let is_base = |path: &Path| is_still(path, &base.stamp) && !held_off.somebody_waits();
+        if !is_base(&self.target) {
+            return Ok(Put::Not);
         }
-        let in_hand = match fs::hard_link(&self.target, &self.aside) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(failed(error)),
-            // Where there are no links, only what is written in this very moment can be missed.
-            linked => linked.is_ok(),
+        match self.swap_with(&ready.path) {
+            Ok(()) => {}
+            // Somebody removed the file; what was there went with it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Put::Not),
+            Err(source) => return Err(failed(source)),
+        }
+        if !is_base(&ready.path) {
+            let swapped_back = self.swap_with(&ready.path).is_ok();
+            if !swapped_back || !is_still(&ready.path, &written) {
+                self.keep(&ready.path)?;
+            }
+            return Ok(Put::Not);
+        }
+        let replaced = match ready.old {
+            OldText::Drop => {
+                fs::remove_file(&ready.path).map_err(failed)?;
+                None
+            }
+            OldText::Keep => Some(ready.put_away(&ready.path)?),
         };
-        if let Err(source) = fs::rename(ready, &self.target) {
-            drop(fs::remove_file(&self.aside));
-            return Err(failed(source));
-        }
         sync_folder(&self.folder)?;
-        if !in_hand {
-            return Ok(true);
+        ready.path.parent().map_or(Ok(()), sync_folder)?;
+        Ok(Put::Over { replaced })
+    }
+
+    /// Finishes what a killed process, or a file system that failed, left of [`put_ready`](Self::put_ready): where the two
+    /// files had changed places, the old text is put away, and the name under which the new one stood ready is free.
+    pub(crate) fn finish_ready(&self, lock: &Lock, ready: &Ready<'_>) -> Result<(), FileError> {
+        let Some(said) = lock.announced() else { return Ok(()) };
+        for path in [&ready.path, &self.aside] {
+            let Ok(metadata) = fs::symlink_metadata(path) else {
+                continue;
+            };
+            let left = FileStamp::of(&metadata);
+            let is_standing = fs::metadata(&self.target).is_ok_and(|now| FileStamp::of(&now).inode == left.inode);
+            if said.is_new(&left) {
+                // It still stands ready.
+            } else if is_standing {
+                fs::remove_file(path).map_err(|source| FileError::new("remove", path, source))?;
+            } else if said.is_old(&left) {
+                ready.put_away(path)?;
+            } else {
+                self.keep(path)?;
+            }
         }
-        if is_still(&self.aside, &base.stamp) && !held_off.somebody_waits() {
-            fs::remove_file(&self.aside).map_err(failed)?;
-        } else {
-            self.keep(&self.aside)?;
-        }
-        Ok(true)
+        Ok(())
     }
 
     /// Takes the file that `base` was read from away; says whether it did. It goes aside first, where it is still in hand
@@ -309,13 +380,18 @@ impl<'a> Replacement<'a> {
 
     /// Swaps the new file with the one at the target.
     fn swap(&self) -> io::Result<()> {
-        match sys::exchange(&self.swap, &self.target) {
+        self.swap_with(&self.swap)
+    }
+
+    /// Swaps a file with the one at the target.
+    fn swap_with(&self, path: &Path) -> io::Result<()> {
+        match sys::exchange(path, &self.target) {
             // In three steps where the file system cannot do it in one. Only a save by rename between the first and the
             // second could be missed.
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
                 fs::hard_link(&self.target, &self.aside)?;
-                fs::rename(&self.swap, &self.target)?;
-                fs::rename(&self.aside, &self.swap)
+                fs::rename(path, &self.target)?;
+                fs::rename(&self.aside, path)
             }
             swapped => swapped,
         }

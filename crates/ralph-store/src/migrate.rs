@@ -14,6 +14,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0002_loop.sql"),
     include_str!("../migrations/0003_pauses.sql"),
     include_str!("../migrations/0004_features.sql"),
+    include_str!("../migrations/0005_imported.sql"),
 ];
 
 /// Brings a database up to date; refuses one that is newer than these migrations.
@@ -134,6 +135,34 @@ mod tests {
                 Err(_) => &[],
             };
             assert_eq!(found.collect::<Vec<_>>(), expected, "from {known}");
+        }
+    }
+
+    #[test]
+    fn the_journal_of_every_earlier_schema_is_kept_and_is_our_own() {
+        for known in 2..MIGRATIONS.len() {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("progress.db");
+            let connection = crate::open::connect_for_test(&path);
+            migrate(&connection, &path, &MIGRATIONS[..known]).unwrap();
+            connection
+                .execute_batch(
+                    "INSERT INTO journal (run_id, iteration, task_title, attempt, outcome, stop_reason, reason,
+                                          model_rationale, duration_ms, cost_usd, input_tokens, output_tokens,
+                                          files_modified, changed_nothing, malformed_sigils, created_at, terms)
+                     VALUES ('run-00000001', 1, 'Find', 1, 'done', 'task_done', '', '', 5, 0.5, 0, 0, '[]', 0, 0,
+                             '2025-01-20T12:00:00.000Z', '')",
+                )
+                .unwrap();
+            drop(connection);
+            let store = crate::Store::open_or_create(&path).unwrap();
+            assert_eq!(
+                store.journal_last().unwrap().unwrap().row.task_title,
+                "Find",
+                "from {known}"
+            );
+            let news = store.overview(0, "").unwrap();
+            assert_eq!((news.last_journal, news.duration_ms), (1, 5), "from {known}");
         }
     }
 

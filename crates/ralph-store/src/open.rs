@@ -15,6 +15,8 @@ use crate::migrate::{MIGRATIONS, migrate, version};
 
 /// What every SQLite database begins with.
 const MAGIC: &[u8] = b"SQLite format 3\0";
+/// How much of a file is read to tell whose it is: the header, and how the list of tables after it begins.
+const HEADER_BYTES: u64 = 108;
 /// Written into the header of every database of ours, so that another tool's is never taken for one.
 pub(crate) const APPLICATION_ID: i32 = 0x7261_6c70;
 /// The same for the search index.
@@ -350,9 +352,26 @@ fn owner(path: &Path) -> Result<Owner, StoreError> {
         // The version of the format for writing; 2 is the one with a write-ahead log.
         let write_ahead = header.get(18) == Some(&2);
         Ok(Owner::Ours { write_ahead })
+    } else if holds_nothing(&header) && !has_unfolded_beside(path) {
+        Ok(Owner::Nobody)
     } else {
         Err(StoreError::Foreign { path: path.to_owned() })
     }
+}
+
+/// Whether the beginning of a database says that nobody has put anything into it: no number of a program, no version and no
+/// table. Whoever was killed while a database was made may leave one.
+fn holds_nothing(header: &[u8]) -> bool {
+    let is_zero = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(|byte| *byte == 0));
+    // The page after the header is the list of tables: 13 is one that is not spread over others, then comes how many it has.
+    let is_one_page = header.get(100) == Some(&13);
+    is_zero(header.get(60..64)) && is_zero(header.get(68..72)) && is_one_page && is_zero(header.get(103..105))
+}
+
+/// Whether something lies beside a database that belongs into it, and that may be all that it holds.
+fn has_unfolded_beside(path: &Path) -> bool {
+    let is_there = |ending: &str| std::fs::metadata(path_beside(path, ending)).is_ok_and(|file| file.len() > 0);
+    is_there("-wal") || is_there("-journal")
 }
 
 /// The first bytes of a database; none of a file that is not there or empty.
@@ -372,7 +391,7 @@ fn read_header(path: &Path) -> io::Result<Option<Vec<u8>>> {
         Err(error) => return Err(error),
     };
     let mut header = Vec::new();
-    file.take(100).read_to_end(&mut header)?;
+    file.take(HEADER_BYTES).read_to_end(&mut header)?;
     Ok((!header.is_empty()).then_some(header))
 }
 
@@ -420,6 +439,45 @@ mod tests {
     use rusqlite::StatementStatus;
 
     use super::*;
+
+    #[test]
+    fn a_database_without_anything_in_it_is_nobodys_and_any_other_is_somebodys() {
+        for (sql, is_taken) in [
+            ("PRAGMA journal_mode = WAL", true),
+            ("VACUUM", true),
+            ("CREATE TABLE a (x); DROP TABLE a", true),
+            ("PRAGMA user_version = 3", false),
+            ("PRAGMA application_id = 7; VACUUM", false),
+            ("CREATE TABLE a (x)", false),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("progress.db");
+            connect_for_test(&path).execute_batch(sql).unwrap();
+            match open_or_create(&path) {
+                Ok(connection) => {
+                    assert!(is_taken, "{sql}");
+                    assert!(
+                        is_ours(&path) && crate::migrate::is_up_to_date(&connection).unwrap(),
+                        "{sql}"
+                    );
+                }
+                Err(error) => assert!(
+                    !is_taken && matches!(error, StoreError::Foreign { .. }),
+                    "{sql}: {error}"
+                ),
+            }
+        }
+    }
+
+    #[test]
+    fn a_database_that_is_still_in_its_log_is_somebodys() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("progress.db");
+        let open = connect_for_test(&path);
+        open.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE a (x)")
+            .unwrap();
+        assert!(matches!(open_or_create(&path), Err(StoreError::Foreign { .. })));
+    }
 
     #[test]
     fn a_statement_is_not_prepared_anew_for_every_number() {

@@ -133,6 +133,10 @@ impl From<TaskError> for CommandError {
                 "`ralph task tree {task}` shows them; `ralph task reset {task} --all` opens those again that failed"
             )),
             TaskError::NoFeature { .. } => Self::new(message).hint("`ralph feature list` shows what there is"),
+            TaskError::TwoFeatures { feature, other, .. } => Self::usage(message).hint(format!(
+                "say `--feature {other}`, or give it another parent; `ralph task update PARENT --feature {feature}` moves a \
+                 task with all of its parts"
+            )),
             TaskError::Store(error) => error.into(),
         }
     }

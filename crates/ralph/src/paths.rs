@@ -1,5 +1,7 @@
 //! Where everything is: the project's root, its files, its database. The only place that spells these paths.
 
+use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ralph_loop::IterationFolder;
@@ -303,6 +305,16 @@ fn transient_names(name: &str) -> [String; 2] {
 /// What a file that is not in git is kept as when it is cleared. As an ignore line.
 fn kept_names(name: &str) -> String {
     format!("{}.bak*", literal(name))
+}
+
+/// The names of what stands in a folder, in order.
+pub(crate) fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
+    let entries = std::fs::read_dir(folder)?;
+    let mut names = entries
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<Vec<_>, _>>()?;
+    names.sort();
+    Ok(names)
 }
 
 /// Writes an ignore file where there is none. It is a convenience: where it cannot be written, the note matters more.

@@ -24,7 +24,8 @@ impl Conversation {
                 } else {
                     Vec::new()
                 };
-                self.ask(Stage::Opening, |id| schema::new_session(id, &folder, more))
+                let taken = self.wishes.taken_tools;
+                self.ask(Stage::Opening, |id| schema::new_session(id, &folder, more, taken))
             }
             Some(other) => self.fail(TurnEnd::Crash(format!(
                 "it speaks version {other} of the protocol, and ralph speaks version {}",
@@ -143,13 +144,19 @@ impl Conversation {
 
     /// The end of a turn whose agent stays in a mode in which it would ask for nothing, or in which it may do more than look.
     fn forbidden_mode(&self) -> Option<TurnEnd> {
-        if self.wishes.access == Access::ReadOnly {
-            return self.no_mode_to_look_in();
+        let looks = self.wishes.access == Access::ReadOnly;
+        if let Some(end) = self.no_mode_to_look_in().filter(|_| looks) {
+            return Some(end);
         }
         let mode = &self.introduction.modes.as_ref()?.current;
+        let mend = if looks {
+            "change its own settings"
+        } else {
+            "change its own settings, or set [agent] permissions = \"full\""
+        };
         self.wishes.forbidden_modes.contains(&mode.as_str()).then(|| {
             TurnEnd::Crash(format!(
-                "it stays in its mode {mode:?}, in which it asks for nothing; change its own settings, or set [agent] permissions = \"full\""
+                "it stays in its mode {mode:?}, in which it asks for nothing; {mend}"
             ))
         })
     }

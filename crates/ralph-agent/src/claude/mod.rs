@@ -37,6 +37,8 @@ const READ_ONLY: &[&str] = &[
     "default",
     "--disallowedTools",
     "Bash,Edit,MultiEdit,Write,NotebookEdit",
+    // No servers but those that the command names: their tools may do anything.
+    "--strict-mcp-config",
 ];
 
 /// Claude Code.

@@ -371,7 +371,7 @@ fn the_words_of_the_command_are_completed() {
         "claude --bare",
         Access::ReadOnly,
         None,
-        "claude --bare -p --output-format stream-json --verbose --permission-mode default --disallowedTools Bash,Edit,MultiEdit,Write,NotebookEdit",
+        "claude --bare -p --output-format stream-json --verbose --permission-mode default --disallowedTools Bash,Edit,MultiEdit,Write,NotebookEdit --strict-mcp-config",
     );
 }
 

@@ -36,7 +36,9 @@ const DECIDING: &[&str] = &[
 /// agent calls is not found where this turn's environment has it: `ralph` above all.
 const LOGIN_SHELL: &str = "allow_login_shell";
 
-/// What makes it look at files and nothing else: its sandbox lets commands run, and write nowhere.
+/// What makes it look at files and nothing else: its sandbox lets commands run, and write nowhere. The MCP servers of the
+/// user's settings are outside of the sandbox, and can only be left out by their names or together with all of the settings,
+/// a provider of models among them.
 const READ_ONLY: &[&str] = &["-s", "read-only"];
 
 /// Codex.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::hash::Hasher;
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ignore::gitignore::Gitignore;
 use ignore::{DirEntry, WalkBuilder};
@@ -59,9 +59,10 @@ pub(super) fn snapshot(root: &Path, scratch: &Path, hidden: &[String]) -> Result
 pub(super) fn changed(root: &Path, scratch: &Path, old: &str, new: &str) -> Result<Vec<String>, String> {
     let read = |name: &str| -> Result<List, String> {
         let path = scratch.join(name);
-        let list = File::open(&path)
+        // In one piece: byte by byte takes several times as long.
+        let list = fs::read(&path)
             .map_err(|error| error.to_string())
-            .and_then(|file| serde_json::from_reader(BufReader::new(file)).map_err(|error| error.to_string()));
+            .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
         list.map_err(|error| format!("the list of files {} cannot be read: {error}", path.display()))
     };
     let (old, new) = (read(old)?, read(new)?);
@@ -98,7 +99,9 @@ fn read_all(root: &Path, scratch: &Path, hidden: &[String], now: i64) -> Result<
         .require_git(false)
         .filter_entry(move |entry| {
             let path = entry.path();
-            entry.file_name() != ".git" && path != scratch && !left_out.iter().any(|other| other == path)
+            // As bytes: paths are compared part by part, and this is asked of every file.
+            let is_left_out = |other: &PathBuf| other.as_os_str() == path.as_os_str();
+            entry.file_name() != ".git" && !is_left_out(&scratch) && !left_out.iter().any(is_left_out)
         })
         .build();
     let mut list = List::new();

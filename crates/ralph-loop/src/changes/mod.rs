@@ -7,6 +7,7 @@
 mod by_stat;
 mod commit;
 mod in_git;
+mod refs;
 
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 pub use commit::{CommitError, can_commit, commit_task, commit_that_holds};
 use in_git::{InGit, Repository};
+pub use refs::Refs;
 
 /// The files of a project that are ralph's, as paths from its root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -1,6 +1,7 @@
 //! Does what the state machine says, one effect after the other, and tells it what happened. All that goes on by itself,
 //! the agent, the gates, a signal, reports through one channel.
 
+mod before;
 mod examine;
 mod guidance;
 mod interrupter;
@@ -25,7 +26,7 @@ use ralph_model::{Entropy, RunId, first_line, preview};
 use ralph_process::StopHandle;
 use ralph_store::{NewRun, Scope, Store, StoreError};
 
-use crate::changes::{ProjectFiles, Snapshot};
+use crate::changes::{ProjectFiles, Refs, Snapshot};
 use crate::gates::{Baseline, GateResult};
 use crate::guide::{Asking, Guided};
 use crate::heart::{Heart, LastLook};
@@ -216,11 +217,16 @@ enum Role {
         shown: usize,
     },
     /// It looks at what was done, and is to leave the files as they were before.
-    Looks {
-        agent: String,
-        files: ProjectFiles,
-        before: Snapshot,
-    },
+    Looks(Box<Look>),
+}
+
+/// A look at what was done.
+struct Look {
+    agent: String,
+    files: ProjectFiles,
+    before: Snapshot,
+    /// Where branches pointed, or why that is not known.
+    refs: Result<Refs, String>,
 }
 
 impl<'a> Runner<'a> {

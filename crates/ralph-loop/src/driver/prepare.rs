@@ -12,6 +12,7 @@ use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
 use ralph_store::{ClaimRequest, Heed, Scope, Standing, Start};
 
+use super::before::{Asked, Before};
 use super::{Role, RunError, Runner, Turn};
 use crate::alive::is_alive;
 use crate::changes::{ProjectFiles, commits_in_head};
@@ -121,7 +122,8 @@ impl Runner<'_> {
             self.watch
                 .tell(&News::Warning(&format!("Not every change will be seen: {reason}")));
         }
-        let before = serde_json::to_string(&before)?;
+        let asked = Asked::of(materials.task(), materials.parent());
+        let before = serde_json::to_string(&Before { files: &before, asked })?;
         let dirty = self.dirty_files(&files);
         self.store.record_start(
             &self.run,

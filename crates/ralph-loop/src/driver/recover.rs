@@ -74,8 +74,8 @@ impl Runner<'_> {
         let was_there = |pause: &Pause| begun.is_some_and(|begun| pause.created_at <= begun);
         let pause = self.store.pause_of(&record.run)?.filter(was_there);
         // The look at its work begins now, so what is on record of the verifier is known.
-        let verifier_pause = match self.order.other_verifier() {
-            Some(agent) => self.store.pause_of_agent(agent)?,
+        let verifier_pause = match self.order.verifying_agent() {
+            Some(agent) => self.store.pause_of_agent(agent.name())?,
             None => None,
         };
         let current = Box::new(Current {

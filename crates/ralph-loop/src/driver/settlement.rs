@@ -80,7 +80,6 @@ impl Runner<'_> {
         } = draft;
         let captured = &turn.captured;
         let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
-        let looking_ms = draft.verification.as_ref().map_or(0, |found| found.duration_ms);
         let learnings: Vec<(LearningId, CapturedLearning)> = captured
             .learnings
             .iter()
@@ -99,7 +98,10 @@ impl Runner<'_> {
                 reason: ruling.reason.clone(),
                 model: current.model.clone(),
                 model_rationale: current.rationale.clone(),
-                duration_ms: turn.duration_ms.saturating_add(gates_ms).saturating_add(looking_ms),
+                duration_ms: turn
+                    .duration_ms
+                    .saturating_add(gates_ms)
+                    .saturating_add(draft.looking_ms()),
                 usage: draft.usage(),
                 files_modified: draft.files.clone(),
                 changed_nothing: draft.changed_nothing,
@@ -117,7 +119,7 @@ impl Runner<'_> {
             suggestion: captured.retry_suggestion.clone(),
             learnings,
             knowledge: self.knowledge_of(draft)?,
-            memory_used: captured.memory_used.clone(),
+            memory_used: self.used(&captured.memory_used),
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
             seen_pause: current.pause.clone(),
             pause: draft.pause.clone(),
@@ -153,20 +155,42 @@ impl Runner<'_> {
         Ok(notes)
     }
 
-    /// Writes the files of this and earlier settlements.
+    /// What an agent says it relied on, with the files of the long notes that it names by their titles.
+    fn used(&mut self, said: &[String]) -> Vec<String> {
+        let mut used = said.to_vec();
+        if used.is_empty() {
+            return used;
+        }
+        match self.site.knowledge.named(said) {
+            Ok(files) => used.extend(files),
+            Err(error) => {
+                let warning = format!("Which long notes the agent relied on is not known: {error}");
+                self.watch.tell(&News::Warning(&warning));
+            }
+        }
+        used
+    }
+
+    /// Writes the files of this and earlier settlements. Those that cannot be written wait for the next time.
     pub(super) fn finish_outbox(&mut self) -> Result<Happening, RunError> {
         let site = self.site;
-        let outboxed = site
-            .knowledge
-            .write_outbox(&mut self.store, &site.worktree)
-            .map_err(|error| match error {
-                KnowledgeError::Store(error) => RunError::Store(error),
-                error => RunError::Other(error.to_string()),
-            })?;
-        for written in &outboxed.written {
-            if let Placement::Made(path) | Placement::Changed(path) = &written.placement {
-                self.watch.tell(&News::Wrote(path));
+        let outboxed = match site.knowledge.write_outbox(&mut self.store, &site.worktree) {
+            Ok(outboxed) => outboxed,
+            Err(KnowledgeError::Store(error)) => return Err(RunError::Store(error)),
+            Err(_) if self.places().are_full() => return Err(RunError::no_room()),
+            Err(error) => {
+                let warning = format!("The long notes of agents are not written yet: {error}");
+                self.watch.tell(&News::Warning(&warning));
+                return Ok(Happening::OutboxFinished);
             }
+        };
+        for written in &outboxed.written {
+            let (file, replaced) = match &written.placement {
+                Placement::Made(path) => (path, None),
+                Placement::Changed { path, replaced } => (path, replaced.as_deref()),
+                Placement::Known(_) | Placement::Before => continue,
+            };
+            self.watch.tell(&News::Wrote { file, replaced });
         }
         if !outboxed.failed.is_empty() && self.places().are_full() {
             return Err(RunError::no_room());

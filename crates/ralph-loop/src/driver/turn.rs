@@ -136,7 +136,7 @@ impl Runner<'_> {
         let looks = self
             .turn
             .as_ref()
-            .is_some_and(|turn| matches!(turn.role, Role::Looks { .. }));
+            .is_some_and(|turn| matches!(turn.role, Role::Looks(_)));
         self.watch.tell(&if looks {
             News::VerifierDid(&event)
         } else {

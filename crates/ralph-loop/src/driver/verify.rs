@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant, SystemTime};
 
 use ralph_agent::{Access, EndOfTurn};
-use ralph_memory::capture::{clean, read_control};
+use ralph_memory::capture::{clean, read_verdict};
 use ralph_memory::inject::prompt::{Finished, GateWord, verification_prompt};
 use ralph_model::Tokens;
 
+use super::before::Asked;
 use super::prepare::{environment, folder_of, project_files};
 use super::turn::{SESSION_CHARACTERS, cleaned, inside, not_ended, pass_on};
-use super::{Role, RunError, Runner, Turn};
-use crate::changes::{ProjectFiles, Snapshot};
+use super::{Look, Role, RunError, Runner, Turn};
+use crate::changes::{ProjectFiles, Refs};
 use crate::gates::GateResult;
 use crate::state::{Current, Draft, Happening};
 use crate::summary::Verification;
@@ -31,6 +32,7 @@ impl Runner<'_> {
         let files = project_files(site, &draft.current)?;
         // The gates may have changed files, so this is not what the turn has left.
         let before = files.snapshot();
+        let refs = Refs::of(&site.root);
         let is_whole = before.degraded.is_none() && before.without_git.is_none();
         if !is_whole && self.places().are_full() {
             return Err(RunError::no_room());
@@ -48,7 +50,7 @@ impl Runner<'_> {
         };
         let environment = environment(site, &current)?;
         let sender = self.sender.clone();
-        let running = agent.start(
+        let started = agent.start(
             &ralph_agent::Turn {
                 prompt: &prompt,
                 prompt_file: &folder.prompt(),
@@ -61,7 +63,11 @@ impl Runner<'_> {
                 output_limit: site.config.limits.output_bytes.map(|bytes| bytes.0),
             },
             Box::new(move |event| pass_on(&sender, event)),
-        )?;
+        );
+        let running = match started {
+            Ok(running) => running,
+            Err(error) => return Ok(Happening::VerifierUnusable(error.to_string())),
+        };
         let agent = agent.name().to_owned();
         self.watch.tell(&News::VerifierBegan {
             current: &current,
@@ -74,7 +80,12 @@ impl Runner<'_> {
         });
         self.turn = Some(Turn {
             current,
-            role: Role::Looks { agent, files, before },
+            role: Role::Looks(Box::new(Look {
+                agent,
+                files,
+                before,
+                refs,
+            })),
             prompt,
             transcript: transcript.ok(),
             lines_missing: false,
@@ -87,29 +98,34 @@ impl Runner<'_> {
     /// What the verifier is told: the task, what was done, what the gates say; nothing of what the agent said about it. None
     /// when the task is gone.
     fn prompt_about(&self, draft: &Draft) -> Result<Option<String>, RunError> {
-        let Some(task) = self.store.task(&draft.current.task)? else {
+        let Some(mut task) = self.store.task(&draft.current.task)? else {
             return Ok(None);
         };
-        let parent = match &task.parent {
+        let mut parent = match &task.parent {
             Some(parent) => self.store.task(parent)?,
             None => None,
         };
-        let feature = match &task.feature {
+        let asked = Asked::on_record(draft.current.before.as_deref());
+        let is_rewritten = asked.is_some_and(|asked| asked.put_into(&mut task, parent.as_mut()));
+        let feature = match &draft.current.feature {
             Some(feature) => self.store.feature_of_id(feature)?,
             None => None,
         };
         let feature = feature.map(|feature| self.site.features.read(&feature.name));
         let history = self.store.journal_of_task(&task.id)?;
         let earlier: BTreeSet<String> = history.into_iter().flat_map(|row| row.row.files_modified).collect();
-        let earlier: Vec<String> = earlier.into_iter().filter(|file| !draft.files.contains(file)).collect();
+        let (of_both, earlier): (Vec<String>, Vec<String>) =
+            earlier.into_iter().partition(|file| draft.files.contains(file));
         let diff = folder_of(self.site, &draft.current).read("diff.patch");
         let gates: Vec<GateWord<'_>> = draft.gates.iter().map(word_of).collect();
         Ok(Some(verification_prompt(&Finished {
             task: &task,
+            is_rewritten,
             parent: parent.as_ref(),
             feature: feature.as_ref(),
             files: &draft.files,
             earlier_files: &earlier,
+            files_of_both: &of_both,
             diff: diff.as_deref(),
             gates: &gates,
         })))
@@ -121,15 +137,19 @@ impl Runner<'_> {
             self.watch.tell(&News::Warning(&warning));
         }
         let verification = self.look_back(end);
-        if !verification.passes() && self.places().are_full() {
-            return Happening::NoRoom;
+        if (!verification.passes() || verification.unseen.is_some()) && self.places().are_full() {
+            return Happening::LookedWithoutRoom(Box::new(verification));
+        }
+        if let Some(reason) = &verification.unseen {
+            let warning = format!("Not all that the verifier may have changed was seen: {reason}");
+            self.watch.tell(&News::Warning(&warning));
         }
         self.watch.tell(&News::Verified(&verification));
         Happening::Verified(Box::new(verification))
     }
 
     fn look_back(&mut self, end: EndOfTurn) -> Verification {
-        let (mut agent, mut changed, mut duration) = (String::new(), Vec::new(), Duration::ZERO);
+        let (mut agent, mut seen, mut duration) = (String::new(), SeenSince::default(), Duration::ZERO);
         let mut prompt = "";
         if let Some(turn) = &mut self.turn {
             turn.running = None;
@@ -137,13 +157,8 @@ impl Runner<'_> {
             // One that cannot be closed now is joined with the settlement, which says so where it cannot either.
             let _closed = turn.transcript.take().map(Transcript::close);
             prompt = &turn.prompt;
-            if let Role::Looks {
-                agent: name,
-                files,
-                before,
-            } = &turn.role
-            {
-                agent.clone_from(name);
+            if let Role::Looks(look) = &turn.role {
+                agent.clone_from(&look.agent);
                 let writes: Vec<String> = end
                     .writes
                     .iter()
@@ -151,17 +166,20 @@ impl Runner<'_> {
                     .collect();
                 let begun = folder_of(self.site, &turn.current).of_verifier().prompt();
                 let begun = std::fs::metadata(begun).and_then(|metadata| metadata.modified());
-                changed = changed_since(files, before, &writes, begun.ok());
+                seen = changed_since(look, &writes, begun.ok());
+                seen.look_at_refs(look.refs.as_ref(), Refs::of(&self.site.root));
             }
         }
-        let (control, _) = read_control(end.final_messages(), prompt);
+        let verdict = read_verdict(end.final_messages(), prompt);
         Verification {
             agent,
             end: cleaned(end.end),
             cause: None,
             limit: None,
-            verdict: control.verdict,
-            changed,
+            verdict,
+            changed: seen.changed.into_iter().collect(),
+            wrote: seen.wrote,
+            unseen: seen.unseen,
             usage: end.usage,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             session: end.session.map(|session| clean(&session, SESSION_CHARACTERS)),
@@ -169,17 +187,44 @@ impl Runner<'_> {
     }
 }
 
-/// The files of the project that are not what they were before, and those that write calls named and no snapshot shows.
-/// What is ralph's own does not count.
-fn changed_since(files: &ProjectFiles, before: &Snapshot, writes: &[String], begun: Option<SystemTime>) -> Vec<String> {
+/// What is not as it was when a verifier began.
+#[derive(Default)]
+struct SeenSince {
+    changed: BTreeSet<String>,
+    /// Whether its write calls named a file of these.
+    wrote: bool,
+    /// Why there may be more.
+    unseen: Option<String>,
+}
+
+impl SeenSince {
+    /// Adds the branches and tags that were moved.
+    fn look_at_refs(&mut self, before: Result<&Refs, &String>, after: Result<Refs, String>) {
+        match (before, after) {
+            (Ok(before), Ok(after)) => self.changed.extend(before.changed(&after)),
+            (Err(reason), _) => drop(self.unseen.get_or_insert(reason.clone())),
+            (_, Err(reason)) => drop(self.unseen.get_or_insert(reason)),
+        }
+    }
+}
+
+/// The files of the project that are not what they were before, notes among them, and those that write calls named and no
+/// snapshot shows. What is ralph's own does not count.
+fn changed_since(look: &Look, writes: &[String], begun: Option<SystemTime>) -> SeenSince {
+    let Look { files, before, .. } = look;
     let mut after = files.snapshot();
     if ProjectFiles::differ_in_kind(before, &after) {
         // What kept git from it may be over.
         after = files.snapshot();
     }
-    let mut changed: BTreeSet<String> = files.changes(before, &after).work.into_iter().collect();
+    let changes = files.changes(before, &after);
+    let mut changed: BTreeSet<String> = changes.files.into_iter().collect();
     changed.extend(begun.map(|begun| files.unseen(writes, begun)).unwrap_or_default());
-    changed.into_iter().collect()
+    SeenSince {
+        wrote: writes.iter().any(|file| changed.contains(file)),
+        changed,
+        unseen: changes.degraded,
+    }
 }
 
 fn word_of(gate: &GateResult) -> GateWord<'_> {

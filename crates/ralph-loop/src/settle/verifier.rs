@@ -15,30 +15,73 @@ const MOST_NAMES: usize = 10;
 #[must_use]
 pub fn judge_verifier(facts: &Facts<'_>, passed: Ruling, found: &Verification) -> Ruling {
     if let Some(mut ruling) = kept_from_looking(facts, found) {
-        if !found.changed.is_empty() {
-            ruling.also(&format!("The verifier had changed {}.", names(&found.changed)));
+        if let Some(sentence) = changed_meanwhile(found) {
+            ruling.also(&sentence);
         }
         return ruling;
     }
-    let reason = match (no_end(facts, found), &found.verdict) {
-        _ if !found.changed.is_empty() => format!(
-            "The verifier changed {}, and was to change nothing; so its word does not count.",
-            names(&found.changed)
-        ),
-        (Some(why), _) => format!("The verifier came to no verdict. {why}"),
-        (None, None) => "The verifier came to no verdict.".to_owned(),
-        (None, Some(Verdict::Fail(why))) => told("The verifier refused", why),
-        (None, Some(Verdict::Pass)) => return passed,
-    };
-    Ruling {
+    let refused = |reason: String| Ruling {
         outcome: Outcome::Retried,
         task: match facts.kind {
             TaskKind::Once => Fate::Attempt,
             TaskKind::PromptLoop => Fate::Again,
         },
         reason,
+        ..passed.clone()
+    };
+    let mut ruling = match (no_end(facts, found), &found.verdict) {
+        _ if found.wrote => {
+            let names = names(&found.changed);
+            return refused(format!(
+                "The verifier changed {names}, and was to change nothing; so its word does not count."
+            ));
+        }
+        (Some(why), _) => refused(format!("The verifier came to no verdict. {why}")),
+        (None, None) => refused("The verifier came to no verdict.".to_owned()),
+        (None, Some(Verdict::Fail(why))) => refused(told("The verifier refused", why)),
+        (None, Some(Verdict::Pass)) if !found.changed.is_empty() => return nobody_knows_who(passed, found),
+        (None, Some(Verdict::Pass)) => passed.clone(),
+    };
+    let unseen = found.unseen.as_ref();
+    let unseen = unseen.map(|why| format!("Not all that the verifier may have changed was seen: {why}"));
+    for sentence in changed_meanwhile(found).into_iter().chain(unseen) {
+        ruling.also(&sentence);
+    }
+    ruling
+}
+
+/// What becomes of work that passed while something changed that the verifier has not named. It is kept from changing
+/// anything, so it may well have been a person; but nobody has looked at what is there now.
+fn nobody_knows_who(passed: Ruling, found: &Verification) -> Ruling {
+    let names = names(&found.changed);
+    Ruling {
+        outcome: Outcome::Retried,
+        task: Fate::Again,
+        reason: format!(
+            "While the verifier looked, {names} changed, by its hand or by somebody else's; so its word does not count, \
+             and neither does the attempt."
+        ),
         ..passed
     }
+}
+
+/// What is not as it was when the verifier began, in a sentence.
+fn changed_meanwhile(found: &Verification) -> Option<String> {
+    let names = names(&found.changed);
+    match found.changed.as_slice() {
+        [] => None,
+        _ if found.wrote => Some(format!("The verifier had changed {names}.")),
+        _ => Some(format!("While the verifier looked, {names} changed.")),
+    }
+}
+
+/// What becomes of work whose verifier cannot be started.
+pub(crate) fn no_verifier(why: &str) -> Ruling {
+    let reason = format!(
+        "{} `[verify] verifier` names who looks at finished work; --no-verify goes without.",
+        told("The verifier cannot be started", why)
+    );
+    interrupted(StopReason::Crash, Then::Stop(StopRun::AgentUnusable), &reason)
 }
 
 /// What becomes of work that a limit of the run keeps from being looked at.
@@ -109,6 +152,8 @@ mod tests {
             limit: None,
             verdict,
             changed: Vec::new(),
+            wrote: false,
+            unseen: None,
             usage: Usage::default(),
             duration_ms: 0,
             session: None,
@@ -157,6 +202,7 @@ mod tests {
     fn whoever_changed_a_file_has_no_word() {
         let changed = Verification {
             changed: vec!["a.rs".to_owned(), "b.rs".to_owned()],
+            wrote: true,
             ..found(TurnEnd::Finished, Some(Verdict::Pass))
         };
         let reason = "The verifier changed a.rs, b.rs, and was to change nothing; so its word does not count.";
@@ -166,6 +212,32 @@ mod tests {
             ..changed
         };
         assert!(judged(TaskKind::Once, &many).reason.contains("8, 9 and 2 more,"));
+    }
+
+    #[test]
+    fn a_change_that_the_verifier_did_not_name_is_not_held_against_the_work() {
+        let meddled = |verdict| Verification {
+            changed: vec!["a.rs".to_owned()],
+            ..found(TurnEnd::Finished, verdict)
+        };
+        let reason = "While the verifier looked, a.rs changed, by its hand or by somebody else's; so its word does not \
+                      count, and neither does the attempt.";
+        let again = (Outcome::Retried, StopReason::TaskDone, Fate::Again);
+        check(&meddled(Some(Verdict::Pass)), again, reason);
+        // A refusal stands, whoever changed something.
+        let reason = "The verifier refused: no.\nWhile the verifier looked, a.rs changed.";
+        check(&meddled(Some(Verdict::Fail("no".to_owned()))), REFUSED, reason);
+    }
+
+    #[test]
+    fn where_not_everything_was_seen_the_row_says_so() {
+        let half_seen = Verification {
+            unseen: Some("git has no time".to_owned()),
+            ..found(TurnEnd::Finished, Some(Verdict::Pass))
+        };
+        let reason = "The gate `make lint` is still red, as before the run.\n\
+                      Not all that the verifier may have changed was seen: git has no time";
+        check(&half_seen, (Outcome::Done, StopReason::TaskDone, Fate::Done), reason);
     }
 
     #[test]
@@ -242,6 +314,7 @@ mod tests {
         let stopped = Verification {
             cause: Some(StopCause::Interrupt),
             changed: vec!["a.rs".to_owned()],
+            wrote: true,
             ..found(TurnEnd::Finished, Some(Verdict::Pass))
         };
         let reason = "It was stopped.\nThe verifier had changed a.rs.";

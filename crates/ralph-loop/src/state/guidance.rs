@@ -110,7 +110,7 @@ impl State {
     }
 
     /// The person has answered. With something to say about it the turn is interrupted, whatever the gates made of it; else
-    /// it stays what it was. Where the run goes on, the next Ctrl+C is the first again.
+    /// it stays what it was, and what was being looked at is looked at again. Where the run goes on, the next Ctrl+C is the first again.
     pub(super) fn guided(&mut self, mut draft: Box<Draft>, guided: Guided, when: Moment) -> Vec<Effect> {
         let goes_on = guided.next == WhatNext::GoOn && !self.is_to_stop();
         self.first = FirstInterrupt::Stops;
@@ -119,6 +119,13 @@ impl State {
             draft.turn.cause = Some(StopCause::Interrupt);
             if let Judgement::Settled(ruling) = judge(&self.facts(&draft.current, &draft.turn)) {
                 draft.ruling = ruling;
+            }
+        }
+        let looks_again = goes_on && draft.turn.guidance.is_none();
+        if let Some(passed) = draft.unlooked.take().filter(|_| looks_again) {
+            draft.ruling = passed;
+            if let Some(found) = draft.verification.take() {
+                draft.looked_in_vain(&found);
             }
         }
         let mut effects = Vec::new();

@@ -22,8 +22,8 @@ pub use ending::End;
 pub use limits::Reached;
 pub use standstill::Standstill;
 pub use types::{
-    Current, Draft, Effect, Event, Examined, FirstTry, Gates, Happening, Left, Notice, Pace, PauseWait, Pauses, Plan,
-    State, WhoVerifies,
+    Current, Draft, Effect, Event, Examined, FirstTry, Gates, Happening, Left, LostLooks, Notice, Pace, PauseWait,
+    Pauses, Plan, State, WhoVerifies,
 };
 
 use crate::gates::{Baseline, GateEnd, GateResult, unusable};
@@ -101,10 +101,10 @@ impl State {
         match (phase, what) {
             (Phase::Recovering, Happening::Recovered(left)) => {
                 self.left = left.into();
-                self.next_left()
+                self.next_left(when)
             }
-            (Phase::Abandoning, Happening::Abandoned) => self.next_left(),
-            (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(when.at),
+            (Phase::Abandoning, Happening::Abandoned) => self.next_left(when),
+            (Phase::Tidying, Happening::OutboxFinished) => self.before_claim(when),
             (Phase::Closing(_), Happening::OutboxFinished) if self.is_to_stop() => self.finish(End::Interrupted),
             (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
             (Phase::Counting(why), Happening::Counted(standing)) => self.counted(why, standing),
@@ -135,6 +135,9 @@ impl State {
             (Phase::Examining(examining), Happening::Examined(examined)) => self.examined(*examining, *examined, when),
             (Phase::Consulting(draft), Happening::Spawned) => self.verifier_started(draft, when.at),
             (Phase::Consulting(draft), Happening::TaskGone) => self.nothing_to_verify(draft, when.now),
+            (Phase::Consulting(draft), Happening::VerifierUnusable(why)) => {
+                self.verifier_unusable(draft, &why, when.now)
+            }
             (Phase::Verifying(verifying), what) => self.while_verifying(verifying, what, when),
             (Phase::Guiding(draft), Happening::Guided(guided)) => self.guided(draft, guided, when),
             (Phase::Noting(draft), Happening::GuidanceRecorded) => self.conclude(draft, when.now),
@@ -184,14 +187,20 @@ impl State {
     }
 
     /// The next that dead runs have left, else the first of this run's own.
-    fn next_left(&mut self) -> Vec<Effect> {
+    fn next_left(&mut self, when: Moment) -> Vec<Effect> {
         if self.is_to_stop() {
             return self.finish(End::Interrupted);
         }
         match self.left.pop_front() {
             None => self.tidy(),
             Some(Left::Claimed(current)) => self.abandon(current),
-            Some(Left::Ended(current, summary)) => self.judged(current, summary),
+            Some(Left::Ended(current, summary)) => match self.pause_before_look(&current, &summary, when.now) {
+                Some(pause) => {
+                    self.left.push_front(Left::Ended(current, summary));
+                    self.wait_for(pause, None, when)
+                }
+                None => self.judged(current, summary),
+            },
         }
     }
 
@@ -209,14 +218,14 @@ impl State {
         vec![Effect::FinishOutbox]
     }
 
-    fn before_claim(&mut self, at: Duration) -> Vec<Effect> {
+    fn before_claim(&mut self, when: Moment) -> Vec<Effect> {
         if self.is_to_stop() || !self.left.is_empty() {
-            return self.next_left();
+            return self.next_left(when);
         }
         if self.is_last() {
             return self.count(NoFurther::AsWished);
         }
-        if let Some(limit) = self.limit_reached(at) {
+        if let Some(limit) = self.limit_reached(when.at) {
             return self.count(NoFurther::Limit(limit));
         }
         self.claim()

@@ -191,7 +191,9 @@ impl State {
         if let Some(limit) = self.time_is_up(when.at) {
             return self.count(NoFurther::Limit(limit));
         }
-        if waiting.pause.is_some() && when.at >= waiting.asked.saturating_add(ASK_EVERY) {
+        // What a dead run has left comes before another task.
+        let may_claim = waiting.pause.is_some() && self.left.is_empty();
+        if may_claim && when.at >= waiting.asked.saturating_add(ASK_EVERY) {
             self.paused = Some(waiting);
             return self.claim();
         }

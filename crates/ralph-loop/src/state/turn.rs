@@ -10,7 +10,7 @@ use ralph_store::PauseChange;
 
 use super::pauses::MAX_TRANSIENTS;
 use super::types::{Examining, Moment, Phase, Working};
-use super::{Current, Draft, Effect, End, Examined, Gates, Happening, Notice, Reached, State};
+use super::{Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Reached, State};
 use crate::gates::{Baseline, Changed, GateEnd};
 use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
 use crate::strategy::on_the_ladder;
@@ -132,6 +132,8 @@ impl State {
             baseline: shrunk,
             commit: None,
             verification: None,
+            unlooked: None,
+            lost_looks: LostLooks::default(),
             pause: PauseChange::Keep,
             verifier_pause: PauseChange::Keep,
             current,
@@ -172,8 +174,7 @@ impl State {
         self.settled += 1;
         if draft.current.run != self.plan.run {
             // What a dead run did neither counts here nor decides what this one does; but the look at it was this one's.
-            let looking = draft.verification.as_ref().map(|found| found.usage);
-            self.spent = self.spent.and(looking.unwrap_or_default());
+            self.spent = self.spent.and(draft.usage_of_looks());
             return self.tidy();
         }
         let (ruling, control) = (&draft.ruling, &draft.turn.control);

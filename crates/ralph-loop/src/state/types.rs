@@ -288,7 +288,7 @@ pub struct Current {
     pub before: Option<String>,
     /// The last pause of the agent, when it was claimed.
     pub pause: Option<Pause>,
-    /// The same of the verifier, where that is another agent.
+    /// The same of the verifier, where that is another agent; of what a dead run has left, of whoever looks at it now.
     pub verifier_pause: Option<Pause>,
 }
 
@@ -371,18 +371,51 @@ pub struct Draft {
     pub commit: Option<Result<String, String>>,
     /// What a second session said of the work; none when none was asked.
     pub verification: Option<Verification>,
+    /// What was ruled before that session, where it was broken off and another one may look.
+    pub unlooked: Option<Ruling>,
+    /// What sessions before it used, whose look came to nothing.
+    pub lost_looks: LostLooks,
     /// What becomes of the agent's pause.
     pub pause: PauseChange,
     /// What becomes of the verifier's, where that is another agent.
     pub verifier_pause: PauseChange,
 }
 
+/// What looks at finished work used that were broken off, or ended on a full disk, and were done again.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LostLooks {
+    /// What they used.
+    pub usage: Usage,
+    /// How long they took.
+    pub duration_ms: u64,
+}
+
 impl Draft {
-    /// What the iteration used, the look at its work included.
+    /// What the iteration used, the looks at its work included.
     #[must_use]
     pub fn usage(&self) -> Usage {
+        self.turn.usage.and(self.usage_of_looks())
+    }
+
+    /// What the looks at its work used.
+    #[must_use]
+    pub fn usage_of_looks(&self) -> Usage {
         let looking = self.verification.as_ref().map(|found| found.usage);
-        self.turn.usage.and(looking.unwrap_or_default())
+        self.lost_looks.usage.and(looking.unwrap_or_default())
+    }
+
+    /// How long the looks at its work took.
+    #[must_use]
+    pub fn looking_ms(&self) -> u64 {
+        let looking = self.verification.as_ref().map_or(0, |found| found.duration_ms);
+        self.lost_looks.duration_ms.saturating_add(looking)
+    }
+
+    /// A look came to nothing; what it used counts all the same.
+    pub(super) fn looked_in_vain(&mut self, found: &Verification) {
+        let lost = &mut self.lost_looks;
+        lost.usage = lost.usage.and(found.usage);
+        lost.duration_ms = lost.duration_ms.saturating_add(found.duration_ms);
     }
 }
 
@@ -479,6 +512,10 @@ pub enum Happening {
     Examined(Box<Examined>),
     /// The task whose work was to be looked at is no more: a person has deleted it.
     TaskGone,
+    /// The verifier cannot be started, for this reason.
+    VerifierUnusable(String),
+    /// The verifier's session is over without letting the work pass, and there is no room on the disk.
+    LookedWithoutRoom(Box<Verification>),
     /// The verifier's session is over, no process of it is left, and what it changed is known.
     Verified(Box<Verification>),
     /// The commit that was made, or why there is none; none when nothing had changed.

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use ralph_store::Pause;
 
 use super::turn::cause_of_end;
 use super::types::{Moment, Phase, Verifying, Working};
-use super::{Draft, Effect, Happening, State, WhoVerifies};
-use crate::settle::{Fate, gates_interrupted, judge_verifier, over_the_limit};
-use crate::summary::{StopCause, Verification};
+use super::{Current, Draft, Effect, FirstTry, Happening, State, WhoVerifies};
+use crate::settle::{Claimed, Fate, Judgement, gates_interrupted, judge, judge_verifier, no_verifier, over_the_limit};
+use crate::summary::{StopCause, TurnSummary, Verification};
 
 impl State {
     /// Whether a second session looks at work before it is done.
@@ -36,12 +37,12 @@ impl State {
         vec![Effect::Verify(draft)]
     }
 
-    /// What the turn has used that is not counted yet; what a dead run used never is.
+    /// What the turn and looks before this one have used that is not counted yet; what a dead run used never is.
     fn used_before(&self, draft: &Draft) -> ralph_model::Usage {
         if draft.current.run == self.plan.run {
-            draft.turn.usage
+            draft.turn.usage.and(draft.lost_looks.usage)
         } else {
-            ralph_model::Usage::default()
+            draft.lost_looks.usage
         }
     }
 
@@ -68,7 +69,8 @@ impl State {
     ) -> Vec<Effect> {
         match what {
             Happening::Verified(found) => return self.verified(*verifying, *found, when),
-            Happening::NoRoom => {
+            Happening::LookedWithoutRoom(found) => {
+                verifying.draft.looked_in_vain(&found);
                 self.phase = Phase::Verifying(verifying);
                 return vec![Effect::FindRoom];
             }
@@ -115,6 +117,31 @@ impl State {
         self.settle(draft, now)
     }
 
+    /// It cannot be started: whoever runs this has to mend that first.
+    pub(super) fn verifier_unusable(&mut self, mut draft: Box<Draft>, why: &str, now: Timestamp) -> Vec<Effect> {
+        draft.ruling = no_verifier(why);
+        if self.asks() {
+            return self.ask(draft);
+        }
+        self.settle(draft, now)
+    }
+
+    /// What keeps whoever is to look at the work of a dead run from being started now.
+    pub(super) fn pause_before_look(
+        &self,
+        current: &Current,
+        turn: &TurnSummary,
+        now: Timestamp,
+    ) -> Option<Box<Pause>> {
+        let pause = current.verifier_pause.as_ref()?;
+        let is_heeded = self.plan.first_try == FirstTry::AfterThePause || self.iterations > 0;
+        let was_waited_for = self.waited.as_ref().is_some_and(|waited| waited.is(pause));
+        let holds = is_heeded && !was_waited_for && pause.left(now).is_some();
+        let is_looked_at = self.plan.verifier != WhoVerifies::Nobody
+            && judge(&self.facts(current, turn)) == Judgement::AskGates(Claimed::Done);
+        (holds && is_looked_at).then(|| Box::new(pause.clone()))
+    }
+
     /// It has spoken, or cannot any more.
     fn verified(&mut self, verifying: Verifying, mut found: Verification, when: Moment) -> Vec<Effect> {
         let Verifying { mut draft, session } = verifying;
@@ -123,7 +150,11 @@ impl State {
             found.limit = self.reached.as_ref().map(|reached| reached.said.clone());
         }
         let facts = self.facts(&draft.current, &draft.turn);
-        draft.ruling = judge_verifier(&facts, draft.ruling.clone(), &found);
+        let passed = draft.ruling.clone();
+        draft.ruling = judge_verifier(&facts, passed.clone(), &found);
+        // Where the person lets the run go on without a word, somebody else looks at what is done already.
+        let was_broken_off = found.cause == Some(StopCause::Interrupt) && found.changed.is_empty();
+        draft.unlooked = was_broken_off.then_some(passed);
         draft.verification = Some(found);
         if self.asks() {
             return self.ask(draft);

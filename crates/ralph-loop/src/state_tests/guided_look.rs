@@ -71,20 +71,30 @@ fn the_first_one_stops_the_look_and_asks_and_with_guidance_the_work_is_interrupt
 }
 
 #[test]
-fn without_guidance_what_nobody_has_looked_at_to_the_end_is_interrupted() {
-    for (next, end, then) in [
-        (WhatNext::GoOn, None, Then::GoOn),
-        (WhatNext::Stop, Some(End::Interrupted), Then::Stop(StopRun::Interrupt)),
-    ] {
-        let (mut world, state) = looking(said("", next));
-        let state = world.happens(state, Happening::Interrupt, 2);
-        let ruling = &world.settled[0].ruling;
-        assert_eq!((ruling.outcome, ruling.task), (Outcome::Interrupted, Fate::Again));
-        assert_eq!((&ruling.then, ruling.reason.as_str()), (&then, "It was stopped."));
-        assert_eq!(count_of(&world, "Ask"), 1);
-        assert_eq!((count_of(&world, "RecordGuidance"), count_of(&world, "Verify")), (0, 1));
-        assert_eq!(state.end(), end.as_ref());
-    }
+fn without_guidance_and_at_the_end_what_nobody_has_looked_at_is_interrupted() {
+    let (mut world, state) = looking(said("", WhatNext::Stop));
+    let state = world.happens(state, Happening::Interrupt, 2);
+    let ruling = &world.settled[0].ruling;
+    assert_eq!((ruling.outcome, ruling.task), (Outcome::Interrupted, Fate::Again));
+    assert_eq!(ruling.then, Then::Stop(StopRun::Interrupt));
+    assert_eq!(ruling.reason, "It was stopped.");
+    assert_eq!(count_of(&world, "Ask"), 1);
+    assert_eq!((count_of(&world, "RecordGuidance"), count_of(&world, "Verify")), (0, 1));
+    assert_eq!(state.end(), Some(&End::Interrupted));
+}
+
+#[test]
+fn without_guidance_where_the_run_goes_on_the_work_is_looked_at_again_and_not_done_again() {
+    let (mut world, state) = looking(said("", WhatNext::GoOn));
+    let state = world.happens(state, Happening::Interrupt, 2);
+    assert!(matches!(state.phase, Phase::Verifying(_)), "{:?}", state.phase);
+    assert_eq!((world.settled.len(), count_of(&world, "Verify")), (0, 2));
+    assert_eq!((count_of(&world, "Ask"), count_of(&world, "Spawn")), (1, 1));
+    assert_eq!((state.interrupts, state.is_to_stop()), (0, false));
+    let state = world.happens(state, looked(TurnEnd::Finished, Some(Verdict::Pass)), 3);
+    let draft = &world.settled[0];
+    assert_eq!((draft.ruling.outcome, draft.ruling.task), (Outcome::Done, Fate::Done));
+    assert_eq!(state.end(), None);
 }
 
 #[test]

@@ -75,6 +75,8 @@ fn draft_of(round: Round) -> Draft {
         baseline: None,
         commit: None,
         verification: None,
+        unlooked: None,
+        lost_looks: LostLooks::default(),
         pause: PauseChange::Keep,
         verifier_pause: PauseChange::Keep,
     }

@@ -261,15 +261,98 @@ fn a_login_that_is_missing_ends_the_run_and_is_not_held_against_the_work() {
 fn it_is_asked_again_when_there_is_room() {
     let mut world = World::with_tasks(1);
     let mut state = looking(&mut world, verified_by(WhoVerifies::SameAgent));
-    assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
+    let in_vain = Happening::LookedWithoutRoom(look_of(5, TurnEnd::Finished, None));
+    assert_eq!(state.step(event(Duration::ZERO, in_vain)), [Effect::FindRoom]);
     let again = state.step(event(Duration::ZERO, Happening::RoomFound));
     assert!(matches!(again[..], [Effect::Verify(_)]), "{again:?}");
     let state = world.run(state, again, Duration::ZERO);
     assert!(matches!(state.phase, Phase::Verifying(_)));
+    // What the first one used was used.
+    let found = look_of(2, TurnEnd::Finished, Some(Verdict::Pass));
+    let state = world.happens(state, Happening::Verified(found), 1);
+    let draft = &world.settled[0];
+    assert_eq!((draft.usage().input_tokens, draft.looking_ms()), (7, 7000));
+    assert_eq!(state.spent.input_tokens, 7);
+}
+
+/// A look that used so many tokens, and as many seconds.
+fn look_of(used: u64, end: TurnEnd, verdict: Option<Verdict>) -> Box<Verification> {
+    let Happening::Verified(mut found) = looked(end, verdict) else {
+        unreachable!()
+    };
+    found.usage.input_tokens = used;
+    found.duration_ms = used * 1000;
+    found
 }
 
 #[test]
-fn what_a_dead_run_left_is_looked_at_by_this_one_which_pays_for_it() {
+fn one_that_cannot_be_started_ends_the_run_and_the_work_is_settled() {
+    let mut world = World::with_tasks(2);
+    let mut state = world.begin(verified_by(WhoVerifies::Another));
+    let mut open = VecDeque::from([Happening::TurnEnded(Box::new(turn_done(1)))]);
+    while let Some(what) = open.pop_front() {
+        for effect in state.step(event(Duration::ZERO, what)) {
+            let answer = world.answer(&effect, clock(Duration::ZERO));
+            open.extend(match effect {
+                Effect::Verify(_) => Some(Happening::VerifierUnusable("looker: no such file.".to_owned())),
+                _ => answer,
+            });
+        }
+    }
+    let ruling = &world.settled[0].ruling;
+    assert_eq!((ruling.outcome, ruling.task), (Outcome::Interrupted, Fate::Again));
+    let reason = "The verifier cannot be started: looker: no such file. `[verify] verifier` names who looks at finished \
+                  work; --no-verify goes without.";
+    assert_eq!(ruling.reason, reason);
+    assert_eq!(state.end(), Some(&End::Error(reason.to_owned())));
+}
+
+#[test]
+fn what_a_dead_run_left_waits_for_the_end_of_the_verifiers_pause() {
+    let until = clock(Duration::from_secs(500));
+    let pause = Pause {
+        agent: "looker".to_owned(),
+        what: NewPause {
+            reason: PauseReason::UsageLimit,
+            until,
+            times: 1,
+            said: String::new(),
+        },
+        run: RunId::new(98),
+        created_at: clock(Duration::ZERO),
+    };
+    let begin = |first_try, turn: TurnSummary| {
+        let Left::Ended(mut current, _) = left_of_dead_run(turn_done(7)) else {
+            unreachable!()
+        };
+        current.verifier_pause = Some(pause.clone());
+        let mut world = World::with_tasks(3);
+        let (state, _) = State::begin(Plan {
+            first_try,
+            ..verified_by(WhoVerifies::Another)
+        });
+        let left = vec![Left::Ended(current, Box::new(turn))];
+        let state = world.happens(state, Happening::Recovered(left), 0);
+        (world, state)
+    };
+    let (mut world, state) = begin(FirstTry::AfterThePause, turn_done(7));
+    assert!(matches!(state.phase, Phase::Waiting(_)), "{:?}", state.phase);
+    // Not even the gates are asked, and no other task is begun meanwhile.
+    let state = world.happens(state, Happening::Tick, 100);
+    assert_eq!(world.done, ["Tell", "Tell"]);
+    let state = world.happens(state, Happening::Tick, 600);
+    assert!(matches!(state.phase, Phase::Verifying(_)), "{:?}", state.phase);
+    let state = world.happens(state, looked(TurnEnd::Finished, Some(Verdict::Pass)), 601);
+    assert_eq!(world.settled[0].ruling.task, Fate::Done);
+    assert!(matches!(state.phase, Phase::Working(_)), "{:?}", state.phase);
+    // Whoever wants it at once, and what is not looked at, does not wait.
+    let (_, state) = begin(FirstTry::AtOnce, turn_done(7));
+    assert!(matches!(state.phase, Phase::Verifying(_)), "{:?}", state.phase);
+    let (world, _) = begin(FirstTry::AfterThePause, TurnSummary::lost());
+    assert_eq!(world.settled.len(), 1);
+}
+
+fn left_of_dead_run(turn: TurnSummary) -> Left {
     let ClaimAnswer::Claimed(claim) = claim(7) else {
         unreachable!()
     };
@@ -277,12 +360,15 @@ fn what_a_dead_run_left_is_looked_at_by_this_one_which_pays_for_it() {
         model: None,
         rationale: String::new(),
     };
+    let current = Current::of(&RunId::new(99), 4, &claim, chosen);
+    Left::Ended(Box::new(current), Box::new(turn))
+}
+
+#[test]
+fn what_a_dead_run_left_is_looked_at_by_this_one_which_pays_for_it() {
     let mut turn = turn_done(7);
     turn.usage.input_tokens = 100;
-    let left = Left::Ended(
-        Box::new(Current::of(&RunId::new(99), 4, &claim, chosen)),
-        Box::new(turn),
-    );
+    let left = left_of_dead_run(turn);
     let mut world = World::with_tasks(0);
     let (state, _) = State::begin(verified_by(WhoVerifies::SameAgent));
     let state = world.happens(state, Happening::Recovered(vec![left]), 0);

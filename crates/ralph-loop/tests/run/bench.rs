@@ -104,7 +104,7 @@ pub(crate) struct Project {
     pub(crate) agent: ScriptedAgent,
     words: Option<Vec<String>>,
     /// Another agent that looks at what is done, and its words.
-    verifier: Option<(Speaks, Vec<String>)>,
+    pub(crate) verifier: Option<(Speaks, Vec<String>)>,
     pub(crate) config: Config,
     pub(crate) share: MemoryShare,
     pub(crate) scope: Scope,

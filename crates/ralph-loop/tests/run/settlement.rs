@@ -313,3 +313,41 @@ fn retries_are_used_up_and_the_task_waits_for_a_person() {
     assert_eq!(project.run().code(), 4, "it still waits");
     assert_eq!(project.agent.turns(), 3);
 }
+
+#[test]
+fn a_folder_of_long_notes_that_cannot_be_locked_ends_no_run_and_its_notes_wait() {
+    let note = r#"<knowledge tags="build" title="The build">With make.</knowledge>"#;
+    let work = vec![write("a.txt", "1"), say(note), say("<task-done>{task}</task-done>")];
+    let again = || vec![write("b.txt", "2"), say(DONE)];
+    let project = Project::plain([work, again(), again()]);
+    // No file can be opened there.
+    let lock = project.root().join(".ralph/knowledge/.lock");
+    std::fs::create_dir_all(&lock).unwrap();
+    project.task("A");
+    project.task("B");
+    let ran = project.run();
+    assert_eq!((ran.code(), ran.iterations), (0, 2));
+    let warned = |warning: &String| warning.starts_with("The long notes of agents are not written yet: cannot lock ");
+    assert!(ran.seen.warnings.iter().any(warned), "{:?}", ran.seen.warnings);
+    std::fs::remove_dir(&lock).unwrap();
+    project.task("C");
+    assert_eq!(project.run().code(), 0);
+    assert!(project.read(".ralph/knowledge/the-build.md").contains("With make."));
+}
+
+#[test]
+fn a_long_note_that_the_agent_relied_on_is_known_by_its_title() {
+    let work = vec![
+        write("a.txt", "1"),
+        say("<memory-used>Colours of the chart 2</memory-used><task-done>{task}</task-done>"),
+    ];
+    let project = Project::plain([work]);
+    let text = "---\ntitle: Colours of the chart 2\ntags: [colours]\n---\nHex.\n";
+    project.write(".ralph/knowledge/mine.md", text);
+    project.task("Colours of the chart");
+    assert_eq!(project.run().code(), 0);
+    let journal = project.journal().remove(0).id;
+    let injected = project.store().injections(journal).unwrap();
+    let note = injected.iter().find(|one| one.injection.id == "mine.md");
+    assert!(note.is_some_and(|note| note.used), "{injected:?}");
+}

@@ -144,15 +144,18 @@ fn failures_in_a_row_end_the_run_where_that_is_wanted() {
 
 #[test]
 fn what_was_used_ends_the_run_where_that_is_wanted() {
-    let mut project = Project::new(Speaks::Claude, [worker()]);
-    // Every turn says that it cost 0.25, and so does every look at it.
-    project.config.limits.cost_usd = Some(1.1);
-    for title in ["A", "B", "C", "D"] {
-        project.task(title);
+    // Every turn says that it cost 0.25, and so does every look at finished work.
+    for (verify, expected) in [(false, 3), (true, 2)] {
+        let mut project = Project::new(Speaks::Claude, [worker()]);
+        project.config.execution.verify = verify;
+        project.config.limits.cost_usd = Some(0.6);
+        for title in ["A", "B", "C", "D"] {
+            project.task(title);
+        }
+        let ran = project.run();
+        assert_eq!((ran.code(), ran.iterations), (4, expected), "with a verifier: {verify}");
+        assert_eq!(project.status(&project.tasks()[3].id), TaskStatus::Pending);
     }
-    let ran = project.run();
-    assert_eq!((ran.code(), ran.iterations), (4, 3));
-    assert_eq!(project.status(&project.tasks()[3].id), TaskStatus::Pending);
 }
 
 /// A file that is run again and again, as one task.

@@ -44,7 +44,12 @@ pub enum Placement {
     /// A file was made.
     Made(PathBuf),
     /// The file that had its title, or nearly, has its text now.
-    Changed(PathBuf),
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// Where the text is kept that it had, unless the new one only adds to what stands in front.
+        replaced: Option<PathBuf>,
+    },
     /// The file that has its title, or nearly, says all of it already.
     Known(PathBuf),
     /// It had been put in its place before ralph was killed.

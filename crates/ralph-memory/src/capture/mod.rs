@@ -26,7 +26,7 @@ pub use notebook::{
     TakenIn, Vanished,
 };
 pub use scratchpad::{Moved, Scratchpad};
-pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control};
+pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control, read_verdict};
 pub use transcript::{CleanLine, TranscriptCleaner};
 
 /// The largest text that one note may hold.

@@ -61,17 +61,6 @@ impl Catalogue {
         Ok(problems)
     }
 
-    /// What the long note in a file says; none where there is no such note.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn knowledge_body(&self, file: &str) -> Result<Option<String>, IndexError> {
-        match self.extent {
-            Extent::Shelves => Ok(None),
-            Extent::Everything => self.index.knowledge_body(file),
-        }
-    }
-
     /// Whether the question is about long notes, too.
     pub(crate) fn knows_knowledge(&self) -> bool {
         self.extent == Extent::Everything
@@ -100,7 +89,10 @@ impl Differences {
     pub(super) fn of(index: &Index, place: &CataloguePlace<'_>) -> Result<Self, IndexError> {
         let mut differences = Self::default();
         let seen = match look(&place.knowledge) {
-            Ok(seen) => seen,
+            Ok((seen, unnamed)) => {
+                differences.unreadable.files.extend(unnamed);
+                seen
+            }
             Err(error) => {
                 differences.unreadable.folder = Some((place.knowledge.clone(), error));
                 BTreeMap::new()
@@ -201,18 +193,59 @@ pub(super) enum Judgement {
     Stale,
 }
 
-/// The files of the folder that may be long notes, with their stamps. A folder that is not there is empty.
-fn look(folder: &Path) -> io::Result<BTreeMap<String, FileStamp>> {
+/// What stands in a folder of long notes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct LookedAt {
+    /// How many long notes there are.
+    pub notes: usize,
+    /// The files that are none, in the order of their names, and why not.
+    pub skipped: Vec<(String, String)>,
+}
+
+/// Reads every file of a folder of long notes, whatever an index says of it. A folder that is not there is empty.
+///
+/// # Errors
+/// When the folder cannot be read.
+pub fn look_at_knowledge(folder: &Path) -> io::Result<LookedAt> {
+    let (seen, skipped) = look(folder)?;
+    let mut looked = LookedAt { notes: 0, skipped };
+    for (name, stamp) in seen {
+        match read(&folder.join(&name), stamp) {
+            Reading::Bytes { bytes, .. } => match content_of(bytes.as_deref()) {
+                KnowledgeContent::Note(_) => looked.notes += 1,
+                KnowledgeContent::Problem(why) => looked.skipped.push((name, why)),
+            },
+            Reading::Failed(why) => looked.skipped.push((name, why)),
+            Reading::Gone => {}
+        }
+    }
+    looked.skipped.sort();
+    Ok(looked)
+}
+
+/// Files by their names, with their stamps; and what cannot be named, with the reason.
+type Seen = (BTreeMap<String, FileStamp>, Vec<(String, String)>);
+
+/// The files of the folder that may be long notes. A folder that is not there is empty.
+fn look(folder: &Path) -> io::Result<Seen> {
     let mut seen = BTreeMap::new();
+    let mut unnamed = Vec::new();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(seen),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((seen, unnamed)),
         Err(error) => return Err(error),
     };
     for entry in entries {
         let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
+        let name = match entry.file_name().into_string() {
+            Ok(name) => name,
+            Err(name) => {
+                let shown = name.to_string_lossy().into_owned();
+                if shown.ends_with(ENDING) && !shown.starts_with('.') {
+                    unnamed.push((shown, "its name is not UTF-8".to_owned()));
+                }
+                continue;
+            }
         };
         if name.starts_with('.') || !name.ends_with(ENDING) {
             continue;
@@ -230,7 +263,7 @@ fn look(folder: &Path) -> io::Result<BTreeMap<String, FileStamp>> {
             seen.insert(name, FileStamp::of(&metadata));
         }
     }
-    Ok(seen)
+    Ok((seen, unnamed))
 }
 
 /// What came of reading a file.

@@ -22,6 +22,7 @@ pub use verify::Verified;
 
 use fresh::{Freshness, freshness, state_of};
 use knowledge::{Differences, Extent, Judgement, Unreadable};
+pub use knowledge::{LookedAt, look_at_knowledge};
 
 /// What the catalogue needs to know of the project around it.
 pub trait CatalogueHome {

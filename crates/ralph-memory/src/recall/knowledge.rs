@@ -68,21 +68,17 @@ pub fn relevant_knowledge(catalogue: &Catalogue, signals: &TaskSignals<'_>) -> R
     if !catalogue.knows_knowledge() || catalogue.index.knowledge_totals()?.entries == 0 {
         return Ok(Vec::new());
     }
-    let notes = Notes {
-        index: &catalogue.index,
-        superseded: catalogue.index.superseded()?,
-    };
+    let notes = Notes::of(&catalogue.index)?;
     let by_tags = notes.scored_by_tags(signals)?;
     let by_links = notes.scored_by_links(&by_tags)?;
     let all: BTreeSet<i64> = by_tags.keys().chain(by_links.keys()).copied().collect();
     let mut ranked = Vec::with_capacity(all.len());
-    for number in all {
-        let age = notes.index.knowledge_age(number)?;
+    for age in notes.index.knowledge_ages(all.into_iter())? {
         let relevant = Relevant {
             file: age.file.clone(),
-            by_tags: by_tags.get(&number).copied().unwrap_or_default(),
-            by_links: by_links.get(&number).copied().unwrap_or_default(),
-            number,
+            by_tags: by_tags.get(&age.number).copied().unwrap_or_default(),
+            by_links: by_links.get(&age.number).copied().unwrap_or_default(),
+            number: age.number,
         };
         ranked.push(((Reverse(relevant.score()), Reverse(age.second), age.file), relevant));
     }
@@ -93,12 +89,20 @@ pub fn relevant_knowledge(catalogue: &Catalogue, signals: &TaskSignals<'_>) -> R
 /// The long notes of an index, without those that another note has replaced.
 struct Notes<'i> {
     index: &'i Index,
-    superseded: HashSet<String>,
+    superseded: HashSet<i64>,
 }
 
-impl Notes<'_> {
-    fn stands(&self, number: i64) -> Result<bool, IndexError> {
-        Ok(self.superseded.is_empty() || !self.superseded.contains(&self.index.knowledge_age(number)?.file))
+impl<'i> Notes<'i> {
+    fn of(index: &'i Index) -> Result<Self, IndexError> {
+        let replaced = index.superseded()?;
+        // The ids of the other notes are no names of files.
+        let files = replaced.iter().filter(|id| id.ends_with(".md"));
+        let superseded = index.knowledge_numbers(files.map(String::as_str))?;
+        Ok(Self { index, superseded })
+    }
+
+    fn stands(&self, number: i64) -> bool {
+        !self.superseded.contains(&number)
     }
 
     fn scored_by_tags(&self, signals: &TaskSignals<'_>) -> Result<BTreeMap<i64, u32>, IndexError> {
@@ -128,10 +132,8 @@ impl Notes<'_> {
             if worth == 0 {
                 continue;
             }
-            for note in notes {
-                if self.stands(note)? {
-                    *scores.entry(note).or_default() += worth;
-                }
+            for note in notes.into_iter().filter(|note| self.stands(*note)) {
+                *scores.entry(note).or_default() += worth;
             }
         }
         Ok(scores)
@@ -140,34 +142,28 @@ impl Notes<'_> {
     /// What links count for the notes that are one or two of them away from a note with a score of its own, itself aside.
     fn scored_by_links(&self, scored: &BTreeMap<i64, u32>) -> Result<BTreeMap<i64, u32>, IndexError> {
         let mut reached: BTreeMap<i64, Sources> = BTreeMap::new();
-        for from in scored.keys() {
-            for to in self.neighbours(*from)? {
-                let sources = reached.entry(to).or_insert(Sources {
-                    first: *from,
-                    several: false,
-                });
-                sources.several |= sources.first != *from;
-            }
+        for (from, to) in self.pairs(scored.keys())? {
+            let sources = reached.entry(to).or_insert(Sources {
+                first: from,
+                several: false,
+            });
+            sources.several |= sources.first != from;
         }
         let mut bonus: BTreeMap<i64, u32> = reached.keys().map(|note| (*note, ONE_HOP)).collect();
-        for (through, sources) in &reached {
-            for to in self.neighbours(*through)? {
-                if sources.several || sources.first != to {
-                    bonus.entry(to).or_insert(TWO_HOPS);
-                }
+        for (through, to) in self.pairs(reached.keys())? {
+            let sources = reached.get(&through);
+            if sources.is_some_and(|sources| sources.several || sources.first != to) {
+                bonus.entry(to).or_insert(TWO_HOPS);
             }
         }
         Ok(bonus)
     }
 
-    fn neighbours(&self, number: i64) -> Result<Vec<i64>, IndexError> {
-        let mut standing = Vec::new();
-        for neighbour in self.index.knowledge_neighbours(number)? {
-            if self.stands(neighbour)? {
-                standing.push(neighbour);
-            }
-        }
-        Ok(standing)
+    /// The links of these notes, in both directions, to notes that stand.
+    fn pairs<'n>(&self, notes: impl Iterator<Item = &'n i64>) -> Result<Vec<(i64, i64)>, IndexError> {
+        let mut pairs = self.index.knowledge_pairs(notes.copied())?;
+        pairs.retain(|(_, to)| self.stands(*to));
+        Ok(pairs)
     }
 }
 

@@ -1,11 +1,11 @@
-//! What stands in front of a long note: read by a YAML parser with small bounds, changed line by line.
+//! What stands in front of a long note: read by a YAML parser with small bounds.
 
 use std::fmt;
 
 use ralph_model::preview;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, SeqAccess, Visitor};
 
-use super::{KnowledgeProblem, cleaned_tags, yaml};
+use super::{KnowledgeProblem, cleaned_tags};
 
 /// The largest frontmatter. It may come from anywhere, and a title with tags needs no more.
 const MAX_BYTES: usize = 64 << 10;
@@ -113,39 +113,4 @@ fn options() -> serde_saphyr::Options {
         // A message is one line, and a snippet would be several.
         with_snippet: false,
     }
-}
-
-/// The frontmatter with other tags, every other line as it was; none where the tags do not stand on lines of their own.
-pub(super) fn with_tags(text: &str, tags: &[String], ending: &str) -> Option<String> {
-    let mut new = String::with_capacity(text.len());
-    let mut in_tags = false;
-    let mut found = false;
-    for line in text.split_inclusive('\n') {
-        if in_tags && is_part_of_value(line) {
-            continue;
-        }
-        in_tags = !found
-            && line
-                .strip_prefix("tags")
-                .is_some_and(|rest| rest.trim_start().starts_with(':'));
-        if in_tags {
-            found = true;
-            new.push_str(&format!("tags: {}{ending}", yaml::list(tags)));
-        } else {
-            new.push_str(line);
-        }
-    }
-    let before = Frontmatter::parse(text).ok()?;
-    let wanted = Frontmatter {
-        tags: tags.to_vec(),
-        ..before
-    };
-    Frontmatter::parse(&new)
-        .is_ok_and(|after| after == wanted)
-        .then_some(new)
-}
-
-/// Whether a line goes on with the value of the key above it: indented, an item of its list, or the end of it.
-fn is_part_of_value(line: &str) -> bool {
-    line.starts_with([' ', '\t', '-', ']']) || line.trim().is_empty()
 }

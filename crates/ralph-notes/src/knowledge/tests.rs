@@ -158,7 +158,10 @@ fn an_update_keeps_what_it_does_not_change() {
     ---
     # mine
     title: Colours
-    tags: [hex, parsing, css]
+    tags:
+      - hex
+      - parsing
+      - css
     mood: {a: [1, 2]}
     created_at: 2026
     ---
@@ -171,10 +174,57 @@ fn an_update_keeps_what_it_does_not_change() {
     let crlf = old.replace('\n', "\r\n");
     let new = updated_knowledge(crlf.as_bytes(), &tags(&["css"]), "One.\nTwo.").unwrap();
     assert!(!new.replace("\r\n", "").contains('\n'), "{new:?}");
-    let odd = "---\n{title: a, tags: [b], x: 1}\n---\nOld.";
-    let new = updated_knowledge(odd.as_bytes(), &tags(&["c"]), "New.").unwrap();
-    assert_eq!(new, "---\n{title: a, tags: [b], x: 1}\n---\n\nNew.\n");
     assert!(updated_knowledge(b"no note", &[], "x").is_err());
+}
+
+#[test]
+fn tags_are_added_in_whatever_form_they_stand_and_no_byte_goes() {
+    for (old, new) in [
+        ("tags: [a] # topics", "tags: [a, b, c2] # topics"),
+        ("tags: [ a ]", "tags: [ a, b, c2 ]"),
+        ("tags: [a, ]", "tags: [a, b, c2 ]"),
+        ("\"tags\": [a]", "\"tags\": [a, b, c2]"),
+        ("tags: [x,\n  a]", "tags: [x,\n  a, b, c2]"),
+        ("tags: [\n  a # why\n]", "tags: [\n  a # why\n, b, c2]"),
+        ("tags: ['a]', a]\nother: [x]", "tags: ['a]', a, b, c2]\nother: [x]"),
+        (
+            "tags:\n  - x\n  # why a\n  - a\n\n# end",
+            "tags:\n  - x\n  # why a\n  - a\n  - b\n  - c2\n\n# end",
+        ),
+        (
+            "tags:\n- a # why\nother:\n- x",
+            "tags:\n- a # why\n- b\n- c2\nother:\n- x",
+        ),
+        ("tags: x, a", "tags: x, a, b, c2"),
+        ("tags: a  # why", "tags: a, b, c2  # why"),
+        ("tags: \"a\"", "tags: \"a, b, c2\""),
+        ("tags: |\n  a", "tags: |\n  a, b, c2"),
+        ("about: tags\ntags: [a]", "about: tags\ntags: [a, b, c2]"),
+    ] {
+        let whole = |front: &str| format!("---\ntitle: T\n{front}\n---\n");
+        let updated = updated_knowledge(whole(old).as_bytes(), &tags(&["b", "c2"]), "").unwrap();
+        assert_eq!(updated, whole(new), "{old}");
+    }
+    let mapping = "---\n{title: a, tags: [b], x: 1}\n---\nOld.";
+    let new = updated_knowledge(mapping.as_bytes(), &tags(&["c"]), "New.").unwrap();
+    assert_eq!(new, "---\n{title: a, tags: [b, c], x: 1}\n---\n\nNew.\n");
+}
+
+#[test]
+fn tags_to_which_none_can_be_added_are_not_passed_over_in_silence() {
+    let text = b"---\n{title: a, tags: b}\n---\nOld.\n";
+    let refused = updated_knowledge(text, &tags(&["c"]), "New.").unwrap_err();
+    assert_eq!(refused, KnowledgeProblem::FixedTags);
+    let same_tags = updated_knowledge(text, &tags(&["b"]), "New.").unwrap();
+    assert!(same_tags.ends_with("\nNew.\n"), "nothing has to be added");
+}
+
+#[test]
+fn a_body_that_is_cut_after_a_fence_keeps_it() {
+    let words = "w ".repeat(MAX_WORDS - 3);
+    let body = format!("{words}\n```\ncode\n```\nmore words");
+    assert_eq!(capped_to_words(&body), format!("{words}\n```\ncode\n```\n[truncated]"));
+    assert_eq!(capped_to_words(&capped_to_words(&body)), capped_to_words(&body));
 }
 
 #[test]

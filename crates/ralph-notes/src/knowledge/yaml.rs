@@ -25,11 +25,13 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// A list on one line.
 pub(super) fn list(items: &[String]) -> String {
-    let items: Vec<String> = items
-        .iter()
-        .map(|item| if is_plain(item) { item.clone() } else { quoted(item) })
-        .collect();
+    let items: Vec<String> = items.iter().map(|word| item(word)).collect();
     format!("[{}]", items.join(", "))
+}
+
+/// A word within a list.
+pub(super) fn item(word: &str) -> String {
+    if is_plain(word) { word.to_owned() } else { quoted(word) }
 }
 
 /// Whether a word means itself without quotes, and nothing else: no number, no truth value, no sign of YAML.

@@ -1,5 +1,7 @@
 //! Asking the index about long notes: what they are called, what they say, which tags and links lead to them.
 
+use std::collections::HashSet;
+
 use rusqlite::{OptionalExtension, Row};
 
 use super::knowledge::text_of;
@@ -96,18 +98,6 @@ impl Index {
         self.sql(problems)
     }
 
-    /// What the long note in a file says; none where it holds no such note.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn knowledge_body(&self, file: &str) -> Result<Option<String>, IndexError> {
-        let body = self
-            .connection
-            .prepare_cached("SELECT body FROM knowledge_files JOIN knowledge_texts ON note = number WHERE name = ?1")
-            .and_then(|mut statement| statement.query_row([file], |row| row.get(0)).optional());
-        self.sql(body)
-    }
-
     /// What the long note under a number says.
     ///
     /// # Errors
@@ -147,44 +137,67 @@ impl Index {
         self.sql(walked)
     }
 
-    /// The long notes that a link leads to from this one, or from which one leads here, ascending. A link leads to every
-    /// note that has its title.
+    /// The pairs of long notes that a link joins, in either direction, whose first is one of these; ascending. A link leads
+    /// to every note that has its title.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn knowledge_neighbours(&self, number: i64) -> Result<Vec<i64>, IndexError> {
-        let sql = "SELECT there.number FROM knowledge_links JOIN knowledge AS there ON there.title_key = target
-                   WHERE note = ?1
+    pub fn knowledge_pairs(&self, numbers: impl Iterator<Item = i64>) -> Result<Vec<(i64, i64)>, IndexError> {
+        let sql = "SELECT note, there.number FROM json_each(?1) AS these
+                   CROSS JOIN knowledge_links ON note = these.value
+                   CROSS JOIN knowledge AS there ON there.title_key = target
                    UNION ALL
-                   SELECT note FROM knowledge AS here JOIN knowledge_links ON target = here.title_key
-                   WHERE here.number = ?1";
+                   SELECT here.number, note FROM json_each(?1) AS these
+                   CROSS JOIN knowledge AS here ON here.number = these.value
+                   CROSS JOIN knowledge_links ON target = here.title_key";
         let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
-            let rows = statement.query_map([number], |row| row.get(0))?;
-            rows.collect::<rusqlite::Result<Vec<i64>>>()
+            let rows = statement.query_map([list_of(numbers)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            rows.collect::<rusqlite::Result<Vec<(i64, i64)>>>()
         });
-        let mut neighbours = self.sql(found)?;
-        neighbours.retain(|neighbour| *neighbour != number);
-        neighbours.sort_unstable();
-        neighbours.dedup();
-        Ok(neighbours)
+        let mut pairs = self.sql(found)?;
+        pairs.retain(|(from, to)| from != to);
+        pairs.sort_unstable();
+        pairs.dedup();
+        Ok(pairs)
     }
 
-    /// What a long note is put in order by.
+    /// The numbers of the long notes in these files.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn knowledge_age(&self, number: i64) -> Result<KnowledgeAge, IndexError> {
-        let sql = format!("SELECT name, second FROM {NOTES} WHERE knowledge.number = ?1");
-        let age = self.connection.prepare_cached(&sql).and_then(|mut statement| {
-            statement.query_row([number], |row| {
+    pub fn knowledge_numbers<'n>(&self, files: impl Iterator<Item = &'n str>) -> Result<HashSet<i64>, IndexError> {
+        let mut numbers = HashSet::new();
+        let walked = self
+            .connection
+            .prepare_cached("SELECT number FROM knowledge_files WHERE name = ?1")
+            .and_then(|mut statement| {
+                for file in files {
+                    numbers.extend(statement.query_row([file], |row| row.get::<_, i64>(0)).optional()?);
+                }
+                Ok(numbers)
+            });
+        self.sql(walked)
+    }
+
+    /// What these long notes are put in order by.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn knowledge_ages(&self, numbers: impl Iterator<Item = i64>) -> Result<Vec<KnowledgeAge>, IndexError> {
+        let sql = "SELECT number, name, second FROM json_each(?1) AS these
+                   CROSS JOIN knowledge ON knowledge.number = these.value
+                   CROSS JOIN knowledge_files USING (number)";
+        let ages = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let rows = statement.query_map([list_of(numbers)], |row| {
                 Ok(KnowledgeAge {
-                    number,
-                    file: row.get(0)?,
-                    second: row.get(1)?,
+                    number: row.get(0)?,
+                    file: row.get(1)?,
+                    second: row.get(2)?,
                 })
-            })
+            })?;
+            rows.collect::<rusqlite::Result<Vec<_>>>()
         });
-        self.sql(age)
+        self.sql(ages)
     }
 
     /// How many long notes there are, and how many terms they have together.
@@ -249,6 +262,12 @@ impl Index {
         });
         self.sql(outline)
     }
+}
+
+/// Numbers as SQLite takes a list of them: one question for all is many times as quick as one for each.
+fn list_of(numbers: impl Iterator<Item = i64>) -> String {
+    let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+    format!("[{}]", numbers.join(","))
 }
 
 fn list(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<String>> {

@@ -134,7 +134,8 @@ impl Store {
             match tasks {
                 TasksOfFeature::Go => {
                     // Those below the first may be its too; they go with it.
-                    while let Some(first) = ids(transaction, own, [id.as_str()])?.first() {
+                    let first = format!("{own} LIMIT 1");
+                    while let Some(first) = ids(transaction, &first, [id.as_str()])?.first() {
                         gone.extend(delete_with_parts(transaction, first, now)?);
                     }
                 }
@@ -247,7 +248,7 @@ fn tasks_of(transaction: &Transaction<'_>, id: &FeatureId) -> rusqlite::Result<V
 }
 
 /// Whether an id was never used: the journal speaks of deleted features too.
-fn is_free(transaction: &Transaction<'_>, id: &FeatureId) -> rusqlite::Result<bool> {
+pub(super) fn is_free(transaction: &Transaction<'_>, id: &FeatureId) -> rusqlite::Result<bool> {
     let sql =
         "SELECT EXISTS (SELECT 1 FROM features WHERE id = ?1) OR EXISTS (SELECT 1 FROM journal WHERE feature_id = ?1)
                OR EXISTS (SELECT 1 FROM iterations WHERE feature = ?1)";

@@ -81,20 +81,24 @@ pub struct Overview {
 }
 
 /// Which of a task's rows is its last one.
-const LAST_ROW: &str =
-    "journal.id = (SELECT max(later.id) FROM journal AS later WHERE later.task_id = journal.task_id)";
+const LAST_ROW: &str = "
+    journal.id = (
+        SELECT later.id FROM journal AS later WHERE later.task_id = journal.task_id
+        ORDER BY later.created_at DESC, later.id DESC LIMIT 1
+    )";
 /// What was last said about a task: its last row in the journal, unless its log says something later.
 const LAST_WORD: &str = "
     SELECT text FROM (
         SELECT reason AS text, created_at AS at, 1 AS rank FROM journal WHERE id = (
-            SELECT max(id) FROM journal WHERE task_id = tasks.id
+            SELECT id FROM journal WHERE task_id = tasks.id ORDER BY created_at DESC, id DESC LIMIT 1
         )
         UNION ALL
         SELECT text, at, 0 FROM task_log WHERE seq = (SELECT max(seq) FROM task_log WHERE task = tasks.id)
     ) WHERE text <> '' ORDER BY at DESC, rank DESC LIMIT 1";
 
 impl Store {
-    /// What there is since a row of the journal (0 for all of it), and how things stand, seen from a worktree.
+    /// What there is since a row of the journal (0 for all of it), and how things stand, seen from a worktree. What was taken
+    /// over from another tool is no news.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -105,7 +109,7 @@ impl Store {
                 last_journal: moment.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |row| row.get(0))?,
                 outcomes: counts(
                     &moment,
-                    "SELECT outcome AS word, count(*) AS n FROM journal WHERE id > ?1 GROUP BY outcome",
+                    "SELECT outcome AS word, count(*) AS n FROM journal WHERE id > ?1 AND NOT imported GROUP BY outcome",
                     Some(since_journal),
                     Outcome::parse,
                 )?,
@@ -189,7 +193,7 @@ fn sums_since(connection: &Connection, since: i64) -> rusqlite::Result<(Usage, u
         .prepare_cached(
             "SELECT total(cost_usd) AS cost, CAST(total(input_tokens) AS INTEGER) AS input,
                     CAST(total(output_tokens) AS INTEGER) AS output, CAST(total(duration_ms) AS INTEGER) AS duration
-             FROM journal WHERE id > ?1",
+             FROM journal WHERE id > ?1 AND NOT imported",
         )?
         .query_row([since], |row| {
             let spent = Usage {
@@ -232,7 +236,8 @@ fn news_since(connection: &Connection, since: i64, and: &str) -> rusqlite::Resul
         .prepare_cached(&format!(
             "SELECT task_id AS id, task_title AS title, reason, coalesce(attempts, attempt) AS attempts
              FROM journal LEFT JOIN tasks ON tasks.id = task_id
-             WHERE journal.id > :since AND task_id IS NOT NULL AND {LAST_ROW} AND {and} ORDER BY journal.id"
+             WHERE journal.id > :since AND NOT imported AND task_id IS NOT NULL AND {LAST_ROW} AND {and}
+             ORDER BY journal.id"
         ))?
         .query_map(named_params! { ":since": since }, read_news)?
         .collect()

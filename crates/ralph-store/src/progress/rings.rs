@@ -31,8 +31,80 @@ struct Stop {
     ahead: Vec<Point>,
 }
 
+/// A wait that was taken away because it was part of a ring.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct BrokenRing {
+    /// The task that waited.
+    pub(super) task: TaskId,
+    /// What it waited for.
+    pub(super) after: TaskId,
+    /// The ring, a step a sentence, from that wait on.
+    pub(super) steps: Vec<String>,
+}
+
+/// How a search goes on that has met a ring.
+enum Then {
+    /// Not at all.
+    Stop,
+    /// From the first so many stops of the way, without the rest of it.
+    GoOnFrom(usize),
+}
+
 /// Looks for a ring through one of these tasks: its steps, each a sentence; none when there is no ring.
 pub(super) fn ring(transaction: &Transaction<'_>, tasks: &[TaskId]) -> rusqlite::Result<Option<Vec<String>>> {
+    let mut found = None;
+    search(transaction, tasks, |way, meets| {
+        let from = way.iter().position(|stop| stop.point == *meets).unwrap_or_default();
+        found = Some(steps(&ring_of(way, from, meets)));
+        Ok(Then::Stop)
+    })?;
+    Ok(found)
+}
+
+/// Takes one wait out of every ring through one of these tasks: the last on its way that may go.
+pub(super) fn break_rings(
+    transaction: &Transaction<'_>,
+    tasks: &[TaskId],
+    may_go: impl Fn(&TaskId, &TaskId) -> bool,
+) -> rusqlite::Result<Vec<BrokenRing>> {
+    let mut broken = Vec::new();
+    search(transaction, tasks, |way, meets| {
+        let from = way.iter().position(|stop| stop.point == *meets).unwrap_or_default();
+        let mut points = ring_of(way, from, meets);
+        let last = points.windows(2).rposition(|pair| match pair {
+            [Point::Begin(task), Point::End(after)] => may_go(task, after),
+            _ => false,
+        });
+        let Some(last) = last else {
+            return Ok(Then::GoOnFrom(way.len()));
+        };
+        // From the wait that goes all the way round to it.
+        points.pop();
+        points.rotate_left(last);
+        points.extend(points.first().cloned());
+        if let [Point::Begin(task), Point::End(after), ..] = points.as_slice() {
+            let sql = "DELETE FROM dependencies WHERE task = ?1 AND after = ?2";
+            transaction
+                .prepare_cached(sql)?
+                .execute([task.as_str(), after.as_str()])?;
+            broken.push(BrokenRing {
+                task: task.clone(),
+                after: after.clone(),
+                steps: steps(&points),
+            });
+        }
+        Ok(Then::GoOnFrom(from + last + 1))
+    })?;
+    Ok(broken)
+}
+
+/// Goes back from these tasks, point by point, and tells of every ring that it meets: the way, and the point of it that comes
+/// again.
+fn search(
+    transaction: &Transaction<'_>,
+    tasks: &[TaskId],
+    mut met: impl FnMut(&[Stop], &Point) -> rusqlite::Result<Then>,
+) -> rusqlite::Result<()> {
     let mut marks: HashMap<Point, Mark> = HashMap::new();
     for task in tasks {
         let start = Point::End(task.clone());
@@ -50,7 +122,15 @@ pub(super) fn ring(transaction: &Transaction<'_>, tasks: &[TaskId]) -> rusqlite:
             };
             match marks.get(&next) {
                 Some(Mark::Finished) => {}
-                Some(Mark::OnTheWay) => return Ok(Some(steps(&way, &next))),
+                Some(Mark::OnTheWay) => match met(&way, &next)? {
+                    Then::Stop => return Ok(()),
+                    Then::GoOnFrom(kept) => {
+                        // What was on the rest of the way may still be reached on another.
+                        for stop in way.drain(kept..) {
+                            marks.remove(&stop.point);
+                        }
+                    }
+                },
                 None => {
                     marks.insert(next.clone(), Mark::OnTheWay);
                     let ahead = what_comes_before(transaction, &next)?;
@@ -59,7 +139,7 @@ pub(super) fn ring(transaction: &Transaction<'_>, tasks: &[TaskId]) -> rusqlite:
             }
         }
     }
-    Ok(None)
+    Ok(())
 }
 
 /// The points that must be reached before a point, the last one first.
@@ -81,9 +161,13 @@ fn what_comes_before(transaction: &Transaction<'_>, point: &Point) -> rusqlite::
     Ok(points)
 }
 
-fn steps(way: &[Stop], meets: &Point) -> Vec<String> {
-    let from = way.iter().position(|stop| stop.point == *meets).unwrap_or_default();
-    let points: Vec<&Point> = way.iter().skip(from).map(|stop| &stop.point).chain([meets]).collect();
+/// The points of a ring, from the stop that comes again to itself.
+fn ring_of(way: &[Stop], from: usize, meets: &Point) -> Vec<Point> {
+    let points = way.iter().skip(from).map(|stop| &stop.point).chain([meets]);
+    points.cloned().collect()
+}
+
+fn steps(points: &[Point]) -> Vec<String> {
     points
         .windows(2)
         .filter_map(|pair| match pair {

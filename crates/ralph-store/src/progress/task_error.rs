@@ -57,6 +57,16 @@ pub enum TaskError {
         /// The feature.
         feature: FeatureId,
     },
+    /// A part would belong to another feature than its parent.
+    #[error("a part of {parent} belongs to the feature {other}, as {parent} does, and not to {feature}")]
+    TwoFeatures {
+        /// The parent.
+        parent: TaskId,
+        /// The feature that its part was to belong to.
+        feature: String,
+        /// The one that the parent belongs to.
+        other: String,
+    },
     /// The database could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),

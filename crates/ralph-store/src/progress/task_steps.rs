@@ -30,6 +30,7 @@ pub(super) fn insert(
     let mut feature = new.feature.clone();
     if let Some(parent) = &new.parent {
         let parent = existing(transaction, parent)?;
+        refuse_two_features(transaction, feature.as_ref(), &parent.id)?;
         feature = feature.or(parent.feature);
         forget_where_done(transaction, &parent.id)?;
     }
@@ -65,7 +66,7 @@ pub(super) fn insert(
 }
 
 /// Whether an id was never used: the journal speaks of deleted tasks too.
-fn is_free(transaction: &Transaction<'_>, id: &TaskId) -> rusqlite::Result<bool> {
+pub(super) fn is_free(transaction: &Transaction<'_>, id: &TaskId) -> rusqlite::Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM tasks WHERE id = ?1) OR EXISTS (SELECT 1 FROM journal WHERE task_id = ?1)
                OR EXISTS (SELECT 1 FROM iterations WHERE task = ?1)";
     let is_taken: bool = transaction
@@ -209,14 +210,21 @@ pub(super) fn put_update(
     Ok(Some(format!("Changed: {}.", what.join("; "))))
 }
 
-/// Gives a task another feature, if an update says so, and with it what is below it and had the same; what there is to say
-/// about it.
+/// Gives a task another feature, if an update says so, and with it all that is below it; what there is to say about it.
 fn put_feature(
     transaction: &Transaction<'_>,
     task: &Task,
     (change, parent): (&FeatureChange, Option<&TaskId>),
     now: Timestamp,
 ) -> Result<Option<String>, Trouble> {
+    let wanted = match change {
+        FeatureChange::Of(feature) => Some(feature),
+        FeatureChange::Keep if task.parent.as_ref() != parent => task.feature.as_ref(),
+        FeatureChange::Keep | FeatureChange::Leave => None,
+    };
+    if let Some(parent) = parent {
+        refuse_two_features(transaction, wanted, parent)?;
+    }
     let feature = match (change, parent) {
         (FeatureChange::Of(feature), _) => Some(feature.clone()),
         (FeatureChange::Leave, _) => None,
@@ -237,15 +245,42 @@ fn put_feature(
             "WITH RECURSIVE inside(id) AS (
                  SELECT ?1
                  UNION SELECT child.id FROM inside CROSS JOIN tasks child ON child.parent = inside.id)
-             UPDATE tasks SET feature = ?2, updated_at = ?4 WHERE id IN (SELECT id FROM inside) AND feature IS ?3",
+             UPDATE tasks SET feature = ?2, updated_at = ?3 WHERE id IN (SELECT id FROM inside)",
         )?
         .execute(params![
             task.id.as_str(),
             feature.as_ref().map(FeatureId::as_str),
-            task.feature.as_ref().map(FeatureId::as_str),
             moment(now),
         ])?;
     Ok(Some(said))
+}
+
+/// What is a part of a feature by its parents is no part of another one: it would be counted, worked on and deleted with both.
+fn refuse_two_features(
+    transaction: &Transaction<'_>,
+    feature: Option<&FeatureId>,
+    parent: &TaskId,
+) -> Result<(), Trouble> {
+    let Some(feature) = feature else { return Ok(()) };
+    let sql = "WITH RECURSIVE above(id, parent, feature) AS (
+                   SELECT id, parent, feature FROM tasks WHERE id = ?1
+                   UNION SELECT task.id, task.parent, task.feature
+                         FROM above CROSS JOIN tasks task ON task.id = above.parent)
+               SELECT name FROM above CROSS JOIN features ON features.id = above.feature
+               WHERE above.feature <> ?2 LIMIT 1";
+    let other: Option<String> = transaction
+        .prepare_cached(sql)?
+        .query_row([parent.as_str(), feature.as_str()], |row| row.get(0))
+        .optional()?;
+    match other {
+        None => Ok(()),
+        Some(other) => Err(TaskError::TwoFeatures {
+            parent: parent.clone(),
+            feature: existing_feature(transaction, feature)?,
+            other,
+        }
+        .into()),
+    }
 }
 
 /// The name of a feature that must be there.

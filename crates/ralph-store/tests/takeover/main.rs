@@ -1,6 +1,7 @@
 //! Taking over the database of RefoundAI's ralph, with real databases of each of its formats.
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 
+mod here_since;
 mod odd_databases;
 mod refusals;
 

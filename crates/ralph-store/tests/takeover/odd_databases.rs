@@ -39,8 +39,8 @@ fn rings_and_what_leads_nowhere_are_left_out_and_named() {
             "t-000006: it is a part of t-777777, which is not there: it stands alone here",
             "t-000004: it is a part of itself in the end: it stands alone here",
             "t-000001: it waits for t-999999, which is not there: left out",
-            "t-000003: it waits for t-000002, which would never end (t-000003 waits for t-000002, t-000002 waits for \
-             t-000001, t-000001 waits for t-000003): left out",
+            "t-000002: it waits for t-000001, which would never end (t-000002 waits for t-000001, t-000001 waits for \
+             t-000003, t-000003 waits for t-000002): left out",
         ]
     );
     let store = scene.store();
@@ -185,8 +185,23 @@ fn ten_thousand_tasks_in_a_chain_are_no_hardship() {
          INSERT INTO dependencies SELECT printf('t-%06x', i), printf('t-%06x', i + 1) FROM (
              WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9999) SELECT i FROM n);",
     );
+    // A few rings elsewhere do not make it one.
+    scene.sql(
+        "WITH RECURSIVE n(i) AS (SELECT 10001 UNION ALL SELECT i + 1 FROM n WHERE i < 10006)
+         INSERT INTO tasks (id, title, created_at, updated_at)
+             SELECT printf('t-%06x', i), 'Task', '2026-02-18T09:00:00Z', 'x' FROM n;
+         INSERT INTO dependencies VALUES
+             ('t-002711', 't-002712'), ('t-002712', 't-002711'), ('t-002713', 't-002714'), ('t-002714', 't-002715'),
+             ('t-002715', 't-002713'), ('t-002713', 't-002715'), ('t-002715', 't-002716'), ('t-002716', 't-002713');",
+    );
     let imported = scene.import();
-    assert_eq!((imported.tasks, imported.dependencies), (tally(10_000, 0), 9_999));
+    assert_eq!((imported.tasks, imported.dependencies), (tally(10_006, 0), 10_004));
+    let rings = remarks(&imported);
+    assert_eq!(
+        rings.iter().filter(|remark| remark.contains("would never end")).count(),
+        3
+    );
+    assert!(scene.store().health().unwrap().faults.is_empty());
 }
 
 #[test]
@@ -201,12 +216,14 @@ fn a_feature_gets_a_name_that_a_folder_can_have_and_is_known_by_it() {
              ('t-000001', 'x', 'f-1a2b3c4d', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');",
     );
     let imported = scene.import();
-    assert_eq!(imported.features, tally(2, 1));
+    assert_eq!(imported.features, tally(3, 0), "two features stay two");
     assert_eq!(
         remarks(&imported),
         [
             "log in / log out: \"log in / log out\" is no name for a feature: ' ' may not stand in it, only letters, digits, \
-          `-`, `_` and `.`: it is log-in---log-out here, and its folder must be called so to be found"
+          `-`, `_` and `.`: it is log-in---log-out here, and its folder must be called so to be found",
+            "SEARCH: another feature is called SEARCH here, maybe in other capitals: it is SEARCH-2 here, and its folder must \
+             be called so to be found",
         ]
     );
     let store = scene.store();
@@ -216,9 +233,47 @@ fn a_feature_gets_a_name_that_a_folder_can_have_and_is_known_by_it() {
         .iter()
         .map(|feature| feature.name.to_string())
         .collect();
-    assert_eq!(names, ["Search", "log-in---log-out"]);
+    assert_eq!(names, ["SEARCH-2", "Search", "log-in---log-out"]);
     let task = store.task(&id("t-000001")).unwrap().unwrap();
-    assert_eq!(task.feature.unwrap().as_str(), "f-000001");
+    assert_eq!(task.feature.unwrap().as_str(), "f-1a2b3c");
     drop(store);
     assert_eq!(scene.import().features, tally(0, 3));
+}
+
+#[test]
+fn one_feature_of_the_same_name_joins_the_one_here_and_it_is_said() {
+    let scene = Scene::empty(5);
+    let name = ralph_model::FeatureName::new("search").unwrap();
+    let ours = scene
+        .store()
+        .create_feature(&name, &mut ralph_model::SplitMix64::new(1), super::now())
+        .unwrap();
+    scene.sql(
+        "INSERT INTO features (id, name, created_at, updated_at) VALUES
+             ('f-000001', 'Search', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z'),
+             ('f-000002', 'SEARCH', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');
+         INSERT INTO tasks (id, title, feature_id, created_at, updated_at) VALUES
+             ('t-000001', 'x', 'f-000001', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');
+         INSERT INTO tasks (id, title, feature_id, parent_id, created_at, updated_at) VALUES
+             ('t-000002', 'x', 'f-000002', 't-000001', '2026-02-18T09:00:00Z', '2026-02-18T09:00:00Z');",
+    );
+    let imported = scene.import();
+    assert_eq!(imported.features, tally(1, 1));
+    assert_eq!(
+        remarks(&imported),
+        [
+            "Search: there is a feature search here already: they are one now",
+            "SEARCH: another feature is called SEARCH here, maybe in other capitals: it is SEARCH-2 here, and its folder must \
+             be called so to be found",
+            "t-000002: its feature is another than that of its parent: it belongs to its parent's here",
+        ]
+    );
+    for task in ["t-000001", "t-000002"] {
+        assert_eq!(
+            scene.store().task(&id(task)).unwrap().unwrap().feature.as_ref(),
+            Some(&ours.id)
+        );
+    }
+    let again = scene.import();
+    assert_eq!((again.features, again.remarks), (tally(0, 2), vec![]));
 }

@@ -146,7 +146,7 @@ fn parts_go_with_their_task_to_another_feature() {
     move_to(&mut tasks, &its_own, FeatureChange::Of(other.clone()));
     move_to(&mut tasks, &top, FeatureChange::Of(search.clone()));
     assert_eq!(feature_of(&tasks, &part).as_ref(), Some(&search));
-    assert_eq!(feature_of(&tasks, &its_own).as_ref(), Some(&other));
+    assert_eq!(feature_of(&tasks, &its_own).as_ref(), Some(&search));
     assert_eq!(
         tasks.log(&top).last().unwrap(),
         "Changed: its feature, to search.",
@@ -168,13 +168,60 @@ fn parts_go_with_their_task_to_another_feature() {
 }
 
 #[test]
+fn a_part_belongs_to_no_other_feature_than_its_parent() {
+    let mut tasks = Tasks::new();
+    let search = create(&mut tasks, "search").unwrap().id;
+    let other = create(&mut tasks, "other").unwrap().id;
+    let top = add(&mut tasks, "top", &search);
+    let part = tasks.part("part", &top);
+    let expected = |parent: &TaskId| {
+        format!("a part of {parent} belongs to the feature search, as {parent} does, and not to other")
+    };
+    let new = NewTask {
+        feature: Some(other.clone()),
+        parent: Some(part.clone()),
+        ..NewTask::titled("of another")
+    };
+    let refused = tasks.store.add_task(&new, &mut tasks.entropy, now(0)).unwrap_err();
+    assert_eq!(refused.to_string(), expected(&part));
+    let update = TaskUpdate {
+        feature: FeatureChange::Of(other.clone()),
+        ..TaskUpdate::default()
+    };
+    let refused = tasks.store.update_task(&part, &update, now(1)).unwrap_err();
+    assert_eq!(refused.to_string(), expected(&top));
+    let moved = add(&mut tasks, "moved", &other);
+    let refused = tasks.move_under(&moved, ParentChange::Under(top.clone())).unwrap_err();
+    assert_eq!(refused.to_string(), expected(&top));
+    assert_eq!(feature_of(&tasks, &moved), Some(other));
+    let update = TaskUpdate {
+        parent: ParentChange::Under(top.clone()),
+        feature: FeatureChange::Of(search.clone()),
+        ..TaskUpdate::default()
+    };
+    tasks.store.update_task(&moved, &update, now(2)).unwrap();
+    assert_eq!(feature_of(&tasks, &moved), Some(search));
+}
+
+#[test]
+fn thousands_of_tasks_go_with_their_feature() {
+    let mut tasks = Tasks::new();
+    let search = create(&mut tasks, "search").unwrap().id;
+    for number in 0..3000 {
+        add(&mut tasks, &format!("task {number}"), &search);
+    }
+    let gone = tasks.store.delete_feature(&search, TasksOfFeature::Go, now(1)).unwrap();
+    assert_eq!(gone.tasks.len(), 3000);
+}
+
+#[test]
 fn the_tasks_of_a_feature_are_listed_with_everything_below_them() {
     let mut tasks = Tasks::new();
     let search = create(&mut tasks, "search").unwrap().id;
     let other = create(&mut tasks, "other").unwrap().id;
     let top = add(&mut tasks, "top", &search);
     let part = tasks.part("part", &top);
-    move_to(&mut tasks, &part, FeatureChange::Of(other.clone()));
+    move_to(&mut tasks, &part, FeatureChange::Leave);
     add(&mut tasks, "elsewhere", &other);
     let listed = tasks.store.tasks(&TaskFilter {
         which: Which::All,

@@ -11,6 +11,7 @@ mod environment;
 mod finding;
 mod git;
 mod index;
+mod knowledge;
 mod leftovers;
 mod merge_driver;
 mod notes;
@@ -98,6 +99,7 @@ const CHECKS: &[Check] = &[
     ("configuration", configuration::check),
     ("environment", environment::check),
     ("notes", notes::check),
+    ("knowledge", knowledge::check),
     ("database", database::check),
     ("index", index::check),
     ("git", git::check),

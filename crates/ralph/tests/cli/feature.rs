@@ -398,9 +398,26 @@ fn in_a_fresh_clone_what_is_written_is_taken_up() {
         (shown.code, shown.stderr),
         (Some(1), format!("Error: there is no feature search\n{hint}\n"))
     );
+    // It is no text that a task is made of, either.
+    let before = env.tree();
+    for name in ["search", "Search"] {
+        for dry_run in [&[][..], &["--dry-run"]] {
+            let arguments = ["run", name, "--agent", "true", "--trust"];
+            let ran = env.ralph(arguments.iter().chain(dry_run).copied()).run();
+            let expected = format!("Error: there is no feature {name}\n{hint}\n");
+            assert_eq!((ran.code, ran.stderr), (Some(1), expected));
+        }
+    }
+    let made: Vec<String> = changes(&before, &env.tree());
+    assert!(!made.iter().any(|name| name.contains("runs/")), "{made:?}");
     env.ok(["feature", "create", "search"]);
     assert_eq!(env.read(".ralph/features/search/spec.md"), SPEC);
     assert_eq!(env.ralph(["feature", "list"]).run().stderr, "");
+    assert_eq!(env.ok(["task", "list", "--all", "--json"]).trim(), "[]");
+    // Nor is it one after its record was deleted, and its files were not.
+    env.ok(["feature", "delete", "search"]);
+    let ran = env.ralph(["run", "search", "--agent", "true", "--trust"]).run();
+    assert!(ran.stderr.contains(hint), "{ran}");
 }
 
 #[test]

@@ -38,8 +38,8 @@ fn iterations_are_listed_newest_first() {
     let env = past();
     assert_snapshot!(env.ok(["journal", "list"]), @r#"
     ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
-    3   run-00000002/1  done     t-8eec67  2025-01-21T10:00:00Z  Make tea: The kettle: leaks, (a bit) "AND" NOT much
     2   run-00000001/2  done     t-025cc1  2025-01-22T10:00:00Z  Parse dates: Leap years: `is_leap` was wrong.
+    3   run-00000002/1  done     t-8eec67  2025-01-21T10:00:00Z  Make tea: The kettle: leaks, (a bit) "AND" NOT much
     1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed:
 
     Showing 3 iterations
@@ -108,7 +108,11 @@ fn an_iteration_is_shown_whole() {
                 See src/part_2.rs.
     folder      .ralph/runs/run-00000001/002
     ");
-    assert_eq!(json(&env, &["journal", "show", "--json"])["id"], 3, "the last one");
+    assert_eq!(
+        json(&env, &["journal", "show", "--json"])["id"],
+        2,
+        "the one that ended last"
+    );
 }
 
 #[test]

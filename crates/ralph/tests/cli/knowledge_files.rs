@@ -105,8 +105,53 @@ fn the_same_note_is_brought_up_to_date() {
     let added = json(&env, &["knowledge", "add", "X", "More.", "--tags", "x", "--json"]);
     assert_eq!(
         added,
-        serde_json::json!({"file": ".ralph/knowledge/x.md", "change": "updated"})
+        serde_json::json!({
+            "file": ".ralph/knowledge/x.md",
+            "change": "updated",
+            "replaced": ".ralph/knowledge/.ralph-replaced/x.md",
+        })
     );
+}
+
+#[test]
+fn what_a_person_wrote_is_kept_when_a_nearly_same_note_takes_its_place() {
+    let env = env();
+    let mine = "---\ntitle: Docker\ntags: [docker, ci]\n---\nFour hundred words of mine.\n";
+    env.write(&format!("{FOLDER}/docker.md"), mine);
+    let near = ["knowledge", "add", "Docker compose", "One line.", "--tags", "docker"];
+    assert_snapshot!(env.ralph(near).run(), @"
+    exit 0
+    --- stdout
+    Knowledge updated: .ralph/knowledge/docker.md
+    --- stderr
+    The text that it had is kept in .ralph/knowledge/.ralph-replaced/docker.md.
+    ");
+    assert_eq!(file(&env, ".ralph-replaced/docker.md"), mine);
+    assert_snapshot!(env.ok(["knowledge", "show", "docker"]), @"
+    Docker
+    file: .ralph/knowledge/docker.md
+    tags: docker, ci
+    history: 1 earlier text is kept in .ralph/knowledge/.ralph-replaced/docker.md
+
+    One line.
+    ");
+    env.ok(["knowledge", "add", "Docker", "Another.", "--tags", "docker"]);
+    let shown = env.ok(["knowledge", "show", "docker"]);
+    let history =
+        "history: 2 earlier texts are kept, the last of them in .ralph/knowledge/.ralph-replaced/docker.md-2\n";
+    assert!(shown.contains(history), "{shown}");
+    assert_eq!(
+        json(&env, &["knowledge", "show", "docker", "--json"])["replaced"],
+        serde_json::json!([
+            ".ralph/knowledge/.ralph-replaced/docker.md",
+            ".ralph/knowledge/.ralph-replaced/docker.md-2"
+        ])
+    );
+    assert_eq!(file(&env, ".ralph-replaced/docker.md"), mine, "it stays");
+    assert_eq!(env.ok(["knowledge", "list", "--format", "quiet"]), "docker.md\n");
+    env.git(["init", "-q"]);
+    let seen = env.git(["status", "--porcelain", "-uall"]);
+    assert!(!seen.contains("ralph-replaced"), "{seen}");
 }
 
 #[test]
@@ -384,6 +429,7 @@ fn a_note_is_shown_with_its_links_in_both_directions() {
             "links": [{"title": "Toolchains", "file": "toolchains.md"}, {"title": "The release", "file": null}],
             "linked_from": [],
             "body": "Needs nightly. See [[Toolchains]] and [[The release]].",
+            "replaced": [],
         })
     );
     assert_eq!(
@@ -516,4 +562,38 @@ fn a_look_makes_nothing() {
     }
     assert_eq!(env.ralph(["knowledge", "delete", "x"]).run().code, Some(1));
     assert_eq!(env.tree(), []);
+}
+
+#[test]
+fn of_very_many_files_that_are_no_notes_only_the_first_are_named() {
+    let env = env();
+    for number in 0..100 {
+        env.write(&format!("{FOLDER}/bad-{number:03}.md"), "x");
+    }
+    let listed = env.ralph(["knowledge", "list"]).run();
+    assert_eq!(listed.stderr.lines().count(), 21, "{listed}");
+    assert!(
+        listed
+            .stderr
+            .ends_with("80 more files are skipped in .ralph/knowledge.\n"),
+        "{listed}"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_file_whose_name_is_no_text_is_said_to_be_skipped() {
+    use std::os::unix::ffi::OsStrExt;
+    let env = env();
+    env.write(&format!("{FOLDER}/a.md"), "---\ntitle: A\ntags: [a]\n---\n");
+    let odd = env.path(FOLDER).join(std::ffi::OsStr::from_bytes(b"caf\xe9.md"));
+    std::fs::copy(env.path(&format!("{FOLDER}/a.md")), odd).unwrap();
+    for _ in 0..2 {
+        let listed = env.ralph(["knowledge", "list", "--format", "quiet"]).run();
+        assert_eq!(listed.stdout, "a.md\n");
+        assert_eq!(
+            listed.stderr,
+            "Warning: .ralph/knowledge/caf\u{fffd}.md is skipped: its name is not UTF-8.\n"
+        );
+    }
 }

@@ -289,3 +289,29 @@ fn a_first_note_survives_or_never_was_whatever_call_is_killed() {
     }
     assert!(call > 15, "only {call} calls were reached");
 }
+
+#[test]
+fn a_first_task_survives_or_never_was_whatever_call_is_killed() {
+    for call in 1.. {
+        let env = TestEnv::new(PROGRAM);
+        let (finished, came) = under_fault(&env, env.ralph(["task", "add", "the first"]), &format!("kill:{call}"));
+        if !came {
+            assert_eq!(finished.code, Some(0), "{finished}");
+            assert!(call > 15, "only {call} calls were reached");
+            return;
+        }
+        // Whoever only looks finds a database, or none, and never one of another tool.
+        let listed = env.ralph(["task", "list", "--format", "quiet"]).run();
+        assert_eq!(listed.code, Some(0), "call {call}: {listed}");
+        if !finished.stdout.is_empty() {
+            assert_eq!(listed.stdout, finished.stdout, "call {call}: acknowledged and lost");
+        }
+        let added = env.ralph(["task", "add", "the second"]).unfixed().run();
+        assert_eq!(added.code, Some(0), "call {call}: {added}");
+        assert_eq!(
+            env.ralph(["doctor"]).run().stdout.matches("another tool").count(),
+            0,
+            "call {call}"
+        );
+    }
+}

@@ -8,18 +8,27 @@ const CREATE: [&str; 5] = ["feature", "create", "search", "--spec", "mine.md"];
 const SPEC: &str = ".ralph/features/search/spec.md";
 const TEXT: &str = "# Search\n\nFind words by their stem.\n";
 
-/// A project with a database and a text to be copied.
-fn project() -> TestEnv {
+/// Whether there is a database before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Database {
+    There,
+    Missing,
+}
+
+/// A project with a text to be copied.
+fn project(database: Database) -> TestEnv {
     let env = TestEnv::new(PROGRAM);
-    env.ok(["task", "add", "so that there is a database"]);
+    if database == Database::There {
+        env.ok(["task", "add", "so that there is a database"]);
+    }
     env.write("mine.md", TEXT);
     env
 }
 
 /// Whatever call a fault comes at: a feature that is on record has its text, whole, and one that is not can be made.
-fn at_every_call(fault: &str) {
+fn at_every_call(fault: &str, database: Database) {
     for call in 1.. {
-        let env = project();
+        let env = project(database);
         let (finished, came) = under_fault(&env, env.ralph(CREATE), &format!("{fault}:{call}"));
         if !came {
             assert_eq!(finished.code, Some(0), "{finished}");
@@ -37,7 +46,10 @@ fn at_every_call(fault: &str) {
         let again = env.ralph(CREATE).run();
         assert_eq!(again.code, Some(i32::from(is_on_record)), "call {call}: {again}");
         assert_eq!(env.read(SPEC), TEXT, "call {call}");
-        assert!(env.path(".ralph/features/search/plan.md").exists(), "call {call}");
+        let left = std::fs::read_dir(env.path(".ralph/features/search")).unwrap();
+        let mut left: Vec<_> = left.map(|file| file.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["plan.md", "spec.md"], "call {call}");
         env.ok(["feature", "delete", "search"]);
         assert_eq!(env.read(SPEC), TEXT, "call {call}");
     }
@@ -45,5 +57,10 @@ fn at_every_call(fault: &str) {
 
 #[test]
 fn a_kill_at_any_call_leaves_no_half_of_a_feature() {
-    at_every_call("kill");
+    at_every_call("kill", Database::There);
+}
+
+#[test]
+fn a_kill_at_any_call_leaves_no_half_of_a_database_either() {
+    at_every_call("kill", Database::Missing);
 }

@@ -20,10 +20,8 @@ fn notes(env: &TestEnv) -> Vec<(String, Knowledge)> {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         if name.starts_with('.') {
-            assert!(
-                [".lock", ".gitignore"].contains(&name.as_str()),
-                "{name} is left behind"
-            );
+            let wanted = [".lock", ".gitignore", ".ralph-replaced"];
+            assert!(wanted.contains(&name.as_str()), "{name} is left behind");
             continue;
         }
         let bytes = std::fs::read(entry.path()).unwrap();
@@ -64,7 +62,7 @@ fn many_writers_of_long_notes_lose_none_and_keep_one_file_a_title() {
         let output = child.wait_with_output().unwrap();
         let only_waited = String::from_utf8_lossy(&output.stderr)
             .lines()
-            .all(|line| line.starts_with("Waiting for "));
+            .all(|line| line.starts_with("Waiting for ") || line.starts_with("The text that it had is kept in "));
         assert!(output.status.success() && only_waited, "{output:?}");
         files.extend(acknowledged(&String::from_utf8(output.stdout).unwrap()));
     }
@@ -84,11 +82,15 @@ fn many_writers_of_long_notes_lose_none_and_keep_one_file_a_title() {
     let (_, shared) = notes.iter().find(|(name, _)| name == "shared-title.md").unwrap();
     let tags: HashSet<&String> = shared.tags.iter().collect();
     assert_eq!(tags.len(), writers, "every tag is kept: {:?}", shared.tags);
-    assert!(
-        (0..writers).any(|number| shared.body == body(number)),
-        "{}",
-        shared.body
-    );
+    let mut bodies = vec![shared.body.clone()];
+    for entry in std::fs::read_dir(env.path(&format!("{FOLDER}/.ralph-replaced"))).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        bodies.push(Knowledge::parse(&bytes).unwrap().body);
+    }
+    bodies.sort();
+    let mut expected: Vec<String> = (0..writers).map(body).collect();
+    expected.sort();
+    assert_eq!(bodies, expected, "each text stands there or is kept, once");
 }
 
 #[test]
@@ -154,31 +156,45 @@ fn a_person_who_saves_a_long_note_while_others_write_it_loses_nothing() {
             .collect();
         for number in 0..saves {
             // What stands in front of a note is the person's, and stays whoever writes the text below it.
-            let key = |text: &str| text.replacen("---\n", &format!("---\nperson_{number}: here\n"), 1);
-            save(&path, key, &mut seed);
+            let key = format!("---\nperson_{number}: here\n");
+            // What they write into the text stays somewhere, too.
+            let line = format!("Person's line {number}.\n");
+            save(&path, |text| text.replacen("---\n", &key, 1) + &line, &mut seed);
             think(&mut seed);
         }
         finished.store(true, Ordering::SeqCst);
         agents.into_iter().map(|agent| agent.join().unwrap()).sum::<usize>()
     });
-    let kept: String = std::fs::read_dir(env.path(FOLDER))
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.to_string_lossy().contains("shared.md.kept"))
-        .map(|path| std::fs::read_to_string(path).unwrap())
-        .collect();
+    let files = |folder: &str, part: &str| -> Vec<String> {
+        std::fs::read_dir(env.path(folder))
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.to_string_lossy().contains(part))
+            .map(|path| std::fs::read_to_string(path).unwrap())
+            .collect()
+    };
+    let kept = files(FOLDER, "shared.md.kept").concat();
+    let replaced = files(&format!("{FOLDER}/.ralph-replaced"), "/shared.md");
     let text = std::fs::read_to_string(&path).unwrap();
     for number in 0..saves {
-        let line = format!("\nperson_{number}: here\n");
+        let key = format!("\nperson_{number}: here\n");
         assert!(
-            text.contains(&line) || kept.contains(&line),
+            text.contains(&key) || kept.contains(&key),
             "save {number} is lost: {text}"
         );
+        let line = format!("Person's line {number}.\n");
+        let holds = |text: &String| text.contains(&line);
+        assert!(
+            holds(&text) || holds(&kept) || replaced.iter().any(holds),
+            "what was written with save {number} is lost: {text}"
+        );
     }
+    let between = replaced.iter().filter(|text| text.contains("Person's line")).count();
     eprintln!(
-        "{saves} saves, {others} notes of agents, {} bytes kept beside",
+        "{saves} saves, {others} notes of agents, {between} over a save, {} bytes kept beside",
         kept.len()
     );
+    assert!(between > 0, "no agent wrote between the person's saves");
     let last = add(&env, "Shared", "last", "The last text.");
     assert_eq!(last.code, Some(0), "{last}");
     let note = Knowledge::parse(&std::fs::read(&path).unwrap()).unwrap();
@@ -249,6 +265,8 @@ fn whatever_call_fails_a_long_note_is_whole_or_as_it_was() {
                 let again = add(&env, "Shared", "new", "New text.");
                 assert_eq!(again.code, Some(0), "{}: {again}", fault(call));
                 assert_eq!(notes(&env).len(), 2, "{}", fault(call));
+                let kept = std::fs::read_to_string(env.path(&format!("{FOLDER}/.ralph-replaced/shared.md"))).ok();
+                assert_eq!(kept, before, "{}: the old text is lost", fault(call));
                 call += 1;
             }
             assert!(call > 4, "only {call} calls were reached");

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use ralph_model::CapturedKnowledge;
-use ralph_notes::{FileText, LockedFolder, knowledge_file_name, knowledge_text, updated_knowledge};
+use ralph_notes::{
+    FileText, Knowledge, LockedFolder, OldText, PlacedOver, capped_to_words, knowledge_file_name, knowledge_text,
+    updated_knowledge,
+};
 
 use super::known::Known;
 use super::same_note::Outline;
@@ -62,7 +65,7 @@ impl OpenFolder<'_> {
             self.locked
                 .stage(staged, text.as_bytes(), found.as_ref().map(|(_, old)| old))?;
             ready()?;
-            let Some((name, placement)) = self.place(staged, &note.title, found)? else {
+            let Some((name, placement)) = self.place(staged, note, found)? else {
                 continue;
             };
             let outline = Outline::read(&name, text.as_bytes());
@@ -78,13 +81,14 @@ impl OpenFolder<'_> {
     fn place(
         &mut self,
         staged: &str,
-        title: &str,
+        note: &CapturedKnowledge,
         found: Option<(String, FileText)>,
     ) -> Result<Option<(String, Placement)>, KnowledgeError> {
         if let Some((name, old)) = found {
-            if self.locked.place_over(staged, &name, &old)? {
+            let keep = old_text(&old, note);
+            if let PlacedOver::Yes { replaced } = self.locked.place_over(staged, &name, &old, keep)? {
                 let path = self.path.join(&name);
-                return Ok(Some((name, Placement::Changed(path))));
+                return Ok(Some((name, Placement::Changed { path, replaced })));
             }
             // Somebody has saved the file since it was read, and may have given it another title.
             let now = self.locked.read(&name)?;
@@ -93,13 +97,21 @@ impl OpenFolder<'_> {
             return Ok(None);
         }
         for number in 1..=MAX_NAMESAKES {
-            let name = knowledge_file_name(title, number);
+            let name = knowledge_file_name(&note.title, number);
             if self.locked.place_new(staged, &name)? {
                 let path = self.path.join(&name);
                 return Ok(Some((name, Placement::Made(path))));
             }
         }
         Ok(None)
+    }
+}
+
+/// What becomes of the text that a note had. A person may have written it, and git need not know of it.
+fn old_text(old: &FileText, note: &CapturedKnowledge) -> OldText {
+    match Knowledge::parse(&old.bytes) {
+        Ok(old) if old.body == capped_to_words(&note.body) => OldText::Drop,
+        _ => OldText::Keep,
     }
 }
 

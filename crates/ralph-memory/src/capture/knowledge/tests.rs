@@ -102,6 +102,20 @@ impl Bench {
         killed.is_err()
     }
 
+    /// What is said where a file was changed for the first time.
+    fn changed(&self, name: &str) -> Placement {
+        Placement::Changed {
+            path: self.path(name),
+            replaced: Some(self.path(&format!(".ralph-replaced/{name}"))),
+        }
+    }
+
+    /// The texts that are kept of what stood in a file before.
+    fn replaced(&self, name: &str) -> Vec<String> {
+        let places = self.knowledge("").replaced(name).unwrap();
+        places.iter().map(|path| fs::read_to_string(path).unwrap()).collect()
+    }
+
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join("knowledge").join(name)
     }
@@ -111,7 +125,7 @@ impl Bench {
         let mut files: Vec<(String, String)> = fs::read_dir(self.folder.path().join("knowledge"))
             .unwrap()
             .map(|entry| entry.unwrap())
-            .filter(|entry| entry.file_name() != ".lock")
+            .filter(|entry| entry.file_name() != ".lock" && entry.file_name() != ".ralph-replaced")
             .map(|entry| {
                 let text = fs::read_to_string(entry.path()).unwrap();
                 (entry.file_name().into_string().unwrap(), text)
@@ -150,7 +164,7 @@ fn notes_get_files_and_the_same_title_the_same_file() {
         ]
     );
     bench.capture("", &[note("colours", "Hex", "Three.\nFour.")]);
-    assert_eq!(bench.write(), [Placement::Changed(bench.path("colours.md"))]);
+    assert_eq!(bench.write(), [bench.changed("colours.md")]);
     assert_eq!(
         bench.files()[0].1,
         "---\ntitle: \"Colours\"\ntags: [css, hex]\ncreated_at: \"2026-02-17T12:00:00Z\"\n---\n\nThree.\nFour.\n"
@@ -344,7 +358,7 @@ fn a_note_that_is_a_link_keeps_its_title_and_stays_a_link() {
     fs::rename(bench.path("colours.md"), &elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, bench.path("colours.md")).unwrap();
     bench.capture("", &[note("COLOURS", "b", "rgb")]);
-    assert_eq!(bench.write(), [Placement::Changed(bench.path("colours.md"))]);
+    assert_eq!(bench.write(), [bench.changed("colours.md")]);
     assert!(fs::symlink_metadata(bench.path("colours.md")).unwrap().is_symlink());
     assert!(fs::read_to_string(&elsewhere).unwrap().contains("rgb"));
 }
@@ -361,7 +375,7 @@ fn notes_that_are_written_together_know_of_one_another() {
         [
             Placement::Made(bench.path("one.md")),
             Placement::Made(bench.path("two.md")),
-            Placement::Changed(bench.path("one.md")),
+            bench.changed("one.md"),
         ]
     );
 }
@@ -383,7 +397,7 @@ fn the_same_title_replaces_the_body_and_adds_the_tags() {
     either_way(|bench, put| {
         bench.put_file("c.md", OLD);
         let placement = put(bench, &note("Colours", "css,OLD", "New text."));
-        assert_eq!(placement, Placement::Changed(bench.path("c.md")));
+        assert_eq!(placement, bench.changed("c.md"));
         let new = "---\ntitle: COLOURS\ntags: [old, css]\nmood: good\n---\n\nNew text.\n";
         assert_eq!(bench.files(), [("c.md".to_owned(), new.to_owned())]);
     });
@@ -395,7 +409,7 @@ fn a_near_title_with_most_of_the_tags_changes_that_note_which_keeps_title_file_a
     either_way(|bench, put| {
         bench.put_file("mine.md", old);
         let near = note("SQLite WAL mode for readers", "wal,sqlite,readers", "New.");
-        assert_eq!(put(bench, &near), Placement::Changed(bench.path("mine.md")));
+        assert_eq!(put(bench, &near), bench.changed("mine.md"));
         let new = "---\ntitle: WAL mode\ntags: [sqlite, wal, readers]\ncreated_at: 2025-01-01\n---\n\nNew.\n";
         assert_eq!(bench.files(), [("mine.md".to_owned(), new.to_owned())]);
         assert_eq!(put(bench, &near), Placement::Known(bench.path("mine.md")));
@@ -474,4 +488,74 @@ fn a_deleted_note_is_gone_and_its_text_is_kept_beside() {
     assert_eq!(bench.names(), [".a.md.ralph-deleted"]);
     let again = folder.add(&note("A", "x", "Second."), at()).unwrap();
     assert_eq!(again, Placement::Made(bench.path("a.md")), "what is kept is no note");
+}
+
+#[test]
+fn a_text_that_another_takes_the_place_of_is_kept_however_often_that_happens() {
+    either_way(|bench, put| {
+        bench.put_file("c.md", OLD);
+        assert_eq!(put(bench, &note("Colours", "css", "New.")), bench.changed("c.md"));
+        let first = fs::read_to_string(bench.path("c.md")).unwrap();
+        let tagged = put(bench, &note("Colours", "paint", "New."));
+        let path = bench.path("c.md");
+        assert_eq!(
+            tagged,
+            Placement::Changed { path, replaced: None },
+            "the text is as it was"
+        );
+        let second = fs::read_to_string(bench.path("c.md")).unwrap();
+        assert_ne!(first, second);
+        put(bench, &note("Colours", "css", "Newer."));
+        assert_eq!(bench.replaced("c.md"), [OLD.to_owned(), second]);
+        assert_eq!(bench.names(), ["c.md"]);
+        assert_eq!(bench.replaced("d.md"), [""; 0]);
+    });
+}
+
+#[test]
+fn killed_after_any_step_the_text_of_a_person_is_there_or_kept() {
+    for steps in 1..=5 {
+        let mut bench = Bench::new();
+        bench.put_file("c.md", OLD);
+        bench.capture("", &[note("Colours", "css", "New.")]);
+        bench.write_and_die_after(steps);
+        bench.write();
+        assert_eq!(bench.replaced("c.md"), [OLD], "{steps}");
+    }
+}
+
+#[test]
+fn notes_are_named_by_titles_of_any_kind_and_by_files() {
+    let bench = Bench::new();
+    let folder = bench.knowledge("");
+    for title in ["Ports?", "Ports!", "IPv6", "Ports, and who has them", "Unnamed"] {
+        folder.add(&note(title, title, "Text."), at()).unwrap();
+    }
+    bench.put_file("mine.md", OLD);
+    let named = |names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        folder.named(&names).unwrap()
+    };
+    assert_eq!(named(&["ports!"]), ["ports-2.md"]);
+    assert_eq!(named(&["colours ", "ipV6"]), ["ipv6.md", "mine.md"]);
+    assert_eq!(named(&["Ports, and who has them"]), ["ports-and-who-has-them.md"]);
+    assert_eq!(named(&["mine", "ports.md"]), ["mine.md", "ports.md"]);
+    assert_eq!(named(&["mem-1-aaaa", "Port"]), [""; 0]);
+}
+
+#[test]
+fn a_note_with_the_longest_name_is_changed_and_deleted_with_its_text_kept() {
+    let bench = Bench::new();
+    let name = format!("{}.md", "é".repeat(126));
+    assert_eq!(name.len(), 255);
+    bench.put_file("short.md", OLD);
+    fs::rename(bench.path("short.md"), bench.path(&name)).unwrap();
+    let folder = bench.knowledge("");
+    let Placement::Changed { replaced, .. } = folder.add(&note("Colours", "css", "New."), at()).unwrap() else {
+        panic!("it is the same note");
+    };
+    assert_eq!(fs::read_to_string(replaced.unwrap()).unwrap(), OLD);
+    assert_eq!(bench.replaced(&name), [OLD]);
+    let deleted = folder.delete(&name).unwrap().unwrap();
+    assert!(fs::read_to_string(deleted.kept).unwrap().contains("New."));
 }

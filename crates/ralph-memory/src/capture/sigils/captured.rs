@@ -1,6 +1,6 @@
 //! The sigils that are kept, from all of an agent's text in a turn.
 
-use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, ErrorCategory, FailureReport, slug};
+use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, ErrorCategory, FailureReport};
 
 use super::tags::Sigil;
 use super::{Name, sigils};
@@ -34,7 +34,11 @@ const MOST_ENTRIES: usize = 100;
 pub fn read_captured(messages: &[impl AsRef<str>], prompt: &str) -> Captured {
     let found = sigils(messages, prompt);
     let mut captured = Captured::default();
-    let mut malformed = found.malformed.iter().filter(|name| !name.is_control()).count();
+    let mut malformed = found
+        .malformed
+        .iter()
+        .filter(|malformed| !malformed.name.is_control())
+        .count();
     for sigil in found.sigils.iter().filter(|sigil| !sigil.name.is_control()) {
         if take(sigil, &mut captured).is_none() {
             malformed += 1;
@@ -66,28 +70,30 @@ fn take(sigil: &Sigil<'_>, captured: &mut Captured) -> Option<()> {
         }
         Name::MemoryUsed => {
             let body = sigil.body();
-            let ids = body.split(|c: char| c == ',' || c == ';' || c.is_whitespace());
+            // Titles have blanks, and a comma now and then; ids have neither.
+            let ids = body.split([',', ';', '\n']).flat_map(ids_or_title);
             add_distinct(&mut captured.memory_used, ids, MOST_IDS, MOST_ID);
-            let files: Vec<String> = body.split([',', ';', '\n']).filter_map(file_of_title).collect();
-            let files = files.iter().map(String::as_str);
-            add_distinct(&mut captured.memory_used, files, MOST_IDS, MOST_ID);
+            let lines = body.lines().filter(|line| may_be_title(line));
+            add_distinct(&mut captured.memory_used, lines, MOST_IDS, MOST_ID);
         }
         _ => {}
     }
     Some(())
 }
 
-/// The file of a long note, which stands in a prompt by its title and not by the name of its file; none of a text that only
-/// names ids, whose every word holds a digit.
-fn file_of_title(title: &str) -> Option<String> {
-    let is_id = |word: &str| word.contains(|c: char| c.is_ascii_digit());
-    let title = title.trim().trim_end_matches(".md");
-    if title.split_whitespace().all(is_id) {
-        return None;
-    }
-    Some(slug(title))
-        .filter(|slug| !slug.is_empty())
-        .map(|slug| format!("{slug}.md"))
+/// What a part of a list of notes may name: ids with blanks between them, or one title.
+fn ids_or_title(part: &str) -> impl Iterator<Item = &str> {
+    let part = part.trim();
+    let is_id = move |word: &&str| word.contains('-') || *word == part;
+    let has_other_words = part.split_whitespace().any(|word| !is_id(&word));
+    let words = part.split_whitespace().filter(is_id);
+    words.chain(has_other_words.then_some(part))
+}
+
+/// Whether a line may be one title although it looks like a list.
+fn may_be_title(line: &str) -> bool {
+    let mut words = line.split(|c: char| c.is_whitespace() || matches!(c, ',' | ';'));
+    line.contains([',', ';']) && words.any(|word| !word.is_empty() && !word.contains('-'))
 }
 
 /// Keeps a text unless there is one already, or it is empty.

@@ -1,6 +1,6 @@
 //! The sigils that steer the loop, from an agent's final text.
 
-use ralph_model::{Control, Promise, Verdict};
+use ralph_model::{Control, Promise};
 
 use super::tags::Sigil;
 use super::{EXAMPLE_TASK_ID, Name, sigils};
@@ -18,7 +18,11 @@ const MOST_IDS: usize = 200;
 pub fn read_control(final_messages: &[impl AsRef<str>], prompt: &str) -> (Control, u32) {
     let found = sigils(final_messages, prompt);
     let mut control = Control::default();
-    let mut malformed = found.malformed.iter().filter(|name| name.is_control()).count();
+    let mut malformed = found
+        .malformed
+        .iter()
+        .filter(|malformed| malformed.name.is_control())
+        .count();
     for sigil in found.sigils.iter().filter(|sigil| sigil.name.is_control()) {
         if take(sigil, &mut control).is_none() {
             malformed += 1;
@@ -61,12 +65,7 @@ fn take(sigil: &Sigil<'_>, control: &mut Control) -> Option<()> {
             }
         }
         Name::NextModel => control.next_model = Some(name_of(&body)?),
-        Name::VerifyPass => {
-            control.verdict.get_or_insert(Verdict::Pass);
-        }
-        Name::VerifyFail if !matches!(control.verdict, Some(Verdict::Fail(_))) => {
-            control.verdict = Some(Verdict::Fail(clean(&body, MOST_REASON)));
-        }
+        // What a verifier says is read by itself; of others nobody wants a verdict.
         _ => {}
     }
     Some(())

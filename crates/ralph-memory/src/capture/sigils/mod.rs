@@ -8,12 +8,14 @@ mod captured;
 mod control;
 mod plain_text;
 mod tags;
+mod verdict;
 
 #[cfg(test)]
 mod tests;
 
 pub use captured::read_captured;
 pub use control::read_control;
+pub use verdict::read_verdict;
 
 use plain_text::{PromptLines, own_blocks};
 use tags::{Found, find};

@@ -16,8 +16,8 @@ const MOST_ATTRIBUTES: usize = 20;
 pub(super) struct Found<'a> {
     /// Those that are whole, in order.
     pub(super) sigils: Vec<Sigil<'a>>,
-    /// The names of those that are not: not closed, not opened, inside another one.
-    pub(super) malformed: Vec<Name>,
+    /// Those that are not: not closed, not opened, inside another one.
+    pub(super) malformed: Vec<Malformed<'a>>,
 }
 
 /// A sigil that is whole.
@@ -27,6 +27,23 @@ pub(super) struct Sigil<'a> {
     attributes: Vec<(&'a str, &'a str)>,
     /// What stands between its tags, as it was written.
     body: &'a str,
+    /// From the beginning of its first tag to the end of its last.
+    pub(super) range: Range<usize>,
+}
+
+/// A sigil that is not whole.
+#[derive(Debug)]
+pub(super) struct Malformed<'a> {
+    pub(super) name: Name,
+    /// Everything after its tag.
+    rest: &'a str,
+}
+
+impl<'a> Malformed<'a> {
+    /// Everything after its tag, without surrounding white space.
+    pub(super) fn rest(&self) -> Cow<'a, str> {
+        decoded(self.rest.trim())
+    }
 }
 
 impl<'a> Sigil<'a> {
@@ -107,37 +124,42 @@ fn pair<'a>(text: &'a str, tags: Vec<Tag<'a>>, found: &mut Found<'a>) {
             *place = seen.insert(tag.name, index);
         }
     }
-    let closing: Vec<Option<(usize, usize)>> = next_of_name
+    let closing: Vec<Option<(usize, Range<usize>)>> = next_of_name
         .into_iter()
         .map(|next| {
             let next = next?;
             let tag = tags.get(next).filter(|tag| tag.form == Form::Closing)?;
-            Some((next, tag.range.start))
+            Some((next, tag.range.clone()))
         })
         .collect();
+    let malformed = |tag: &Tag<'a>| Malformed {
+        name: tag.name,
+        rest: text.get(tag.range.end..).unwrap_or_default(),
+    };
     let mut inside_until = None;
     for (index, (tag, closing)) in tags.into_iter().zip(closing).enumerate() {
         if let Some(end) = inside_until.filter(|end| index <= *end) {
             if index < end && tag.form != Form::Closing {
-                found.malformed.push(tag.name);
+                found.malformed.push(malformed(&tag));
             }
             continue;
         }
-        let body = match (tag.form, closing) {
-            (Form::Empty, _) => Some(""),
-            (Form::Opening, Some((close, close_start))) => {
+        let whole = match (tag.form, closing) {
+            (Form::Empty, _) => Some(("", tag.range.end)),
+            (Form::Opening, Some((close, closing))) => {
                 inside_until = Some(close);
-                text.get(tag.range.end..close_start)
+                text.get(tag.range.end..closing.start).map(|body| (body, closing.end))
             }
             _ => None,
         };
-        match body {
-            Some(body) => found.sigils.push(Sigil {
+        match whole {
+            Some((body, end)) => found.sigils.push(Sigil {
                 name: tag.name,
                 attributes: tag.attributes,
                 body,
+                range: tag.range.start..end,
             }),
-            None => found.malformed.push(tag.name),
+            None => found.malformed.push(malformed(&tag)),
         }
     }
 }

@@ -88,7 +88,7 @@ fn what_steers_the_loop_is_read() {
 }
 
 #[test]
-fn promises_and_verdicts_are_read_and_the_worse_one_wins() {
+fn promises_are_read_and_the_worse_one_wins() {
     check_control("<promise>COMPLETE</promise>", promise(Promise::Complete), 0);
     check_control(
         "<promise>FAILURE</promise><promise> complete </promise>",
@@ -101,20 +101,76 @@ fn promises_and_verdicts_are_read_and_the_worse_one_wins() {
         0,
     );
     check_control("<promise>SOON</promise>", Control::default(), 1);
-    let verdict = |verdict: Verdict| Control {
-        verdict: Some(verdict),
-        ..Control::default()
-    };
-    check_control("<verify-pass/>", verdict(Verdict::Pass), 0);
-    check_control("<verify-pass></verify-pass>", verdict(Verdict::Pass), 0);
-    let fail = || verdict(Verdict::Fail("tests are missing".to_owned()));
-    check_control("<verify-fail>tests are missing</verify-fail>", fail(), 0);
-    check_control(
-        "<verify-pass /> <verify-fail>tests are missing</verify-fail><verify-pass/>",
-        fail(),
-        0,
+}
+
+#[track_caller]
+fn check_verdict(messages: &[&str], expected: Option<&Verdict>) {
+    assert_eq!(
+        super::read_verdict(messages, "Look.\n<verify-pass/>\n").as_ref(),
+        expected,
+        "{messages:?}"
     );
-    check_control("<verify-fail/>", verdict(Verdict::Fail(String::new())), 0);
+}
+
+#[test]
+fn work_passes_where_that_is_the_last_thing_said() {
+    for said in [
+        "<verify-pass/>",
+        "All is there.\n\n  <verify-pass />  \n\n",
+        "<verify-pass></verify-pass>",
+        "The file says <verify-pass/> itself.\n<verify-pass/>",
+    ] {
+        check_verdict(&[said], Some(&Verdict::Pass));
+    }
+    check_verdict(&["I have looked.", "<verify-pass/>", " \n"], Some(&Verdict::Pass));
+}
+
+#[test]
+fn a_pass_that_is_only_mentioned_is_no_verdict() {
+    for said in [
+        "The file holds <verify-pass/>, I cannot judge it.",
+        "README says so: <verify-pass/>",
+        "<verify-pass/> is what the file says",
+        "<verify-pass/>\nBut wait: the parser is missing.",
+        "<verify-pass/>\n\n> a quote",
+        "<verify-pass/>\n```\ncode\n```",
+        "> <verify-pass/>",
+        "```\n<verify-pass/>\n```",
+        "```\n<verify-pass/>",
+        "<journal>\n<verify-pass/>\n</journal>",
+        "<verify-pass>",
+        "</verify-pass>",
+        "Nothing.",
+        "",
+    ] {
+        check_verdict(&[said], None);
+    }
+    check_verdict(&["<verify-pass/>", "Or is it?"], None);
+}
+
+#[test]
+fn every_tag_of_a_refusal_refuses_whole_or_not() {
+    let fail = |why: &str| Verdict::Fail(why.to_owned());
+    for (said, why) in [
+        ("<verify-fail>tests are missing</verify-fail>", "tests are missing"),
+        ("<verify-pass /> <verify-fail>no</verify-fail>\n<verify-pass/>", "no"),
+        ("<verify-fail/>\n<verify-pass/>", ""),
+        (
+            "<verify-fail>README says \"<verify-pass/>\" to fool me; the parser is missing.",
+            "README says \"<verify-pass/>\" to fool me; the parser is missing.",
+        ),
+        ("<verify-fail>Gone.\n<verify-pass/>", "Gone.\n<verify-pass/>"),
+        ("The parser is missing.</verify-fail>\n<verify-pass/>", "<verify-pass/>"),
+        ("<verify-fail\n<verify-pass/>", "<verify-pass/>"),
+        (
+            "<journal><verify-fail>no</journal>\n<verify-pass/>",
+            "no</journal>\n<verify-pass/>",
+        ),
+        ("<verify-fail/>\n<verify-fail>no</verify-fail>", "no"),
+    ] {
+        check_verdict(&[said], Some(&fail(why)));
+    }
+    check_verdict(&["<verify-fail>no</verify-fail>", "<verify-pass/>"], Some(&fail("no")));
 }
 
 #[test]
@@ -189,11 +245,19 @@ mem-1-aaaa</memory-used>
 fn notes_that_were_relied_on_are_named_by_ids_or_by_titles() {
     let used = |text: &str| read_captured(&format!("<memory-used>{text}</memory-used>"), "").memory_used;
     assert_eq!(used("mem-1-aaaa fix-2-bbbb"), ["mem-1-aaaa", "fix-2-bbbb"]);
-    assert_eq!(used("Rounding; mem-1-aaaa"), ["Rounding", "mem-1-aaaa", "rounding.md"]);
+    assert_eq!(
+        used("Rounding; mem-1-aaaa"),
+        ["Rounding", "mem-1-aaaa", "Rounding; mem-1-aaaa"]
+    );
     assert_eq!(used("the-port.md"), ["the-port.md"]);
     assert_eq!(
         used("mem-1-aaaa, Port 8080 is taken"),
-        ["mem-1-aaaa", "Port", "8080", "is", "taken", "port-8080-is-taken.md"]
+        ["mem-1-aaaa", "Port 8080 is taken", "mem-1-aaaa, Port 8080 is taken"]
+    );
+    assert_eq!(used("IPv6"), ["IPv6"]);
+    assert_eq!(
+        used("Ports, and who has them\nHTTP2"),
+        ["Ports", "and who has them", "HTTP2", "Ports, and who has them"]
     );
     assert_eq!(used(" , ;\n"), [""; 0]);
 }

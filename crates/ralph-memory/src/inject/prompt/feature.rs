@@ -4,6 +4,7 @@
 //! long is cut before a heading, and the prompt says so and where the rest is.
 
 use ralph_model::{Budget, EntryKind, InjectionReason, Tokens};
+use ralph_notes::Fences;
 
 use super::PromptRequest;
 use super::markdown::{fence_for, one_line};
@@ -47,18 +48,29 @@ pub(super) fn plan(request: &PromptRequest<'_>) -> Section {
 }
 
 /// Both, as whoever looks at the finished work of one task reads them.
-pub(super) fn around_finished_work(texts: &FeatureTexts) -> String {
+/// Whoever did the work may have changed them with it.
+pub(super) fn around_finished_work(texts: &FeatureTexts, changed_files: &[String]) -> String {
     let name = &texts.name;
-    let spec = Frame {
-        heading: "Feature Specification",
-        opening: format!("What is wanted of the feature {name} as a whole; the task is one part of it:"),
-        file: path(texts, FeatureFile::Spec),
+    let frame = |heading, opening: String, file| {
+        let file = path(texts, file);
+        let mark = if changed_files.contains(&file) {
+            ". This attempt changed the file itself; what it said before is in the diff:"
+        } else {
+            ":"
+        };
+        Frame {
+            heading,
+            opening: format!("{opening}{mark}"),
+            file,
+        }
     };
-    let plan = Frame {
-        heading: "Feature Plan",
-        opening: plan_opening(name, texts.plan.as_deref().unwrap_or_default()),
-        file: path(texts, FeatureFile::Plan),
-    };
+    let wanted = format!("What is wanted of the feature {name} as a whole; the task is one part of it");
+    let spec = frame("Feature Specification", wanted, FeatureFile::Spec);
+    let mut built = building(name);
+    if has_open_boxes(texts.plan.as_deref().unwrap_or_default()) {
+        built.push_str(". Its boxes may be open though these are done");
+    }
+    let plan = frame("Feature Plan", built, FeatureFile::Plan);
     let spec = texts
         .spec
         .as_ref()
@@ -70,12 +82,20 @@ pub(super) fn around_finished_work(texts: &FeatureTexts) -> String {
 
 /// Nobody ticks the boxes of a plan when its tasks are done: whoever trusted them would do everything again.
 fn plan_opening(name: &str, text: &str) -> String {
-    let opening = format!("How the feature {name} is to be built; other parts of it are other tasks");
-    if text.contains("[ ]") {
+    let opening = building(name);
+    if has_open_boxes(text) {
         format!("{opening}. Its boxes may be open though these are done; `ralph feature show {name}` tells:")
     } else {
         format!("{opening}:")
     }
+}
+
+fn building(name: &str) -> String {
+    format!("How the feature {name} is to be built; other parts of it are other tasks")
+}
+
+fn has_open_boxes(text: &str) -> bool {
+    text.contains("[ ]")
 }
 
 fn path(texts: &FeatureTexts, file: FeatureFile) -> String {
@@ -173,31 +193,36 @@ struct Cut<'a> {
 }
 
 /// The beginning of a text that is too long: up to the last heading that there is room for, if anything but headings stands
-/// before it; else up to the end of a line; of a line that is too long by itself, as many characters as there is room for.
+/// before it; else up to the end of a line. Where that would leave more than half of the room empty, it is cut further on: a
+/// short introduction says little. Of a line that is too long by itself, as many characters stand as there is room for.
 fn cut(text: &str, room: Budget) -> Cut<'_> {
     let mut left = room;
-    let (mut end, mut has_text, mut fence) = (0, false, None);
+    let most = text
+        .char_indices()
+        .find(|_| !left.take(1))
+        .map_or(text.len(), |(end, _)| end);
+    let mut left = room;
+    let (mut end, mut has_text, mut fences, mut after_fence) = (0, false, Fences::default(), 0);
     let mut at_heading = None;
     for line in text.split_inclusive('\n') {
-        let is_heading = fence.is_none() && is_heading(line);
+        if end >= after_fence {
+            after_fence = fences.after_fence(text, end).unwrap_or(end);
+        }
+        let is_heading = end >= after_fence && is_heading(line);
         if is_heading && has_text {
             at_heading = Some((end, line.trim_end()));
         }
         has_text |= !is_heading && !line.trim().is_empty();
-        fence = after_line(fence, line);
         if !left.take(line.chars().count()) {
             break;
         }
         end += line.len();
     }
+    let is_enough = |end: usize| end > 0 && end >= most / 2;
     let (end, next_heading) = match at_heading {
-        Some((end, heading)) => (end, Some(heading)),
-        None if end > 0 => (end, None),
-        None => {
-            let mut left = room;
-            let fitting = text.char_indices().find(|_| !left.take(1));
-            (fitting.map_or(text.len(), |(end, _)| end), None)
-        }
+        Some((end, heading)) if is_enough(end) => (end, Some(heading)),
+        _ if is_enough(end) => (end, None),
+        _ => (most, None),
     };
     Cut {
         kept: text.get(..end).unwrap_or_default(),
@@ -211,24 +236,6 @@ fn is_heading(line: &str) -> bool {
     let rest = text.trim_start_matches('#');
     let (indent, signs) = (line.len() - text.len(), text.len() - rest.len());
     indent <= 3 && (1..=6).contains(&signs) && (rest.trim().is_empty() || rest.starts_with([' ', '\t']))
-}
-
-/// The fence that is open after a line, by its sign and length.
-fn after_line(open: Option<(char, usize)>, line: &str) -> Option<(char, usize)> {
-    let text = line.trim_start_matches(' ');
-    if line.len() - text.len() > 3 {
-        return open;
-    }
-    let Some(sign @ ('`' | '~')) = text.chars().next() else {
-        return open;
-    };
-    let rest = text.trim_start_matches(sign);
-    let length = text.len() - rest.len();
-    match open {
-        None if length >= 3 && !(sign == '`' && rest.contains('`')) => Some((sign, length)),
-        Some((opened, least)) if sign == opened && length >= least && rest.trim().is_empty() => None,
-        open => open,
-    }
 }
 
 #[cfg(test)]
@@ -259,6 +266,18 @@ mod tests {
     #[test]
     fn a_heading_with_nothing_but_headings_before_it_is_no_place_to_cut() {
         check("# A\n\n## B\none\ntwo\n", 14, "# A\n\n## B\none\n", None);
+    }
+
+    #[test]
+    fn a_short_introduction_is_not_all_that_is_shown_of_a_long_section() {
+        let lines = format!("# A\none\n## B\n{}", "two\n".repeat(50));
+        let kept = format!("# A\none\n## B\n{}", "two\n".repeat(21));
+        check(&lines, 100, &kept, None);
+        let line = format!("# A\none\n## B\n{}\n", "x".repeat(200));
+        let kept = format!("# A\none\n## B\n{}", "x".repeat(87));
+        check(&line, 100, &kept, None);
+        let half = format!("# A\n{}\n## B\n{}\n", "x".repeat(45), "y".repeat(200));
+        check(&half, 100, &format!("# A\n{}\n", "x".repeat(45)), Some("## B"));
     }
 
     #[test]

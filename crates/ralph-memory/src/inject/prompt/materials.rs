@@ -43,6 +43,18 @@ pub struct Circumstances<'a> {
 }
 
 impl Materials {
+    /// The task.
+    #[must_use]
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// The task that it is a part of.
+    #[must_use]
+    pub fn parent(&self) -> Option<&Task> {
+        self.parent.as_ref()
+    }
+
     /// Gathers what is known around a task; `run` is the run that it is prompted for, if there is one.
     ///
     /// # Errors

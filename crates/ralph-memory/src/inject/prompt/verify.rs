@@ -22,8 +22,10 @@ const INSTRUCTIONS: &str = include_str!("texts/verify.md");
 /// Work that is said to be finished.
 #[derive(Debug, Clone, Copy)]
 pub struct Finished<'a> {
-    /// The task.
+    /// The task, as it was when the work began.
     pub task: &'a Task,
+    /// Whether its text has been changed since.
+    pub is_rewritten: bool,
     /// The task that it is a part of.
     pub parent: Option<&'a Task>,
     /// What is written about the task's feature.
@@ -32,6 +34,8 @@ pub struct Finished<'a> {
     pub files: &'a [String],
     /// The files that only earlier attempts at it changed.
     pub earlier_files: &'a [String],
+    /// Those of this attempt's that earlier ones changed, too.
+    pub files_of_both: &'a [String],
     /// What this attempt changed, as a unified diff; none where nobody can tell.
     pub diff: Option<&'a str>,
     /// What the gates say.
@@ -55,7 +59,9 @@ pub fn verification_prompt(work: &Finished<'_>) -> String {
     [
         INSTRUCTIONS.to_owned(),
         task(work),
-        work.feature.map(around_finished_work).unwrap_or_default(),
+        work.feature
+            .map(|feature| around_finished_work(feature, work.files))
+            .unwrap_or_default(),
         gates(work.gates),
         changed_files(work),
         diff(work.diff),
@@ -69,6 +75,12 @@ pub fn verification_prompt(work: &Finished<'_>) -> String {
 fn task(work: &Finished<'_>) -> String {
     let mut text = format!("## Task\n\n{}\n", named(work.task));
     push_description(&mut text, work.task);
+    if work.is_rewritten {
+        text.push_str(
+            "\nThis is what the task said when the work began. It says something else by now: somebody, maybe whoever did \
+             the work, has changed it since.\n",
+        );
+    }
     if let Some(parent) = work.parent {
         text.push_str(&format!(
             "\nIt is a part of {}, whose other parts are other tasks:\n",
@@ -110,6 +122,13 @@ fn changed_files(work: &Finished<'_>) -> String {
     if !work.earlier_files.is_empty() {
         text.push_str("\nEarlier attempts at the task, whose changes are still there, also changed:\n\n");
         push_names(&mut text, work.earlier_files);
+    }
+    if !work.files_of_both.is_empty() {
+        text.push_str(
+            "\nThe diff below shows this attempt alone. Earlier attempts at the task changed these files, too, so what it \
+             removes may be theirs:\n\n",
+        );
+        push_names(&mut text, work.files_of_both);
     }
     text
 }

@@ -1,19 +1,24 @@
-//! Imported features. One that has the name of a feature here is that feature.
+//! Imported features. One that has the name of a feature that was here before is that feature; two that would have one name
+//! here stay two.
+
+use std::collections::HashSet;
 
 use ralph_model::{FeatureId, FeatureName, MAX_FEATURE_NAME_BYTES};
 use rusqlite::params;
 
 use super::ForeignFeature;
 use super::ids::feature_ids;
-use super::importing::Import;
+use super::importing::{Import, ImportedFeature};
+use super::matched::{Kind, Stands};
 use crate::progress::columns::{moment, word_at};
+use crate::progress::features::is_free;
 
 /// What a name begins with that was none by itself.
 const PREFIX: &str = "feature-";
 
 /// Puts the features in.
 pub(super) fn add(import: &mut Import<'_>, features: &[ForeignFeature]) -> rusqlite::Result<()> {
-    let mut known: Vec<(FeatureId, FeatureName)> = import
+    let before: Vec<(FeatureId, FeatureName)> = import
         .transaction
         .prepare("SELECT id, name FROM features")?
         .query_map([], |row| {
@@ -21,50 +26,128 @@ pub(super) fn add(import: &mut Import<'_>, features: &[ForeignFeature]) -> rusql
             Ok((word_at(row, "id", FeatureId::parse)?, name))
         })?
         .collect::<rusqlite::Result<_>>()?;
+    let (mut made, mut seen, mut joined) = (Vec::new(), HashSet::new(), HashSet::new());
     for feature in features {
+        let at = moment(feature.created_at);
+        if !seen.insert((&feature.id, feature.created_at)) {
+            import.remark(&feature.name, "it stands there a second time: left out");
+            continue;
+        }
+        if let Some(id) = imported_before(import, feature, &at)? {
+            let known = before.iter().find(|(known, _)| *known == id);
+            know(import, feature, known, id.clone());
+            joined.insert(id);
+            continue;
+        }
         let (name, fault) = name_of(&feature.name);
         let Some(name) = name else {
             import.remark(&feature.name, "it can have no name here: left out");
             continue;
         };
-        if let Some((id, _)) = known.iter().find(|(_, other)| other.is(name.as_str())) {
-            import.features.insert(feature.id.clone(), id.clone());
-            import.done.features.known += 1;
+        let known = before.iter().find(|(_, other)| other.is(name.as_str()));
+        if let Some(known) = known.filter(|(id, _)| joined.insert(id.clone())) {
+            let text = format!("there is a feature {} here already: they are one now", known.1);
+            import.remark(&feature.name, text);
+            import.record((Kind::Feature, known.0.as_str()), &feature.id, &at)?;
+            know(import, feature, Some(known), known.0.clone());
             continue;
         }
-        if let Some(fault) = fault {
-            let text = format!("{fault}: it is {name} here, and its folder must be called so to be found");
-            import.remark(&feature.name, text);
-        }
-        let Some(id) = free_id(import, &feature.id)? else {
+        let Some(free) = free_name(&name, (&before, &made)) else {
+            import.remark(&feature.name, "it can have no name here: left out");
             continue;
         };
-        import
-            .transaction
-            .prepare_cached("INSERT INTO features (id, name, created_at, updated_at) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![
-                id.as_str(),
-                name.as_str(),
-                moment(feature.created_at),
-                moment(feature.updated_at)
-            ])?;
-        known.push((id.clone(), name));
-        import.features.insert(feature.id.clone(), id);
-        import.done.features.added += 1;
+        remark_on_name(import, feature, (&name, &free), fault);
+        if let Some(id) = put(import, feature, &free)? {
+            made.push((id, free));
+        }
     }
     Ok(())
 }
 
+fn imported_before(import: &Import<'_>, feature: &ForeignFeature, at: &str) -> rusqlite::Result<Option<FeatureId>> {
+    let id = import.imported(Kind::Feature, &feature.id, at)?;
+    Ok(id.and_then(|id| FeatureId::parse(&id)))
+}
+
+/// Takes a feature for one that is or was here.
+fn know(import: &mut Import<'_>, feature: &ForeignFeature, known: Option<&(FeatureId, FeatureName)>, id: FeatureId) {
+    let stands = match known {
+        Some((_, name)) => {
+            let here = ImportedFeature {
+                name: name.clone(),
+                is_new: false,
+            };
+            import.done.features_here.insert(feature.id.clone(), here);
+            Stands::Here
+        }
+        None => Stands::Gone,
+    };
+    import.features.insert(&feature.id, id, stands);
+    import.done.features.known += 1;
+}
+
+/// Makes a new feature; its id.
+fn put(import: &mut Import<'_>, feature: &ForeignFeature, name: &FeatureName) -> rusqlite::Result<Option<FeatureId>> {
+    let Some(id) = free_id(import, &feature.id)? else {
+        import.remark(&feature.name, "there is no id left for it: left out");
+        return Ok(None);
+    };
+    let made = moment(feature.created_at);
+    import
+        .transaction
+        .prepare_cached("INSERT INTO features (id, name, created_at, updated_at) VALUES (?1, ?2, ?3, ?4)")?
+        .execute(params![id.as_str(), name.as_str(), made, moment(feature.updated_at)])?;
+    import.record((Kind::Feature, id.as_str()), &feature.id, &made)?;
+    import.features.insert(&feature.id, id.clone(), Stands::Here);
+    let here = ImportedFeature {
+        name: name.clone(),
+        is_new: true,
+    };
+    import.done.features_here.insert(feature.id.clone(), here);
+    import.done.features.added += 1;
+    Ok(Some(id))
+}
+
+/// Says why a feature is called otherwise here.
+fn remark_on_name(
+    import: &mut Import<'_>,
+    feature: &ForeignFeature,
+    (name, free): (&FeatureName, &FeatureName),
+    fault: Option<String>,
+) {
+    let why = match fault {
+        Some(fault) => fault,
+        None if name != free => format!("another feature is called {name} here, maybe in other capitals"),
+        None => return,
+    };
+    let text = format!("{why}: it is {free} here, and its folder must be called so to be found");
+    import.remark(&feature.name, text);
+}
+
 fn free_id(import: &Import<'_>, there: &str) -> rusqlite::Result<Option<FeatureId>> {
     for id in feature_ids(import.tool, there) {
-        if import
-            .text("SELECT id FROM features WHERE id = ?1", id.as_str())?
-            .is_none()
-        {
+        if is_free(import.transaction, &id)? {
             return Ok(Some(id));
         }
     }
     Ok(None)
+}
+
+/// A name, or where others have it the name and the first number that is free.
+fn free_name(
+    name: &FeatureName,
+    (before, made): (&[(FeatureId, FeatureName)], &[(FeatureId, FeatureName)]),
+) -> Option<FeatureName> {
+    let is_taken = |name: &FeatureName| before.iter().chain(made).any(|(_, other)| other.is(name.as_str()));
+    if !is_taken(name) {
+        return Some(name.clone());
+    }
+    (2..=made.len() + before.len() + 2).find_map(|number| {
+        let number = format!("-{number}");
+        let beginning = cut(name.as_str(), MAX_FEATURE_NAME_BYTES - number.len());
+        let name = FeatureName::new(&format!("{beginning}{number}")).ok()?;
+        (!is_taken(&name)).then_some(name)
+    })
 }
 
 /// The name that a feature has here, and why that is not its own.
@@ -84,15 +167,16 @@ fn name_of(text: &str) -> (Option<FeatureName>, Option<String>) {
         })
         .collect();
     let mended = mended.trim_matches(['-', '.']);
-    let name = FeatureName::new(&cut(mended)).or_else(|_| FeatureName::new(&cut(&format!("{PREFIX}{mended}"))));
+    let short = |text: &str| FeatureName::new(&cut(text, MAX_FEATURE_NAME_BYTES));
+    let name = short(mended).or_else(|_| short(&format!("{PREFIX}{mended}")));
     (name.ok(), Some(fault))
 }
 
-/// The beginning of a text that is no longer than a name may be.
-fn cut(text: &str) -> String {
+/// The beginning of a text that has no more than so many bytes.
+fn cut(text: &str, most: usize) -> String {
     let mut kept = String::new();
     for sign in text.chars() {
-        if kept.len() + sign.len_utf8() > MAX_FEATURE_NAME_BYTES {
+        if kept.len() + sign.len_utf8() > most {
             break;
         }
         kept.push(sign);

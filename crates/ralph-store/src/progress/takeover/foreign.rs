@@ -20,7 +20,10 @@ const KNOWN_FORMATS: std::ops::RangeInclusive<i64> = 3..=5;
 
 /// The tables and columns that are read.
 const NEEDED: &[(&str, &[&str])] = &[
-    ("features", &["id", "name", "created_at", "updated_at"]),
+    (
+        "features",
+        &["id", "name", "spec_path", "plan_path", "created_at", "updated_at"],
+    ),
     (
         "tasks",
         &[

@@ -26,6 +26,10 @@ pub struct ForeignFeature {
     pub id: String,
     /// Its name.
     pub name: String,
+    /// Where it says what is wanted, as a path from the root of that project, if it says so.
+    pub spec: Option<String>,
+    /// The same for how it is built.
+    pub plan: Option<String>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it last changed.

@@ -1,5 +1,4 @@
-//! Which id of ours something of another tool has. It is found again in the same way, so a second import finds what the
-//! first one has made.
+//! Which id of ours something of another tool gets: its own where that is free, else one that its id leads to.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -14,6 +13,17 @@ pub(super) enum Place<T> {
     Known(T),
     /// It is not here yet; this is free.
     New(T),
+}
+
+/// What stands at an id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Nothing ever did.
+    Free,
+    /// Something that was made in this moment.
+    MadeAt(String),
+    /// What has it is gone, but still spoken of.
+    Spent,
 }
 
 /// The ids that a task may have here, the best first: its own where it has our form, what of it has, else any that its id
@@ -43,16 +53,16 @@ pub(super) fn place<T: Clone + Eq + Hash>(
     candidates: impl Iterator<Item = T>,
     taken: &mut HashSet<T>,
     made: &str,
-    mut made_here: impl FnMut(&T) -> rusqlite::Result<Option<String>>,
+    mut stands: impl FnMut(&T) -> rusqlite::Result<Standing>,
 ) -> rusqlite::Result<Option<Place<T>>> {
     for id in candidates {
         if taken.contains(&id) {
             continue;
         }
-        let place = match made_here(&id)? {
-            None => Place::New(id.clone()),
-            Some(moment) if moment == made => Place::Known(id.clone()),
-            Some(_) => continue,
+        let place = match stands(&id)? {
+            Standing::Free => Place::New(id.clone()),
+            Standing::MadeAt(moment) if moment == made => Place::Known(id.clone()),
+            Standing::MadeAt(_) | Standing::Spent => continue,
         };
         taken.insert(id);
         return Ok(Some(place));
@@ -97,8 +107,12 @@ mod tests {
     fn what_was_made_in_the_same_moment_is_known_and_what_is_not_goes_elsewhere() {
         let mut taken = HashSet::new();
         let mut find = |made: &str| {
-            place([1, 2, 3].into_iter(), &mut taken, made, |id| {
-                Ok((*id == 1).then(|| "then".to_owned()))
+            place([0, 1, 2, 3].into_iter(), &mut taken, made, |id| {
+                Ok(match *id {
+                    0 => Standing::Spent,
+                    1 => Standing::MadeAt("then".to_owned()),
+                    _ => Standing::Free,
+                })
             })
             .unwrap()
         };

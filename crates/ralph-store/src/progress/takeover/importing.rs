@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
-use ralph_model::{FeatureId, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, preview};
+use ralph_model::{
+    FeatureId, FeatureName, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, preview,
+};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
-use super::ids::{Place, place, run_ids, task_ids};
+use super::ids::{Place, Standing, place, run_ids, task_ids};
+use super::matched::{Kind, Matched, Stands};
 use super::{ForeignHistory, ForeignIteration, ForeignTask, Remark};
 use super::{features, relations};
 use crate::StoreError;
@@ -15,6 +18,7 @@ use crate::progress::Store;
 use crate::progress::columns::moment;
 use crate::progress::settle::{Settlement, put_journal_row};
 use crate::progress::task_rows::log;
+use crate::progress::task_steps::is_free;
 use crate::progress::transitions::changed;
 
 /// The title of iterations without a task.
@@ -35,10 +39,21 @@ pub struct ImportedHistory {
     pub dependencies: usize,
     /// How many lines were added to the logs of tasks.
     pub log_lines: usize,
+    /// The features that are here now, by their ids there.
+    pub features_here: BTreeMap<String, ImportedFeature>,
     /// The new tasks that have another id here than there, by their ids there.
     pub renamed: BTreeMap<String, TaskId>,
     /// What could not be taken as it stands there.
     pub remarks: Vec<Remark>,
+}
+
+/// A feature of another tool that is here now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImportedFeature {
+    /// Its name here.
+    pub name: FeatureName,
+    /// Whether this import made it.
+    pub is_new: bool,
 }
 
 /// How many of one kind there were.
@@ -59,8 +74,8 @@ impl ImportedHistory {
 }
 
 impl Store {
-    /// Makes another tool's history ours: all of it, or nothing. What is known by its id and its moment is not made again.
-    /// Rings and what leads nowhere are left out and remarked upon.
+    /// Makes another tool's history ours: all of it, or nothing. What was imported before is not made again, not even when it
+    /// was deleted here since. Rings and what leads nowhere are left out and remarked upon.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -70,8 +85,8 @@ impl Store {
                 transaction,
                 tool: &history.tool,
                 now,
-                features: HashMap::new(),
-                tasks: HashMap::new(),
+                features: Matched::default(),
+                tasks: Matched::default(),
                 done: ImportedHistory {
                     remarks: history.remarks.clone(),
                     ..ImportedHistory::default()
@@ -82,7 +97,7 @@ impl Store {
             relations::add(&mut import, &new)?;
             let ids: Vec<TaskId> = new
                 .iter()
-                .filter_map(|task| import.tasks.get(&task.id).cloned())
+                .filter_map(|task| import.tasks.here(&task.id).cloned())
                 .collect();
             changed(transaction, &ids, now)?;
             import.iterations(history)?;
@@ -97,9 +112,9 @@ pub(super) struct Import<'a> {
     pub(super) tool: &'a str,
     now: Timestamp,
     /// The features here, by their ids there.
-    pub(super) features: HashMap<String, FeatureId>,
+    pub(super) features: Matched<FeatureId>,
     /// The tasks here, by their ids there.
-    pub(super) tasks: HashMap<String, TaskId>,
+    pub(super) tasks: Matched<TaskId>,
     pub(super) done: ImportedHistory,
 }
 
@@ -110,24 +125,39 @@ impl Import<'_> {
 
     /// Puts the tasks in, each by itself; those that are new.
     fn tasks<'h>(&mut self, tasks: &'h [ForeignTask]) -> rusqlite::Result<Vec<&'h ForeignTask>> {
-        let mut taken = HashSet::new();
+        let (mut taken, mut seen) = (HashSet::new(), HashSet::new());
         let mut new = Vec::new();
         for task in tasks {
             let made = moment(task.created_at);
-            let place = place(task_ids(self.tool, &task.id), &mut taken, &made, |id| {
-                self.text("SELECT created_at FROM tasks WHERE id = ?1", id.as_str())
-            })?;
+            if !seen.insert((&task.id, task.created_at)) {
+                self.remark(&task.id, "it stands there a second time: left out");
+                continue;
+            }
+            if let Some(id) = self
+                .imported(Kind::Task, &task.id, &made)?
+                .and_then(|id| TaskId::parse(&id))
+            {
+                let stands = match self.task_at(&id)? {
+                    Standing::MadeAt(_) => Stands::Here,
+                    Standing::Free | Standing::Spent => Stands::Gone,
+                };
+                taken.insert(id.clone());
+                self.tasks.insert(&task.id, id, stands);
+                self.done.tasks.known += 1;
+                continue;
+            }
+            let place = place(task_ids(self.tool, &task.id), &mut taken, &made, |id| self.task_at(id))?;
+            if let Some(Place::Known(id) | Place::New(id)) = &place {
+                self.record((Kind::Task, id.as_str()), &task.id, &made)?;
+                self.tasks.insert(&task.id, id.clone(), Stands::Here);
+            }
             match place {
-                Some(Place::Known(id)) => {
-                    self.tasks.insert(task.id.clone(), id);
-                    self.done.tasks.known += 1;
-                }
+                Some(Place::Known(_)) => self.done.tasks.known += 1,
                 Some(Place::New(id)) => {
                     self.put_task(task, &id)?;
                     if id.as_str() != task.id {
-                        self.done.renamed.insert(task.id.clone(), id.clone());
+                        self.done.renamed.insert(task.id.clone(), id);
                     }
-                    self.tasks.insert(task.id.clone(), id);
                     self.done.tasks.added += 1;
                     new.push(task);
                 }
@@ -137,8 +167,17 @@ impl Import<'_> {
         Ok(new)
     }
 
+    fn task_at(&self, id: &TaskId) -> rusqlite::Result<Standing> {
+        let made = self.text("SELECT created_at FROM tasks WHERE id = ?1", id.as_str())?;
+        Ok(match made {
+            Some(made) => Standing::MadeAt(made),
+            None if is_free(self.transaction, id)? => Standing::Free,
+            None => Standing::Spent,
+        })
+    }
+
     fn put_task(&mut self, task: &ForeignTask, id: &TaskId) -> rusqlite::Result<()> {
-        let feature = task.feature.as_ref().and_then(|feature| self.features.get(feature));
+        let feature = task.feature.as_ref().and_then(|feature| self.features.here(feature));
         self.transaction
             .prepare_cached(
                 "INSERT INTO tasks (id, title, description, status, kind, priority, feature, retries_used, attempts,
@@ -157,8 +196,13 @@ impl Import<'_> {
                 moment(task.created_at),
                 moment(task.updated_at),
             ])?;
-        if task.feature.is_some() && feature.is_none() {
-            self.remark(&task.id, "its feature is not there: it belongs to none here");
+        if let (Some(there), None) = (&task.feature, feature) {
+            let text = if self.features.any(there).is_some() {
+                "its feature was deleted here: it belongs to none"
+            } else {
+                "its feature is not there: it belongs to none here"
+            };
+            self.remark(&task.id, text);
         }
         for line in &task.log {
             log(self.transaction, id, &line.text, line.at)?;
@@ -180,11 +224,17 @@ impl Import<'_> {
         for iteration in &history.iterations {
             let made = moment(iteration.created_at);
             let ids = run_ids(self.tool, &iteration.run, iteration.number).map(|run| (run, iteration.iteration));
-            let found = place(ids, &mut taken, &made, |(run, number)| self.journaled_at(run, *number))?;
+            let found = place(ids, &mut taken, &made, |(run, number)| {
+                let journaled = self.journaled_at(run, *number)?;
+                Ok(journaled.map_or(Standing::Free, Standing::MadeAt))
+            })?;
             match found {
                 Some(Place::New((run, _))) => {
                     let row = self.row(iteration, run, &titles, &mut attempts)?;
-                    put_journal_row(self.transaction, &Settlement::new(row, 0))?;
+                    let number = put_journal_row(self.transaction, &Settlement::new(row, 0))?;
+                    self.transaction
+                        .prepare_cached("UPDATE journal SET imported = 1 WHERE id = ?1")?
+                        .execute([number])?;
                     self.done.iterations.added += 1;
                 }
                 Some(Place::Known(_)) => self.done.iterations.known += 1,
@@ -220,7 +270,7 @@ impl Import<'_> {
                 .get(id)
                 .map_or_else(|| preview(id, SHOWN_COLUMNS), |title| (*title).to_owned())
         };
-        let feature = iteration.feature.as_ref().and_then(|id| self.features.get(id));
+        let feature = iteration.feature.as_ref().and_then(|id| self.features.any(id));
         Ok(NewJournalRow {
             run,
             iteration: iteration.iteration,
@@ -248,16 +298,17 @@ impl Import<'_> {
         })
     }
 
-    /// The task of a row. One that was deleted there has an id that no other task has here.
+    /// The task of a row. One that was deleted there gets an id that nothing else has or had here.
     fn task_of_row(&self, id: &str) -> rusqlite::Result<Option<TaskId>> {
-        if let Some(task) = self.tasks.get(id) {
+        if let Some(task) = self.tasks.any(id) {
             return Ok(Some(task.clone()));
         }
+        if let Some(task) = self.last_imported(Kind::Task, id)? {
+            return Ok(TaskId::parse(&task));
+        }
         for candidate in task_ids(self.tool, id) {
-            if self
-                .text("SELECT id FROM tasks WHERE id = ?1", candidate.as_str())?
-                .is_none()
-            {
+            if is_free(self.transaction, &candidate)? {
+                self.record((Kind::Task, candidate.as_str()), id, "")?;
                 return Ok(Some(candidate));
             }
         }

@@ -6,9 +6,10 @@ mod foreign;
 mod history;
 mod ids;
 mod importing;
+mod matched;
 mod reading;
 mod relations;
 
 pub use foreign::{ForeignDatabase, ForeignError};
 pub use history::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark};
-pub use importing::{ImportedHistory, Tally};
+pub use importing::{ImportedFeature, ImportedHistory, Tally};

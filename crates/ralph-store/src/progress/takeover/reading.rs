@@ -34,7 +34,7 @@ pub(super) fn read_history(connection: &Connection) -> rusqlite::Result<ForeignH
 }
 
 fn read_features(connection: &Connection, odd: &mut Oddities) -> rusqlite::Result<Vec<ForeignFeature>> {
-    let sql = "SELECT id, name, created_at, updated_at FROM features ORDER BY rowid";
+    let sql = "SELECT id, name, spec_path, plan_path, created_at, updated_at FROM features ORDER BY rowid";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     let mut features = Vec::new();
@@ -43,6 +43,8 @@ fn read_features(connection: &Connection, odd: &mut Oddities) -> rusqlite::Resul
         let created_at = odd.time(row, "created_at")?;
         features.push(ForeignFeature {
             name: odd.text(row, "name")?.unwrap_or_default(),
+            spec: odd.text(row, "spec_path")?,
+            plan: odd.text(row, "plan_path")?,
             updated_at: odd.time(row, "updated_at")?.max(created_at),
             created_at,
             id,

@@ -7,7 +7,8 @@ use rusqlite::params;
 
 use super::ForeignTask;
 use super::importing::Import;
-use crate::progress::rings::ring;
+use crate::progress::rings::break_rings;
+use crate::progress::task_rows::ids;
 
 /// A task and one that it waits for.
 struct Wait<'h> {
@@ -23,20 +24,16 @@ pub(super) fn add(import: &mut Import<'_>, new: &[&ForeignTask]) -> rusqlite::Re
             .prepare_cached("UPDATE tasks SET parent = ?2 WHERE id = ?1")?
             .execute(params![task.as_str(), parent.as_str()])?;
     }
+    give_features_of_parents(import)?;
     let waits = waits(import, new);
     for wait in &waits {
         put(import, wait)?;
     }
     let tasks: Vec<TaskId> = new
         .iter()
-        .filter_map(|task| import.tasks.get(&task.id).cloned())
+        .filter_map(|task| import.tasks.here(&task.id).cloned())
         .collect();
-    if ring(import.transaction, &tasks)?.is_some() {
-        leave_rings_out(import, &waits)?;
-    } else {
-        import.done.dependencies += waits.len();
-    }
-    Ok(())
+    leave_rings_out(import, &tasks, &waits)
 }
 
 /// The parents that the new tasks can have.
@@ -44,12 +41,13 @@ fn parents(import: &mut Import<'_>, new: &[&ForeignTask]) -> Vec<(TaskId, TaskId
     let mut named: HashMap<&str, &str> = HashMap::new();
     for task in new {
         let Some(parent) = task.parent.as_deref() else { continue };
-        if import.tasks.contains_key(parent) {
+        if import.tasks.here(parent).is_some() {
             named.insert(&task.id, parent);
         } else {
+            let why = why_not_here(import, parent);
             import.remark(
                 &task.id,
-                format!("it is a part of {parent}, which is not there: it stands alone here"),
+                format!("it is a part of {parent}, which {why}: it stands alone here"),
             );
         }
     }
@@ -59,12 +57,29 @@ fn parents(import: &mut Import<'_>, new: &[&ForeignTask]) -> Vec<(TaskId, TaskId
             import.remark(&task.id, "it is a part of itself in the end: it stands alone here");
         }
     }
-    let here = |id: &str| import.tasks.get(id).cloned();
+    let here = |id: &str| import.tasks.here(id).cloned();
     let found = new.iter().filter_map(|task| {
         let parent = named.get(task.id.as_str())?;
         Some((here(&task.id)?, here(parent)?))
     });
     found.collect()
+}
+
+/// A part belongs to the feature of its parent.
+fn give_features_of_parents(import: &mut Import<'_>) -> rusqlite::Result<()> {
+    let sql = "UPDATE tasks SET feature = parent.feature FROM tasks parent
+               WHERE parent.id = tasks.parent AND parent.feature <> tasks.feature RETURNING tasks.id";
+    // What one of them is given its own parts are given next.
+    loop {
+        let changed = ids(import.transaction, sql, [])?;
+        if changed.is_empty() {
+            return Ok(());
+        }
+        for task in changed {
+            let text = "its feature is another than that of its parent: it belongs to its parent's here";
+            import.remark(task.as_str(), text);
+        }
+    }
 }
 
 fn is_above_itself(parents: &HashMap<&str, &str>, task: &str) -> bool {
@@ -80,21 +95,33 @@ fn is_above_itself(parents: &HashMap<&str, &str>, task: &str) -> bool {
     false
 }
 
+/// Why a task that another one names is none here.
+fn why_not_here(import: &Import<'_>, there: &str) -> &'static str {
+    if import.tasks.any(there).is_some() {
+        "was deleted here"
+    } else {
+        "is not there"
+    }
+}
+
 /// What the new tasks can wait for.
 fn waits<'h>(import: &mut Import<'_>, new: &[&'h ForeignTask]) -> Vec<Wait<'h>> {
     let mut waits = Vec::new();
     for task in new {
-        let Some(here) = import.tasks.get(&task.id).cloned() else {
+        let Some(here) = import.tasks.here(&task.id).cloned() else {
             continue;
         };
         for after in &task.after {
-            match import.tasks.get(after).cloned() {
+            match import.tasks.here(after).cloned() {
                 Some(other) if other != here => waits.push(Wait {
                     task: (&task.id, here.clone()),
                     after: (after, other),
                 }),
                 Some(_) => import.remark(&task.id, "it waits for itself: left out"),
-                None => import.remark(&task.id, format!("it waits for {after}, which is not there: left out")),
+                None => {
+                    let why = why_not_here(import, after);
+                    import.remark(&task.id, format!("it waits for {after}, which {why}: left out"));
+                }
             }
         }
     }
@@ -109,29 +136,23 @@ fn put(import: &Import<'_>, wait: &Wait<'_>) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-fn take_away(import: &Import<'_>, wait: &Wait<'_>) -> rusqlite::Result<()> {
-    import
-        .transaction
-        .prepare_cached("DELETE FROM dependencies WHERE task = ?1 AND after = ?2")?
-        .execute([wait.task.1.as_str(), wait.after.1.as_str()])
-        .map(drop)
-}
-
-/// Adds them one after the other, and leaves out each that would close a ring.
-fn leave_rings_out(import: &mut Import<'_>, waits: &[Wait<'_>]) -> rusqlite::Result<()> {
-    for wait in waits {
-        take_away(import, wait)?;
-    }
-    for wait in waits {
-        put(import, wait)?;
-        let Some(steps) = ring(import.transaction, std::slice::from_ref(&wait.task.1))? else {
-            import.done.dependencies += 1;
+/// Takes one of the new waits out of each ring.
+fn leave_rings_out(import: &mut Import<'_>, tasks: &[TaskId], waits: &[Wait<'_>]) -> rusqlite::Result<()> {
+    let names: HashMap<(&TaskId, &TaskId), (&str, &str)> = waits
+        .iter()
+        .map(|wait| ((&wait.task.1, &wait.after.1), (wait.task.0, wait.after.0)))
+        .collect();
+    let broken = break_rings(import.transaction, tasks, |task, after| {
+        names.contains_key(&(task, after))
+    })?;
+    import.done.dependencies += names.len() - broken.len();
+    for ring in broken {
+        let Some((task, after)) = names.get(&(&ring.task, &ring.after)) else {
             continue;
         };
-        take_away(import, wait)?;
-        let (after, steps) = (wait.after.0, steps.join(", "));
+        let steps = ring.steps.join(", ");
         import.remark(
-            wait.task.0,
+            task,
             format!("it waits for {after}, which would never end ({steps}): left out"),
         );
     }

@@ -1,7 +1,6 @@
 //! Skills that agents would not find: each lies in a folder of its own, with a file that begins with its name and what it
 //! is good for. They are the user's, so they are only looked at.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -18,7 +17,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     let before = report.findings.len();
     let mut skills = 0;
     for place in paths::SKILL_FOLDERS {
-        match names_in(&patient.context.project.root.join(place)) {
+        match skills_in(&patient.context.project.root.join(place)) {
             Ok(names) => {
                 skills += names.len();
                 for name in &names {
@@ -40,17 +39,11 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
 }
 
 /// The names of the folders in a folder, in order. Hidden ones are no skills.
-fn names_in(folder: &Path) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with('.') && entry.path().is_dir() {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
+fn skills_in(folder: &Path) -> io::Result<Vec<String>> {
+    let names = paths::names_in(folder)?.into_iter();
+    let folders = names.filter(|name| folder.join(name).is_dir());
+    let shown = folders.map(|name| name.to_string_lossy().into_owned());
+    Ok(shown.filter(|name| !name.starts_with('.')).collect())
 }
 
 fn look_at(patient: &Patient<'_>, report: &mut Report, folder: &str, name: &str) {

@@ -68,15 +68,21 @@ pub(crate) fn named(context: &Context<'_>, store: &Store, text: &str) -> Result<
 /// There is no such feature; what is written about one, as in a fresh clone, can be taken up.
 pub(crate) fn unknown(context: &Context<'_>, text: &str) -> CommandError {
     let error = CommandError::from(FeatureError::Unknown { text: text.to_owned() });
-    match FeatureName::new(text) {
-        Ok(name) if is_written(context, &name) => {
+    match written_only(context, text) {
+        Some(name) => {
             let folder = context.features().shown_folder(&name);
             error.hint(format!(
                 "`ralph feature create {name}` takes up what is written in {folder}"
             ))
         }
-        _ => error,
+        None => error,
     }
+}
+
+/// The name of what is written about, in whatever capitals it is given, where it is asked for because no feature on record
+/// has it.
+pub(crate) fn written_only(context: &Context<'_>, text: &str) -> Option<FeatureName> {
+    unrecorded(context, &[]).into_iter().find(|name| name.is(text))
 }
 
 /// The names of what is written about, but is no feature on record here: the files are git's, the record is not.

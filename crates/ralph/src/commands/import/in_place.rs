@@ -22,8 +22,11 @@ pub(super) fn kept_name(path: &Path) -> PathBuf {
     beside(path, KEPT)
 }
 
-/// Takes over a database; what that did, and where the original is kept.
-pub(super) fn take_over(path: &Path, now: Timestamp) -> Result<(ImportedHistory, PathBuf), CommandError> {
+/// Takes over a database; what it held, what that did, and where the original is kept.
+pub(super) fn take_over(
+    path: &Path,
+    now: Timestamp,
+) -> Result<(ForeignHistory, ImportedHistory, PathBuf), CommandError> {
     // A link to a database stays one.
     let path = &fs::canonicalize(path).map_err(|error| failed(path, &error))?;
     let unfinished = beside(path, UNFINISHED);
@@ -42,9 +45,9 @@ pub(super) fn take_over(path: &Path, now: Timestamp) -> Result<(ImportedHistory,
     });
     drop(original);
     match replaced {
-        Ok(done) => {
+        Ok((imported, kept)) => {
             sync_folder(path)?;
-            Ok(done)
+            Ok((history, imported, kept))
         }
         Err(error) => {
             // What cannot be removed now is removed by the next try.

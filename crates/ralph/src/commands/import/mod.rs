@@ -1,6 +1,7 @@
 //! `ralph import …`: takes over what another tool has on record, one file a tool.
 
 mod cleaned;
+mod feature_files;
 mod in_place;
 mod orchestrator_tasks;
 mod ralph_orchestrator;

@@ -7,7 +7,7 @@ use ralph_store::{ForeignDatabase, ForeignError, ForeignHistory, Store};
 
 use super::cleaned::cleaned;
 use super::report::Report;
-use super::{Mode, SourceArgs, import, in_place, keep_runs_out, try_on_copy};
+use super::{Mode, SourceArgs, feature_files, import, in_place, keep_runs_out, try_on_copy};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Project;
@@ -16,7 +16,8 @@ use crate::paths::Project;
 ///
 /// Without a path it is the database in this project that is taken over: ralph's own takes its place, and the original stays
 /// beside it. With one, what that database (or the one in that folder) has on record is added to this project's, and the file
-/// is only read. Features keep their spec and plan where they are. What was imported before is not imported again.
+/// is only read. The spec and the plan of a feature are copied to where ralph reads them, if they are not there. What was
+/// imported before is not imported again, not even what was deleted here since.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph import refound --dry-run                    # what there is, and what cannot be taken as it stands
@@ -47,7 +48,9 @@ pub(super) fn cmd_refound(context: &Context<'_>, args: &RefoundArgs) -> Result<(
     }
     match (is_own, mode) {
         (true, Mode::DryRun) => {
-            report.history = try_on_copy(None, &read(&source)?, context.clock().now())?;
+            let history = read(&source)?;
+            report.history = try_on_copy(None, &history, context.clock().now())?;
+            feature_files::bring(context, &history, &mut report.history, (&source, mode));
             let kept = in_place::kept_name(&own);
             report.kept = Some(context.project.shown(&kept).to_string());
         }
@@ -55,14 +58,16 @@ pub(super) fn cmd_refound(context: &Context<'_>, args: &RefoundArgs) -> Result<(
             // Before a lock is made: where there is nothing to import nothing is.
             drop(ForeignDatabase::open(&source)?);
             let _lock = keep_runs_out(context)?;
-            let (history, kept) = in_place::take_over(&own, context.clock().now())?;
-            report.history = history;
+            let (history, imported, kept) = in_place::take_over(&own, context.clock().now())?;
+            report.history = imported;
+            feature_files::bring(context, &history, &mut report.history, (&source, mode));
             report.kept = Some(context.project.shown(&kept).to_string());
         }
         (false, mode) => {
             let history = read(&source)?;
             let _lock = (mode == Mode::Real).then(|| keep_runs_out(context)).transpose()?;
             report.history = import(context, &history, mode)?;
+            feature_files::bring(context, &history, &mut report.history, (&source, mode));
         }
     }
     report.tell(context, mode, args.source.json)

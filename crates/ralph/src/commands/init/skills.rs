@@ -1,7 +1,7 @@
-//! Makes the folder of skills, and moves those of an earlier tool there, where Claude Code looks for them: never over an existing one, and never out of a
-//! folder that is not this project's. One that cannot be moved stays where it is, and keeps no other from it.
+//! Makes the folder of skills, and moves those of an earlier tool there, where Claude Code looks for them: never over an
+//! existing one, and never out of a folder that is not this project's. One that cannot be moved stays where it is, and
+//! keeps no other from it.
 
-use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) fn prepare(context: &Context<'_>) -> Vec<String> {
 
 fn move_old(context: &Context<'_>, new: &Path) -> Vec<String> {
     let old = context.project.root.join(paths::OLD_SKILLS);
-    let names = match names_in(&old) {
+    let names = match paths::names_in(&old) {
         Ok(names) => names,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
         Err(error) => {
@@ -65,15 +65,6 @@ fn move_old(context: &Context<'_>, new: &Path) -> Vec<String> {
 
 fn stays(context: &Context<'_>, what: &str, why: &str) {
     context.ui.warning(&format!("{what} stays where it is: {why}."));
-}
-
-fn names_in(folder: &Path) -> io::Result<Vec<OsString>> {
-    let entries = fs::read_dir(folder)?;
-    let mut names = entries
-        .map(|entry| entry.map(|entry| entry.file_name()))
-        .collect::<Result<Vec<_>, _>>()?;
-    names.sort();
-    Ok(names)
 }
 
 /// Moves one skill, or says why not.

@@ -17,11 +17,12 @@ use crate::text_file::read_text;
 /// Keep a long note, with a title and at least one tag
 ///
 /// It becomes a file of its own, which people and git see. A note of the same title gets the new text and the tags of both;
-/// so does one that shares more than half of the tags and whose title holds the new one, or stands in it. A text of more
-/// than 500 words is cut. [[Title]] in a text links to another note.
+/// so does one that shares more than half of the tags and whose title holds the new one, or stands in it. The text that it
+/// had is kept, and `ralph knowledge show` says where. A text of more than 500 words is cut. [[Title]] in a text links to
+/// another note.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph knowledge add \"Cargo bench requires nightly\" --tags cargo,testing \"Use rustup run nightly cargo bench.\"
+  ralph knowledge add \"The test database\" --tags tests,postgres \"Each run gets one of its own; see bin/test-db.\"
   ralph knowledge add \"How a release is made\" --tags release --file release.md
   ralph knowledge add \"Retries of the uploader\" --tags upload --feature uploads - < retries.md")]
 pub(crate) struct AddArgs {
@@ -77,15 +78,21 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
 }
 
 fn acknowledge(context: &Context<'_>, placement: &Placement, format: Format) -> Result<(), CommandError> {
-    let (change, path) = match placement {
-        Placement::Made(path) => ("stored", path),
-        Placement::Changed(path) => ("updated", path),
-        Placement::Known(path) => ("unchanged", path),
+    let (change, path, replaced) = match placement {
+        Placement::Made(path) => ("stored", path, None),
+        Placement::Changed { path, replaced } => ("updated", path, replaced.as_ref()),
+        Placement::Known(path) => ("unchanged", path, None),
         Placement::Before => return Ok(()),
     };
     let file = context.project.shown(path);
+    let replaced = replaced.map(|kept| context.project.shown(kept).to_string());
+    if let Some(kept) = &replaced {
+        context.ui.status(&format!("The text that it had is kept in {kept}."));
+    }
     match format {
-        Format::Json => context.ui.json(&json!({ "file": file.to_string(), "change": change })),
+        Format::Json => context
+            .ui
+            .json(&json!({ "file": file.to_string(), "change": change, "replaced": replaced })),
         Format::Quiet => context.ui.data(&format!("{file}\n")),
         Format::Table | Format::Markdown => context.ui.result("📝", &format!("Knowledge {change}: {file}")),
     }

@@ -10,7 +10,7 @@ use crate::error::CommandError;
 /// Delete a long note; its text is kept beside until another of its name is deleted
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
-  ralph knowledge delete cargo-bench-requires-nightly")]
+  ralph knowledge delete the-test-database")]
 pub(crate) struct DeleteArgs {
     /// Its file, with or without .md, or its title, or the beginning of either
     #[arg(value_name = "NAME")]

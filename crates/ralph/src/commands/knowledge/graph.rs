@@ -58,26 +58,26 @@ enum Kind {
 impl Graph {
     fn of(library: &Library) -> Self {
         let mut graph = Self::default();
-        let mut places: BTreeMap<String, usize> = BTreeMap::new();
-        for (place, note) in library.notes.iter().enumerate() {
-            graph.nodes.push((note.title.clone(), Kind::Note));
-            // Of two notes with the same title links mean the first one.
-            places.entry(title_key(&note.title)).or_insert(place);
-        }
+        let titles = library.notes.iter().map(|note| (note.title.clone(), Kind::Note));
+        graph.nodes.extend(titles);
         let mut missing: BTreeMap<String, &str> = BTreeMap::new();
         for title in library.notes.iter().flat_map(|note| &note.links) {
-            let key = title_key(title);
-            if !places.contains_key(&key) {
-                missing.entry(key).or_insert(title);
+            if library.place_of(title).is_none() {
+                missing.entry(title_key(title)).or_insert(title);
             }
         }
+        let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for (key, title) in missing {
             places.insert(key, graph.nodes.len());
             graph.nodes.push((title.to_owned(), Kind::Missing));
         }
+        let place_of = |title: &String| {
+            let place = library.place_of(title);
+            place.or_else(|| places.get(&title_key(title)).copied())
+        };
         for (place, note) in library.notes.iter().enumerate() {
-            let targets = note.links.iter().filter_map(|title| places.get(&title_key(title)));
-            graph.links.extend(targets.map(|target| (place, *target)));
+            let targets = note.links.iter().filter_map(place_of);
+            graph.links.extend(targets.map(|target| (place, target)));
         }
         graph
     }
@@ -170,10 +170,7 @@ mod tests {
             created_at: None,
             links: links.iter().map(|link| (*link).to_owned()).collect(),
         };
-        Library {
-            notes: notes.iter().map(note).collect(),
-            skipped: Vec::new(),
-        }
+        Library::of(notes.iter().map(note).collect(), Vec::new())
     }
 
     #[test]

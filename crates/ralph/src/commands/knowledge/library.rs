@@ -1,8 +1,10 @@
 //! All long notes as a command sees them: what there is, what is none, and which one is meant by a name.
 
+use std::collections::HashMap;
+
 use ralph_memory::catalogue::KnowledgeOutline;
 use ralph_model::config::nearest;
-use ralph_model::preview;
+use ralph_model::{count, preview};
 use ralph_notes::title_key;
 
 use crate::context::Context;
@@ -13,6 +15,9 @@ use crate::paths;
 const OFFERED: usize = 3;
 const SHOWN_COLUMNS: usize = 80;
 
+/// How many files are named that are no notes.
+const MOST_SKIPPED: usize = 20;
+
 /// What the files of long notes end with.
 const ENDING: &str = ".md";
 
@@ -22,6 +27,8 @@ pub(super) struct Library {
     pub(super) notes: Vec<KnowledgeOutline>,
     /// Files that are no notes, and why not.
     pub(super) skipped: Vec<(String, String)>,
+    /// Which of the notes a title means, as titles are compared.
+    titles: HashMap<String, usize>,
 }
 
 impl Library {
@@ -29,7 +36,16 @@ impl Library {
         let (notes, skipped) = context.ask_knowledge(&[], |catalogue| {
             Ok((catalogue.knowledge_outlines()?, catalogue.knowledge_problems()?))
         })?;
-        Ok(Self { notes, skipped })
+        Ok(Self::of(notes, skipped))
+    }
+
+    pub(super) fn of(notes: Vec<KnowledgeOutline>, skipped: Vec<(String, String)>) -> Self {
+        let mut titles = HashMap::with_capacity(notes.len());
+        for (place, note) in notes.iter().enumerate() {
+            // Of two notes with the same title links mean the first one.
+            titles.entry(title_key(&note.title)).or_insert(place);
+        }
+        Self { notes, skipped, titles }
     }
 
     /// The note that a name means: that of its file, with or without its folder and its ending, of its title, or of the
@@ -57,31 +73,34 @@ impl Library {
         }
     }
 
+    /// The place of the note that a link leads to.
+    pub(super) fn place_of(&self, title: &str) -> Option<usize> {
+        self.titles.get(&title_key(title)).copied()
+    }
+
     /// The note that a link leads to.
     pub(super) fn linked(&self, title: &str) -> Option<&KnowledgeOutline> {
-        let key = title_key(title);
-        self.notes.iter().find(|note| title_key(&note.title) == key)
+        self.notes.get(self.place_of(title)?)
     }
 
     /// The notes that link to a note, in the order of their files.
     pub(super) fn linking_to(&self, note: &KnowledgeOutline) -> Vec<&KnowledgeOutline> {
         let leads_here = |title: &String| self.linked(title).is_some_and(|target| target.file == note.file);
-        let key = title_key(&note.title);
-        let links = |other: &&KnowledgeOutline| {
-            other
-                .links
-                .iter()
-                .any(|title| title_key(title) == key && leads_here(title))
-        };
+        let links = |other: &&KnowledgeOutline| other.links.iter().any(leads_here);
         self.notes.iter().filter(links).collect()
     }
 
-    /// Says which files are no notes.
+    /// Says which files are no notes, and of very many only how many they are.
     pub(super) fn say_skipped(&self, context: &Context<'_>) {
-        for (file, why) in &self.skipped {
+        for (file, why) in self.skipped.iter().take(MOST_SKIPPED) {
             context
                 .ui
                 .warning(&format!("{}/{file} is skipped: {why}.", paths::KNOWLEDGE));
+        }
+        let more = self.skipped.len().saturating_sub(MOST_SKIPPED);
+        if more > 0 {
+            let are = count(more, "more file is", "more files are");
+            context.ui.warning(&format!("{are} skipped in {}.", paths::KNOWLEDGE));
         }
     }
 

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use ralph_memory::catalogue::KnowledgeOutline;
+use ralph_model::count;
 use ralph_notes::{Knowledge, read_file};
 use serde_json::json;
 
@@ -15,9 +16,9 @@ use crate::ui::Style;
 /// Show a long note whole, and what it links to and is linked from
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph knowledge show cargo-bench-requires-nightly
-  ralph knowledge show \"Cargo bench requires nightly\" --json
-  ralph knowledge show cargo-b --format markdown     # the file as it is")]
+  ralph knowledge show the-test-database
+  ralph knowledge show \"The test database\" --json
+  ralph knowledge show the-test --format markdown     # the file as it is")]
 pub(crate) struct ShowArgs {
     /// Its file, with or without .md, or its title, or the beginning of either
     #[arg(value_name = "NAME")]
@@ -41,10 +42,25 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         .map_err(|problem| CommandError::new(format!("{} is no note: {problem}", context.project.shown(&path))))?
         .body;
     let from = library.linking_to(note);
+    let replaced: Vec<String> = context
+        .knowledge()
+        .replaced(&note.file)?
+        .iter()
+        .map(|kept| context.project.shown(kept).to_string())
+        .collect();
     if args.format.get() == Format::Json {
-        return context.ui.json(&whole(&library, note, &body, &from));
+        let mut object = whole(&library, note, &body, &from);
+        if let Some(object) = object.as_object_mut() {
+            object.insert("replaced".to_owned(), json!(replaced));
+        }
+        return context.ui.json(&object);
     }
     let mut lines = head(context, &path, note);
+    if let Some(last) = replaced.last() {
+        let texts = count(replaced.len(), "earlier text is", "earlier texts are");
+        let newest = if replaced.len() == 1 { "" } else { ", the last of them" };
+        lines.push((None, format!("history: {texts} kept{newest} in {last}")));
+    }
     lines.push((None, String::new()));
     lines.extend(body.lines().map(|line| (None, line.to_owned())));
     if !note.links.is_empty() {

@@ -10,7 +10,8 @@ use ralph_loop::state::{Current, Draft, End, Notice, PauseWait};
 use ralph_loop::{News, Verification, Watch};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{
-    Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, count, duration, first_line, preview, size,
+    Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, Verdict, count, duration, first_line,
+    preview, size,
 };
 
 use crate::context::Context;
@@ -211,12 +212,12 @@ impl<'a> Printer<'a> {
         self.line(&format!("gate {how}: {}{time}", self.short(&gate.command)));
     }
 
-    /// What the verifier found. Why it refused, or came to no word, is told with what becomes of the iteration.
+    /// What the verifier found. Why it refused, came to no word or has none that counts is told with what becomes of the iteration.
     fn verified(&self, found: &Verification) {
         let how = match &found.verdict {
-            Some(_) if found.passes() => "passed",
-            Some(_) => "refused",
-            None => return,
+            Some(Verdict::Pass) if found.passes() => "passed",
+            Some(Verdict::Fail(_)) => "refused",
+            Some(Verdict::Pass) | None => return,
         };
         let time = worth_telling(Duration::from_millis(found.duration_ms));
         let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
@@ -407,9 +408,13 @@ impl Watch for Printer<'_> {
             }
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
-            News::Wrote(file) => {
+            News::Wrote { file, replaced } => {
                 self.notes += 1;
                 self.line(&format!("noted: {}", self.context.project.shown(file)));
+                if let Some(kept) = replaced {
+                    let kept = self.context.project.shown(kept);
+                    self.line(&format!("the text that it had is kept in {kept}"));
+                }
             }
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::Notice(notice) => self.notice(notice),

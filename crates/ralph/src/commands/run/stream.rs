@@ -79,6 +79,7 @@ pub(super) enum Event<'a> {
     Settled(Box<Settled<'a>>),
     WroteNote {
         path: String,
+        replaced: Option<String>,
     },
     KeptScratchpad {
         path: String,

@@ -6,6 +6,7 @@ use ralph_memory::capture::{SecretPolicy, accept};
 use ralph_model::{Feature, FeatureId, NewTask, TaskId, TaskKind, first_line, keep_guidance, preview};
 use ralph_store::{FeatureError, ListPlace, Scope, Store, TaskError, TaskUpdate};
 
+use crate::commands::feature;
 use crate::commands::task::ticked_here;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -70,6 +71,10 @@ pub(super) fn meaning(
     }
     if path.is_file() {
         return Ok(Meaning::File(path, what.to_owned()));
+    }
+    // The files of a feature are git's, its record is not: in a clone its name is no text.
+    if feature::written_only(context, what).is_some() {
+        return Err(feature::unknown(context, what));
     }
     if path.is_dir() {
         let message = format!("{what} is a folder, and only a file can be run");

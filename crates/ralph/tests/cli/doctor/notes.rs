@@ -181,3 +181,29 @@ fn a_huge_file_and_a_deep_folder_are_no_trouble() {
     std::fs::create_dir_all(&deep).unwrap();
     assert_eq!(wrong(&doctor(&env, []).folder(&deep).run()), "exit 0\n\n");
 }
+
+#[test]
+fn files_among_the_long_notes_that_are_none_are_named_with_what_mends_them() {
+    let env = healthy();
+    env.write(".ralph/knowledge/good.md", "---\ntitle: Good\ntags: [a]\n---\nText.\n");
+    assert_eq!(only_looked(&env), "exit 0\n\n");
+    env.write(".ralph/knowledge/.ralph-replaced/good.md", "An earlier text.");
+    env.write(".ralph/knowledge/picture.png", "x");
+    env.write(".ralph/knowledge/plain.md", "# Plain\n");
+    env.write(".ralph/knowledge/tagless.md", "---\ntitle: Tagless\n---\n");
+    assert_snapshot!(only_looked(&env), @"
+    exit 0
+      warning  .ralph/knowledge/plain.md: it is skipped: it does not begin with frontmatter between two lines `---`
+               → begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md
+      warning  .ralph/knowledge/tagless.md: it is skipped: its frontmatter has no tags
+               → begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md
+    ");
+    for number in 0..30 {
+        env.write(&format!(".ralph/knowledge/bad-{number:02}.md"), "x");
+    }
+    let shown = only_looked(&env);
+    assert!(
+        shown.contains(".ralph/knowledge: 12 more files are skipped\n"),
+        "{shown}"
+    );
+}

@@ -390,3 +390,107 @@ fn any_worktree_takes_over_the_database_of_the_main_one() {
             .contains("progress.db")
     );
 }
+
+/// Where the texts of a feature are, for the other tool.
+fn name_texts(path: &std::path::Path, spec: &str, plan: &str) {
+    connect(path)
+        .execute("UPDATE features SET spec_path = ?1, plan_path = ?2", [spec, plan])
+        .unwrap();
+}
+
+#[test]
+fn the_texts_of_a_feature_come_along_from_another_project() {
+    let other = refound_project();
+    other.write(".ralph/features/search/spec.md", "# Search\n\nBy words.\n");
+    other.write("docs/how.md", "First the words.\n");
+    name_texts(&other.path(DATABASE), ".ralph/features/search/spec.md", "docs/how.md");
+    let theirs = other.tree();
+    let env = env();
+    let path = other.project();
+    let path = path.to_str().unwrap();
+    let dry = json(&env, &["import", "refound", path, "--dry-run", "--json"]);
+    assert!(
+        dry["remarks"].to_string().contains("its spec.md would be copied from "),
+        "{dry}"
+    );
+    assert!(!env.path(".ralph/features").exists());
+    let report = json(&env, &["import", "refound", path, "--json"]);
+    assert_eq!(other.tree(), theirs);
+    assert_eq!(env.read(".ralph/features/search/spec.md"), "# Search\n\nBy words.\n");
+    assert_eq!(env.read(".ralph/features/search/plan.md"), "First the words.\n");
+    let remarks = report["remarks"].to_string();
+    assert!(
+        remarks.contains("docs/how.md to .ralph/features/search/plan.md"),
+        "{remarks}"
+    );
+    assert!(env.ok(["prompt", "t-cccccc"]).contains("By words."));
+    // What a person does with them afterwards is theirs.
+    env.write(".ralph/features/search/spec.md", "Changed.\n");
+    std::fs::remove_file(env.path(".ralph/features/search/plan.md")).unwrap();
+    env.ok(["import", "refound", path]);
+    assert_eq!(env.read(".ralph/features/search/spec.md"), "Changed.\n");
+    assert!(!env.path(".ralph/features/search/plan.md").exists());
+}
+
+#[test]
+fn texts_of_a_feature_that_do_not_come_along_are_named() {
+    let other = refound_project();
+    other.write("docs/spec.md", "Theirs.\n");
+    other.write("../outside.md", "Nobody's business.\n");
+    name_texts(&other.path(DATABASE), "docs/spec.md", "../outside.md");
+    let env = env();
+    env.write(".ralph/features/search/spec.md", "Ours.\n");
+    let path = other.project();
+    let path = path.to_str().unwrap();
+    let report = json(&env, &["import", "refound", path, "--json"]);
+    let remarks = report["remarks"].to_string();
+    assert!(
+        remarks.contains("docs/spec.md is not copied: .ralph/features/search/spec.md is there already, and is another"),
+        "{remarks}"
+    );
+    assert!(
+        remarks.contains(" to .ralph/features/search/plan.md: it is outside of "),
+        "{remarks}"
+    );
+    assert_eq!(env.read(".ralph/features/search/spec.md"), "Ours.\n");
+    assert!(!env.path(".ralph/features/search/plan.md").exists());
+}
+
+#[test]
+fn a_take_over_brings_texts_that_are_kept_elsewhere_to_where_they_are_read() {
+    let env = refound_project();
+    env.write("docs/spec.md", "By words.\n");
+    name_texts(&env.path(DATABASE), "docs/spec.md", "docs/gone.md");
+    let report = json(&env, &["import", "refound", "--json"]);
+    assert_eq!(env.read(".ralph/features/search/spec.md"), "By words.\n");
+    let remarks = report["remarks"].to_string();
+    assert!(
+        remarks.contains("docs/gone.md, which is not there; .ralph/features/search/plan.md is not there either"),
+        "{remarks}"
+    );
+}
+
+#[test]
+fn a_history_of_another_project_is_no_news_here() {
+    let other = refound_project();
+    let env = env();
+    env.ok(["task", "add", "Ours"]);
+    env.ok(["status"]);
+    let path = other.project();
+    env.ok(["import", "refound", path.to_str().unwrap()]);
+    let status = env.ok(["status"]);
+    assert!(!status.contains("Cut words") && !status.contains("$0.5"), "{status}");
+}
+
+#[test]
+fn a_task_that_was_deleted_here_does_not_come_back() {
+    let other = refound_project();
+    let env = env();
+    let path = other.project();
+    let path = path.to_str().unwrap();
+    env.ok(["import", "refound", path]);
+    env.ok(["task", "delete", "t-1a2b3c"]);
+    let again = json(&env, &["import", "refound", path, "--json"]);
+    assert_eq!(again["tasks"], serde_json::json!({"added": 0, "known": 5}));
+    assert_eq!(env.ralph(["task", "show", "t-1a2b3c"]).run().code, Some(1));
+}

@@ -116,7 +116,7 @@ fn script(course: Course) -> Script {
         Course::Eventful => script
             .verification([say("<verify-pass/>")])
             .verification([say(&format!("<verify-fail>{REFUSAL}</verify-fail>"))])
-            .verification([say("All is there. <verify-pass/>")]),
+            .verification([say("All is there.\n<verify-pass/>")]),
     }
 }
 

@@ -87,6 +87,20 @@ fn a_note_of_a_task_that_belongs_to_a_feature_names_the_feature() {
 }
 
 #[test]
+fn what_a_person_wrote_is_kept_and_told_when_a_note_of_an_agent_takes_its_place() {
+    let said = format!("<knowledge title=\"Docker compose\" tags=\"docker\">One line.</knowledge>\n{DONE}");
+    let scene = Scene::new(&Script::new().turn([write("a.txt", "a"), say(&said)]));
+    let mine = "---\ntitle: Docker\ntags: [docker, ci]\n---\nFour hundred words of mine.\n";
+    scene.env.write(&format!("{FOLDER}/docker.md"), mine);
+    let ran = scene.run(&["Any task"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(file(&scene, "docker.md").ends_with("\nOne line.\n"));
+    assert_eq!(file(&scene, ".ralph-replaced/docker.md"), mine);
+    let told = "the text that it had is kept in .ralph/knowledge/.ralph-replaced/docker.md\n";
+    assert!(ran.stderr.contains(told), "{ran}");
+}
+
+#[test]
 fn a_note_needs_a_title_a_tag_and_a_text_and_one_without_costs_nothing_but_itself() {
     let said = "<knowledge tags=\"a\">no title</knowledge>\n\
                 <knowledge title=\"No tags\">text</knowledge>\n\

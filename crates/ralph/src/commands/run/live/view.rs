@@ -136,7 +136,7 @@ impl View {
             }
             News::GateRan(gate) => self.gate(gate),
             News::Settled { draft, duration, .. } => self.settled(draft, *duration),
-            News::Wrote(_) => self.recorded += 1,
+            News::Wrote { .. } => self.recorded += 1,
             News::Notice(notice) => self.notice(notice, at),
             News::NoRoom(_) => self.doing = Doing::NoRoom,
             News::RoomAgain | News::Answered(_) => self.doing = Doing::Preparing,
@@ -225,10 +225,13 @@ impl View {
 
     fn settled(&mut self, draft: &Draft, took: Duration) {
         self.recorded += draft.turn.captured.learnings.len();
-        // What a dead run used was its own.
-        if self.run.as_ref() == Some(&draft.current.run) {
-            self.spent = sum(self.spent, draft.usage());
-        }
+        // What a dead run used was its own, but the look at its work is this one's.
+        let used = if self.run.as_ref() == Some(&draft.current.run) {
+            draft.usage()
+        } else {
+            draft.usage_of_looks()
+        };
+        self.spent = sum(self.spent, used);
         self.verifier = None;
         (self.used, self.verifier_used) = (Usage::default(), Usage::default());
         self.doing = Doing::Preparing;

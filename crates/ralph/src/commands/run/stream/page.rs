@@ -83,13 +83,16 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         ),
         Event::Verified(_) => (
             "verified",
-            "The verifier's session is over. `verdict` is `pass`, `fail` or null where it came to none; `passes` whether the work is taken as done, which it is not where files were changed.",
+            "The verifier's session is over. `verdict` is `pass`, `fail` or null where it came to none; `passes` whether the work is taken as done, which it is not where something changed meanwhile: `changed_files` names that, branches and tags among it.",
         ),
         Event::Settled(_) => (
             "settled",
             "The iteration is settled. `iteration_run` is another run than `run` where that was killed. `task_status` is null when the task was no longer this run's. `commit` is the commit that was made, `commit_error` why there is none. `guidance` is what the person said who stopped it at a terminal; with `--json` nobody is asked, so it is another run's.",
         ),
-        Event::WroteNote { .. } => ("wrote_note", "A long note of the agent was written."),
+        Event::WroteNote { .. } => (
+            "wrote_note",
+            "A long note of the agent was written; `replaced` is where the text is kept that its file had before.",
+        ),
         Event::KeptScratchpad { .. } => (
             "kept_scratchpad",
             "Everything is done, and the scratchpad was moved to the folder of the run.",
@@ -252,6 +255,7 @@ fn with_examples_of_verification(run: &RunId, task: &TaskId, tell: &mut dyn FnMu
 fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
     tell(Event::WroteNote {
         path: "knowledge/login.md".to_owned(),
+        replaced: Some("knowledge/.ralph-replaced/login.md".to_owned()),
     });
     tell(Event::KeptScratchpad {
         path: format!("runs/{run}/scratchpad.md"),

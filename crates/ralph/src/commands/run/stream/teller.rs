@@ -154,6 +154,13 @@ impl<'a> Teller<'a> {
         }
     }
 
+    fn wrote(&self, file: &Path, replaced: Option<&Path>) {
+        self.write(Event::WroteNote {
+            path: self.shown(file),
+            replaced: replaced.map(|kept| self.shown(kept)),
+        });
+    }
+
     fn verified(&self, found: &Verification) {
         let (verdict, reason) = match &found.verdict {
             Some(Verdict::Pass) => (Some("pass"), None),
@@ -319,7 +326,7 @@ impl Watch for Teller<'_> {
             News::VerifierDid(event) => self.agent(event, Who::Looks),
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
-            News::Wrote(file) => self.write(Event::WroteNote { path: self.shown(file) }),
+            News::Wrote { file, replaced } => self.wrote(file, *replaced),
             News::KeptScratchpad(file) => self.write(Event::KeptScratchpad { path: self.shown(file) }),
             News::Pruned { folders, bytes } => {
                 let (folders, bytes) = (*folders, *bytes);

@@ -1,0 +1,62 @@
+//! Where the branches and tags of a repository point, and which of them is checked out: so that a commit, a branch or a
+//! tag that nobody wanted is seen.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use ralph_process::git::Git;
+
+use super::{head_commit, in_git};
+
+/// Where they point at one moment. What is checked out in another worktree is not looked at: others work there.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Refs(BTreeMap<String, String>);
+
+impl Refs {
+    /// Those of the repository of a folder; without git there are none.
+    ///
+    /// # Errors
+    /// When git does not answer.
+    pub fn of(folder: &Path) -> Result<Self, String> {
+        const FORMAT: &str = "--format=%(HEAD) %(objectname) %(refname) %(worktreepath)";
+        if !in_git::is_repository(folder) {
+            return Ok(Self::default());
+        }
+        let arguments = ["for-each-ref", FORMAT, "refs/heads", "refs/tags", "refs/stash"];
+        let answer = Git::question(folder).run(arguments)?.text()?;
+        let mut refs = BTreeMap::new();
+        let mut head = None;
+        for line in answer.lines() {
+            let (is_here, rest) = match line.strip_prefix("* ") {
+                Some(rest) => (true, rest),
+                None => (false, line.trim_start()),
+            };
+            let mut parts = rest.splitn(3, ' ');
+            let (Some(object), Some(name)) = (parts.next(), parts.next()) else {
+                continue;
+            };
+            let is_elsewhere = !is_here && parts.next().is_some_and(|worktree| !worktree.is_empty());
+            if is_here {
+                head = Some(name.to_owned());
+            }
+            if !is_elsewhere {
+                refs.insert(name.to_owned(), object.to_owned());
+            }
+        }
+        // Without a branch it is the commit itself.
+        let head = match head {
+            Some(branch) => Some(branch),
+            None => head_commit(folder)?,
+        };
+        refs.extend(head.map(|head| ("HEAD".to_owned(), head)));
+        Ok(Self(refs))
+    }
+
+    /// The names of those that were made, moved or removed by then.
+    #[must_use]
+    pub fn changed(&self, after: &Self) -> Vec<String> {
+        let names = self.0.keys().chain(after.0.keys());
+        let changed = names.filter(|name| self.0.get(*name) != after.0.get(*name));
+        changed.cloned().collect()
+    }
+}
