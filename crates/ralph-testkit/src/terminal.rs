@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{LocalModes, SpecialCodeIndex, Winsize, tcgetattr, tcsetwinsize};
 
 pub use screen::{Cursor, Screen};
 
@@ -236,6 +236,15 @@ impl Terminal {
     pub fn is_sane(&self) -> bool {
         let modes = tcgetattr(&self.screen).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+
+    /// Whether reading from the terminal waits until there is something to read.
+    ///
+    /// # Panics
+    /// When the terminal is gone.
+    #[must_use]
+    pub fn lets_readers_wait(&self) -> bool {
+        tcgetattr(&self.screen).unwrap().special_codes[SpecialCodeIndex::VMIN] > 0
     }
 
     /// Sends the command a signal by its name.

@@ -99,6 +99,10 @@ fn a_run_is_seen_while_it_goes_on_and_leaves_the_lines_that_a_pipe_gets() {
     assert!(shown.contains(" 0 notes in, 0 out\n"), "{shown}");
     assert_eq!(screen.cursor(), Cursor::Hidden);
     assert!(!terminal.is_sane(), "keys are heard one by one");
+    assert!(
+        !terminal.lets_readers_wait(),
+        "Ctrl+C takes away a key that was seen and not read"
+    );
     go(&scene, 1);
     let left = terminal.left();
     assert_left(&left, Some(0));
