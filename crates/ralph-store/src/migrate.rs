@@ -156,7 +156,11 @@ mod tests {
                 .unwrap();
             drop(connection);
             let store = crate::Store::open_or_create(&path).unwrap();
-            assert_eq!(store.journal_last().unwrap().unwrap().row.task_title, "Find", "from {known}");
+            assert_eq!(
+                store.journal_last().unwrap().unwrap().row.task_title,
+                "Find",
+                "from {known}"
+            );
             let news = store.overview(0, "").unwrap();
             assert_eq!((news.last_journal, news.duration_ms), (1, 5), "from {known}");
         }

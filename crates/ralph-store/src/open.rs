@@ -456,9 +456,15 @@ mod tests {
             match open_or_create(&path) {
                 Ok(connection) => {
                     assert!(is_taken, "{sql}");
-                    assert!(is_ours(&path) && crate::migrate::is_up_to_date(&connection).unwrap(), "{sql}");
+                    assert!(
+                        is_ours(&path) && crate::migrate::is_up_to_date(&connection).unwrap(),
+                        "{sql}"
+                    );
                 }
-                Err(error) => assert!(!is_taken && matches!(error, StoreError::Foreign { .. }), "{sql}: {error}"),
+                Err(error) => assert!(
+                    !is_taken && matches!(error, StoreError::Foreign { .. }),
+                    "{sql}: {error}"
+                ),
             }
         }
     }
@@ -468,7 +474,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("progress.db");
         let open = connect_for_test(&path);
-        open.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE a (x)").unwrap();
+        open.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE a (x)")
+            .unwrap();
         assert!(matches!(open_or_create(&path), Err(StoreError::Foreign { .. })));
     }
 

@@ -50,8 +50,8 @@ pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
 pub use runs::{NewRun, Run};
 pub use settle::{Settled, Settlement, TaskChange};
 pub use takeover::{
-    ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, ImportedFeature, ImportedHistory,
-    Remark, Tally,
+    ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, ImportedFeature,
+    ImportedHistory, Remark, Tally,
 };
 pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};

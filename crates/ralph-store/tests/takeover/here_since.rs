@@ -50,7 +50,11 @@ fn what_happened_elsewhere_long_ago_is_neither_the_last_row_nor_news() {
     assert_eq!((news.spent.cost_usd, news.duration_ms), (2.0, 1000));
     assert_eq!((news.done.len(), news.failed.len(), news.last_journal), (0, 0, 5));
     let waits: Vec<String> = news.waiting.into_iter().map(|task| task.title).collect();
-    assert_eq!(waits, ["Mend the build"], "what waits for a person does so wherever it failed");
+    assert_eq!(
+        waits,
+        ["Mend the build"],
+        "what waits for a person does so wherever it failed"
+    );
 }
 
 #[test]

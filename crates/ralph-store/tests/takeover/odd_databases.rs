@@ -197,7 +197,10 @@ fn ten_thousand_tasks_in_a_chain_are_no_hardship() {
     let imported = scene.import();
     assert_eq!((imported.tasks, imported.dependencies), (tally(10_006, 0), 10_004));
     let rings = remarks(&imported);
-    assert_eq!(rings.iter().filter(|remark| remark.contains("would never end")).count(), 3);
+    assert_eq!(
+        rings.iter().filter(|remark| remark.contains("would never end")).count(),
+        3
+    );
     assert!(scene.store().health().unwrap().faults.is_empty());
 }
 
@@ -266,7 +269,10 @@ fn one_feature_of_the_same_name_joins_the_one_here_and_it_is_said() {
         ]
     );
     for task in ["t-000001", "t-000002"] {
-        assert_eq!(scene.store().task(&id(task)).unwrap().unwrap().feature.as_ref(), Some(&ours.id));
+        assert_eq!(
+            scene.store().task(&id(task)).unwrap().unwrap().feature.as_ref(),
+            Some(&ours.id)
+        );
     }
     let again = scene.import();
     assert_eq!((again.features, again.remarks), (tally(0, 2), vec![]));

@@ -308,6 +308,10 @@ fn a_first_task_survives_or_never_was_whatever_call_is_killed() {
         }
         let added = env.ralph(["task", "add", "the second"]).unfixed().run();
         assert_eq!(added.code, Some(0), "call {call}: {added}");
-        assert_eq!(env.ralph(["doctor"]).run().stdout.matches("another tool").count(), 0, "call {call}");
+        assert_eq!(
+            env.ralph(["doctor"]).run().stdout.matches("another tool").count(),
+            0,
+            "call {call}"
+        );
     }
 }

@@ -178,7 +178,10 @@ struct Cut<'a> {
 /// short introduction says little. Of a line that is too long by itself, as many characters stand as there is room for.
 fn cut(text: &str, room: Budget) -> Cut<'_> {
     let mut left = room;
-    let most = text.char_indices().find(|_| !left.take(1)).map_or(text.len(), |(end, _)| end);
+    let most = text
+        .char_indices()
+        .find(|_| !left.take(1))
+        .map_or(text.len(), |(end, _)| end);
     let mut left = room;
     let (mut end, mut has_text, mut fences, mut after_fence) = (0, false, Fences::default(), 0);
     let mut at_heading = None;

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
-use ralph_model::{FeatureId, FeatureName, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, preview};
+use ralph_model::{
+    FeatureId, FeatureName, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, preview,
+};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
@@ -131,7 +133,10 @@ impl Import<'_> {
                 self.remark(&task.id, "it stands there a second time: left out");
                 continue;
             }
-            if let Some(id) = self.imported(Kind::Task, &task.id, &made)?.and_then(|id| TaskId::parse(&id)) {
+            if let Some(id) = self
+                .imported(Kind::Task, &task.id, &made)?
+                .and_then(|id| TaskId::parse(&id))
+            {
                 let stands = match self.task_at(&id)? {
                     Standing::MadeAt(_) => Stands::Here,
                     Standing::Free | Standing::Spent => Stands::Gone,

@@ -70,7 +70,8 @@ impl Import<'_> {
 
     /// What something became whose moment nobody tells any more.
     pub(super) fn last_imported(&self, kind: Kind, there: &str) -> rusqlite::Result<Option<String>> {
-        let sql = "SELECT id FROM imported WHERE tool = ?1 AND kind = ?2 AND foreign_id = ?3 ORDER BY made_at DESC LIMIT 1";
+        let sql =
+            "SELECT id FROM imported WHERE tool = ?1 AND kind = ?2 AND foreign_id = ?3 ORDER BY made_at DESC LIMIT 1";
         self.transaction
             .prepare_cached(sql)?
             .query_row([self.tool, kind.word(), there], |row| row.get(0))

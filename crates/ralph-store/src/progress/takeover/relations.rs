@@ -142,7 +142,9 @@ fn leave_rings_out(import: &mut Import<'_>, tasks: &[TaskId], waits: &[Wait<'_>]
         .iter()
         .map(|wait| ((&wait.task.1, &wait.after.1), (wait.task.0, wait.after.0)))
         .collect();
-    let broken = break_rings(import.transaction, tasks, |task, after| names.contains_key(&(task, after)))?;
+    let broken = break_rings(import.transaction, tasks, |task, after| {
+        names.contains_key(&(task, after))
+    })?;
     import.done.dependencies += names.len() - broken.len();
     for ring in broken {
         let Some((task, after)) = names.get(&(&ring.task, &ring.after)) else {

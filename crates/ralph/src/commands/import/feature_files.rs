@@ -85,9 +85,10 @@ impl Source {
         let what = file.file_name();
         let Ok(path) = self.path.canonicalize() else {
             let is_missed = self.is_named && !target.exists();
-            return is_missed.then(|| format!("its {what} is said to be {from}, which is not there; {to} is not there either"));
+            return is_missed
+                .then(|| format!("its {what} is said to be {from}, which is not there; {to} is not there either"));
         };
-        if target.canonicalize().is_ok_and(|target| target == path) {
+        if paths::is_same(&target, &path) {
             return None;
         }
         let text = match self.text(&path) {
@@ -96,13 +97,14 @@ impl Source {
         };
         if fs::symlink_metadata(&target).is_ok() {
             let is_same = fs::read(&target).is_ok_and(|here| here == text.as_bytes());
-            return (!is_same).then(|| format!("its {what} {from} is not copied: {to} is there already, and is another"));
+            return (!is_same)
+                .then(|| format!("its {what} {from} is not copied: {to} is there already, and is another"));
         }
         if mode == Mode::DryRun {
             return Some(format!("its {what} would be copied from {from} to {to}"));
         }
-        let written = create_folder(&context.features().folder_of(name))
-            .and_then(|()| write_new_file(&target, text.as_bytes()));
+        let written =
+            create_folder(&context.features().folder_of(name)).and_then(|()| write_new_file(&target, text.as_bytes()));
         Some(match written {
             Ok(()) => format!("its {what} is copied from {from} to {to}"),
             Err(error) => format!("its {what} {from} is not copied to {to}: {}", error.reason()),
@@ -123,7 +125,8 @@ impl Source {
         if metadata.len() > MAX_FEATURE_FILE_BYTES as u64 {
             return Err(format!("it has more than {MAX_FEATURE_FILE_BYTES} bytes"));
         }
-        let text = String::from_utf8(fs::read(path).map_err(failed)?).map_err(|_error| "it is not UTF-8 text".to_owned())?;
+        let text =
+            String::from_utf8(fs::read(path).map_err(failed)?).map_err(|_error| "it is not UTF-8 text".to_owned())?;
         accept(&text, SecretPolicy::Refuse).map_err(|refusal| refusal.to_string())?;
         Ok(text)
     }

@@ -409,7 +409,10 @@ fn the_texts_of_a_feature_come_along_from_another_project() {
     let path = other.project();
     let path = path.to_str().unwrap();
     let dry = json(&env, &["import", "refound", path, "--dry-run", "--json"]);
-    assert!(dry["remarks"].to_string().contains("its spec.md would be copied from "), "{dry}");
+    assert!(
+        dry["remarks"].to_string().contains("its spec.md would be copied from "),
+        "{dry}"
+    );
     assert!(!env.path(".ralph/features").exists());
     let report = json(&env, &["import", "refound", path, "--json"]);
     assert_eq!(other.tree(), theirs);
@@ -445,7 +448,10 @@ fn texts_of_a_feature_that_do_not_come_along_are_named() {
         remarks.contains("docs/spec.md is not copied: .ralph/features/search/spec.md is there already, and is another"),
         "{remarks}"
     );
-    assert!(remarks.contains(" to .ralph/features/search/plan.md: it is outside of "), "{remarks}");
+    assert!(
+        remarks.contains(" to .ralph/features/search/plan.md: it is outside of "),
+        "{remarks}"
+    );
     assert_eq!(env.read(".ralph/features/search/spec.md"), "Ours.\n");
     assert!(!env.path(".ralph/features/search/plan.md").exists());
 }
