@@ -58,13 +58,13 @@ fn the_last_five_of_the_run_in_their_order_and_then_five_of_others_that_fit() {
     let mut past = Past::new();
     for iteration in 1..=7 {
         past = past.with(1, iteration, |row| {
-            row.notes = Some(format!("here: the lexer {iteration}"))
+            row.notes = Some(format!("here: the lexer {iteration}"));
         });
         past = past.with(2, iteration, |row| {
-            row.notes = Some(format!("there: the lexer {iteration}"))
+            row.notes = Some(format!("there: the lexer {iteration}"));
         });
         past = past.with(3, iteration, |row| {
-            row.notes = Some(format!("of the docker daemon {iteration}"))
+            row.notes = Some(format!("of the docker daemon {iteration}"));
         });
     }
     let prompt = past.prompt(&Files::new(), task(0xabc, "Mend it", "It is the lexer that is broken."));
