@@ -296,6 +296,14 @@ impl Project {
     }
 }
 
+/// Whether two paths lead to the same thing, which is there.
+pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+    match (one.canonicalize(), other.canonicalize()) {
+        (Ok(one), Ok(other)) => one == other,
+        _ => false,
+    }
+}
+
 /// What stands beside a note file now and then: its lock, and the new file before it takes its place. As ignore lines.
 fn transient_names(name: &str) -> [String; 2] {
     let name = literal(name);

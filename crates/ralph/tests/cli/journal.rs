@@ -49,7 +49,7 @@ fn iterations_are_listed_newest_first() {
         let ids = listed.as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap());
         ids.collect::<Vec<_>>()
     };
-    assert_eq!(ids(&[]), [3, 2, 1]);
+    assert_eq!(ids(&[]), [2, 3, 1]);
     assert_eq!(ids(&["--run", "run-00000001"]), [2, 1]);
     assert_eq!(ids(&["--run", "00000001"]), [2, 1]);
     assert_eq!(ids(&["--run", "run-00000002"]), [3]);
@@ -67,7 +67,7 @@ fn iterations_are_listed_newest_first() {
     assert_eq!(ids(&["--file", "part_2.rs"]), [2]);
     assert_eq!(ids(&["--since", "2025-01-22"]), [2]);
     assert_eq!(ids(&["--until", "2025-01-21"]), [3, 1]);
-    assert_eq!(ids(&["--limit", "1"]), [3]);
+    assert_eq!(ids(&["--limit", "1"]), [2]);
     assert_eq!(ids(&["--limit", "0", "--task", "t-ffffff"]), [] as [i64; 0]);
     let task = json(&env, &["journal", "show", "3", "--json"])["task"]
         .as_str()

@@ -13,12 +13,15 @@ use super::matched::{Kind, Stands};
 use crate::progress::columns::{moment, word_at};
 use crate::progress::features::is_free;
 
+/// A feature here with its name.
+type Named = (FeatureId, FeatureName);
+
 /// What a name begins with that was none by itself.
 const PREFIX: &str = "feature-";
 
 /// Puts the features in.
 pub(super) fn add(import: &mut Import<'_>, features: &[ForeignFeature]) -> rusqlite::Result<()> {
-    let before: Vec<(FeatureId, FeatureName)> = import
+    let before: Vec<Named> = import
         .transaction
         .prepare("SELECT id, name FROM features")?
         .query_map([], |row| {
@@ -70,7 +73,7 @@ fn imported_before(import: &Import<'_>, feature: &ForeignFeature, at: &str) -> r
 }
 
 /// Takes a feature for one that is or was here.
-fn know(import: &mut Import<'_>, feature: &ForeignFeature, known: Option<&(FeatureId, FeatureName)>, id: FeatureId) {
+fn know(import: &mut Import<'_>, feature: &ForeignFeature, known: Option<&Named>, id: FeatureId) {
     let stands = match known {
         Some((_, name)) => {
             let here = ImportedFeature {
@@ -134,10 +137,7 @@ fn free_id(import: &Import<'_>, there: &str) -> rusqlite::Result<Option<FeatureI
 }
 
 /// A name, or where others have it the name and the first number that is free.
-fn free_name(
-    name: &FeatureName,
-    (before, made): (&[(FeatureId, FeatureName)], &[(FeatureId, FeatureName)]),
-) -> Option<FeatureName> {
+fn free_name(name: &FeatureName, (before, made): (&[Named], &[Named])) -> Option<FeatureName> {
     let is_taken = |name: &FeatureName| before.iter().chain(made).any(|(_, other)| other.is(name.as_str()));
     if !is_taken(name) {
         return Some(name.clone());

@@ -88,7 +88,7 @@ impl Source {
             return is_missed
                 .then(|| format!("its {what} is said to be {from}, which is not there; {to} is not there either"));
         };
-        if target.canonicalize().is_ok_and(|target| target == path) {
+        if paths::is_same(&target, &path) {
             return None;
         }
         let text = match self.text(&path) {

@@ -10,7 +10,7 @@ use super::report::Report;
 use super::{Mode, SourceArgs, feature_files, import, in_place, keep_runs_out, try_on_copy};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::paths::Project;
+use crate::paths::{Project, is_same};
 
 /// Take over the tasks, features and journal of RefoundAI's ralph
 ///
@@ -39,7 +39,7 @@ pub(super) fn cmd_refound(context: &Context<'_>, args: &RefoundArgs) -> Result<(
         sources: vec![context.project.shown(&source).to_string()],
         ..Report::default()
     };
-    let is_own = source == own || same_file(&source, &own);
+    let is_own = source == own || is_same(&source, &own);
     if is_own && Store::is_there(&own) {
         let shown = context.project.shown(&own);
         report.tell(context, mode, args.source.json)?;
@@ -75,13 +75,6 @@ pub(super) fn cmd_refound(context: &Context<'_>, args: &RefoundArgs) -> Result<(
 
 fn read(path: &Path) -> Result<ForeignHistory, CommandError> {
     Ok(cleaned(ForeignDatabase::open(path)?.read()?))
-}
-
-fn same_file(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
 }
 
 impl From<ForeignError> for CommandError {

@@ -42,7 +42,7 @@ fn move_old(context: &Context<'_>, new: &Path) -> Vec<String> {
             return Vec::new();
         }
     };
-    if is_same(&old, new) {
+    if paths::is_same(&old, new) {
         return Vec::new();
     }
     if old.is_symlink() {
@@ -75,7 +75,7 @@ fn move_one(from: &Path, to: &Path) -> Result<(), String> {
     }
     if let Ok(target) = fs::read_link(from) {
         let there = to.parent().map(|folder| folder.join(target));
-        if !there.is_some_and(|there| is_same(&there, from)) {
+        if !there.is_some_and(|there| paths::is_same(&there, from)) {
             return Err("it is a link that would not lead to the same place from there".to_owned());
         }
     }
@@ -84,12 +84,4 @@ fn move_one(from: &Path, to: &Path) -> Result<(), String> {
         io::ErrorKind::CrossesDevices => format!("{} is on another file system; move it by hand", paths::SKILLS),
         _ => error.reason().to_string(),
     })
-}
-
-/// Whether two paths lead to the same thing, which is there.
-fn is_same(one: &Path, other: &Path) -> bool {
-    match (one.canonicalize(), other.canonicalize()) {
-        (Ok(one), Ok(other)) => one == other,
-        _ => false,
-    }
 }
