@@ -159,10 +159,11 @@ fn what_is_no_long_note_is_skipped_or_told() {
     large.md: it has more than 4 MiB
     none.md: it does not begin with frontmatter between two lines `---`
     untagged.md: its frontmatter has no tags
+    x�.md: its name is not UTF-8
     ");
     put(&files, "none.md", note("Mended", "x", ""));
     assert_eq!(titles(&files).len(), 3);
-    assert_eq!(problems(&files).len(), 3);
+    assert_eq!(problems(&files).len(), 4);
 }
 
 /// A name that is not UTF-8.
