@@ -16,6 +16,8 @@ const ROWS: usize = 10_000;
 const NOTES: usize = 1_000;
 /// How many long notes there are, and how many milliseconds more an iteration may take than without any.
 const FOLDERS: [(usize, Target); 2] = [(1_000, Target::AtMost(5.0)), (10_000, Target::None)];
+/// Without git every file of a project is looked at twice an iteration, long notes as any other; the target is for git.
+const VERSIONS: [(Versions, &str); 2] = [(Versions::Git, "in git"), (Versions::None, "without git")];
 /// Of how many sentences a long note is made.
 const SENTENCES: usize = 6;
 /// Its texts are others than those of the other notes, of the journal and of tasks.
@@ -32,16 +34,21 @@ pub(super) fn take(figures: &mut Figures, programs: &Programs, runs: usize) -> R
         past: &past,
         runs,
     };
-    let without = place.measure(figures, 0)?;
-    for (long_notes, target) in FOLDERS {
-        let with = place.measure(figures, long_notes)?;
-        figures.add(Figure {
-            name: format!("an iteration, {long_notes} long notes: more than without any"),
-            size: ROWS,
-            value: with - without,
-            unit: "ms",
-            target,
-        });
+    for (versions, named) in VERSIONS {
+        let without = place.measure(figures, 0, versions)?;
+        for (long_notes, target) in FOLDERS {
+            let with = place.measure(figures, long_notes, versions)?;
+            figures.add(Figure {
+                name: format!("an iteration {named}, {long_notes} long notes: more than without any"),
+                size: ROWS,
+                value: with - without,
+                unit: "ms",
+                target: match versions {
+                    Versions::Git => target,
+                    Versions::None => Target::None,
+                },
+            });
+        }
     }
     Ok(())
 }
@@ -55,9 +62,9 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// What an iteration costs beside so many long notes, in milliseconds.
-    fn measure(&self, figures: &mut Figures, long_notes: usize) -> Result<f64, String> {
+    fn measure(&self, figures: &mut Figures, long_notes: usize, versions: Versions) -> Result<f64, String> {
         println!("measuring beside {long_notes} long notes, {} runs …", self.runs);
-        let place = Workplace::make(self.programs, self.past, NOTES, Versions::None)?;
+        let place = Workplace::make(self.programs, self.past, NOTES, versions)?;
         write_folder(&place.path(".ralph/knowledge"), long_notes)?;
         place.settle()?;
         let mut taker = Taker {
@@ -66,7 +73,7 @@ impl Place<'_> {
             runs: self.runs,
         };
         let each = taker.iteration("", USUAL_TASKS, Target::None)?;
-        if long_notes > 0 {
+        if long_notes > 0 && versions == Versions::Git {
             commands(figures, &place, (long_notes, self.runs))?;
         }
         Ok(each)
