@@ -1,7 +1,7 @@
 //! Guidance: what the person who watches a run says about a turn that they have stopped. How they are asked is for whoever
 //! starts the run to say; the loop knows only that they can be.
 
-use ralph_memory::capture::clean_typed;
+use ralph_memory::capture::clean;
 use ralph_model::TaskId;
 use ralph_process::StopHandle;
 
@@ -66,13 +66,32 @@ pub enum Wish {
 }
 
 impl Guided {
-    /// What is kept of it: nothing that a terminal would obey, no blank ends, not more than there may be.
+    /// What is kept of it: nothing that a terminal would obey, no secret, no blank ends, not more than there may be.
     #[must_use]
     pub fn kept(self) -> Self {
-        let text = self.text.map(|text| clean_typed(&text, GUIDANCE_CHARACTERS));
+        let text = self.text.map(|text| clean(&text, GUIDANCE_CHARACTERS));
         Self {
             text: text.filter(|text| !text.is_empty()),
             ..self
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_is_kept_of_what_was_typed() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let guided = Guided {
+            text: Some(format!("use {token}\nfor the upload ")),
+            next: WhatNext::GoOn,
+        };
+        let kept = guided.kept().text.unwrap();
+        assert!(
+            kept.starts_with("use [secret: ") && kept.ends_with("]\nfor the upload"),
+            "{kept}"
+        );
     }
 }

@@ -11,3 +11,6 @@ CREATE TABLE imported (
 ) STRICT, WITHOUT ROWID;
 -- What happened elsewhere is no news here.
 ALTER TABLE journal ADD COLUMN imported INTEGER NOT NULL DEFAULT 0 CHECK (imported IN (0, 1));
+-- In the order in which things happened what was taken over comes first, whenever that was done; what happened here goes by
+-- its number, since a clock may be set back.
+CREATE INDEX journal_in_order ON journal (1 - imported);

@@ -68,13 +68,13 @@ fn the_run_goes_on_with_the_same_task_and_what_was_said_stands_in_its_prompt() {
 }
 
 #[test]
-fn what_a_terminal_would_obey_and_what_is_too_much_is_not_kept_and_all_else_is() {
+fn what_a_terminal_would_obey_and_secrets_are_not_kept_and_all_else_is() {
     let project = project("a key: AKIAIOSFODNN7EXAMPLE\u{1b}[2J\u{7}\r\n\n  grün 🦀\u{202e}");
     let task = project.task("A");
     project.run_with(interrupting(&project, |_| false));
     let task = project.store().task(&task).unwrap().unwrap();
     let (_, guidance) = split_guidance(&task.description);
-    assert_eq!(guidance[0].text, "a key: AKIAIOSFODNN7EXAMPLE\n\n  grün 🦀");
+    assert_eq!(guidance[0].text, "a key: [secret: aws]\n\n  grün 🦀");
 }
 
 #[test]

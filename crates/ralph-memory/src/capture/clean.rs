@@ -36,13 +36,6 @@ pub fn clean(text: &str, cap: usize) -> String {
     capped(visible_without_secrets(text).trim(), cap)
 }
 
-/// What a person has typed, as it may be kept: nothing is masked, since it is their own word, but what a terminal would obey
-/// is gone. Where it was cut, it says so.
-#[must_use]
-pub fn clean_typed(text: &str, cap: usize) -> String {
-    capped(visible(text).trim(), cap)
-}
-
 /// The same on one line with single spaces.
 pub(super) fn clean_line_of(text: &str, cap: usize) -> String {
     let text = clean(text, usize::MAX);

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
-pub use clean::{clean, clean_typed};
+pub use clean::clean;
 pub use guess::guess_kind;
 pub use knowledge::{
     Deleted, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, Outboxed, Placement, Written, accept_knowledge,

@@ -61,7 +61,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn journal_last(&self) -> Result<Option<JournalRow>, StoreError> {
-        self.sql(self.row("ORDER BY created_at DESC, id DESC LIMIT 1", []))
+        self.sql(self.row("ORDER BY 1 - imported DESC, id DESC LIMIT 1", []))
     }
 
     /// Rows by their numbers, in that order; numbers that there are none of are passed over.
@@ -92,7 +92,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn journal_of_task(&self, task: &TaskId) -> Result<Vec<JournalRow>, StoreError> {
-        self.sql(self.rows("WHERE task_id = ?1 ORDER BY created_at, id", [task.as_str()]))
+        self.sql(self.rows("WHERE task_id = ?1 ORDER BY 1 - imported, id", [task.as_str()]))
     }
 
     /// The last row of a task that counts: what was interrupted says nothing about how the work goes.
@@ -101,7 +101,7 @@ impl Store {
     /// When the database cannot be read.
     pub fn journal_last_counted(&self, task: &TaskId) -> Result<Option<JournalRow>, StoreError> {
         self.sql(self.row(
-            "WHERE task_id = ?1 AND outcome <> 'interrupted' ORDER BY created_at DESC, id DESC LIMIT 1",
+            "WHERE task_id = ?1 AND outcome <> 'interrupted' ORDER BY 1 - imported DESC, id DESC LIMIT 1",
             [task.as_str()],
         ))
     }
@@ -138,7 +138,7 @@ impl Store {
                    WHERE value = :file
                       OR substr(value, 1, length(:file) + 1) = :file || '/'
                       OR substr(value, -length(:file) - 1) = '/' || :file))
-             ORDER BY created_at DESC, id DESC LIMIT :limit",
+             ORDER BY 1 - imported DESC, id DESC LIMIT :limit",
             named_params! {
                 ":run": filter.run.as_ref().map(RunId::as_str),
                 ":task": filter.task.as_ref().map(TaskId::as_str),

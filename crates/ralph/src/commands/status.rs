@@ -5,6 +5,8 @@ mod news;
 mod open_runs;
 mod shelves;
 
+use std::cmp::Reverse;
+
 use clap::Args;
 use ralph_model::{Feature, FeatureStatus, TaskStatus, count, display_width};
 use ralph_store::{Look, Overview, Store, Wait};
@@ -175,10 +177,12 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
 
 /// The features that are not done, so many by name.
 fn features(all: &[Feature], named: usize) -> Vec<(&'static str, String)> {
-    let open: Vec<&Feature> = all
+    let mut open: Vec<&Feature> = all
         .iter()
         .filter(|feature| feature.status != FeatureStatus::Done)
         .collect();
+    // What somebody is at, or has to see to, before what nobody has begun; then what changed last.
+    open.sort_by_key(|feature| (feature.status == FeatureStatus::Pending, Reverse(feature.updated_at)));
     let names = open.iter().take(named).map(|feature| {
         let (name, progress) = (&feature.name, feature::progress(&feature.tasks));
         let failed = if feature.status == FeatureStatus::Failed {

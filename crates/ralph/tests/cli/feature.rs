@@ -387,6 +387,17 @@ fn rows_are_shared_among_worktrees_and_files_are_each_ones_own() {
 }
 
 #[test]
+fn a_slip_in_a_features_name_is_no_text() {
+    let env = env();
+    env.ok(["feature", "create", "search"]);
+    let ran = env.ralph(["run", "serach", "--agent", "true", "--trust"]).run();
+    let expected = "Error: there is no feature \"serach\"; search is nearly that\n\
+                    Hint: if it is a text, say in more words what is to be done\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), expected));
+    assert_eq!(env.ok(["task", "list", "--format", "quiet"]), "");
+}
+
+#[test]
 fn in_a_fresh_clone_what_is_written_is_taken_up() {
     let env = env();
     env.write(".ralph/features/search/spec.md", SPEC);

@@ -38,8 +38,8 @@ fn iterations_are_listed_newest_first() {
     let env = past();
     assert_snapshot!(env.ok(["journal", "list"]), @r#"
     ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
-    2   run-00000001/2  done     t-025cc1  2025-01-22T10:00:00Z  Parse dates: Leap years: `is_leap` was wrong.
     3   run-00000002/1  done     t-8eec67  2025-01-21T10:00:00Z  Make tea: The kettle: leaks, (a bit) "AND" NOT much
+    2   run-00000001/2  done     t-025cc1  2025-01-22T10:00:00Z  Parse dates: Leap years: `is_leap` was wrong.
     1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed:
 
     Showing 3 iterations
@@ -49,7 +49,7 @@ fn iterations_are_listed_newest_first() {
         let ids = listed.as_array().unwrap().iter().map(|row| row["id"].as_i64().unwrap());
         ids.collect::<Vec<_>>()
     };
-    assert_eq!(ids(&[]), [2, 3, 1]);
+    assert_eq!(ids(&[]), [3, 2, 1]);
     assert_eq!(ids(&["--run", "run-00000001"]), [2, 1]);
     assert_eq!(ids(&["--run", "00000001"]), [2, 1]);
     assert_eq!(ids(&["--run", "run-00000002"]), [3]);
@@ -67,7 +67,7 @@ fn iterations_are_listed_newest_first() {
     assert_eq!(ids(&["--file", "part_2.rs"]), [2]);
     assert_eq!(ids(&["--since", "2025-01-22"]), [2]);
     assert_eq!(ids(&["--until", "2025-01-21"]), [3, 1]);
-    assert_eq!(ids(&["--limit", "1"]), [2]);
+    assert_eq!(ids(&["--limit", "1"]), [3]);
     assert_eq!(ids(&["--limit", "0", "--task", "t-ffffff"]), [] as [i64; 0]);
     let task = json(&env, &["journal", "show", "3", "--json"])["task"]
         .as_str()
@@ -108,11 +108,7 @@ fn an_iteration_is_shown_whole() {
                 See src/part_2.rs.
     folder      .ralph/runs/run-00000001/002
     ");
-    assert_eq!(
-        json(&env, &["journal", "show", "--json"])["id"],
-        2,
-        "the one that ended last"
-    );
+    assert_eq!(json(&env, &["journal", "show", "--json"])["id"], 3, "the last one");
 }
 
 #[test]

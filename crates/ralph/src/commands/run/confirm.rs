@@ -35,7 +35,11 @@ pub(super) fn confirm_commands(context: &Context<'_>, uses_agent: bool, trust: b
         return Ok(());
     }
     if !trust {
-        ask(context, &commands, "`ralph run --trust` confirms it, until it changes")?;
+        ask(
+            context,
+            &commands,
+            "the same command with --trust confirms it, until it changes",
+        )?;
     }
     remember(context, &store, &digest(&commands))
 }

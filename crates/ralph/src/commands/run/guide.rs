@@ -1,6 +1,7 @@
 //! Asks the person at the terminal what an agent should do differently whose turn they have stopped.
 
 use ralph_loop::{Asked, GUIDANCE_CHARACTERS, Guide, Guided, WhatNext};
+use ralph_memory::capture::{Refusal, SecretPolicy, accept};
 use ralph_model::{count, preview};
 use ralph_process::StopHandle;
 
@@ -98,6 +99,10 @@ impl Person for AtDialogue<'_> {
 fn converse(person: &mut dyn Person, about: &Asked) -> Guided {
     introduce(person, about);
     let (text, ending) = text_of(person);
+    if has_secret(&text) {
+        // It would stand in every later prompt of the task.
+        person.say("What looks like a secret is masked.");
+    }
     let next = match ending {
         Ending::BrokenOff => WhatNext::Stop,
         Ending::Said => goes_on(person),
@@ -106,6 +111,10 @@ fn converse(person: &mut dyn Person, about: &Asked) -> Guided {
         text: (!text.trim().is_empty()).then_some(text),
         next,
     }
+}
+
+fn has_secret(text: &str) -> bool {
+    accept(text, SecretPolicy::Refuse).is_err_and(|refusal| matches!(refusal, Refusal::Secret { .. }))
 }
 
 /// Says what was stopped, and asks.

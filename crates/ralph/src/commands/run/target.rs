@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use ralph_memory::capture::{SecretPolicy, accept};
+use ralph_model::config::nearest;
 use ralph_model::{Feature, FeatureId, NewTask, TaskId, TaskKind, first_line, keep_guidance, preview};
 use ralph_store::{FeatureError, ListPlace, Scope, Store, TaskError, TaskUpdate};
 
@@ -91,7 +92,21 @@ pub(super) fn meaning(
     if looks_like_id(what, TaskId::PREFIX) {
         return Err(TaskError::Unknown { text }.into());
     }
+    if let Some(name) = nearly_a_feature(store, what)? {
+        let message = format!("there is no feature {what:?}; {name} is nearly that");
+        return Err(CommandError::usage(message).hint("if it is a text, say in more words what is to be done"));
+    }
     Ok(Meaning::Text(text))
+}
+
+/// The feature whose name a single word nearly is: whoever slips at the keyboard wants no agent to work on the slip.
+fn nearly_a_feature(store: Option<&Store>, what: &str) -> Result<Option<String>, CommandError> {
+    let Some(store) = store.filter(|_| !what.contains(char::is_whitespace)) else {
+        return Ok(None);
+    };
+    let features = store.features()?;
+    let names = features.iter().map(|feature| feature.name.as_str());
+    Ok(nearest(what, names).map(str::to_owned))
 }
 
 /// The task or the feature that the argument names. The beginning of an id is taken for one only with its letter in front:

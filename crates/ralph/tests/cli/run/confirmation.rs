@@ -55,7 +55,7 @@ fn commands_of_a_project_are_not_run_before_somebody_has_seen_them() {
       agent: [AGENT] [TMP]/agent
       gate: true
     Error: this was never confirmed, and there is no terminal to ask at; nothing was started
-    Hint: `ralph run --trust` confirms it, until it changes
+    Hint: the same command with --trust confirms it, until it changes
     ");
     assert_eq!(scene.env.tree(), before);
     assert_eq!(scene.agent.turns(), 0);
@@ -109,7 +109,7 @@ fn a_project_does_not_decide_alone_that_an_agent_asks_for_nothing() {
     .ralph.toml says what will be run here:
       agent: may do everything without asking (permissions = "full")
     Error: this was never confirmed, and there is no terminal to ask at; nothing was started
-    Hint: `ralph run --trust` confirms it, until it changes
+    Hint: the same command with --trust confirms it, until it changes
     "#);
     assert_eq!(scene.agent.turns(), 0);
     assert_eq!(scene.run(&["a text", "--trust"]).code, Some(0));
