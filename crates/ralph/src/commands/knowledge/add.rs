@@ -18,7 +18,7 @@ use crate::text_file::read_text;
 ///
 /// It becomes a file of its own, which people and git see. A note of the same title gets the new text and the tags of both;
 /// so does one that shares more than half of the tags and whose title holds the new one, or stands in it. The text that it
-/// had is kept, and `ralph knowledge show` says where. A text of more than 500 words is cut. [[Title]] in a text links to
+/// had is kept, and `ralph knowledge show` says where. A text of more than 500 words is cut. `[[Title]]` in a text links to
 /// another note.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
