@@ -221,17 +221,8 @@ impl Index {
     /// # Errors
     /// When the index cannot be read.
     pub fn knowledge_with(&self, term: u32, visit: &mut dyn FnMut(i64)) -> Result<(), IndexError> {
-        let walked = self
-            .connection
-            .prepare_cached("SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH ?1")
-            .and_then(|mut statement| {
-                let mut rows = statement.query([format!("\"{term}\"")])?;
-                while let Some(row) = rows.next()? {
-                    visit(row.get(0)?);
-                }
-                Ok(())
-            });
-        self.sql(walked)
+        let sql = "SELECT rowid FROM knowledge_words WHERE knowledge_words MATCH ?1";
+        self.walk_holders(sql, term, visit)
     }
 
     /// What ranking needs to know of a long note. Its id is the name of its file.

@@ -84,16 +84,18 @@ impl Index {
     /// # Errors
     /// When the index cannot be read.
     pub fn entries_with(&self, term: u32, visit: &mut dyn FnMut(i64)) -> Result<(), IndexError> {
-        let walked = self
-            .connection
-            .prepare_cached("SELECT rowid FROM words WHERE words MATCH ?1")
-            .and_then(|mut statement| {
-                let mut rows = statement.query([format!("\"{term}\"")])?;
-                while let Some(row) = rows.next()? {
-                    visit(row.get(0)?);
-                }
-                Ok(())
-            });
+        self.walk_holders("SELECT rowid FROM words WHERE words MATCH ?1", term, visit)
+    }
+
+    /// Walks through the numbers that a question to FTS5 gives for a term.
+    pub(super) fn walk_holders(&self, sql: &str, term: u32, visit: &mut dyn FnMut(i64)) -> Result<(), IndexError> {
+        let walked = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let mut rows = statement.query([format!("\"{term}\"")])?;
+            while let Some(row) = rows.next()? {
+                visit(row.get(0)?);
+            }
+            Ok(())
+        });
         self.sql(walked)
     }
 }
