@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Difficulty, ErrorCategory};
+use crate::{Difficulty, FailureReport};
 
 /// The sigils that steer the loop, from the agent's final text.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -79,19 +79,4 @@ pub struct CapturedLearning {
     pub tags: Vec<String>,
     /// What it says.
     pub content: String,
-}
-
-/// How an attempt failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailureReport {
-    /// What was tried.
-    pub what_tried: String,
-    /// Why it did not work.
-    pub why_failed: String,
-    /// What kind of failure it was.
-    pub category: ErrorCategory,
-    /// The files that it is about.
-    pub relevant_files: Vec<String>,
-    /// What the failing program printed.
-    pub error_output: Option<String>,
 }

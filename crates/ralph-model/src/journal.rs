@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{FeatureId, RunId, TaskId};
+use crate::{FeatureId, RunId, TaskId, TaskType};
 
 word_enum! {
     /// How an iteration ended.
@@ -165,6 +165,10 @@ pub struct NewJournalRow {
     pub task: Option<TaskId>,
     /// The task's title.
     pub task_title: String,
+    /// What kind of work the task is.
+    pub task_type: TaskType,
+    /// The files, kinds of errors and tools that the task and its changes named: by them tasks are alike.
+    pub tags: Vec<String>,
     /// The feature of the task.
     pub feature: Option<FeatureId>,
     /// Which attempt at the task, from 1; never used again.

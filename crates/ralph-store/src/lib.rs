@@ -18,5 +18,5 @@ pub use progress::{
     ListPlace, Look, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause, OutboxFile, Overview,
     ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, Reach, RecordedInjection, Remark, RowCaptures, Run,
     RunProcess, Scope, Settled, Settlement, Standing, Start, Store, Tally, TaskChange, TaskError, TaskFilter, TaskNews,
-    TaskUpdate, TasksOfFeature, WaitsFor, Which, encode_term, journal_terms,
+    TaskUpdate, TasksOfFeature, WaitsFor, Which, encode_term, journal_terms, lesson_of, task_type_of,
 };

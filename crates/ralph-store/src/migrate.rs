@@ -4,9 +4,11 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::open::{APPLICATION_ID, MigrateError, folder_of};
+use crate::progress::{learning_terms, lesson_of, tag_terms, task_type_of};
 
 /// The migrations in order. The number of a database is how many of them it has had; they are never edited.
 pub(crate) const MIGRATIONS: &[&str] = &[
@@ -15,6 +17,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0003_pauses.sql"),
     include_str!("../migrations/0004_features.sql"),
     include_str!("../migrations/0005_imported.sql"),
+    include_str!("../migrations/0006_iteration_memory.sql"),
 ];
 
 /// Brings a database up to date; refuses one that is newer than these migrations.
@@ -33,6 +36,7 @@ pub(crate) fn migrate(connection: &Connection, path: &Path, migrations: &[&str])
             keep_copy(connection, &copy, found)?;
         }
     }
+    add_functions(connection)?;
     let transaction = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     // Another process may have migrated while this one waited.
     let done = usize::try_from(version(&transaction)?).unwrap_or_default();
@@ -42,6 +46,31 @@ pub(crate) fn migrate(connection: &Connection, path: &Path, migrations: &[&str])
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", known)?;
     Ok(transaction.commit()?)
+}
+
+/// What migrations ask that SQL cannot answer: how words are cut. No trigger and no view does, so that any other program can
+/// read and write the database.
+fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
+    connection.create_scalar_function("task_type_of", 1, flags, |call| {
+        Ok(task_type_of(&call.get::<String>(0)?, "").word())
+    })?;
+    connection.create_scalar_function("lesson_of", 1, flags, |call| Ok(lesson_of(&call.get::<String>(0)?)))?;
+    connection.create_scalar_function("learning_terms_of", 2, flags, |call| {
+        Ok(learning_terms(
+            &call.get::<String>(0)?,
+            &listed(&call.get::<String>(1)?),
+        ))
+    })?;
+    connection.create_scalar_function("tag_terms_of", 1, flags, |call| {
+        let terms = tag_terms(&listed(&call.get::<String>(0)?));
+        serde_json::to_string(&terms).map_err(|error| rusqlite::Error::UserFunctionError(error.into()))
+    })
+}
+
+/// A list as a column holds it. One that cannot be read must not keep everything else from being migrated.
+fn listed(json: &str) -> Vec<String> {
+    serde_json::from_str(json).unwrap_or_default()
 }
 
 /// Copies a database as it is. What has the copy's name is whole and on the disk: it gets it last.

@@ -39,6 +39,8 @@ fn row(run: u64, iteration: u32, outcome: Outcome) -> NewJournalRow {
         iteration,
         task: Some(TaskId::new(u64::from(iteration % 2))),
         task_title: "Parse dates".to_owned(),
+        task_type: ralph_model::TaskType::General,
+        tags: Vec::new(),
         feature: Some(FeatureId::new(7)),
         attempt: 2,
         outcome,
@@ -68,6 +70,8 @@ fn a_row_is_read_as_it_was_written() {
     let full = row(1, 1, Outcome::Retried);
     let bare = NewJournalRow {
         task: None,
+        task_type: ralph_model::TaskType::General,
+        tags: Vec::new(),
         feature: None,
         model: None,
         notes: None,

@@ -10,6 +10,8 @@ pub fn journal_row(run: RunId, iteration: u32) -> NewJournalRow {
         iteration,
         task: None,
         task_title: String::new(),
+        task_type: ralph_model::TaskType::General,
+        tags: Vec::new(),
         feature: None,
         attempt: 1,
         outcome: Outcome::Done,

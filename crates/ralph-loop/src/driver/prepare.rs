@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use ralph_agent::environment::{Told, environment_for};
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::FeatureTexts;
-use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, compose};
+use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, Round, compose};
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
 use ralph_store::{ClaimRequest, Heed, Scope, Standing, Start};
@@ -108,7 +108,7 @@ impl Runner<'_> {
         for problem in feature.iter().flat_map(|feature| &feature.problems) {
             self.watch.tell(&News::Warning(problem));
         }
-        let prompt = self.compose(&materials, feature.as_ref(), red_gates)?;
+        let prompt = self.compose(&materials, feature.as_ref(), current, red_gates)?;
         let folder = folder_of(self.site, current);
         folder.create()?;
         folder.write("prompt.md", &prompt.text)?;
@@ -176,6 +176,7 @@ impl Runner<'_> {
         &self,
         materials: &Materials,
         feature: Option<&FeatureTexts>,
+        current: &Current,
         red_gates: &[String],
     ) -> Result<Prompt, RunError> {
         let site = self.site;
@@ -184,6 +185,12 @@ impl Runner<'_> {
             .read()
             .map_err(|error| RunError::Other(error.to_string()))?;
         let request = materials.request(&Circumstances {
+            round: Some(Round {
+                iteration: current.iteration,
+                of: site.config.limits.iterations,
+                model: current.model.as_deref(),
+                rationale: &current.rationale,
+            }),
             feature,
             red_gates,
             scratchpad: &scratchpad,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement};
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
-use ralph_store::{OtherPause, Settlement, StoreError, TaskChange};
+use ralph_store::{OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
 use super::examine::in_thread;
 use super::prepare::folder_of;
@@ -85,12 +85,19 @@ impl Runner<'_> {
             .iter()
             .map(|learning| (LearningId::new(self.entropy.next_bits()), learning.clone()))
             .collect();
+        let description = self
+            .store
+            .task(&current.task)?
+            .map(|task| task.description)
+            .unwrap_or_default();
         Ok(Settlement {
             row: NewJournalRow {
                 run: current.run.clone(),
                 iteration: current.iteration,
                 task: Some(current.task.clone()),
                 task_title: current.task_title.clone(),
+                task_type: task_type_of(&current.task_title, &description),
+                tags: Vec::new(),
                 feature: current.feature.clone(),
                 attempt: current.attempt,
                 outcome: ruling.outcome,
@@ -116,6 +123,7 @@ impl Runner<'_> {
             task: self.task_change(draft),
             guidance: turn.guidance.clone(),
             report: captured.failure.clone(),
+            signature: None,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
             knowledge: self.knowledge_of(draft)?,

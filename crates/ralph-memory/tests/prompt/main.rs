@@ -88,6 +88,10 @@ pub(crate) fn row(id: i64, run: u64, notes: Option<&str>) -> JournalRow {
 /// A prompt for a task and nothing else; tests set what they are about.
 pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'a> {
     PromptRequest {
+        attempts: &[],
+        learnings: &[],
+        course: ralph_model::Course::default(),
+        round: None,
         task,
         parent: None,
         prerequisites: &[],

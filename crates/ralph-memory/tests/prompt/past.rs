@@ -36,6 +36,7 @@ impl Past {
         let materials = Materials::gather(&self.store, task, Some(&RunId::new(1))).unwrap();
         let config = Config::default();
         let request = materials.request(&Circumstances {
+            round: None,
             feature: None,
             red_gates: &[],
             scratchpad: "",

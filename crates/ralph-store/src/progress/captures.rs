@@ -1,11 +1,12 @@
 //! Reading what an iteration left beside its row of the journal.
 
-use ralph_model::{CapturedKnowledge, CapturedLearning, ErrorCategory, FailureReport};
-use rusqlite::{OptionalExtension, Row};
+use ralph_model::{CapturedKnowledge, CapturedLearning, FailureReport};
+use rusqlite::OptionalExtension;
 use serde::Serialize;
 
 use super::Store;
-use super::columns::{from_json, word_at};
+use super::attempts::read_kept_report;
+use super::columns::from_json;
 use crate::StoreError;
 
 /// What an agent said for later in one iteration.
@@ -34,9 +35,9 @@ impl Store {
         let connection = &self.connection;
         let report = connection
             .prepare_cached("SELECT * FROM failure_reports WHERE journal = ?1")?
-            .query_row([journal], |row| Ok((read_report(row)?, row.get("suggestion")?)))
+            .query_row([journal], read_kept_report)
             .optional()?;
-        let (report, suggestion) = report.map_or((None, None), |(report, suggestion)| (Some(report), suggestion));
+        let (report, suggestion) = report.map_or((None, None), |kept| (Some(kept.report), kept.suggestion));
         let learnings = connection
             .prepare_cached("SELECT category, tags, content FROM learnings WHERE journal = ?1 ORDER BY seq")?
             .query_map([journal], |row| {
@@ -58,15 +59,4 @@ impl Store {
             knowledge,
         })
     }
-}
-
-fn read_report(row: &Row<'_>) -> rusqlite::Result<FailureReport> {
-    let files: String = row.get("relevant_files")?;
-    Ok(FailureReport {
-        what_tried: row.get("what_tried")?,
-        why_failed: row.get("why_failed")?,
-        category: word_at(row, "category", ErrorCategory::parse)?,
-        relevant_files: from_json(&files, "relevant_files")?,
-        error_output: row.get("error_output")?,
-    })
 }

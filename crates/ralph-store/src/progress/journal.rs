@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use ralph_model::{
     Difficulty, EntryKind, ErrorCategory, FeatureId, Injection, InjectionReason, JournalRow, NewJournalRow, Outcome,
-    RunId, StopReason, TaskId, Tokens, Usage,
+    RunId, StopReason, TaskId, TaskType, Tokens, Usage,
 };
 use rusqlite::{OptionalExtension, Params, Row, named_params, params};
 
@@ -181,6 +181,7 @@ impl Store {
 
 fn read_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
     let files: String = row.get("files_modified")?;
+    let tags: String = row.get("tags")?;
     Ok(JournalRow {
         id: row.get("id")?,
         row: NewJournalRow {
@@ -188,6 +189,8 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
             iteration: count_at(row, "iteration")?,
             task: word_in(row, "task_id", TaskId::parse)?,
             task_title: row.get("task_title")?,
+            task_type: word_at(row, "task_type", TaskType::parse)?,
+            tags: from_json(&tags, "tags")?,
             feature: word_in(row, "feature_id", FeatureId::parse)?,
             attempt: count_at(row, "attempt")?,
             outcome: word_at(row, "outcome", Outcome::parse)?,

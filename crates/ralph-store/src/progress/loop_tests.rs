@@ -204,6 +204,8 @@ fn full(fence: u64) -> Settlement {
             category: ErrorCategory::TestFailure,
             relevant_files: vec!["src/a.rs".to_owned()],
             error_output: None,
+            origin: ralph_model::ReportOrigin::Agent,
+            gate: None,
         }),
         suggestion: Some("try a map".to_owned()),
         learnings: ["pitfall", "code_structure", "tool_usage", "never heard of"]

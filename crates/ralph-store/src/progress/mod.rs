@@ -1,5 +1,6 @@
 //! The database of facts.
 
+mod attempts;
 mod captures;
 mod claims;
 mod columns;
@@ -11,6 +12,9 @@ mod iterations;
 mod journal;
 mod journal_search;
 mod journal_terms;
+mod learning_reading;
+mod learning_terms;
+mod metrics;
 mod note_log;
 mod outbox;
 mod overview;
@@ -24,6 +28,7 @@ mod task_error;
 mod task_reading;
 mod task_rows;
 mod task_steps;
+mod task_type;
 mod tasks;
 mod transitions;
 
@@ -43,6 +48,8 @@ pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
 pub use journal_search::JournalOutline;
 pub use journal_terms::{encode_term, journal_terms};
+pub use learning_terms::lesson_of;
+pub(crate) use learning_terms::{learning_terms, tag_terms};
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
@@ -55,6 +62,7 @@ pub use takeover::{
 };
 pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};
+pub use task_type::task_type_of;
 pub use tasks::{DoneIn, FeatureChange, ParentChange, Reach, TaskUpdate};
 
 /// The database of facts. One method is one unit of work and one transaction.

@@ -4,7 +4,9 @@ mod captures;
 mod journal;
 mod task;
 
-use ralph_model::{CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, RunId, TaskStatus};
+use ralph_model::{
+    CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, RunId, Signature, TaskStatus,
+};
 use rusqlite::{OptionalExtension, params};
 
 use super::Store;
@@ -50,6 +52,8 @@ pub struct Settlement {
     pub guidance: Option<String>,
     /// How it failed, and what the next attempt should do.
     pub report: Option<FailureReport>,
+    /// What makes this failure the same as another one.
+    pub signature: Option<Signature>,
     /// What the next attempt should do.
     pub suggestion: Option<String>,
     /// What the agent learned, with the ids to keep it under.
@@ -79,6 +83,7 @@ impl Settlement {
             task: TaskChange::Again,
             guidance: None,
             report: None,
+            signature: None,
             suggestion: None,
             learnings: Vec::new(),
             knowledge: Vec::new(),

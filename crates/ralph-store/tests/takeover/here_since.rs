@@ -12,6 +12,8 @@ fn journal(store: &mut Store, task: &TaskId) -> i64 {
         iteration: 1,
         task: Some(task.clone()),
         task_title: "Ours".to_owned(),
+        task_type: ralph_model::TaskType::General,
+        tags: Vec::new(),
         feature: None,
         attempt: 3,
         outcome: Outcome::Failed,

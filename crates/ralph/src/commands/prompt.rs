@@ -84,6 +84,7 @@ pub(crate) fn prompt_for(
         context.ui.warning(problem);
     }
     let request = materials.request(&Circumstances {
+        round: None,
         feature: feature.as_ref(),
         red_gates: &[],
         scratchpad: &scratchpad,

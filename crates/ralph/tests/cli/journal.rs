@@ -192,6 +192,8 @@ fn all_that_the_agent_said_for_later_is_shown() {
             category: ErrorCategory::TestFailure,
             relevant_files: vec!["src/a.rs".to_owned(), "src/b.rs".to_owned()],
             error_output: Some("test leap ... FAILED".to_owned()),
+            origin: ralph_model::ReportOrigin::Agent,
+            gate: None,
         }),
         retry_suggestion: Some("try a map".to_owned()),
         learnings: vec![CapturedLearning {

@@ -207,6 +207,8 @@ fn failure_report(body: &str) -> Option<FailureReport> {
         error_output: value(Key::StackTrace)
             .map(|text| clean_last_lines(text, MOST_ERROR_OUTPUT))
             .filter(|text| !text.is_empty()),
+        origin: ralph_model::ReportOrigin::Agent,
+        gate: None,
     })
 }
 

@@ -280,6 +280,8 @@ fn reports_have_keys_and_lines_that_go_on() {
             category: ErrorCategory::BuildError,
             relevant_files: ["src/a.rs", "src/b.rs", "src/c.rs"].map(str::to_owned).to_vec(),
             error_output: Some("error[E1]: x\n  at y".to_owned()),
+            origin: ralph_model::ReportOrigin::Agent,
+            gate: None,
         })
     );
     assert_eq!(malformed, 0);

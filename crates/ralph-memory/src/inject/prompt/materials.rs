@@ -2,10 +2,10 @@
 
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{Feature, JournalRow, RunId, Task, TaskStatus};
+use ralph_model::{Attempt, Course, Feature, JournalRow, Learning, RunId, Task, TaskStatus};
 use ralph_store::{Store, StoreError};
 
-use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, about};
+use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
 use crate::inject::feature_texts::FeatureTexts;
 use crate::recall::related_rows;
 
@@ -19,6 +19,9 @@ pub struct Materials {
     /// The last attempt that counted.
     last: Option<JournalRow>,
     overflowed_before: bool,
+    attempts: Vec<Attempt>,
+    learnings: Vec<(Learning, f64)>,
+    course: Course,
     recent: Vec<JournalRow>,
     related: Vec<(JournalRow, f64)>,
     /// The files that the last iteration of all changed.
@@ -30,6 +33,8 @@ pub struct Materials {
 pub struct Circumstances<'a> {
     /// What is written about the task's feature, see [`Materials::feature`].
     pub feature: Option<&'a FeatureTexts>,
+    /// Which iteration it is, and what was chosen for it; none where no run is under way.
+    pub round: Option<Round<'a>>,
     /// The gates that were red before the first iteration.
     pub red_gates: &'a [String],
     /// The working notes.
@@ -78,6 +83,9 @@ impl Materials {
             feature,
             last: store.journal_last_counted(&task.id)?,
             overflowed_before: store.has_overflowed(&task.id)?,
+            attempts: store.failed_attempts(&task.id)?,
+            learnings: Vec::new(),
+            course: store.course(&task.id)?,
             recent: match run {
                 Some(run) => store.journal_recent(run, RECENT_ROWS)?,
                 None => Vec::new(),
@@ -101,6 +109,9 @@ impl Materials {
             feature: None,
             last: None,
             overflowed_before: false,
+            attempts: Vec::new(),
+            learnings: Vec::new(),
+            course: Course::default(),
             recent: Vec::new(),
             related: Vec::new(),
             recent_files: Vec::new(),
@@ -143,6 +154,10 @@ impl Materials {
             red_gates: circumstances.red_gates,
             gates: &config.verify.commands,
             scratchpad: circumstances.scratchpad,
+            attempts: &self.attempts,
+            learnings: &self.learnings,
+            course: self.course,
+            round: circumstances.round,
             recent: &self.recent,
             related: &self.related,
             recent_files: &self.recent_files,

@@ -4,9 +4,11 @@
 //! Sections are filled in another order than they are read in: what matters most takes its room first. Each tells which
 //! entries it considered, so that what an agent knew can be looked up and proved later.
 
+mod attempts;
 mod feature;
 mod journal;
 mod knowledge;
+mod learnings;
 mod markdown;
 mod materials;
 mod notes;
@@ -14,12 +16,13 @@ mod proof;
 mod room;
 mod scratchpad;
 mod section;
+mod status;
 mod task;
 mod verify;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Injection, JournalRow, Task, TaskKind, Tokens};
+use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
 pub use materials::{Circumstances, Materials};
@@ -68,6 +71,14 @@ pub struct PromptRequest<'a> {
     pub scratchpad: &'a str,
     /// The last rows of this run, oldest first.
     pub recent: &'a [JournalRow],
+    /// The attempts at the task that failed, oldest first.
+    pub attempts: &'a [Attempt],
+    /// Lessons that fit the task, best first, each with how well it fits.
+    pub learnings: &'a [(Learning, f64)],
+    /// How it goes.
+    pub course: Course,
+    /// Which iteration it is, and what was chosen for it; none where no run is under way.
+    pub round: Option<Round<'a>>,
     /// Rows of other runs that fit the task, best first.
     pub related: &'a [(JournalRow, f64)],
     /// The files that the last iteration of all changed, by which long notes are found.
@@ -87,6 +98,19 @@ pub struct AttemptNumber {
     pub number: u32,
     /// How many there may be.
     pub of: u32,
+}
+
+/// An iteration of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Round<'a> {
+    /// Which one, from 1.
+    pub iteration: u32,
+    /// How many there may be; none where there is no limit.
+    pub of: Option<u32>,
+    /// The model that was chosen for it; none where the agent takes its own.
+    pub model: Option<&'a str>,
+    /// Why that model.
+    pub rationale: &'a str,
 }
 
 /// How much of the memory stands in a prompt.
@@ -130,9 +154,12 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let mut room = Room::of(request.config.context.budget, request.share);
     let about = about(request.task);
     let mut said = Said::default();
+    let attempts = attempts::section(request, &mut room);
+    let status = status::section(request, &mut room);
     let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
     let reserved = scratchpad::reserve(request, &mut room);
     let memories = notes::memories(catalogue, request, &about, &mut room, &mut said)?;
+    let learnings = learnings::section(request, &mut room, &mut said);
     let knowledge = knowledge::section(catalogue, request, &mut room, &mut said)?;
     let journal = journal::section(request, &mut room);
     let scratchpad = scratchpad::section(request, &mut room, reserved);
@@ -147,6 +174,10 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
         held(guardrails),
         held(scratchpad),
         task::assigned(request),
+        held(attempts),
+        held(learnings),
+        status,
+        status::stuck(request),
         feature::specification(request),
         feature::plan(request),
         task::retry(request),

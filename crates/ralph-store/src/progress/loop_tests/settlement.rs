@@ -391,6 +391,8 @@ fn a_row_is_found_by_why_it_failed() {
         category: ErrorCategory::Unknown,
         relevant_files: Vec::new(),
         error_output: Some("handshake refused".to_owned()),
+        origin: ralph_model::ReportOrigin::Agent,
+        gate: None,
     });
     bench.store.settle(&settlement).unwrap();
     for word in ["openssl", "certificate", "handshake", "vendor"] {

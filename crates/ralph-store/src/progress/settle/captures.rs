@@ -1,11 +1,12 @@
 //! What an iteration leaves beside its row of the journal: how it failed, what was learned, what stood in its prompt.
 
-use ralph_model::{CapturedLearning, ErrorCategory, FailureReport, Injection, LearningId, Outcome};
+use ralph_model::{CapturedLearning, ErrorCategory, FailureReport, Injection, LearningId, LearningKind, Outcome};
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Settlement;
 use crate::progress::columns::moment;
 use crate::progress::columns::{from_json, to_json};
+use crate::progress::{learning_terms, lesson_of, tag_terms};
 
 /// How sure a lesson is before anything has supported it.
 const FIRST_CONFIDENCE: f64 = 0.5;
@@ -25,13 +26,15 @@ pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement,
         category: row.error_category.unwrap_or(ErrorCategory::Unknown),
         relevant_files: Vec::new(),
         error_output: None,
+        origin: ralph_model::ReportOrigin::Ralph,
+        gate: None,
     };
     let report = settlement.report.as_ref().unwrap_or(&silent);
     transaction
         .prepare_cached(
             "INSERT INTO failure_reports (journal, task, what_tried, why_failed, category, relevant_files, error_output,
-                                          suggestion)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                                          suggestion, origin, gate, gate_end, signature)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             journal,
@@ -42,6 +45,10 @@ pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement,
             to_json(&report.relevant_files)?,
             report.error_output,
             settlement.suggestion,
+            report.origin.word(),
+            report.gate.as_ref().map(|gate| &gate.command),
+            report.gate.as_ref().map(|gate| &gate.end),
+            settlement.signature.as_ref().map(ralph_model::Signature::as_str),
         ])
         .map(drop)
 }
@@ -89,37 +96,32 @@ fn put_learning(
     (id, learning): (&LearningId, &CapturedLearning),
 ) -> rusqlite::Result<bool> {
     let row = &settlement.row;
-    let (kind, success_rate) = kind_of(&learning.category);
+    let kind = LearningKind::of_category(&learning.category);
     let rows = transaction
         .prepare_cached(
             "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops,
-                                    task, journal, status, created_at, updated_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'sigil', ?8, ?9, ?10, 'pending', ?11, ?11)
+                                    task, journal, status, created_at, updated_at, task_type, lesson, terms, tag_terms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'sigil', ?8, ?9, ?10, 'pending', ?11, ?11, ?12, ?13, ?14, ?15)
              ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
             id.as_str(),
-            kind,
+            kind.word(),
             learning.category,
             learning.content,
             to_json(&learning.tags)?,
             FIRST_CONFIDENCE,
-            success_rate,
+            kind.first_success_rate(),
             to_json(&[row.run.as_str()])?,
             row.task.as_ref().map(ralph_model::TaskId::as_str),
             journal,
             moment(row.created_at),
+            row.task_type.word(),
+            lesson_of(&learning.content),
+            learning_terms(&learning.content, &learning.tags),
+            to_json(&tag_terms(&learning.tags))?,
         ])?;
     Ok(rows == 1)
-}
-
-/// The kind of a lesson by what it is about, and how often such a thing succeeds before anybody has counted.
-fn kind_of(category: &str) -> (&'static str, f64) {
-    match category {
-        "pitfall" => ("antipattern", 0.0),
-        "code_structure" => ("convention", 1.0),
-        _ => ("strategy", 1.0),
-    }
 }
 
 fn next_id(id: &LearningId) -> LearningId {

@@ -9,10 +9,10 @@ use crate::progress::columns::to_json;
 use crate::progress::journal_terms;
 
 const INSERT: &str = "
-    INSERT INTO journal (run_id, iteration, task_id, task_title, feature_id, attempt, outcome, stop_reason, reason, model,
+    INSERT INTO journal (run_id, iteration, task_id, task_title, task_type, tags, feature_id, attempt, outcome, stop_reason, reason, model,
                          model_rationale, duration_ms, cost_usd, input_tokens, output_tokens, files_modified,
                          changed_nothing, notes, difficulty, error_category, malformed_sigils, created_at, terms)
-    VALUES (:run, :iteration, :task, :title, :feature, :attempt, :outcome, :stop, :reason, :model, :rationale, :duration,
+    VALUES (:run, :iteration, :task, :title, :type, :tags, :feature, :attempt, :outcome, :stop, :reason, :model, :rationale, :duration,
             :cost, :input, :output, :files, :nothing, :notes, :difficulty, :category, :malformed, :at, :terms)
     RETURNING id";
 
@@ -25,6 +25,8 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
             ":iteration": row.iteration,
             ":task": row.task.as_ref().map(ralph_model::TaskId::as_str),
             ":title": row.task_title,
+            ":type": row.task_type.word(),
+            ":tags": to_json(&row.tags)?,
             ":feature": row.feature.as_ref().map(ralph_model::FeatureId::as_str),
             ":attempt": row.attempt,
             ":outcome": row.outcome.word(),

@@ -19,6 +19,7 @@ use crate::progress::columns::moment;
 use crate::progress::settle::{Settlement, put_journal_row};
 use crate::progress::task_rows::log;
 use crate::progress::task_steps::is_free;
+use crate::progress::task_type_of;
 use crate::progress::transitions::changed;
 
 /// The title of iterations without a task.
@@ -271,11 +272,14 @@ impl Import<'_> {
                 .map_or_else(|| preview(id, SHOWN_COLUMNS), |title| (*title).to_owned())
         };
         let feature = iteration.feature.as_ref().and_then(|id| self.features.any(id));
+        let task_title = there.map_or_else(|| NO_TASK.to_owned(), title);
         Ok(NewJournalRow {
             run,
             iteration: iteration.iteration,
             task,
-            task_title: there.map_or_else(|| NO_TASK.to_owned(), title),
+            task_type: task_type_of(&task_title, ""),
+            tags: Vec::new(),
+            task_title,
             feature: feature.cloned(),
             attempt,
             outcome: iteration.outcome,

@@ -1,0 +1,119 @@
+//! Lessons: what iterations teach, with the evidence for it.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::word_enum::word_enum;
+use crate::{LearningId, TaskId, TaskType};
+
+word_enum! {
+    /// What kind of lesson it is.
+    pub enum LearningKind {
+        /// A way that works.
+        Strategy = "strategy",
+        /// A way that does not.
+        Antipattern = "antipattern",
+        /// How long something takes.
+        Estimate = "estimate",
+        /// How things are done here.
+        Convention = "convention",
+    }
+}
+
+impl LearningKind {
+    /// The kind of a lesson that an agent filed under a category.
+    #[must_use]
+    pub fn of_category(category: &str) -> Self {
+        match category {
+            "pitfall" => Self::Antipattern,
+            "code_structure" => Self::Convention,
+            _ => Self::Strategy,
+        }
+    }
+
+    /// How often such a thing succeeds before anybody has counted.
+    #[must_use]
+    pub fn first_success_rate(self) -> f64 {
+        match self {
+            Self::Antipattern => 0.0,
+            Self::Strategy | Self::Estimate | Self::Convention => 1.0,
+        }
+    }
+}
+
+word_enum! {
+    /// Where a lesson comes from.
+    pub enum LearningSource {
+        /// An agent said it.
+        Sigil = "sigil",
+        /// ralph drew it from the journal.
+        Extracted = "extracted",
+        /// It came from another store.
+        Imported = "imported",
+        /// A person said it.
+        Human = "human",
+    }
+}
+
+word_enum! {
+    /// How far a lesson has come.
+    pub enum LearningStatus {
+        /// Nobody has judged it.
+        Pending = "pending",
+        /// It can be true; nothing has shown it yet, or a person has to say so.
+        Validated = "validated",
+        /// It cannot be true, or a person said no.
+        Rejected = "rejected",
+        /// It holds, and stands in prompts.
+        Promoted = "promoted",
+        /// It was taken out, and can be brought back.
+        Pruned = "pruned",
+    }
+}
+
+/// A lesson.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Learning {
+    /// Its id.
+    pub id: LearningId,
+    /// What kind of lesson it is.
+    pub kind: LearningKind,
+    /// What it is about: `pitfall`, `testing_strategy`, …; any word.
+    pub category: String,
+    /// The kind of work that it was learned at; none where nobody knows.
+    pub task_type: Option<TaskType>,
+    /// What it says.
+    pub content: String,
+    /// Its tags, those that it was given first, then those that were found.
+    pub tags: Vec<String>,
+    /// How sure it is, from 0 to 1.
+    pub confidence: f64,
+    /// How often what it says succeeds, from 0 to 1.
+    pub success_rate: f64,
+    /// In how many iterations that count it stood in the prompt.
+    pub use_count: u32,
+    /// How many of them were done.
+    pub successes: u32,
+    /// Where it comes from.
+    pub source: LearningSource,
+    /// The runs that taught it.
+    pub source_loops: Vec<String>,
+    /// The task that it was first learned at; it may have been deleted since.
+    pub task: Option<TaskId>,
+    /// The row of the journal that it was first learned in.
+    pub journal: Option<i64>,
+    /// How far it has come.
+    pub status: LearningStatus,
+    /// Why it was rejected or pruned.
+    pub reason: Option<String>,
+    /// The lesson that has taken its place.
+    pub superseded_by: Option<LearningId>,
+    /// What others said that were merged into it.
+    pub examples: Vec<String>,
+    /// When an iteration that it stood in the prompt of ended last.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was first learned.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}

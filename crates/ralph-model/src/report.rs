@@ -1,0 +1,110 @@
+//! How an attempt failed, and when two attempts failed the same way.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::word_enum::word_enum;
+use crate::{ErrorCategory, JournalRow};
+
+word_enum! {
+    /// Whose words a report is in.
+    pub enum ReportOrigin {
+        /// The agent's own.
+        Agent = "agent",
+        /// ralph's, drawn from what it saw.
+        Ralph = "ralph",
+    }
+}
+
+/// How an attempt failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureReport {
+    /// What was tried.
+    pub what_tried: String,
+    /// Why it did not work.
+    pub why_failed: String,
+    /// What kind of failure it was.
+    pub category: ErrorCategory,
+    /// The files that it is about.
+    pub relevant_files: Vec<String>,
+    /// What the failing program printed, the lines that say why.
+    pub error_output: Option<String>,
+    /// Whose words it is in.
+    #[serde(default = "agent")]
+    pub origin: ReportOrigin,
+    /// The gate that refused the work.
+    #[serde(default)]
+    pub gate: Option<FailedGate>,
+}
+
+/// Reports that were recorded before anybody but agents wrote them.
+fn agent() -> ReportOrigin {
+    ReportOrigin::Agent
+}
+
+/// A gate that refused the work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedGate {
+    /// Its command.
+    pub command: String,
+    /// How it ended, in words: `exit code 101`.
+    pub end: String,
+}
+
+/// What makes a failure the same as another one, as 16 hex digits: its category, its message without what differs from time
+/// to time, its files.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Signature(String);
+
+impl Signature {
+    /// The signature that a digest makes.
+    #[must_use]
+    pub fn new(digest: u64) -> Self {
+        Self(format!("{digest:016x}"))
+    }
+
+    /// Reads a signature; `None` when it is none.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        (text.len() == 16 && text.bytes().all(is_digit)).then(|| Self(text.to_owned()))
+    }
+
+    /// The signature as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A report as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KeptReport {
+    /// What it says. Of one that was shortened only the first lines are left.
+    #[serde(flatten)]
+    pub report: FailureReport,
+    /// What the next attempt should do.
+    pub suggestion: Option<String>,
+    /// What makes it the same as another one; none where that was not known yet when it was written.
+    pub signature: Option<Signature>,
+    /// Whether its long texts were dropped.
+    pub shortened: bool,
+}
+
+/// An attempt at a task, and how it failed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Attempt {
+    /// What the journal says of it.
+    #[serde(flatten)]
+    pub row: JournalRow,
+    /// How it failed; none of one that did not, or of which nothing more is known.
+    pub report: Option<KeptReport>,
+}

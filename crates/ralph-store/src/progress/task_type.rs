@@ -1,0 +1,91 @@
+//! What kind of work a task is, by the words of its title.
+
+use ralph_model::TaskType;
+
+use crate::index::{Phrase, Phrases};
+
+/// The words by which a kind of work is known, whatever their endings.
+fn words(task_type: TaskType) -> &'static [&'static str] {
+    match task_type {
+        TaskType::TestFix => &["test", "spec", "jest", "vitest"],
+        TaskType::Feature => &["implement", "add feature", "new feature", "build"],
+        TaskType::Refactor => &[
+            "refactor",
+            "reorganize",
+            "reorganise",
+            "restructure",
+            "clean",
+            "cleanup",
+        ],
+        TaskType::BugFix => &["fix", "bugfix", "bug", "error", "crash", "issue"],
+        TaskType::Documentation => &["document", "documentation", "readme", "guide", "docs"],
+        TaskType::Architecture => &["architecture", "design", "structure"],
+        TaskType::Performance => &["optimize", "optimise", "performance", "speed", "slow"],
+        TaskType::General => &[],
+    }
+}
+
+/// What kind of work a task is. Its description is asked only where the title does not tell.
+#[must_use]
+pub fn task_type_of(title: &str, description: &str) -> TaskType {
+    of_text(title)
+        .or_else(|| of_text(description))
+        .unwrap_or(TaskType::General)
+}
+
+fn of_text(text: &str) -> Option<TaskType> {
+    let phrases = Phrases::of([text]);
+    let holds = |word: &str| Phrase::of(word).is_some_and(|phrase| phrases.hold(&phrase));
+    let is = |task_type: TaskType| match task_type {
+        // What failed or fails may be anything; what is failing is a test, more often than not.
+        TaskType::TestFix if has_word(text, "failing") => true,
+        _ => words(task_type).iter().copied().any(holds),
+    };
+    TaskType::ALL.iter().copied().find(|task_type| is(*task_type))
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    text.split(|sign: char| !sign.is_alphanumeric())
+        .any(|part| part.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(title: &str, expected: TaskType) {
+        assert_eq!(task_type_of(title, ""), expected, "{title}");
+    }
+
+    #[test]
+    fn a_title_tells_what_kind_of_work_it_is() {
+        check("Fix failing authentication tests", TaskType::TestFix);
+        check("Implement user registration feature", TaskType::Feature);
+        check("Refactor auth module for clarity", TaskType::Refactor);
+        check("Optimize database queries", TaskType::Performance);
+        check("Crashes on empty input", TaskType::BugFix);
+        check("The README is out of date", TaskType::Documentation);
+        check("Designing the plugin system", TaskType::Architecture);
+        check("Add features to the parser", TaskType::Feature);
+        check("Rename the crate", TaskType::General);
+        check("", TaskType::General);
+    }
+
+    #[test]
+    fn fault_25_words_are_no_parts_of_words() {
+        check("Inspect the latest release", TaskType::General);
+        check("Prefixes of names are special", TaskType::General);
+        check("Rebuilding is not building", TaskType::Feature);
+        check("A contest for debuggers", TaskType::General);
+    }
+
+    #[test]
+    fn a_description_is_asked_only_where_the_title_tells_nothing() {
+        assert_eq!(task_type_of("Parser", "It crashes."), TaskType::BugFix);
+        assert_eq!(
+            task_type_of("Document the parser", "Its tests fail."),
+            TaskType::Documentation
+        );
+    }
+}
