@@ -50,6 +50,7 @@ pub use journal_search::JournalOutline;
 pub use journal_terms::{encode_term, journal_terms};
 pub use learning_terms::lesson_of;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
+pub use metrics::HardLike;
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
