@@ -100,19 +100,15 @@ fn read_hard_failure(row: &Row<'_>) -> rusqlite::Result<HardFailure> {
 }
 
 fn course(connection: &Connection, task: &TaskId) -> rusqlite::Result<Course> {
-    let recent = connection
-        .prepare_cached(RECENT)?
-        .query_row([Course::RECENT], |row| {
-            Ok(Rate {
-                done: count_at(row, "done")?,
-                of: count_at(row, "counted")?,
-            })
-        })?;
-    let (attempts, consecutive_failures) = connection
-        .prepare_cached(OF_TASK)?
-        .query_row([task.as_str()], |row| {
-            Ok((count_at(row, "attempts")?, count_at(row, "failures")?))
-        })?;
+    let recent = connection.prepare_cached(RECENT)?.query_row([Course::RECENT], |row| {
+        Ok(Rate {
+            done: count_at(row, "done")?,
+            of: count_at(row, "counted")?,
+        })
+    })?;
+    let (attempts, consecutive_failures) = connection.prepare_cached(OF_TASK)?.query_row([task.as_str()], |row| {
+        Ok((count_at(row, "attempts")?, count_at(row, "failures")?))
+    })?;
     Ok(Course {
         attempts,
         consecutive_failures,

@@ -205,6 +205,9 @@ fn no_figure_is_had_by_reading_the_whole_journal() {
             plan.iter().any(|step| reads(&step)) && !plan.iter().any(|step| scans(&step)),
             "{sql}\n{plan:#?}"
         );
-        assert!(!plan.iter().any(|step| step.contains("TEMP B-TREE")), "{sql}\n{plan:#?}");
+        assert!(
+            !plan.iter().any(|step| step.contains("TEMP B-TREE")),
+            "{sql}\n{plan:#?}"
+        );
     }
 }
