@@ -19,10 +19,12 @@ mod note_log;
 mod outbox;
 mod overview;
 mod pauses;
+mod review;
 mod rings;
 mod runs;
 mod settle;
 mod standing;
+mod stats;
 mod takeover;
 mod task_error;
 mod task_reading;
@@ -54,8 +56,12 @@ pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, Note
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
 pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
+pub use review::{FailedTask, Review};
 pub use runs::{NewRun, Run};
 pub use settle::{Settled, Settlement, TaskChange};
+pub use stats::{
+    DayFigures, FailureFigures, Figures, ModelFigures, RunFigures, Stats, StatsFilter, TaskFigures, TypeFigures,
+};
 pub use takeover::{
     ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, ImportedFeature,
     ImportedHistory, Remark, Tally,
