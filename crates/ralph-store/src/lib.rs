@@ -14,7 +14,7 @@ pub use open::Wait;
 pub use progress::{
     AddedLearning, AtWork, Claim, ClaimAnswer, ClaimRequest, DayFigures, DeletedFeature, DoneIn, FailedTask,
     FailureFigures, FeatureChange, FeatureError, Figures, FileRecord, ForeignDatabase, ForeignError, ForeignFeature,
-    ForeignHistory, ForeignIteration, ForeignTask, Health, Heed, ImportItem, Imported, ImportedFeature,
+    ForeignHistory, ForeignIteration, ForeignTask, HardLike, Health, Heed, ImportItem, Imported, ImportedFeature,
     ImportedHistory, IterationRecord, JournalFilter, JournalOutline, Judgement, KnownNote, LearningError,
     LearningEvidence, LearningFilter, ListPlace, Look, MergeCandidate, MergeGroup, Merged, ModelFigures, NewLearning,
     NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause, OutboxFile, Overview, ParentChange,

@@ -62,6 +62,7 @@ pub use learning_lists::{LearningEvidence, LearningFilter, Showing};
 pub use learning_terms::lesson_of;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
 pub use lifecycle::{MergeCandidate, MergeGroup, Merged, PruneRules};
+pub use metrics::HardLike;
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
