@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{KnowledgeError, Placement, found_tags};
+use ralph_memory::capture::{KnowledgeError, Placement, found_tags, signature};
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
 use ralph_store::{OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
@@ -121,7 +121,11 @@ impl Runner<'_> {
             task: self.task_change(draft),
             guidance: turn.guidance.clone(),
             report: captured.failure.clone(),
-            signature: None,
+            signature: captured
+                .failure
+                .as_ref()
+                .filter(|_| ruling.outcome.is_failure() == Some(true))
+                .map(signature),
             suggestion: captured.retry_suggestion.clone(),
             learnings,
             knowledge: self.knowledge_of(draft)?,

@@ -7,6 +7,7 @@ mod found_tags;
 mod guess;
 mod knowledge;
 mod notebook;
+mod report;
 mod scratchpad;
 pub mod secrets;
 mod sigils;
@@ -27,6 +28,7 @@ pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
     TakenIn, Vanished,
 };
+pub use report::{named_files, normalised, signature};
 pub use scratchpad::{Moved, Scratchpad};
 pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control, read_verdict};
 pub use transcript::{CleanLine, TranscriptCleaner};
