@@ -197,7 +197,7 @@ fn texts_of_others_do_not_break_the_structure() {
 }
 
 /// The headings of a text outside of fences, as a reader of Markdown sees them.
-fn headings(text: &str) -> Vec<&str> {
+pub(crate) fn headings(text: &str) -> Vec<&str> {
     let mut fence: Option<&str> = None;
     let mut found = Vec::new();
     for line in text.lines() {

@@ -125,6 +125,7 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
             InjectionReason::Shown => match (injection.kind, injection.score) {
                 (EntryKind::Scratchpad, _) => "the working notes",
                 (EntryKind::Feature, _) => "the task's feature",
+                (EntryKind::Report, _) => "how this task failed before",
                 (EntryKind::Journal, None) => "recent in this run",
                 (EntryKind::Journal, Some(_)) | (EntryKind::Knowledge, _) => "fits the task",
                 (_, _) if !is_over(&injection.section) => "all fit",
