@@ -13,6 +13,7 @@ mod journal;
 mod journal_search;
 mod journal_terms;
 mod learning_reading;
+mod learning_strength;
 mod learning_terms;
 mod metrics;
 mod note_log;
