@@ -107,7 +107,9 @@ UPDATE learnings SET
 -- go here.
 CREATE VIEW strategy_metrics AS
 SELECT id, run_id, iteration, task_id, task_type, attempt, model, difficulty, outcome, outcome <> 'done' AS failed,
-       duration_ms, cost_usd, input_tokens + output_tokens AS tokens, created_at
+       duration_ms, cost_usd, input_tokens + output_tokens AS tokens, created_at,
+       -- Always 1; whoever asks for it finds the last ones, however many rows were taken over since.
+       1 - imported AS ours
 FROM journal WHERE outcome <> 'interrupted' AND NOT imported;
 
 -- What is done now and then: after which row of the journal it was last done, and when.
