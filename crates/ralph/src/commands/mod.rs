@@ -10,6 +10,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod journal;
 pub(crate) mod knowledge;
+pub(crate) mod learnings;
 pub(crate) mod memory;
 pub(crate) mod merge_driver;
 pub(crate) mod notes;
@@ -41,6 +42,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Recall(args)) => recall::cmd_recall(&project()?, &args)?,
         Some(Command::Why(args)) => why::cmd_why(&project()?, &args)?,
         Some(Command::Knowledge(command)) => knowledge::run(&project()?, command)?,
+        Some(Command::Learnings(command)) => learnings::run(&project()?, command)?,
         Some(Command::Journal(command)) => journal::run(&project()?, &command)?,
         Some(Command::Prompt(args)) => prompt::cmd_prompt(&project()?, &args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
