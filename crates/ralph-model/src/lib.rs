@@ -36,7 +36,7 @@ pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
 pub use learning::{Learning, LearningKind, LearningSource, LearningStatus};
-pub use metrics::{Course, Rate};
+pub use metrics::{Course, HardFailure, Rate};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;
 pub use note_or_sign::NoteOrSign;

@@ -451,6 +451,7 @@ impl<'a> Runner<'a> {
             models: config.agent.models.clone(),
             model: self.order.model.clone(),
             strategy: config.strategy.name.unwrap_or_default(),
+            escalate_after: config.strategy.escalate_after,
             limits: config.limits,
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),

@@ -10,7 +10,7 @@ use super::{OPENING, PromptRequest};
 use crate::catalogue::{Catalogue, KnowledgeOutline};
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
-use crate::inject::said::Said;
+use crate::inject::said::{Fact, Said};
 use crate::recall::{Relevant, TaskSignals, relevant_knowledge};
 
 const HEADING: &str = "Project Knowledge";
@@ -22,7 +22,7 @@ struct Choice {
     file: String,
     score: u32,
     /// What it says.
-    fact: String,
+    fact: Fact,
     /// As it stands in the prompt, or would.
     text: String,
     reason: InjectionReason,
@@ -68,7 +68,7 @@ pub(super) fn section(
     for position in packed.chosen.iter().filter_map(|chosen| tried.positions.get(*chosen)) {
         if let Some(choice) = tried.choices.get_mut(*position) {
             choice.reason = InjectionReason::Shown;
-            said.add(&choice.fact);
+            said.add(choice.fact);
             shown += 1;
         }
     }
@@ -121,16 +121,16 @@ struct Tried {
 
 impl Tried {
     /// Reads a note, and says how much room it takes; none where it says nothing new.
-    fn weigh(&mut self, catalogue: &Catalogue, note: &Relevant, said: &mut Said) -> Result<Option<usize>, IndexError> {
+    fn weigh(&mut self, catalogue: &Catalogue, note: &Relevant, said: &Said) -> Result<Option<usize>, IndexError> {
         let outline = catalogue.index.knowledge_outline(note.number)?;
         let body = catalogue.index.knowledge_body_of(note.number)?;
         let text = entry(&outline, &body);
-        let fact = if body.trim().is_empty() { outline.title } else { body };
-        let is_new = !said.holds(&fact) && !self.said.holds(&fact);
+        let fact = Fact::of(if body.trim().is_empty() { &outline.title } else { &body });
+        let is_new = !said.holds(fact) && !self.said.holds(fact);
         // With the empty line before it.
         let size = text.chars().count() + 1;
         if is_new {
-            self.said.add(&fact);
+            self.said.add(fact);
             self.positions.push(self.choices.len());
             self.items.push(Item { group: 0, size });
         }

@@ -46,7 +46,7 @@ pub(super) struct Printer<'a> {
     told_left: Option<Duration>,
     /// Whether a view counts waits down.
     has_view: bool,
-    /// What was said of the model last: it is said again when it changes.
+    /// The model that was told last: it is told again when it changes.
     model: Option<String>,
     /// The size of a prompt that was told last.
     prompt: Option<Tokens>,
@@ -318,10 +318,10 @@ impl<'a> Printer<'a> {
             self.prompt = Some(prompt);
         }
         if let Some(model) = &current.model {
-            let line = format!("model: {} ({})", self.short(model), current.rationale);
-            if self.model.as_ref() != Some(&line) {
-                self.line(&line);
-                self.model = Some(line);
+            // The figures in the reason change all the time.
+            if self.model.as_ref() != Some(model) {
+                self.line(&format!("model: {} ({})", self.short(model), current.rationale));
+                self.model = Some(model.clone());
             }
         }
     }
