@@ -122,8 +122,7 @@ struct Tried {
 impl Tried {
     /// Reads a note, and says how much room it takes; none where it says nothing new.
     fn weigh(&mut self, catalogue: &Catalogue, note: &Relevant, said: &Said) -> Result<Option<usize>, IndexError> {
-        let outline = catalogue.index.knowledge_outline(note.number)?;
-        let body = catalogue.index.knowledge_body_of(note.number)?;
+        let (outline, body) = catalogue.index.knowledge_note(note.number)?;
         let text = entry(&outline, &body);
         let fact = Fact::of(if body.trim().is_empty() { &outline.title } else { &body });
         let is_new = !said.holds(fact) && !self.said.holds(fact);
