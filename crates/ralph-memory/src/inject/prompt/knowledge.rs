@@ -20,7 +20,8 @@ const MOST_PASSED_OVER: usize = MOST_LEFT_OUT;
 /// A note that may stand in the section.
 struct Choice {
     file: String,
-    score: u32,
+    /// How well it fits the task; none where no tag of its does, and only a link led to it.
+    score: Option<u32>,
     /// What it says.
     fact: Fact,
     /// As it stands in the prompt, or would.
@@ -94,7 +95,7 @@ pub(super) fn section(
         kind: EntryKind::Knowledge,
         id: &choice.file,
         text: &choice.text,
-        score: Some(f64::from(choice.score)),
+        score: choice.score.map(f64::from),
         reason: choice.reason,
     }));
     Ok(section)
@@ -135,7 +136,7 @@ impl Tried {
         }
         self.choices.push(Choice {
             file: note.file.clone(),
-            score: note.score(),
+            score: (note.by_tags > 0).then(|| note.score()),
             fact,
             text,
             reason: if is_new {
