@@ -10,6 +10,7 @@ mod printer;
 mod stops;
 pub(crate) mod stream;
 mod target;
+mod upkeep_words;
 mod verifier;
 
 use std::path::Path;
