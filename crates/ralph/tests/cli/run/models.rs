@@ -13,7 +13,7 @@ const MODELS: &str = "[agent]\nmodels = [\"haiku\", \"sonnet\", \"opus\"]\n";
 fn scene(script: &Script, strategy: Option<&str>) -> Scene {
     let scene = Scene::new(script);
     let strategy = strategy.map_or_else(String::new, |name| format!("[strategy]\nname = {name:?}\n"));
-    scene.env.write(".ralph.toml", &format!("{MODELS}{strategy}"));
+    scene.env.write(".ralph.toml", format!("{MODELS}{strategy}"));
     scene
 }
 
