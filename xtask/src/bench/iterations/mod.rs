@@ -47,13 +47,13 @@ const FIXED_TOKENS: f64 = 600.0;
 
 /// `cargo xtask bench loop`.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
-    let flags = Flags::parse(words, &["--quick", "--knowledge"], &["--json"])?;
+    let flags = Flags::parse(words, &["--quick", "--knowledge", "--live"], &["--json"])?;
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
     let programs = Programs::build(root)?;
     let begin = Instant::now();
     let mut figures = Figures::among("rows");
-    let only_knowledge = flags.has("--knowledge");
-    for (rows, notes, most) in SIZES.into_iter().filter(|_| !only_knowledge) {
+    let takes_all = !flags.has("--knowledge") && !flags.has("--live");
+    for (rows, notes, most) in SIZES.into_iter().filter(|_| takes_all) {
         println!("writing a journal of {rows} rows …");
         let past = Past::write(rows)?;
         println!("measuring beside {notes} notes, {runs} runs of each …");
@@ -77,10 +77,14 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         };
         taker.iteration("an iteration, in git", USUAL_TASKS, Target::AtMost(most))?;
     }
-    knowledge::take(&mut figures, &programs, runs)?;
-    let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
-    if !only_knowledge {
+    if takes_all || flags.has("--knowledge") {
+        knowledge::take(&mut figures, &programs, runs)?;
+    }
+    if takes_all {
+        let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
         interrupts(&mut figures, &programs, interrupted)?;
+    }
+    if takes_all || flags.has("--live") {
         live_view(&mut figures, &programs, runs)?;
     }
     figures.remark(
