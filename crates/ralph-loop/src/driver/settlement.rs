@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{KnowledgeError, Placement, signature};
+use ralph_memory::capture::{KnowledgeError, Placement};
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
 use ralph_store::{OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
@@ -13,6 +13,7 @@ use super::examine::in_thread;
 use super::prepare::folder_of;
 use super::{Incoming, RunError, Runner};
 use crate::changes::{CommitError, commit_task, commit_that_holds};
+use crate::report::Failed;
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
 use crate::state::{Draft, Happening};
@@ -85,6 +86,7 @@ impl Runner<'_> {
             .iter()
             .map(|learning| (LearningId::new(self.entropy.next_bits()), learning.clone()))
             .collect();
+        let failed = Failed::of(draft, &self.site.root);
         let description = self
             .store
             .task(&current.task)?
@@ -114,7 +116,7 @@ impl Runner<'_> {
                 changed_nothing: draft.changed_nothing,
                 notes: notes(turn),
                 difficulty: captured.difficulty,
-                error_category: captured.failure.as_ref().map(|failure| failure.category),
+                error_category: failed.category,
                 malformed_sigils: captured.malformed,
                 created_at: now,
             },
@@ -122,12 +124,8 @@ impl Runner<'_> {
             worktree: self.site.worktree.clone(),
             task: self.task_change(draft),
             guidance: turn.guidance.clone(),
-            report: captured.failure.clone(),
-            signature: captured
-                .failure
-                .as_ref()
-                .filter(|_| ruling.outcome.is_failure() == Some(true))
-                .map(signature),
+            report: failed.report,
+            signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
             knowledge: self.knowledge_of(draft)?,

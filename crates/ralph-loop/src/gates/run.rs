@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ralph_memory::capture::clean;
+use ralph_memory::capture::{MOST_ERROR_OUTPUT, WhyLines, clean, why_lines};
 use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end_watched};
 
 use super::lines::FailureLines;
@@ -65,9 +65,13 @@ impl GateRunner {
             time: self.timeout,
             ..RunLimits::default()
         };
-        let lines = Arc::new(Mutex::new(FailureLines::default()));
+        let lines = Arc::new(Mutex::new((FailureLines::default(), WhyLines::default())));
         let watched = Arc::clone(&lines);
-        let watch = Box::new(move |line: String| watched.lock().unwrap_or_else(PoisonError::into_inner).take(&line));
+        let watch = Box::new(move |line: String| {
+            let (failures, why) = &mut *watched.lock().unwrap_or_else(PoisonError::into_inner);
+            failures.take(&line);
+            why.take(&line);
+        });
         let (end, output, duration) = match run_to_end_watched(spec, limits, stop, watch) {
             Ok(finished) => (end_of(finished.how), finished.output, finished.duration),
             Err(error) => (
@@ -77,13 +81,20 @@ impl GateRunner {
             ),
         };
         let output = clean(&output, OUTPUT_CHARACTERS);
-        let failures = lines.lock().unwrap_or_else(PoisonError::into_inner).found(&output);
+        let (mut failures, why) = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+        let why = match why.pick(MOST_ERROR_OUTPUT) {
+            // What could not be started printed nothing.
+            why if why.is_empty() => why_lines(&output, MOST_ERROR_OUTPUT),
+            why => why,
+        };
+        let failures = failures.found(&output);
         GateResult {
             command: command.to_owned(),
             end,
             output,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             failures,
+            why,
         }
     }
 }

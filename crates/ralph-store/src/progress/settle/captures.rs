@@ -11,8 +11,8 @@ use crate::progress::{learning_terms, lesson_of, tag_terms};
 /// How sure a lesson is before anything has supported it.
 const FIRST_CONFIDENCE: f64 = 0.5;
 
-/// Keeps how the attempt failed, in the agent's words; without any there is nothing to keep. A suggestion for the next
-/// attempt alone is kept with the reason of the row.
+/// Keeps how the attempt failed. A suggestion for the next attempt that comes without a report, as that of an agent which was
+/// interrupted, is kept with the reason of the row.
 pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement, journal: i64) -> rusqlite::Result<()> {
     let row = &settlement.row;
     // Whatever is done needs no suggestion; what the agent reports is kept even then.

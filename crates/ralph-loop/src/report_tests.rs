@@ -1,0 +1,1 @@
+//! What is reported of attempts that failed.
