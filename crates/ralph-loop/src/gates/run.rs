@@ -136,5 +136,37 @@ mod tests {
         assert!(!result.output.contains("FAILED"));
         assert!(result.output.ends_with("the end"));
         assert_eq!(result.failures.iter().collect::<Vec<_>>(), ["test a ... FAILED"]);
+        assert_eq!(result.why, "test a ... FAILED");
+    }
+
+    #[test]
+    fn why_is_found_in_the_middle_of_five_megabytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let failure = ralph_testkit::recorded("unittest_type_error").output;
+        ralph_notes::write_new_file(&folder.path().join("failure.txt"), failure.as_bytes()).unwrap();
+        let log =
+            "seq 1 40000 | sed 's/.*/2026-11-16 12:00:00 INFO worker & handled request & in & ms without errors/'";
+        let command = format!("{log}; cat failure.txt; {log}; exit 1");
+        let runner = GateRunner {
+            commands: vec![command],
+            timeout: None,
+            folder: folder.path().to_owned(),
+            environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            marker: format!("gate-test-long-{}", std::process::id()),
+        };
+        let results = runner.run(&StopHandle::default(), |_| {});
+        let [result] = results.as_slice() else {
+            panic!("{results:?}");
+        };
+        assert!(
+            !result.output.contains("TypeError"),
+            "it is not in what is kept of the output"
+        );
+        insta::assert_snapshot!(result.why, @r#"
+        ERROR: test_shows_cents (test_cart.CartTest.test_shows_cents)
+        File "/home/dev/project/cart.py", line 7, in shown
+          return cents / "100"
+        TypeError: unsupported operand type(s) for /: 'int' and 'str'
+        "#);
     }
 }

@@ -1,7 +1,7 @@
 //! Every row of the settlement table, with an agent that really ends so.
 
 use ralph_loop::state::{Effect, Notice};
-use ralph_model::TaskStatus;
+use ralph_model::{ReportOrigin, TaskStatus};
 use ralph_store::PauseReason;
 use ralph_testkit::scripted::{Action, append, exit, flood, garbage, hang, kill, raw, say, say_error, write};
 
@@ -45,7 +45,26 @@ fn check_with(mut project: Project, expected: &Expected<'_>) -> Project {
     assert_eq!(ran.code(), expected.code, "{}: {ran:?}", expected.row);
     assert_eq!(project.journal().len(), 1, "{}", expected.row);
     assert_eq!(stands.claimed_by, None);
+    check_report(&project, expected.row);
     project
+}
+
+/// Whatever failed has a report that says so, and a signature; nothing else has one.
+#[track_caller]
+fn check_report(project: &Project, row: &str) {
+    let journal = project.journal().remove(0);
+    let kept = project.store().report_of(journal.id).unwrap();
+    if journal.row.outcome.is_failure() != Some(true) {
+        assert_eq!(kept, None, "{row}");
+        return;
+    }
+    let kept = kept.unwrap_or_else(|| panic!("{row} has no report"));
+    assert!(kept.signature.is_some(), "{row}");
+    assert_eq!(kept.report.origin, ReportOrigin::Ralph, "{row}");
+    assert!(
+        !kept.report.what_tried.is_empty() && !kept.report.why_failed.is_empty(),
+        "{kept:?}"
+    );
 }
 
 /// The last record of a turn that an error of the service ended.

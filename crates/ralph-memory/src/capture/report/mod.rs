@@ -8,9 +8,6 @@ mod signature;
 mod telling;
 mod why;
 
-#[cfg(test)]
-mod recorded;
-
 pub use category::category_of;
 pub use named_files::named_files;
 pub use normal::normalised;

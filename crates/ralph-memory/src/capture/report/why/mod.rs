@@ -106,10 +106,10 @@ fn strong(line: &str, heading: Option<&str>, last: &VecDeque<String>) -> Option<
 fn visible(line: &str) -> String {
     let line: String = line.chars().take(MAX_READ).collect();
     let has_control = line.contains(|sign: char| sign.is_control() && sign != '\t');
-    // Cleaning takes the spaces before a line away; they say what belongs to what.
+    // Cleaning takes the spaces at the beginning away, which say what belongs to what: so they do not stand there.
     if has_control {
-        let indent: String = line.chars().take_while(|sign| *sign == ' ').collect();
-        format!("{indent}{}", clean(&line, MAX_READ))
+        let clean = clean(&format!("|{line}"), MAX_READ);
+        clean.strip_prefix('|').unwrap_or(&clean).to_owned()
     } else {
         line.trim_end().to_owned()
     }

@@ -99,9 +99,10 @@ struct Shown {
 }
 
 impl Shown {
-    fn new(room: usize) -> Self {
+    fn new(characters: usize) -> Self {
         Self {
-            room,
+            // Each part is counted with a line break, which the last one does not have.
+            room: characters + 1,
             parts: Vec::new(),
         }
     }
@@ -135,7 +136,7 @@ impl Shown {
         for line in lines.iter().rev() {
             match self.take_room(line) {
                 Some(line) => more.push(line),
-                None if self.parts.is_empty() && more.is_empty() => more.push(clean(line, self.room)),
+                None if self.parts.is_empty() && more.is_empty() => more.push(clean(line, self.room.saturating_sub(1))),
                 None => break,
             }
         }
@@ -164,25 +165,21 @@ impl Shown {
     /// The lines of the first block that fit: those that are needed before those that help. Where even its first line is too
     /// long, as much of it as there is room for.
     fn fitting(&mut self, block: &Block) -> Option<String> {
+        let (_, message) = block.lines.iter().find(|(weight, _)| *weight == Weight::Needed)?;
+        if message.chars().count() >= self.room {
+            let cut = clean(message, self.room.saturating_sub(1));
+            self.room = 0;
+            return Some(cut);
+        }
         let mut chosen: Vec<usize> = Vec::new();
-        let mut room = self.room;
         for wanted in [Weight::Needed, Weight::Helps] {
             for (at, (weight, line)) in block.lines.iter().enumerate() {
-                let size = line.chars().count() + 1;
-                if *weight == wanted && size <= room {
-                    room -= size;
+                if *weight == wanted && self.take_room(line).is_some() {
                     chosen.push(at);
                 }
             }
         }
         chosen.sort_unstable();
-        if chosen.is_empty() {
-            let (_, line) = block.lines.iter().find(|(weight, _)| *weight == Weight::Needed)?;
-            let cut = clean(line, self.room);
-            self.room = 0;
-            return Some(cut);
-        }
-        self.room = room;
         let lines = chosen.iter().filter_map(|at| block.lines.get(*at));
         Some(lines.map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n"))
     }

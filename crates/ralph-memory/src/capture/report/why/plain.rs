@@ -101,6 +101,7 @@ fn rank(line: &str) -> Option<Rank> {
     }
     let has_form = ERRORS.iter().any(|beginning| trimmed.starts_with(beginning))
         || heading(line).is_some()
+        || (trimmed.starts_with("test ") && trimmed.ends_with(" ... FAILED"))
         || SYSTEM
             .iter()
             .any(|ending| trimmed.ends_with(ending) || trimmed.contains(&format!("{ending}: ")))
