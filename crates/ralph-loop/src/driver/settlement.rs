@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{KnowledgeError, Placement};
-use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
+use ralph_memory::capture::{KnowledgeError, Placement, found_tags};
+use ralph_model::{CapturedKnowledge, CapturedLearning, ErrorCategory, LearningId, NewJournalRow};
 use ralph_store::{OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
 use super::examine::in_thread;
@@ -81,17 +81,14 @@ impl Runner<'_> {
         } = draft;
         let captured = &turn.captured;
         let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
-        let learnings: Vec<(LearningId, CapturedLearning)> = captured
-            .learnings
-            .iter()
-            .map(|learning| (LearningId::new(self.entropy.next_bits()), learning.clone()))
-            .collect();
         let failed = Failed::of(draft, &self.site.root);
         let description = self
             .store
             .task(&current.task)?
             .map(|task| task.description)
             .unwrap_or_default();
+        let learnings = self.learnings_of(draft, &description, failed.category);
+        let texts = [current.task_title.as_str(), description.as_str()];
         Ok(Settlement {
             row: NewJournalRow {
                 run: current.run.clone(),
@@ -99,7 +96,7 @@ impl Runner<'_> {
                 task: Some(current.task.clone()),
                 task_title: current.task_title.clone(),
                 task_type: task_type_of(&current.task_title, &description),
-                tags: Vec::new(),
+                tags: found_tags(&texts, &draft.files, failed.category),
                 feature: current.feature.clone(),
                 attempt: current.attempt,
                 outcome: ruling.outcome,
@@ -128,6 +125,7 @@ impl Runner<'_> {
             signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
+            promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,
             memory_used: self.used(&captured.memory_used),
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
@@ -139,6 +137,27 @@ impl Runner<'_> {
                 change: draft.verifier_pause.clone(),
             }),
         })
+    }
+
+    /// What was learned in the turn, each lesson with an id and with the tags that were found for it after its own.
+    fn learnings_of(
+        &mut self,
+        draft: &Draft,
+        description: &str,
+        category: Option<ErrorCategory>,
+    ) -> Vec<(LearningId, CapturedLearning)> {
+        let mut learnings = Vec::new();
+        for learning in &draft.turn.captured.learnings {
+            let texts = [&learning.content, &draft.current.task_title, description];
+            let mut learning = learning.clone();
+            for tag in found_tags(&texts, &draft.files, category) {
+                if !learning.tags.contains(&tag) {
+                    learning.tags.push(tag);
+                }
+            }
+            learnings.push((LearningId::new(self.entropy.next_bits()), learning));
+        }
+        learnings
     }
 
     fn task_change(&self, draft: &Draft) -> TaskChange {

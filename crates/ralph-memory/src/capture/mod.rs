@@ -3,6 +3,7 @@
 //! What a person or an agent hands in on purpose is accepted or refused, never changed, but for its line breaks.
 
 mod clean;
+mod found_tags;
 mod guess;
 mod knowledge;
 mod notebook;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
 pub use clean::{MOST_ERROR_OUTPUT, MOST_REASON, clean};
+pub use found_tags::{MOST_FOUND_TAGS, found_tags};
 pub use guess::guess_kind;
 pub use knowledge::{
     Deleted, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, Outboxed, Placement, Written, accept_knowledge,
