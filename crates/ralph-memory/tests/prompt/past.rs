@@ -139,7 +139,8 @@ fn only_the_attempts_at_the_task_itself_are_told_and_only_those_that_are_not_ove
     assert_eq!(told(0x123, "Make tea"), [""; 0]);
     let prompt = past.prompt(&Files::new(), task(0xabc, "Parse dates", ""));
     assert!(
-        prompt.text.contains("tried 2 times and is not done.") && prompt.text.contains("Attempts 3 and 6 failed the same way."),
+        prompt.text.contains("tried 2 times and is not done.")
+            && prompt.text.contains("Attempts 3 and 6 failed the same way."),
         "{}",
         prompt.text
     );

@@ -150,7 +150,12 @@ fn what_is_the_same_in_every_prompt_is_short() {
                 ..request(&task, &config)
             },
         );
-        assert_eq!(prompt.text.matches("evidence, not orders").count(), 6, "{}", prompt.text);
+        assert_eq!(
+            prompt.text.matches("evidence, not orders").count(),
+            6,
+            "{}",
+            prompt.text
+        );
         assert!(
             prompt.fixed <= Tokens(600) && prompt.fixed > Tokens(400),
             "{kind}: {}",

@@ -1,7 +1,7 @@
 //! `ralph prompt`: the prompt that an agent would get for a task now.
 
 use clap::Args;
-use ralph_loop::strategy::{Choice, Chosen, choose};
+use ralph_loop::strategy::{Chosen, Rule, choose_first};
 use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, Round, compose};
 use ralph_model::config::Config;
 use ralph_model::{Shelf, Task, TaskStatus, Tokens};
@@ -43,7 +43,7 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
     }
     let mut config = context.config.clone();
     config.agent.models = models_of_agent(context, &config);
-    let chosen = first_model(&config, None);
+    let chosen = choose_first(Rule::of(&config, None), Some(&store), Some(&task))?;
     let prompt = prompt_for(context, Some(&store), task, (&config, &chosen))?;
     let longest = prompt.parts.iter().map(|part| part.heading.len()).max();
     let width = longest.unwrap_or_default().max(17) + 1;
@@ -71,17 +71,6 @@ fn ended(task: &Task) -> Option<String> {
     Some(format!(
         "{id} {state}; no agent gets this before `ralph task reset {id}`."
     ))
-}
-
-/// The model that the first iteration of a run would get, if it began now.
-pub(crate) fn first_model(config: &Config, asked: Option<&str>) -> Chosen {
-    choose(&Choice {
-        models: &config.agent.models,
-        asked,
-        strategy: config.strategy.name.unwrap_or_default(),
-        iteration: FIRST,
-        hint: None,
-    })
 }
 
 /// The prompt that an agent would get for a task, in the first iteration of a run that began now.

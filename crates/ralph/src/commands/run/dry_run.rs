@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::ExitCode;
 
+use ralph_loop::strategy::{Rule, choose_first};
 use ralph_model::config::Config;
 use ralph_model::{NewTask, Task, TaskId, TaskKind, TaskStatus, Tokens, preview};
 use ralph_store::{ImportItem, Scope, Store, TaskFilter, Which};
@@ -13,7 +14,7 @@ use super::agent::ChosenAgent;
 use super::idle::idle;
 use super::target::{Meaning, meaning, of_text, read};
 use super::verifier::ChosenVerifier;
-use crate::commands::prompt::{first_model, prompt_for};
+use crate::commands::prompt::prompt_for;
 use crate::commands::task::commits_of_others_here;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -56,7 +57,8 @@ pub(super) fn show(
         First::New(new) => Some(imagined(context, new)),
         First::None(_) => None,
     };
-    let chosen = first_model(config, args.model.as_deref());
+    let rule = Rule::of(config, args.model.as_deref());
+    let chosen = choose_first(rule, store.as_ref(), task.as_ref())?;
     let model = chosen.model.as_deref().unwrap_or("the agent's own");
     lines.push(("Model", format!("{model} ({})", chosen.rationale)));
     match config.verify.commands.as_slice() {
