@@ -237,7 +237,7 @@ fn the_prompt_says_where_rules_and_procedures_belong() {
     let prompt = scene.agent.prompt(1);
     let (_, memory) = prompt.split_once("\n## Memory\n").unwrap();
     for part in [
-        "AGENTS.md or CLAUDE.md, which every session reads",
+        "AGENTS.md or CLAUDE.md",
         ".claude/skills/NAME/SKILL.md",
         "<knowledge ",
     ] {
