@@ -15,8 +15,9 @@ pub use progress::{
     AtWork, Claim, ClaimAnswer, ClaimRequest, DeletedFeature, DoneIn, FeatureChange, FeatureError, FileRecord,
     ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Health, Heed,
     ImportItem, Imported, ImportedFeature, ImportedHistory, IterationRecord, JournalFilter, JournalOutline, KnownNote,
-    ListPlace, Look, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause, OutboxFile, Overview,
-    ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, Reach, RecordedInjection, Remark, RowCaptures, Run,
-    RunProcess, Scope, Settled, Settlement, Standing, Start, Store, Tally, TaskChange, TaskError, TaskFilter, TaskNews,
-    TaskUpdate, TasksOfFeature, WaitsFor, Which, encode_term, journal_terms, lesson_of, task_type_of,
+    LearningOutline, ListPlace, Look, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause,
+    OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, Reach, RecordedInjection,
+    Remark, RowCaptures, Run, RunProcess, Scope, Searched, Settled, Settlement, Standing, Start, Store, Tally,
+    TaskChange, TaskError, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, WaitsFor, Which, encode_term,
+    journal_terms, lesson_of, task_type_of,
 };

@@ -4,6 +4,7 @@
 
 mod features;
 mod knowledge;
+mod learnings;
 mod past;
 mod rules;
 mod scenarios;

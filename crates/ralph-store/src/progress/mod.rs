@@ -13,6 +13,7 @@ mod journal;
 mod journal_search;
 mod journal_terms;
 mod learning_reading;
+mod learning_search;
 mod learning_strength;
 mod learning_terms;
 mod metrics;
@@ -32,6 +33,7 @@ mod task_steps;
 mod task_type;
 mod tasks;
 mod transitions;
+mod word_search;
 
 use std::path::{Path, PathBuf};
 
@@ -49,6 +51,7 @@ pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
 pub use journal_search::JournalOutline;
 pub use journal_terms::{encode_term, journal_terms};
+pub use learning_search::LearningOutline;
 pub use learning_terms::lesson_of;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
@@ -65,6 +68,7 @@ pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};
 pub use task_type::task_type_of;
 pub use tasks::{DoneIn, FeatureChange, ParentChange, Reach, TaskUpdate};
+pub use word_search::Searched;
 
 /// The database of facts. One method is one unit of work and one transaction.
 #[derive(Debug)]
