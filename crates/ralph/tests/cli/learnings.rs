@@ -61,11 +61,16 @@ fn what_a_person_adds_is_listed_and_holds() {
     assert_snapshot!(added, @"
     exit 0
     --- stdout
-    Learning stored: learn-8f025cc1
+    Learning stored: learn-89025cc1
     ");
     let (env, _) = sample();
     assert_snapshot!(env.ok(["learnings", "list"]), @"
     ID              STATUS    CATEGORY          CONFIDENCE  USED  LEARNING
+    learn-db018fed  promoted  code_structure    0.50        0/0   One file a command
+    learn-1c9756ce  promoted  pitfall           0.50        0/0   The cache hides the fault:
+    learn-89025cc1  promoted  testing_strategy  0.50        0/0   Run the migrations before the tests
+
+    Showing 3 learnings
     ");
     assert_eq!(
         env.ok(["learnings", "list", "--status", "pruned"]),
@@ -177,7 +182,7 @@ fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
     );
     check(&["reject", "1a"], "", 1, "Error: Learning not found: 1a\n");
     check(&["restore", "1a"], "", 1, "Error: Learning not found: 1a\n");
-    check(&["restore"], "", 2, "--list");
+    check(&["restore"], "", 2, "<ID>");
     check(&["promote"], "", 2, "ID");
     let allowed = env
         .ralph(["learnings", "add", &token, "--category", "other", "--allow-secret"])
@@ -261,6 +266,25 @@ fn a_learning_is_shown_with_what_speaks_for_it() {
     let (env, _) = taught();
     assert_snapshot!(env.ok(["learnings", "show", "00000001"]), @"
     learn-00000001 [promoted]
+    learned     Never run two at once.
+    category    pitfall (antipattern)
+    tags        docker
+    task type   general
+    task        t-025cc1
+    source      sigil
+    runs        run-00000001
+    confidence  0.50
+    success     0.00
+    used        in 1 iteration, 0 of which were done
+    last used   2025-01-22T10:00:00Z
+    created     2025-01-21T10:00:00Z
+    changed     2025-01-21T10:00:00Z
+
+    Learned in
+      run-00000001/1  done  Parse dates: The lock was held.
+
+    Shown in
+      run-00000001/2  failed  Make tea: no kettle, relied on
     ");
     let shown = json(&env, &["learnings", "show", "learn-0", "--json"]);
     assert_eq!(shown["taught_in"][0]["outcome"], "done");
@@ -285,6 +309,11 @@ fn a_query_ranks_by_confidence_rate_and_use() {
     drop(store);
     assert_snapshot!(env.ok(["learnings", "query"]), @"
     ID              SCORE  CATEGORY    CONFIDENCE  USED  LEARNING
+    learn-1c9756ce  0.55   tool_usage  0.55        0/0   Lint first
+    learn-00000001  0.52   pitfall     0.50        0/1   Never run two at once.
+    learn-89025cc1  0.50   tool_usage  0.50        0/0   Docker needs the socket
+
+    Showing 3 learnings
     ");
     let both = ["Never run two at once.", "Docker needs the socket"];
     assert_eq!(contents(&env, &["learnings", "query", "dockers"]), both);
@@ -346,6 +375,13 @@ fn old_learnings_are_pruned_and_brought_back() {
     let dry = later(&["learnings", "prune", "--dry-run"], "2025-04-21T00:00:00Z");
     assert_snapshot!(dry, @"
     exit 0
+    --- stdout
+    ID              CREATED     WHY                                                    LEARNING
+    learn-89025cc1  2025-01-20  It is older than 90 days, and nothing used it for 30.  Run the migrations before the tests
+    learn-1c9756ce  2025-01-20  It is older than 90 days, and nothing used it for 30.  The cache hides the fault:
+    learn-db018fed  2025-01-20  It is older than 90 days, and nothing used it for 30.  One file a command
+
+    3 learnings would be pruned
     ");
     assert_eq!(contents(&env, &["learnings", "list"]).len(), 3, "nothing has changed");
     let pruned = later(&["learnings", "prune", "--json"], "2025-04-21T00:00:00Z");
@@ -394,6 +430,10 @@ fn a_merged_learning_can_be_brought_back() {
         .unwrap();
     assert_snapshot!(env.ok(["learnings", "restore", "--list"]), @"
     ID              GONE SINCE            WHY                          LEARNING
+    learn-1c9756ce  2025-01-20T12:00:00Z  Merged into learn-db018fed.  The cache hides the fault:
+    learn-89025cc1  2025-01-20T12:00:00Z  Merged into learn-db018fed.  Run the migrations before the tests
+
+    Showing 2 learnings
     ");
     let listed = env.ok(["learnings", "list"]);
     assert!(listed.contains("One file a command (+2)"), "{listed}");
