@@ -30,7 +30,7 @@ use ralph_model::config::{Commit, Config, Kind, LiveView, StrategyName};
 use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
-pub(crate) use agent::configured_or_found;
+pub(crate) use agent::{configured_or_found, models_of_agent};
 pub(crate) use confirm::confirm_agent;
 
 use crate::context::Context;

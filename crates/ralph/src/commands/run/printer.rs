@@ -111,12 +111,15 @@ impl<'a> Printer<'a> {
                 self.words_of(gate)
             ))?;
         }
+        if !self.failed.is_empty() && !matches!(end, End::LeftForPerson(_)) {
+            ui.hint("`ralph review` shows what has failed, and why.");
+        }
         match end {
             End::NothingToDo => {
                 ui.hint("`ralph task add \"TITLE\"` makes a task, `ralph run \"TEXT\"` makes one and runs it.");
             }
             End::LeftForPerson(_) => {
-                ui.hint("`ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.");
+                ui.hint("`ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.");
             }
             End::Limit(limit) => {
                 let anew = match limit.key {
