@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_model::{Captured, Difficulty, Injection, LearningId, NewJournalRow, Outcome, RunId, Signature, Usage};
-use ralph_store::{Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange, task_type_of};
+use ralph_store::{
+    Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange, task_type_of,
+};
 use ralph_testkit::{TestEnv, journal_row};
 
 use crate::DATABASE;

@@ -4,7 +4,7 @@
 use ralph_model::{Outcome, count, duration, first_line};
 
 use super::facts::{Iteration, Performance};
-use super::wrap::wrapped;
+use crate::wrap::wrapped;
 use crate::error::CommandError;
 use crate::table::{self, Column, Fit, Plain};
 use crate::ui::{Style, Ui};

@@ -101,8 +101,8 @@ fn headline(attempt: &Attempt) -> String {
     if row.usage.cost_usd > 0.0 {
         parts.push(format!("${:.2}", row.usage.cost_usd));
     }
-    let number = format!("{}.", row.attempt);
-    format!("{number:<3}{} ({}/{})", parts.join(", "), row.run, row.iteration)
+    let (number, run, iteration) = (row.attempt, &row.run, row.iteration);
+    format!("{number}. {} ({run}/{iteration})", parts.join(", "))
 }
 
 fn details(attempt: &Attempt, before: &[Attempt], columns: usize) -> Vec<String> {
