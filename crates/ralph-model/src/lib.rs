@@ -3,6 +3,7 @@
 //! Nothing here reads a file, the environment or the wall clock; whoever needs those hands them in.
 
 mod budget;
+mod candidate;
 mod captured;
 mod clock;
 pub mod config;
@@ -26,6 +27,7 @@ mod text;
 mod word_enum;
 
 pub use budget::{Budget, Tokens};
+pub use candidate::Candidate;
 pub use captured::{Captured, CapturedKnowledge, CapturedLearning, Control, Promise, Verdict};
 pub use clock::{Clock, Entropy};
 pub use feature::{
@@ -36,7 +38,7 @@ pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
 pub use learning::{Learning, LearningKind, LearningSource, LearningStatus};
-pub use metrics::{Course, Rate};
+pub use metrics::{Course, HardFailure, Rate};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;
 pub use note_or_sign::NoteOrSign;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, memory, merge_driver,
-    prompt, recall, remember, review, run, scratchpad, setup, stats, status, task, why,
+    completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, learnings, memory,
+    merge_driver, prompt, recall, remember, review, run, scratchpad, setup, stats, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -81,6 +81,9 @@ pub(crate) enum Command {
     /// Keep what takes more than a line: long notes, each in a file of its own
     #[command(subcommand)]
     Knowledge(knowledge::KnowledgeCommand),
+    /// Keep what iterations teach: learnings, with what speaks for them
+    #[command(subcommand)]
+    Learnings(learnings::LearningsCommand),
     /// Read what happened: every iteration, and how it ended
     #[command(subcommand)]
     Journal(journal::JournalCommand),

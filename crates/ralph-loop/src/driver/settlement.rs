@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{KnowledgeError, Placement};
+use ralph_memory::capture::{KnowledgeError, Placement, found_tags, signature};
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
 use ralph_store::{OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
@@ -80,16 +80,14 @@ impl Runner<'_> {
         } = draft;
         let captured = &turn.captured;
         let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
-        let learnings: Vec<(LearningId, CapturedLearning)> = captured
-            .learnings
-            .iter()
-            .map(|learning| (LearningId::new(self.entropy.next_bits()), learning.clone()))
-            .collect();
         let description = self
             .store
             .task(&current.task)?
             .map(|task| task.description)
             .unwrap_or_default();
+        let learnings = self.learnings_of(draft, &description);
+        let error_category = captured.failure.as_ref().map(|failure| failure.category);
+        let texts = [current.task_title.as_str(), description.as_str()];
         Ok(Settlement {
             row: NewJournalRow {
                 run: current.run.clone(),
@@ -97,7 +95,7 @@ impl Runner<'_> {
                 task: Some(current.task.clone()),
                 task_title: current.task_title.clone(),
                 task_type: task_type_of(&current.task_title, &description),
-                tags: Vec::new(),
+                tags: found_tags(&texts, &draft.files, error_category),
                 feature: current.feature.clone(),
                 attempt: current.attempt,
                 outcome: ruling.outcome,
@@ -114,7 +112,7 @@ impl Runner<'_> {
                 changed_nothing: draft.changed_nothing,
                 notes: notes(turn),
                 difficulty: captured.difficulty,
-                error_category: captured.failure.as_ref().map(|failure| failure.category),
+                error_category,
                 malformed_sigils: captured.malformed,
                 created_at: now,
             },
@@ -123,9 +121,14 @@ impl Runner<'_> {
             task: self.task_change(draft),
             guidance: turn.guidance.clone(),
             report: captured.failure.clone(),
-            signature: None,
+            signature: captured
+                .failure
+                .as_ref()
+                .filter(|_| ruling.outcome.is_failure() == Some(true))
+                .map(signature),
             suggestion: captured.retry_suggestion.clone(),
             learnings,
+            promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,
             memory_used: self.used(&captured.memory_used),
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,
@@ -137,6 +140,24 @@ impl Runner<'_> {
                 change: draft.verifier_pause.clone(),
             }),
         })
+    }
+
+    /// What was learned in the turn, each lesson with an id and with the tags that were found for it after its own.
+    fn learnings_of(&mut self, draft: &Draft, description: &str) -> Vec<(LearningId, CapturedLearning)> {
+        let captured = &draft.turn.captured;
+        let category = captured.failure.as_ref().map(|failure| failure.category);
+        let mut learnings = Vec::new();
+        for learning in &captured.learnings {
+            let texts = [&learning.content, &draft.current.task_title, description];
+            let mut learning = learning.clone();
+            for tag in found_tags(&texts, &draft.files, category) {
+                if !learning.tags.contains(&tag) {
+                    learning.tags.push(tag);
+                }
+            }
+            learnings.push((LearningId::new(self.entropy.next_bits()), learning));
+        }
+        learnings
     }
 
     fn task_change(&self, draft: &Draft) -> TaskChange {

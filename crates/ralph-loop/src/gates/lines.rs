@@ -3,14 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ralph_memory::capture::clean;
+use ralph_memory::capture::{clean, normalised};
 
 /// How many different failures are kept of one gate.
 const MAX_LINES: usize = 2000;
 /// How many different lines are remembered, so that none is looked at twice.
 const MAX_SEEN: usize = 100_000;
-/// How long a kept line may be.
-const MAX_CHARACTERS: usize = 300;
 /// How much of a line is looked at: some programs print everything in one.
 const MAX_READ: usize = 4000;
 
@@ -174,33 +172,6 @@ fn words_of(line: &str) -> impl Iterator<Item = (String, String)> {
     words
         .into_iter()
         .map(move |word| (std::mem::replace(&mut before, word.clone()), word))
-}
-
-/// A line without what differs from run to run: numbers, spaces, rulers that fill a line up.
-pub(crate) fn normalised(line: &str) -> String {
-    let mut text = String::new();
-    let mut length = 0;
-    let mut before = None;
-    let mut in_number = false;
-    let mut in_space = true;
-    for sign in line.chars() {
-        // Addresses and digests: letters that follow a digit belong to its number.
-        let numeric = sign.is_ascii_digit() || (in_number && (sign.is_ascii_hexdigit() || sign == '.' || sign == 'x'));
-        let space = sign.is_whitespace();
-        let goes_on = matches!(sign, '=' | '-' | '_' | '*' | '~') && before == Some(sign);
-        let shown = match (numeric, space) {
-            (true, _) => (!in_number).then_some('#'),
-            (false, true) => (!in_space).then_some(' '),
-            (false, false) => (!goes_on).then_some(sign),
-        };
-        text.extend(shown);
-        length += usize::from(shown.is_some());
-        (in_number, in_space, before) = (numeric, space, Some(sign));
-        if length >= MAX_CHARACTERS {
-            break;
-        }
-    }
-    text.trim_end().to_owned()
 }
 
 #[cfg(test)]

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use crate::settle::Verdict;
 
 pub use lines::failure_lines;
-pub(crate) use lines::normalised;
 use lines::telling_lines;
 pub(crate) use run::{GateNews, GateRunner};
 

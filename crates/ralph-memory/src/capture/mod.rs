@@ -3,9 +3,11 @@
 //! What a person or an agent hands in on purpose is accepted or refused, never changed, but for its line breaks.
 
 mod clean;
+mod found_tags;
 mod guess;
 mod knowledge;
 mod notebook;
+mod report;
 mod scratchpad;
 pub mod secrets;
 mod sigils;
@@ -17,6 +19,7 @@ use std::path::{Path, PathBuf};
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
 pub use clean::clean;
+pub use found_tags::{MOST_FOUND_TAGS, found_tags};
 pub use guess::guess_kind;
 pub use knowledge::{
     Deleted, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, Outboxed, Placement, Written, accept_knowledge,
@@ -25,6 +28,7 @@ pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
     TakenIn, Vanished,
 };
+pub use report::{named_files, normalised, signature};
 pub use scratchpad::{Moved, Scratchpad};
 pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control, read_verdict};
 pub use transcript::{CleanLine, TranscriptCleaner};

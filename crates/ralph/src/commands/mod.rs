@@ -10,6 +10,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod journal;
 pub(crate) mod knowledge;
+pub(crate) mod learnings;
 pub(crate) mod memory;
 pub(crate) mod merge_driver;
 pub(crate) mod notes;
@@ -44,6 +45,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Review(args)) => review::cmd_review(&project()?, &args)?,
         Some(Command::Why(args)) => why::cmd_why(&project()?, &args)?,
         Some(Command::Knowledge(command)) => knowledge::run(&project()?, command)?,
+        Some(Command::Learnings(command)) => learnings::run(&project()?, command)?,
         Some(Command::Journal(command)) => journal::run(&project()?, &command)?,
         Some(Command::Stats(args)) => stats::cmd_stats(&project()?, &args)?,
         Some(Command::Prompt(args)) => prompt::cmd_prompt(&project()?, &args)?,

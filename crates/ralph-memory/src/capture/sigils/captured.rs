@@ -116,7 +116,7 @@ fn knowledge(sigil: &Sigil<'_>) -> Option<CapturedKnowledge> {
 
 fn learning(sigil: &Sigil<'_>) -> Option<CapturedLearning> {
     let learning = CapturedLearning {
-        category: clean_line_of(&sigil.attribute("category")?, MOST_TAG).to_lowercase(),
+        category: lower_line_of(&sigil.attribute("category")?, MOST_TAG),
         tags: tags(sigil),
         content: clean(&sigil.body(), MOST_LEARNING),
     };
@@ -128,20 +128,22 @@ fn tags(sigil: &Sigil<'_>) -> Vec<String> {
     let written = sigil.attribute("tags").unwrap_or_default();
     let mut tags = Vec::new();
     // No tag holds what would end the line of tags in a file of notes.
-    add_distinct(
-        &mut tags,
-        written.split([',', '|', '\n', '<', '>']),
-        MOST_TAGS,
-        MOST_TAG,
-    );
-    // Only now: in lower case a secret is not recognised any more.
-    let mut lower: Vec<String> = Vec::new();
-    for tag in tags.iter().map(|tag: &String| tag.to_lowercase()) {
-        if !lower.contains(&tag) {
-            lower.push(tag);
+    for tag in written.split([',', '|', '\n', '<', '>']) {
+        if tags.len() >= MOST_TAGS {
+            break;
+        }
+        let tag = lower_line_of(tag, MOST_TAG);
+        if !tag.is_empty() && !tags.contains(&tag) {
+            tags.push(tag);
         }
     }
-    lower
+    tags
+}
+
+/// A text as one line in lower case. Secrets are looked for before, since in lower case none is recognised; and it is cut
+/// after, since some letters become two.
+fn lower_line_of(text: &str, cap: usize) -> String {
+    clean_line_of(&clean_line_of(text, usize::MAX).to_lowercase(), cap)
 }
 
 /// Adds what is not blank and not there yet, up to a number and a length.

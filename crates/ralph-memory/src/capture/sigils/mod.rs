@@ -11,6 +11,8 @@ mod tags;
 mod verdict;
 
 #[cfg(test)]
+mod soup_tests;
+#[cfg(test)]
 mod tests;
 
 pub use captured::read_captured;

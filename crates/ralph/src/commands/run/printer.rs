@@ -19,6 +19,7 @@ use crate::error::CommandError;
 use crate::pause_words::countdown;
 
 use super::live::Live;
+use super::upkeep_words::kept_up;
 
 /// How many columns of a text stand on a line, at most and at least.
 const MOST_COLUMNS: usize = 100;
@@ -46,7 +47,7 @@ pub(super) struct Printer<'a> {
     told_left: Option<Duration>,
     /// Whether a view counts waits down.
     has_view: bool,
-    /// What was said of the model last: it is said again when it changes.
+    /// The model that was told last: it is told again when it changes.
     model: Option<String>,
     /// The size of a prompt that was told last.
     prompt: Option<Tokens>,
@@ -321,10 +322,10 @@ impl<'a> Printer<'a> {
             self.prompt = Some(prompt);
         }
         if let Some(model) = &current.model {
-            let line = format!("model: {} ({})", self.short(model), current.rationale);
-            if self.model.as_ref() != Some(&line) {
-                self.line(&line);
-                self.model = Some(line);
+            // The figures in the reason change all the time.
+            if self.model.as_ref() != Some(model) {
+                self.line(&format!("model: {} ({})", self.short(model), current.rationale));
+                self.model = Some(model.clone());
             }
         }
     }
@@ -420,6 +421,7 @@ impl Watch for Printer<'_> {
                 }
             }
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
+            News::KeptUp(done) => self.line(&kept_up(done)),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),
             News::NoRoom(reason) => self.no_room(reason),

@@ -15,6 +15,7 @@ mod guidance;
 mod knowledge;
 mod limits;
 mod live;
+mod models;
 mod pruning;
 pub(crate) mod signals;
 mod status;
