@@ -29,8 +29,84 @@ fn a_failed_task_shows_its_attempts_on_one_screen() {
     let env = week("Draw the colours");
     let wide = shown(&env, &failed(&env), "80");
     assert!(wide.lines().count() <= ROWS, "{wide}");
-    assert_snapshot!(wide, @"");
-    assert_snapshot!(shown(&env, &failed(&env), "44"), @"");
+    assert_snapshot!(wide, @"
+    t-8eec67  Draw the colours
+    status: failed
+    priority: 5
+    attempts: 4, retries used: 4
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-25T10:00:00Z
+    ready: no: it failed; `ralph task reset t-8eec67` opens it again
+
+    Attempts
+      1. retried, haiku, 1 min 23 s, $0.25 (run-00000abc/2)
+         tried  Drew every pixel by hand
+         why    test failure: The picture is upside down
+                in both directions
+         gate   cargo test (exit code 101)
+      2. retried, sonnet, 1 min 23 s, $0.25 (run-00000abc/3)
+         tried  Drew every pixel by hand
+         why    test failure: The picture is upside down
+                in both directions
+         gate   cargo test (exit code 101)
+      3. retried, opus, 1 min 23 s, $0.25 (run-00000abc/4)
+         tried  Drew every pixel by hand
+         why    the same failure as in attempt 2
+      4. retried, opus, 1 min 23 s, $0.25 (run-00000abc/5)
+         tried  Drew every pixel by hand
+         why    the same failure as in attempt 2
+         next   Turn the picture over first
+
+    Log
+      6 earlier: ralph task log t-8eec67
+      2025-01-24T10:00:00Z  Attempt 3 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. It is tried again: retry 3 of 3.
+      2025-01-20T10:00:01Z  In progress: attempt 4, by run-00000abc.
+      2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. Its retries are used up, so it waits for a person.
+
+    Next
+      ralph task reset t-8eec67          # let it be tried again
+      ralph why run-00000abc/5           # what stood in the last prompt
+      ralph journal show run-00000abc/5  # all of the last attempt
+    ");
+    assert_snapshot!(shown(&env, &failed(&env), "44"), @"
+    t-8eec67  Draw the colours
+    status: failed
+    priority: 5
+    attempts: 4, retries used: 4
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-25T10:00:00Z
+    ready: no: it failed; `ralph task reset t-8eec67` opens it again
+
+    Attempts
+      1. retried, haiku, 1 min 23 s, $0.25 (…
+         tried  Drew every pixel by hand
+         why    test failure: The picture is up…
+                in both directions
+         gate   cargo test (exit code 101)
+      2. retried, sonnet, 1 min 23 s, $0.25…
+         tried  Drew every pixel by hand
+         why    test failure: The picture is up…
+                in both directions
+         gate   cargo test (exit code 101)
+      3. retried, opus, 1 min 23 s, $0.25 (r…
+         tried  Drew every pixel by hand
+         why    the same failure as in attempt 2
+      4. retried, opus, 1 min 23 s, $0.25 (r…
+         tried  Drew every pixel by hand
+         why    the same failure as in attempt 2
+         next   Turn the picture over first
+
+    Log
+      6 earlier: ralph task log t-8eec67
+      2025-01-24T10:00:00Z  Attempt 3 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. It is tried again: retry 3 of 3.
+      2025-01-20T10:00:01Z  In progress: attempt 4, by run-00000abc.
+      2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. Its retries are used up, so it waits for a person.
+
+    Next
+      ralph task reset t-8eec67          # let it be tried again
+      ralph why run-00000abc/5           # what stood in the last prompt
+      ralph journal show run-00000abc/5  # all of the last attempt
+    ");
 }
 
 #[test]
@@ -53,7 +129,27 @@ fn a_task_that_is_done_shows_how_it_came_to_it() {
         .iter()
         .find(|task| task["title"] == "Add a palette");
     let again = again.unwrap()["id"].as_str().unwrap();
-    assert_snapshot!(shown(&env, again, "80"), @"");
+    assert_snapshot!(shown(&env, again, "80"), @"
+    t-32555e  Add a palette
+    status: done
+    priority: 5
+    attempts: 3, retries used: 0
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-28T10:00:00Z
+    ready: no: it is done
+
+    Attempts
+      1. blocked, sonnet, 1 min 23 s, $0.25 (run-00000abc/6)
+         why    the agent said nothing about the task.
+      2. interrupted, sonnet, 1 min 23 s, $0.25 (run-00000abc/7)
+      3. done, sonnet, 1 min 23 s, $0.25 (run-00000abc/8)
+
+    Log
+      4 earlier: ralph task log t-32555e
+      2025-01-27T10:00:00Z  Attempt 2 (run-00000abc): interrupted. It is tried again: retry 2 of 3.
+      2025-01-20T10:00:01Z  In progress: attempt 3, by run-00000abc.
+      2025-01-28T10:00:00Z  Attempt 3 (run-00000abc): done.
+    ");
     assert_eq!(
         json(&env, &["task", "show", again, "--json"])["failed_attempts"],
         serde_json::json!([]),
