@@ -3,6 +3,7 @@
 //! Nothing here reads a file, the environment or the wall clock; whoever needs those hands them in.
 
 mod budget;
+mod candidate;
 mod captured;
 mod clock;
 pub mod config;
@@ -26,6 +27,7 @@ mod text;
 mod word_enum;
 
 pub use budget::{Budget, Tokens};
+pub use candidate::Candidate;
 pub use captured::{Captured, CapturedKnowledge, CapturedLearning, Control, Promise, Verdict};
 pub use clock::{Clock, Entropy};
 pub use feature::{
@@ -46,4 +48,4 @@ pub use split_mix::SplitMix64;
 pub use tags::{TagError, Tags};
 pub use task::{NewTask, Priority, Task, TaskKind, TaskLogLine, TaskStatus};
 pub use task_type::TaskType;
-pub use text::{count, display_width, duration, first_line, preview, size, slug, turns_text};
+pub use text::{count, display_width, duration, first_line, preview, short_number, size, slug, turns_text};

@@ -37,6 +37,16 @@ ALTER TABLE learnings ADD COLUMN restored_at TEXT;
 CREATE INDEX learnings_by_lesson ON learnings (lesson, kind);
 CREATE INDEX learnings_by_task ON learnings (task) WHERE task IS NOT NULL;
 CREATE INDEX learnings_superseded ON learnings (superseded_by) WHERE superseded_by IS NOT NULL;
+-- The iterations that told a lesson: the first, and each that told it again.
+CREATE TABLE learning_sources (
+    learning INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
+    journal  INTEGER NOT NULL REFERENCES journal (id),
+    PRIMARY KEY (learning, journal)
+) STRICT, WITHOUT ROWID;
+INSERT INTO learning_sources SELECT seq, journal FROM learnings WHERE journal IS NOT NULL;
+-- Until now nobody had noted what kind of work it was.
+UPDATE learnings SET task_type = (SELECT task_type FROM journal WHERE journal.id = learnings.journal)
+    WHERE task_type IS NULL;
 -- Until now none had been judged.
 UPDATE learnings SET status = iif(
     (SELECT outcome FROM journal WHERE journal.id = learnings.journal) = 'done', 'promoted', 'validated'

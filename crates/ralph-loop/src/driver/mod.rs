@@ -9,6 +9,7 @@ mod prepare;
 mod recover;
 mod settlement;
 mod turn;
+mod upkeep;
 mod verify;
 
 use std::collections::VecDeque;
@@ -371,6 +372,7 @@ impl<'a> Runner<'a> {
             self.keep_scratchpad();
         }
         self.prune();
+        self.keep_up();
         Ok(())
     }
 

@@ -128,6 +128,7 @@ impl Runner<'_> {
                 .map(signature),
             suggestion: captured.retry_suggestion.clone(),
             learnings,
+            promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,
             memory_used: self.used(&captured.memory_used),
             baseline: draft.baseline.as_ref().map(serde_json::to_string).transpose()?,

@@ -142,7 +142,7 @@ impl Store {
 }
 
 /// A lesson as it stands in this moment.
-pub(super) fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
+fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
     transaction
         .prepare_cached("SELECT * FROM learnings WHERE id = ?1")?
         .query_row([id.as_str()], read_learning)

@@ -143,8 +143,9 @@ impl Store {
                     "WITH RECURSIVE merged(id) AS (
                          SELECT ?1
                          UNION SELECT learnings.id FROM merged CROSS JOIN learnings ON superseded_by = merged.id)
-                     SELECT DISTINCT journal FROM merged CROSS JOIN learnings ON learnings.id = merged.id
-                     WHERE journal IS NOT NULL ORDER BY journal",
+                     SELECT DISTINCT learning_sources.journal
+                     FROM merged CROSS JOIN learnings ON learnings.id = merged.id
+                     CROSS JOIN learning_sources ON learning = learnings.seq ORDER BY learning_sources.journal",
                 )
                 .and_then(|mut statement| statement.query_map([id.as_str()], |row| row.get(0))?.collect()),
         )?;

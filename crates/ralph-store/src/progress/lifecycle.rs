@@ -4,16 +4,19 @@
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskId};
-use rusqlite::{Connection, Row, Transaction, named_params, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, params};
 
 use super::Store;
 use super::columns::{count_at, from_json, moment, word_at, word_in};
-use super::learning_changes::{stands, unite, write_support};
+use super::learning_changes::{unite, write_support};
 use super::learning_reading::read_learning;
 use crate::StoreError;
 
 /// Statuses of lessons that hold, or wait to.
 const ACTIVE: &str = "status IN ('promoted', 'validated', 'pending')";
+/// Lessons that may be merged by themselves.
+const MERGEABLE: &str =
+    "status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL AND restored_at IS NULL";
 
 /// By which moments lessons are pruned, and what is written as the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,7 +126,7 @@ impl Store {
     pub fn merge_candidates(&self, most: u32) -> Result<Vec<MergeCandidate>, StoreError> {
         let sql = format!(
             "SELECT id, kind, category, status, source, task, tags, json_array_length(examples) AS examples
-             FROM learnings WHERE {ACTIVE} AND superseded_by IS NULL AND restored_at IS NULL
+             FROM learnings WHERE {MERGEABLE}
              ORDER BY created_at DESC, seq DESC LIMIT ?1"
         );
         let found = self
@@ -194,13 +197,13 @@ fn read_candidate(row: &Row<'_>) -> rusqlite::Result<MergeCandidate> {
 
 /// Merges a group; how many lessons went into its newest.
 fn merge(transaction: &Transaction<'_>, group: &MergeGroup, now: Timestamp) -> rusqlite::Result<usize> {
-    let Some(mut newest) = stands(transaction, &group.newest)?.filter(is_mergeable) else {
+    let Some(mut newest) = mergeable(transaction, &group.newest)? else {
         return Ok(0);
     };
     let mut merged = 0;
     for id in group.others.iter().filter(|id| **id != group.newest) {
-        let fits = |other: &Learning| is_mergeable(other) && other.status == newest.status;
-        let Some(other) = stands(transaction, id)?.filter(fits) else {
+        let other = mergeable(transaction, id)?;
+        let Some(other) = other.filter(|other| other.status == newest.status) else {
             continue;
         };
         take_in(&mut newest, &other);
@@ -214,9 +217,12 @@ fn merge(transaction: &Transaction<'_>, group: &MergeGroup, now: Timestamp) -> r
     Ok(merged)
 }
 
-fn is_mergeable(learning: &Learning) -> bool {
-    let waits_or_holds = !matches!(learning.status, LearningStatus::Rejected | LearningStatus::Pruned);
-    waits_or_holds && learning.superseded_by.is_none()
+/// A lesson, if it may be merged as it stands in this moment.
+fn mergeable(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
+    transaction
+        .prepare_cached(&format!("SELECT * FROM learnings WHERE id = ?1 AND {MERGEABLE}"))?
+        .query_row([id.as_str()], read_learning)
+        .optional()
 }
 
 /// Takes over what another lesson said, and what speaks for it.

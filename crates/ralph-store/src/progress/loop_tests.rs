@@ -11,6 +11,7 @@ use ralph_model::{
 };
 use ralph_testkit::journal_row;
 
+mod lessons;
 mod overview;
 mod pauses;
 mod review;

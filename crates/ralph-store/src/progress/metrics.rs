@@ -41,10 +41,7 @@ impl Store {
     pub fn was_done_since(&self, task: &TaskId, journal: i64, models: &[String]) -> Result<bool, StoreError> {
         let found = to_json(models).and_then(|models| {
             self.connection
-                .prepare_cached(
-                    "SELECT 1 FROM strategy_metrics WHERE task_id = ?1 AND id > ?2 AND NOT failed
-                     AND model IN (SELECT value FROM json_each(?3))",
-                )?
+                .prepare_cached(DONE_SINCE)?
                 .exists(params![task.as_str(), journal, models])
         });
         self.sql(found)
@@ -63,6 +60,20 @@ pub struct HardLike<'a> {
     /// At most so many.
     pub most: u32,
 }
+
+const RECENT: &str = "
+    SELECT count(*) FILTER (WHERE NOT failed) AS done, count(*) AS counted
+    FROM (SELECT failed FROM strategy_metrics WHERE ours = 1 ORDER BY id DESC LIMIT ?1)";
+
+const OF_TASK: &str = "
+    SELECT count(*) AS attempts,
+           count(*) FILTER (WHERE id > coalesce(
+               (SELECT max(id) FROM strategy_metrics WHERE task_id = ?1 AND NOT failed), 0)) AS failures
+    FROM strategy_metrics WHERE task_id = ?1";
+
+const DONE_SINCE: &str = "
+    SELECT 1 FROM strategy_metrics
+    WHERE task_id = ?1 AND id > ?2 AND NOT failed AND model IN (SELECT value FROM json_each(?3))";
 
 const HARD_FAILURES: &str = "
     SELECT hard.id, hard.task_id, hard.difficulty, journal.tags, journal.files_modified,
@@ -89,30 +100,22 @@ fn read_hard_failure(row: &Row<'_>) -> rusqlite::Result<HardFailure> {
 }
 
 fn course(connection: &Connection, task: &TaskId) -> rusqlite::Result<Course> {
-    let recent = connection
-        .prepare_cached(
-            "SELECT count(*) FILTER (WHERE NOT failed) AS done, count(*) AS counted
-             FROM (SELECT failed FROM strategy_metrics WHERE ours = 1 ORDER BY id DESC LIMIT ?1)",
-        )?
-        .query_row([Course::RECENT], |row| {
-            Ok(Rate {
-                done: count_at(row, "done")?,
-                of: count_at(row, "counted")?,
-            })
-        })?;
-    let (attempts, consecutive_failures) = connection
-        .prepare_cached(
-            "SELECT count(*) AS attempts,
-                    count(*) FILTER (WHERE id > coalesce(
-                        (SELECT max(id) FROM strategy_metrics WHERE task_id = ?1 AND NOT failed), 0)) AS failures
-             FROM strategy_metrics WHERE task_id = ?1",
-        )?
-        .query_row([task.as_str()], |row| {
-            Ok((count_at(row, "attempts")?, count_at(row, "failures")?))
-        })?;
+    let recent = connection.prepare_cached(RECENT)?.query_row([Course::RECENT], |row| {
+        Ok(Rate {
+            done: count_at(row, "done")?,
+            of: count_at(row, "counted")?,
+        })
+    })?;
+    let (attempts, consecutive_failures) = connection.prepare_cached(OF_TASK)?.query_row([task.as_str()], |row| {
+        Ok((count_at(row, "attempts")?, count_at(row, "failures")?))
+    })?;
     Ok(Course {
         attempts,
         consecutive_failures,
         recent,
     })
 }
+
+#[cfg(test)]
+#[path = "metrics_tests.rs"]
+mod tests;

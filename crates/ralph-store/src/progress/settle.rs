@@ -2,8 +2,10 @@
 
 mod captures;
 mod journal;
+mod learnings;
 mod task;
 
+use ralph_model::config::Promote;
 use ralph_model::{
     CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, RunId, Signature, TaskStatus,
 };
@@ -58,6 +60,8 @@ pub struct Settlement {
     pub suggestion: Option<String>,
     /// What the agent learned, with the ids to keep it under.
     pub learnings: Vec<(LearningId, CapturedLearning)>,
+    /// Who decides that a lesson holds.
+    pub promote: Promote,
     /// The long notes that are to be written to files.
     pub knowledge: Vec<CapturedKnowledge>,
     /// The injected notes that the agent relied on.
@@ -86,6 +90,7 @@ impl Settlement {
             signature: None,
             suggestion: None,
             learnings: Vec::new(),
+            promote: Promote::default(),
             knowledge: Vec::new(),
             memory_used: Vec::new(),
             baseline: None,
@@ -120,7 +125,7 @@ impl Store {
             }
             let journal = journal::put(transaction, settlement)?;
             captures::put_report(transaction, settlement, journal)?;
-            captures::put_learnings(transaction, settlement, journal)?;
+            learnings::put(transaction, settlement, journal)?;
             captures::move_injections(transaction, settlement, journal)?;
             for knowledge in &settlement.knowledge {
                 put_knowledge(transaction, &settlement.worktree, journal, knowledge, row.created_at)?;

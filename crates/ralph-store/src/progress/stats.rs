@@ -2,6 +2,7 @@
 //! nothing of it is written down.
 
 mod failures;
+mod in_order;
 mod tally;
 
 use std::collections::BTreeMap;
@@ -94,7 +95,9 @@ pub struct FailureFigures {
     pub category: ErrorCategory,
     /// Why the last of them failed, its first line.
     pub why: String,
-    /// When it was last seen.
+    /// The last row of the journal that it stands in.
+    pub last_journal: i64,
+    /// When that was.
     pub last_at: Timestamp,
     /// The tasks that met it, in the order in which they did; some may have been deleted since.
     pub tasks: Vec<TaskId>,
@@ -172,10 +175,13 @@ impl Store {
 fn stats(connection: &Connection, filter: &StatsFilter) -> rusqlite::Result<Stats> {
     let mut stats = tally::count(connection, filter)?.finish();
     let most = filter.most.unwrap_or(usize::MAX);
+    stats.failures.truncate(most);
+    for failure in &mut stats.failures {
+        failures::describe(connection, failure)?;
+    }
     stats.hardest.truncate(most);
     for task in &mut stats.hardest {
         tally::name(connection, task)?;
     }
-    (stats.different_failures, stats.failures) = failures::most_frequent(connection, filter, most)?;
     Ok(stats)
 }

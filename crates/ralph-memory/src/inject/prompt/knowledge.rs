@@ -20,7 +20,8 @@ const MOST_PASSED_OVER: usize = MOST_LEFT_OUT;
 /// A note that may stand in the section.
 struct Choice {
     file: String,
-    score: u32,
+    /// How well it fits the task; none where no tag of its does, and only a link led to it.
+    score: Option<u32>,
     /// What it says.
     fact: Fact,
     /// As it stands in the prompt, or would.
@@ -94,7 +95,7 @@ pub(super) fn section(
         kind: EntryKind::Knowledge,
         id: &choice.file,
         text: &choice.text,
-        score: Some(f64::from(choice.score)),
+        score: choice.score.map(f64::from),
         reason: choice.reason,
     }));
     Ok(section)
@@ -122,8 +123,7 @@ struct Tried {
 impl Tried {
     /// Reads a note, and says how much room it takes; none where it says nothing new.
     fn weigh(&mut self, catalogue: &Catalogue, note: &Relevant, said: &Said) -> Result<Option<usize>, IndexError> {
-        let outline = catalogue.index.knowledge_outline(note.number)?;
-        let body = catalogue.index.knowledge_body_of(note.number)?;
+        let (outline, body) = catalogue.index.knowledge_note(note.number)?;
         let text = entry(&outline, &body);
         let fact = Fact::of(if body.trim().is_empty() { &outline.title } else { &body });
         let is_new = !said.holds(fact) && !self.said.holds(fact);
@@ -136,7 +136,7 @@ impl Tried {
         }
         self.choices.push(Choice {
             file: note.file.clone(),
-            score: note.score(),
+            score: (note.by_tags > 0).then(|| note.score()),
             fact,
             text,
             reason: if is_new {

@@ -33,10 +33,10 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
              FROM learnings ORDER BY seq"
         ),
         [
-            "learn-00000005 antipattern 0.0 0.5 pending [\"run-00000abc\"]",
-            "learn-00000006 convention 1.0 0.5 pending [\"run-00000abc\"]",
-            "learn-00000007 strategy 1.0 0.5 pending [\"run-00000abc\"]",
-            "learn-00000008 strategy 1.0 0.5 pending [\"run-00000abc\"]",
+            "learn-00000005 antipattern 0.0 0.5 validated [\"run-00000abc\"]",
+            "learn-00000006 convention 1.0 0.5 validated [\"run-00000abc\"]",
+            "learn-00000007 strategy 1.0 0.5 validated [\"run-00000abc\"]",
+            "learn-00000008 strategy 1.0 0.5 validated [\"run-00000abc\"]",
         ],
         "an id that is taken gives way"
     );

@@ -1,15 +1,10 @@
-//! What an iteration leaves beside its row of the journal: how it failed, what was learned, what stood in its prompt.
+//! What an iteration leaves beside its row of the journal: how it failed, and what stood in its prompt.
 
-use ralph_model::{CapturedLearning, ErrorCategory, FailureReport, Injection, LearningId, LearningKind, Outcome};
+use ralph_model::{ErrorCategory, FailureReport, Injection, Outcome};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::Settlement;
-use crate::progress::columns::moment;
+use super::{Settlement, learnings};
 use crate::progress::columns::{from_json, to_json};
-use crate::progress::{learning_terms, lesson_of, tag_terms};
-
-/// How sure a lesson is before anything has supported it.
-const FIRST_CONFIDENCE: f64 = 0.5;
 
 /// Keeps how the attempt failed, in the agent's words; without any there is nothing to keep. A suggestion for the next
 /// attempt alone is kept with the reason of the row.
@@ -53,84 +48,8 @@ pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement,
         .map(drop)
 }
 
-/// Keeps what was learned.
-pub(super) fn put_learnings(
-    transaction: &Transaction<'_>,
-    settlement: &Settlement,
-    journal: i64,
-) -> rusqlite::Result<()> {
-    for (id, learning) in &settlement.learnings {
-        if is_known(transaction, settlement, learning)? {
-            continue;
-        }
-        let mut id = id.clone();
-        // Ids are random: one that is taken gives way to the next, or the whole settlement would fail.
-        while !put_learning(transaction, settlement, journal, (&id, learning))? {
-            id = next_id(&id);
-        }
-    }
-    Ok(())
-}
-
-/// Whether an earlier attempt at the task has drawn the same lesson: one that was killed, and said it again when it was
-/// repeated.
-fn is_known(
-    transaction: &Transaction<'_>,
-    settlement: &Settlement,
-    learning: &CapturedLearning,
-) -> rusqlite::Result<bool> {
-    let task = settlement.row.task.as_ref().map(ralph_model::TaskId::as_str);
-    transaction
-        .prepare_cached(
-            "SELECT EXISTS (SELECT 1 FROM journal JOIN learnings ON learnings.journal = journal.id
-                            WHERE journal.task_id = ?1 AND learnings.category = ?2 AND learnings.content = ?3)",
-        )?
-        .query_row(params![task, learning.category, learning.content], |row| row.get(0))
-}
-
-/// Keeps one lesson; says whether its id was free.
-fn put_learning(
-    transaction: &Transaction<'_>,
-    settlement: &Settlement,
-    journal: i64,
-    (id, learning): (&LearningId, &CapturedLearning),
-) -> rusqlite::Result<bool> {
-    let row = &settlement.row;
-    let kind = LearningKind::of_category(&learning.category);
-    let rows = transaction
-        .prepare_cached(
-            "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops,
-                                    task, journal, status, created_at, updated_at, task_type, lesson, terms, tag_terms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'sigil', ?8, ?9, ?10, 'pending', ?11, ?11, ?12, ?13, ?14, ?15)
-             ON CONFLICT (id) DO NOTHING",
-        )?
-        .execute(params![
-            id.as_str(),
-            kind.word(),
-            learning.category,
-            learning.content,
-            to_json(&learning.tags)?,
-            FIRST_CONFIDENCE,
-            kind.first_success_rate(),
-            to_json(&[row.run.as_str()])?,
-            row.task.as_ref().map(ralph_model::TaskId::as_str),
-            journal,
-            moment(row.created_at),
-            row.task_type.word(),
-            lesson_of(&learning.content),
-            learning_terms(&learning.content, &learning.tags),
-            to_json(&tag_terms(&learning.tags))?,
-        ])?;
-    Ok(rows == 1)
-}
-
-fn next_id(id: &LearningId) -> LearningId {
-    let digits = id.as_str().strip_prefix(LearningId::PREFIX).unwrap_or_default();
-    let bits = u64::from_str_radix(digits, 16).unwrap_or_default();
-    LearningId::new(bits + 1)
-}
-
-/// Moves what stood in the prompt from the iteration's record to its row, and notes what the agent relied on.
+/// Moves what stood in the prompt from the iteration's record to its row, notes what the agent relied on, and counts the
+/// iteration for the lessons among it.
 pub(super) fn move_injections(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
@@ -161,5 +80,5 @@ pub(super) fn move_injections(
             settlement.memory_used.contains(&injection.id),
         ])?;
     }
-    Ok(())
+    learnings::count_uses(transaction, settlement, &injections)
 }

@@ -1,62 +1,84 @@
-//! Which failures come back most often.
+//! Which failures come back: by their signatures, which stand beside the journal.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use jiff::Timestamp;
 use ralph_model::{ErrorCategory, Signature, TaskId, first_line};
-use rusqlite::{Connection, Row, params_from_iter};
+use rusqlite::Connection;
 
-use super::tally::counted;
-use super::{FailureFigures, StatsFilter};
-use crate::progress::columns::{count_at, time_at, word_at};
+use super::FailureFigures;
+use super::in_order::InOrder;
+use crate::progress::columns::word_at;
 
-/// The attempts that failed and have a signature. What an agent reports of an attempt that was done is no failure.
-const FAILED: &str = "failure_reports JOIN journal ON journal.id = failure_reports.journal
-    WHERE signature IS NOT NULL AND outcome NOT IN ('done', 'interrupted')";
-
-/// How many different failures there are, and so many of the most frequent.
-pub(super) fn most_frequent(
-    connection: &Connection,
-    filter: &StatsFilter,
-    most: usize,
-) -> rusqlite::Result<(u32, Vec<FailureFigures>)> {
-    let (condition, with) = counted(filter);
-    // What stands beside the greatest number is of its row, SQLite promises.
-    let sql = format!(
-        "SELECT signature, count(*) AS times, max(journal.id) AS last, category, why_failed, created_at,
-                count(*) OVER () AS different
-         FROM {FAILED} AND {condition} GROUP BY signature ORDER BY times DESC, last DESC LIMIT {}",
-        i64::try_from(most).unwrap_or(i64::MAX).max(1)
-    );
-    let mut different = 0;
-    let mut failures = connection
-        .prepare_cached(&sql)?
-        .query_map(params_from_iter(&with), |row| {
-            different = count_at(row, "different")?;
-            read(row)
+/// The signatures of all reports by their rows of the journal. An index alone answers that, so it costs less than to ask for
+/// those of some rows.
+pub(super) fn signatures(connection: &Connection) -> rusqlite::Result<HashMap<i64, Signature>> {
+    connection
+        .prepare_cached("SELECT journal, signature FROM failure_reports WHERE signature IS NOT NULL")?
+        .query_map([], |row| {
+            Ok((row.get("journal")?, word_at(row, "signature", Signature::parse)?))
         })?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    failures.truncate(most);
-    let sql = format!(
-        "SELECT task_id FROM {FAILED} AND {condition} AND signature = ?{} AND task_id IS NOT NULL
-         GROUP BY task_id ORDER BY min(journal.id)",
-        with.len() + 1
-    );
-    let mut tasks = connection.prepare_cached(&sql)?;
-    for failure in &mut failures {
-        let asked = with.iter().map(String::as_str).chain([failure.signature.as_str()]);
-        failure.tasks = tasks
-            .query_map(params_from_iter(asked), |row| word_at(row, "task_id", TaskId::parse))?
-            .collect::<rusqlite::Result<_>>()?;
-    }
-    Ok((different, failures))
+        .collect()
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<FailureFigures> {
-    let why: String = row.get("why_failed")?;
-    Ok(FailureFigures {
-        signature: word_at(row, "signature", Signature::parse)?,
-        times: count_at(row, "times")?,
-        category: word_at(row, "category", ErrorCategory::parse)?,
-        why: first_line(&why).to_owned(),
-        last_at: time_at(row, "created_at")?,
-        tasks: Vec::new(),
-    })
+/// The failures that were counted so far.
+#[derive(Default)]
+pub(super) struct Failures(InOrder<Signature, Failure>);
+
+struct Failure {
+    signature: Signature,
+    times: u32,
+    /// The last row of the journal that it stands in, and when that was.
+    last: (i64, Timestamp),
+    tasks: InOrder<TaskId, TaskId>,
+}
+
+impl Failures {
+    /// Counts a failure, which is later than all before it.
+    pub(super) fn add(&mut self, signature: &Signature, task: Option<&TaskId>, last: (i64, Timestamp)) {
+        let new = || Failure {
+            signature: signature.clone(),
+            times: 0,
+            last,
+            tasks: InOrder::default(),
+        };
+        self.0.change(signature, new, |failure| {
+            failure.times = failure.times.saturating_add(1);
+            failure.last = last;
+            if let Some(task) = task {
+                failure.tasks.change(task, || task.clone(), |_| {});
+            }
+        });
+    }
+
+    /// All of them, the most frequent first. What they are about is told later, of those that are listed.
+    pub(super) fn finish(self) -> Vec<FailureFigures> {
+        let mut failures = self.0.into_values();
+        failures.sort_by_key(|failure| Reverse((failure.times, failure.last.0)));
+        let figures = failures.into_iter().map(|failure| FailureFigures {
+            signature: failure.signature,
+            times: failure.times,
+            category: ErrorCategory::Unknown,
+            why: String::new(),
+            last_journal: failure.last.0,
+            last_at: failure.last.1,
+            tasks: failure.tasks.into_values(),
+        });
+        figures.collect()
+    }
+}
+
+/// Says what a failure is about, as its last report does.
+pub(super) fn describe(connection: &Connection, failure: &mut FailureFigures) -> rusqlite::Result<()> {
+    (failure.category, failure.why) = connection
+        .prepare_cached("SELECT category, why_failed FROM failure_reports WHERE journal = ?1")?
+        .query_row([failure.last_journal], |row| {
+            let why: String = row.get("why_failed")?;
+            Ok((
+                word_at(row, "category", ErrorCategory::parse)?,
+                first_line(&why).to_owned(),
+            ))
+        })?;
+    Ok(())
 }

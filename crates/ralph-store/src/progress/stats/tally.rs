@@ -1,7 +1,7 @@
 //! Counts rows of the journal, one after the other: however many figures there are, the journal is read once.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -9,12 +9,14 @@ use jiff::tz::TimeZone;
 use ralph_model::{Difficulty, Outcome, RunId, TaskId, TaskStatus, TaskType, Usage};
 use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
+use super::failures::{Failures, signatures};
+use super::in_order::InOrder;
 use super::{DayFigures, Figures, ModelFigures, RunFigures, Stats, StatsFilter, TaskFigures, TypeFigures};
 use crate::progress::columns::{moment, number_at, time_at, word_at, word_in};
 
 /// Which rows are counted, as a condition and what it is asked with. Only what is asked for stands in it, so that an index can
 /// answer it.
-pub(super) fn counted(filter: &StatsFilter) -> (String, Vec<String>) {
+fn counted(filter: &StatsFilter) -> (String, Vec<String>) {
     let (mut condition, mut with) = ("NOT imported".to_owned(), Vec::new());
     let asked = [
         ("run_id =", filter.run.as_ref().map(ToString::to_string)),
@@ -23,7 +25,7 @@ pub(super) fn counted(filter: &StatsFilter) -> (String, Vec<String>) {
     for (what, value) in asked {
         if let Some(value) = value {
             with.push(value);
-            condition.push_str(&format!(" AND journal.{what} ?{}", with.len()));
+            condition.push_str(&format!(" AND {what} ?{}", with.len()));
         }
     }
     (condition, with)
@@ -31,6 +33,7 @@ pub(super) fn counted(filter: &StatsFilter) -> (String, Vec<String>) {
 
 /// What is counted of a row.
 struct Counted {
+    journal: i64,
     run: RunId,
     task: Option<TaskId>,
     task_type: TaskType,
@@ -52,33 +55,7 @@ pub(super) struct Tally {
     models: BTreeMap<Option<String>, Figures>,
     types: BTreeMap<TaskType, Figures>,
     tasks: InOrder<TaskId, TaskFigures>,
-}
-
-/// Values by a key, in the order in which the keys came.
-struct InOrder<K, V> {
-    places: HashMap<K, usize>,
-    values: Vec<V>,
-}
-
-impl<K, V> Default for InOrder<K, V> {
-    fn default() -> Self {
-        Self {
-            places: HashMap::new(),
-            values: Vec::new(),
-        }
-    }
-}
-
-impl<K: std::hash::Hash + Eq + Clone, V> InOrder<K, V> {
-    fn change(&mut self, key: &K, new: impl FnOnce() -> V, change: impl FnOnce(&mut V)) {
-        let place = *self.places.entry(key.clone()).or_insert_with(|| {
-            self.values.push(new());
-            self.values.len() - 1
-        });
-        if let Some(value) = self.values.get_mut(place) {
-            change(value);
-        }
-    }
+    failures: Failures,
 }
 
 impl Figures {
@@ -133,14 +110,16 @@ impl Tally {
         });
     }
 
-    /// What was counted, all but the failures and what the tasks are called.
+    /// What was counted, all but what the tasks are called and the failures are about.
     pub(super) fn finish(self) -> Stats {
         let mut outcomes = self.outcomes;
         for outcome in Outcome::ALL {
             outcomes.entry(*outcome).or_default();
         }
         let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        let (runs, tasks) = (number(self.runs.values.len()), number(self.tasks.values.len()));
+        let (by_run, tasks) = (self.runs.into_values(), self.tasks.into_values());
+        let (tasks, hardest) = (number(tasks.len()), hardest(tasks));
+        let failures = self.failures.finish();
         let days = self.days.into_iter();
         let models = self.models.into_iter();
         let types = self.types.into_iter();
@@ -150,18 +129,17 @@ impl Tally {
             .map(|(task_type, figures)| TypeFigures { task_type, figures })
             .collect();
         by_task_type.sort_by_key(|of_type| Reverse(of_type.figures.iterations));
-        let hardest = hardest(self.tasks.values);
         Stats {
-            runs,
+            runs: number(by_run.len()),
             tasks,
             outcomes,
             all: self.all,
             by_day: days.map(|(day, figures)| DayFigures { day, figures }).collect(),
-            by_run: self.runs.values,
+            by_run,
             by_model,
             by_task_type,
-            different_failures: 0,
-            failures: Vec::new(),
+            different_failures: number(failures.len()),
+            failures,
             hard_tasks: number(hardest.len()),
             hardest,
         }
@@ -183,20 +161,30 @@ fn hardest(mut tasks: Vec<TaskFigures>) -> Vec<TaskFigures> {
 pub(super) fn count(connection: &Connection, filter: &StatsFilter) -> rusqlite::Result<Tally> {
     let (condition, with) = counted(filter);
     let mut statement = connection.prepare_cached(&format!(
-        "SELECT run_id, task_id, task_type, model, outcome, difficulty, duration_ms, cost_usd, input_tokens,
+        "SELECT id, run_id, task_id, task_type, model, outcome, difficulty, duration_ms, cost_usd, input_tokens,
                 output_tokens, created_at
          FROM journal WHERE {condition} ORDER BY id"
     ))?;
     let mut rows = statement.query(params_from_iter(with))?;
-    let mut tally = Tally::default();
+    let (mut tally, signatures) = (Tally::default(), signatures(connection)?);
     while let Some(row) = rows.next()? {
-        tally.add(&read(row)?);
+        let row = read(row)?;
+        tally.add(&row);
+        // What an agent reports of an attempt that was done is no failure.
+        let signature = signatures
+            .get(&row.journal)
+            .filter(|_| row.outcome.is_failure() == Some(true));
+        if let Some(signature) = signature {
+            let at = (row.journal, row.at);
+            tally.failures.add(signature, row.task.as_ref(), at);
+        }
     }
     Ok(tally)
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Counted> {
     Ok(Counted {
+        journal: row.get("id")?,
         run: word_at(row, "run_id", RunId::parse)?,
         task: word_in(row, "task_id", TaskId::parse)?,
         task_type: word_at(row, "task_type", TaskType::parse)?,

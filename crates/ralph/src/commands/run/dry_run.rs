@@ -72,7 +72,7 @@ pub(super) fn show(
     let verifier = verifier.trim_start_matches("Verifier: ").trim_end_matches('.');
     lines.push(("Verify", verifier.to_owned()));
     if let Some(task) = task {
-        let prompt = prompt_for(context, store.as_ref(), task, config)?;
+        let prompt = prompt_for(context, store.as_ref(), task, (config, &chosen))?;
         let all = Tokens::of_characters(prompt.text.chars().count());
         let fixed = prompt.fixed;
         lines.push((

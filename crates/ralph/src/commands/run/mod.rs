@@ -10,6 +10,7 @@ mod printer;
 mod stops;
 pub(crate) mod stream;
 mod target;
+mod upkeep_words;
 mod verifier;
 
 use std::path::Path;
@@ -29,7 +30,7 @@ use ralph_model::config::{Commit, Config, Kind, LiveView, StrategyName};
 use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
-pub(crate) use agent::configured_or_found;
+pub(crate) use agent::{configured_or_found, models_of_agent};
 pub(crate) use confirm::confirm_agent;
 
 use crate::context::Context;

@@ -16,6 +16,7 @@ mod hostile_sigils;
 mod knowledge;
 mod limits;
 mod live;
+mod models;
 mod pruning;
 pub(crate) mod signals;
 mod status;

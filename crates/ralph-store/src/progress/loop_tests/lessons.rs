@@ -1,0 +1,428 @@
+//! What becomes of lessons: judged, kept once, surer with every iteration that tells them, counted where they were shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use ralph_model::config::Promote;
+use ralph_model::{Learning, LearningKind, LearningStatus, TaskType};
+
+use super::*;
+use crate::progress::{learning_terms, lesson_of, tag_terms};
+
+/// An iteration that tells lessons.
+#[derive(Debug, Clone)]
+struct Told {
+    run: u64,
+    outcome: Outcome,
+    task_type: TaskType,
+    promote: Promote,
+    /// Category, text and tag of each.
+    lessons: Vec<(&'static str, &'static str, &'static str)>,
+    /// The lessons that stood in its prompt, and one that was too long for it.
+    shown: Vec<LearningId>,
+    over: Option<LearningId>,
+}
+
+impl Told {
+    fn once(outcome: Outcome, text: &'static str) -> Self {
+        Self {
+            run: 1,
+            outcome,
+            task_type: TaskType::BugFix,
+            promote: Promote::Auto,
+            lessons: vec![("tool_usage", text, "a")],
+            shown: Vec::new(),
+            over: None,
+        }
+    }
+}
+
+fn injection(id: &LearningId, reason: InjectionReason) -> Injection {
+    Injection {
+        kind: EntryKind::Learning,
+        id: id.to_string(),
+        reason,
+        ..injections().remove(0)
+    }
+}
+
+/// Settles iterations, each the next one of its run.
+struct Story {
+    bench: Bench,
+    iterations: BTreeMap<u64, u32>,
+    /// How many lessons have asked for an id.
+    ids: u64,
+}
+
+impl Story {
+    fn new() -> Self {
+        let mut bench = Bench::new();
+        for run in 1..=3 {
+            bench.begin(&RunId::new(run), "w");
+        }
+        Self {
+            bench,
+            iterations: BTreeMap::new(),
+            ids: 0,
+        }
+    }
+
+    fn of(told: &[Told]) -> Self {
+        let mut story = Self::new();
+        for told in told {
+            story.tell(told);
+        }
+        story
+    }
+
+    /// Settles an iteration; the row is the answer.
+    fn tell(&mut self, told: &Told) -> i64 {
+        let run = RunId::new(told.run);
+        let iteration = self.iterations.entry(told.run).or_default();
+        *iteration += 1;
+        let fence = self.bench.claim(&run, *iteration);
+        let shown = told.shown.iter().map(|id| injection(id, InjectionReason::Shown));
+        let over = told.over.iter().map(|id| injection(id, InjectionReason::OverBudget));
+        let injections: Vec<Injection> = shown.chain(over).collect();
+        self.bench.store.record_start(&run, &start(&injections)).unwrap();
+        let mut settlement = settlement(told.outcome, fence);
+        settlement.row.run = run;
+        settlement.row.iteration = *iteration;
+        settlement.row.task_type = told.task_type;
+        settlement.task = TaskChange::Again;
+        settlement.promote = told.promote;
+        for (category, content, tag) in &told.lessons {
+            self.ids += 1;
+            let learning = CapturedLearning {
+                category: (*category).to_owned(),
+                tags: vec![(*tag).to_owned()],
+                content: (*content).to_owned(),
+            };
+            settlement.learnings.push((LearningId::new(self.ids), learning));
+        }
+        self.bench.store.settle(&settlement).unwrap().journal
+    }
+
+    fn learnings(&self) -> Vec<Learning> {
+        self.bench.store.learnings().unwrap()
+    }
+
+    fn only(&self) -> Learning {
+        let [only] = self.learnings().try_into().unwrap();
+        only
+    }
+}
+
+#[track_caller]
+fn check(told: &[Told], status: LearningStatus, confidence: f64) {
+    let only = Story::of(told).only();
+    assert_eq!(only.status, status, "{told:?}");
+    assert!(
+        (only.confidence - confidence).abs() < 1e-9,
+        "{told:?}: {}",
+        only.confidence
+    );
+}
+
+#[test]
+fn a_lesson_of_work_that_is_done_holds_at_once_and_others_wait_for_evidence() {
+    use LearningStatus::{Promoted, Validated};
+    use Outcome::{Blocked, Done, Failed, Interrupted, Retried};
+    let told = |outcomes: &[Outcome]| -> Vec<Told> {
+        let tell = |outcome: &Outcome| Told::once(*outcome, "Look first.");
+        outcomes.iter().map(tell).collect()
+    };
+    check(&told(&[Done]), Promoted, 0.5);
+    for outcome in [Failed, Retried, Blocked, Interrupted] {
+        check(&told(&[outcome]), Validated, 0.5);
+    }
+    check(&told(&[Failed, Blocked]), Promoted, 0.55);
+    check(&told(&[Failed, Done]), Promoted, 0.55);
+    check(&told(&[Done, Failed, Retried]), Promoted, 0.595);
+    // What was killed says the same again when it is repeated: that is one attempt.
+    check(&told(&[Interrupted, Failed]), Validated, 0.5);
+    check(&told(&[Interrupted, Interrupted]), Validated, 0.5);
+    check(&told(&[Failed, Interrupted]), Validated, 0.5);
+    check(&told(&[Interrupted, Failed, Failed]), Promoted, 0.55);
+    check(&told(&[Interrupted, Done]), Promoted, 0.5);
+}
+
+#[test]
+fn a_person_decides_where_they_want_to() {
+    let mut told: Vec<Told> = [Outcome::Done, Outcome::Done, Outcome::Failed]
+        .map(|outcome| Told::once(outcome, "Look first."))
+        .to_vec();
+    for told in &mut told {
+        told.promote = Promote::Review;
+    }
+    check(&told, LearningStatus::Validated, 0.595);
+}
+
+#[test]
+fn fault_21_the_same_lesson_is_stored_once_and_gathers_its_evidence() {
+    let mut story = Story::new();
+    story.tell(&Told::once(Outcome::Failed, "Run `cargo test` first!"));
+    let second = Told {
+        run: 2,
+        lessons: vec![
+            ("tool_usage", "run cargo-test FIRST", "b"),
+            ("debugging_technique", "Run cargo test first.", "c"),
+            ("tool_usage", "run cargo test first", "a"),
+        ],
+        ..Told::once(Outcome::Blocked, "")
+    };
+    story.tell(&second);
+    let only = story.only();
+    assert_eq!(only.content, "Run `cargo test` first!");
+    assert_eq!(only.category, "tool_usage");
+    assert_eq!(only.tags, ["a", "b", "c"]);
+    assert_eq!(only.source_loops, ["run-00000001", "run-00000002"]);
+    assert_eq!(only.status, LearningStatus::Promoted);
+    assert!((only.confidence - 0.55).abs() < 1e-9, "a turn counts once");
+    // Of another kind, or at other work, it is another lesson.
+    story.tell(&Told {
+        lessons: vec![("pitfall", "Run cargo test first", "a")],
+        ..Told::once(Outcome::Done, "")
+    });
+    story.tell(&Told {
+        task_type: TaskType::Refactor,
+        ..Told::once(Outcome::Done, "Run cargo test first")
+    });
+    assert_eq!(story.learnings().len(), 3);
+}
+
+#[test]
+fn what_is_rejected_stays_so_and_what_was_merged_supports_what_it_was_merged_into() {
+    let told = Told::once(Outcome::Failed, "Look first.");
+    let mut story = Story::of(std::slice::from_ref(&told));
+    story
+        .bench
+        .sql("UPDATE learnings SET status = 'rejected', reason = 'no'");
+    story.tell(&Told {
+        run: 2,
+        ..Told::once(Outcome::Done, "look first")
+    });
+    let only = story.only();
+    assert_eq!(
+        (only.status, only.reason.as_deref()),
+        (LearningStatus::Rejected, Some("no"))
+    );
+    // It was taken out because nobody needed it, and now somebody does.
+    story
+        .bench
+        .sql("UPDATE learnings SET status = 'pruned', pruned_from = 'promoted', reason = 'unused'");
+    story.tell(&told);
+    let only = story.only();
+    assert_eq!((only.status, only.reason), (LearningStatus::Promoted, None));
+
+    let mut story = Story::of(&[
+        Told::once(Outcome::Failed, "Look first."),
+        Told::once(Outcome::Failed, "Look before you leap."),
+    ]);
+    story
+        .bench
+        .sql("UPDATE learnings SET status = 'pruned', superseded_by = 'learn-00000002' WHERE seq = 1");
+    story.tell(&told);
+    let [member, survivor] = story.learnings().try_into().unwrap();
+    assert_eq!(
+        (member.status, member.superseded_by),
+        (LearningStatus::Pruned, Some(survivor.id))
+    );
+    assert_eq!(survivor.status, LearningStatus::Promoted);
+}
+
+#[test]
+fn signs_alone_are_no_lesson() {
+    let mut story = Story::of(&[Told::once(Outcome::Done, "!!!"), Told::once(Outcome::Done, "→")]);
+    story.tell(&Told::once(Outcome::Done, "!!!"));
+    let all = story.learnings();
+    assert_eq!(all.len(), 2);
+    for learning in all {
+        assert_eq!(learning.status, LearningStatus::Rejected);
+        assert_eq!(learning.reason.as_deref(), Some("Missing required fields"));
+    }
+}
+
+#[test]
+fn uses_are_counted_where_a_lesson_stood_and_the_iteration_counts() {
+    let mut story = Story::of(&[
+        Told::once(Outcome::Done, "Look first."),
+        Told::once(Outcome::Done, "Listen."),
+    ]);
+    let [first, second] = story.learnings().try_into().unwrap();
+    assert_eq!((first.use_count, first.last_used_at), (0, None));
+    for outcome in [Outcome::Done, Outcome::Failed, Outcome::Interrupted] {
+        story.tell(&Told {
+            lessons: Vec::new(),
+            shown: vec![first.id.clone(), first.id.clone(), LearningId::new(99)],
+            over: Some(second.id.clone()),
+            ..Told::once(outcome, "")
+        });
+    }
+    let [first, second] = story.learnings().try_into().unwrap();
+    assert_eq!((first.use_count, first.successes), (2, 1));
+    assert_eq!(first.last_used_at, Some(at(10)));
+    assert_eq!((second.use_count, second.successes, second.last_used_at), (0, 0, None));
+}
+
+fn any_told() -> impl Strategy<Value = Told> {
+    let lesson = (
+        prop::sample::select(vec!["pitfall", "code_structure", "tool_usage", "odd"]),
+        prop::sample::select(vec![
+            "Look first.",
+            "look, FIRST",
+            "Größe zählt",
+            "?!",
+            "Run the tests",
+            "run the tests!",
+        ]),
+        prop::sample::select(vec!["a", "src/lib.rs", "error handling", "größe", "the"]),
+    );
+    (
+        1..=3_u64,
+        prop::sample::select(Outcome::ALL.to_vec()),
+        prop::sample::select(vec![TaskType::BugFix, TaskType::Feature]),
+        prop::bool::weighted(0.2),
+        prop::collection::vec(lesson, 0..4),
+        prop::collection::btree_set(1..12_u64, 0..4),
+    )
+        .prop_map(|(run, outcome, task_type, is_reviewed, lessons, shown)| Told {
+            run,
+            outcome,
+            task_type,
+            promote: if is_reviewed { Promote::Review } else { Promote::Auto },
+            lessons,
+            shown: shown.into_iter().map(LearningId::new).collect(),
+            over: None,
+        })
+}
+
+/// What is to be known of a lesson, as a plain reader of the story would know it.
+#[derive(Debug, Default, PartialEq)]
+struct Expected {
+    runs: BTreeSet<String>,
+    tags: BTreeSet<String>,
+    tellers: usize,
+    is_promoted: bool,
+}
+
+fn expected(story: &[Told]) -> BTreeMap<(LearningKind, TaskType, String), Expected> {
+    let mut all: BTreeMap<(LearningKind, TaskType, String), Expected> = BTreeMap::new();
+    for told in story {
+        let mut met = BTreeSet::new();
+        for (category, content, tag) in &told.lessons {
+            let key = (LearningKind::of_category(category), told.task_type, lesson_of(content));
+            let known = all.entry(key.clone()).or_default();
+            let is_sound = !key.2.is_empty();
+            if is_sound || known.tags.is_empty() {
+                known.tags.insert((*tag).to_owned());
+                known.runs.insert(RunId::new(told.run).to_string());
+            }
+            if met.insert(key) {
+                known.tellers += usize::from(told.outcome != Outcome::Interrupted);
+                let has_evidence =
+                    told.outcome == Outcome::Done || (told.outcome != Outcome::Interrupted && known.tellers > 1);
+                known.is_promoted |= is_sound && has_evidence && told.promote == Promote::Auto;
+            }
+        }
+    }
+    all
+}
+
+fn found(
+    learnings: &[Learning],
+    tellers: &dyn Fn(&Learning) -> usize,
+) -> BTreeMap<(LearningKind, TaskType, String), Expected> {
+    let mut all = BTreeMap::new();
+    for learning in learnings {
+        let key = (learning.kind, learning.task_type.unwrap(), lesson_of(&learning.content));
+        let found = Expected {
+            runs: learning.source_loops.iter().cloned().collect(),
+            tags: learning.tags.iter().cloned().collect(),
+            tellers: tellers(learning),
+            is_promoted: learning.status == LearningStatus::Promoted,
+        };
+        assert!(all.insert(key, found).is_none(), "{learning:?} is there twice");
+        assert!((0.5..=0.95).contains(&learning.confidence));
+        assert_ne!(learning.status, LearningStatus::Pending);
+    }
+    all
+}
+
+/// The tables by which lessons are found say what the lessons say.
+fn check_tables(bench: &Bench, learnings: &[Learning]) {
+    bench.sql("INSERT INTO learnings_fts (learnings_fts, rank) VALUES ('integrity-check', 1)");
+    let (mut holders, mut words, mut tags) = (BTreeMap::<String, u64>::new(), 0, BTreeSet::new());
+    for learning in learnings {
+        let terms = learning_terms(&learning.content, &learning.tags);
+        words += terms.split_ascii_whitespace().count();
+        let distinct: BTreeSet<&str> = terms.split_ascii_whitespace().collect();
+        for term in distinct {
+            *holders.entry(term.to_owned()).or_default() += 1;
+        }
+        for (word, tag) in tag_terms(&learning.tags) {
+            tags.insert(format!("{word} {tag} {}", learning.id));
+        }
+    }
+    let texts = |sql: &str| bench.texts(sql).into_iter().collect::<BTreeSet<String>>();
+    let holders: BTreeSet<String> = holders.iter().map(|(term, n)| format!("{term} {n}")).collect();
+    assert_eq!(
+        texts("SELECT term || ' ' || entries FROM learning_terms WHERE entries <> 0"),
+        holders
+    );
+    assert_eq!(
+        bench.texts("SELECT entries || ' ' || terms FROM learning_totals"),
+        [format!("{} {words}", learnings.len())]
+    );
+    assert_eq!(
+        texts("SELECT word || ' ' || tag || ' ' || id FROM learning_tags JOIN learnings ON seq = learning"),
+        tags
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn any_story_leaves_each_lesson_once_with_its_evidence_and_its_counts(told in prop::collection::vec(any_told(), 0..8)) {
+        let story = Story::of(&told);
+        let learnings = story.learnings();
+        let tellers = |learning: &Learning| {
+            let sql = format!(
+                "SELECT count(*) FROM learning_sources JOIN journal ON journal.id = learning_sources.journal
+                 JOIN learnings ON seq = learning WHERE learnings.id = '{}' AND outcome <> 'interrupted'",
+                learning.id
+            );
+            usize::try_from(story.bench.number(&sql)).unwrap()
+        };
+        prop_assert_eq!(found(&learnings, &tellers), expected(&told));
+        for learning in &learnings {
+            let counted = |condition: &str| {
+                story.bench.number(&format!(
+                    "SELECT count(*) FROM injections JOIN journal ON journal.id = injections.journal
+                     WHERE entry = '{}' AND injections.reason = 'shown' AND {condition}", learning.id
+                ))
+            };
+            // What was shown before it was there is another story's; ids are given in their order.
+            let before = told_before(&told, learning);
+            prop_assert_eq!(i64::from(learning.use_count), counted("outcome <> 'interrupted'") - before.0);
+            prop_assert_eq!(i64::from(learning.successes), counted("outcome = 'done'") - before.1);
+        }
+        check_tables(&story.bench, &learnings);
+    }
+}
+
+/// How often an id stood in prompts of iterations that count before its lesson was told, and how many of them were done.
+fn told_before(story: &[Told], learning: &Learning) -> (i64, i64) {
+    let mut asked = 0;
+    let (mut counted, mut done) = (0, 0);
+    for told in story {
+        asked += told.lessons.len() as u64;
+        let is_there = (1..=asked).any(|id| LearningId::new(id) == learning.id);
+        if !is_there && told.shown.contains(&learning.id) && told.outcome != Outcome::Interrupted {
+            counted += 1;
+            done += i64::from(told.outcome == Outcome::Done);
+        }
+    }
+    (counted, done)
+}

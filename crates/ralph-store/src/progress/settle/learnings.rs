@@ -1,0 +1,294 @@
+//! What becomes of the lessons of an iteration: each is judged and kept once, however often it is told, and every further
+//! iteration that tells it makes it surer. And what is counted of those that stood in its prompt.
+
+use std::collections::BTreeSet;
+
+use ralph_model::config::Promote;
+use ralph_model::{
+    Candidate, CapturedLearning, EntryKind, Injection, InjectionReason, Learning, LearningId, LearningKind,
+    LearningSource, LearningStatus, Outcome,
+};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::Settlement;
+use crate::progress::columns::{moment, to_json};
+use crate::progress::learning_reading::read_learning;
+use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use crate::progress::{learning_terms, lesson_of, tag_terms};
+
+/// The most tags of a lesson. Every telling may bring some, and one that has them all fits everything.
+const MOST_TAGS: usize = 40;
+/// How often a lesson may have been merged into another that was merged into another.
+const MOST_MERGES: usize = 16;
+
+/// Keeps what was learned.
+pub(super) fn put(transaction: &Transaction<'_>, settlement: &Settlement, journal: i64) -> rusqlite::Result<()> {
+    for (id, learning) in &settlement.learnings {
+        let telling = Telling {
+            transaction,
+            settlement,
+            journal,
+            learning,
+            kind: LearningKind::of_category(&learning.category),
+            lesson: lesson_of(&learning.content),
+        };
+        match telling.known()? {
+            Some(known) => telling.support(known)?,
+            None => telling.keep(id)?,
+        }
+    }
+    Ok(())
+}
+
+/// Counts an iteration for the lessons that stood in its prompt. One that was interrupted says nothing about them.
+pub(super) fn count_uses(
+    transaction: &Transaction<'_>,
+    settlement: &Settlement,
+    injections: &[Injection],
+) -> rusqlite::Result<()> {
+    let row = &settlement.row;
+    if !counts(row.outcome) {
+        return Ok(());
+    }
+    let stood = injections
+        .iter()
+        .filter(|injection| injection.kind == EntryKind::Learning && injection.reason == InjectionReason::Shown);
+    let ids: BTreeSet<&str> = stood.map(|injection| injection.id.as_str()).collect();
+    let mut statement = transaction.prepare_cached(
+        "UPDATE learnings SET use_count = use_count + 1, successes = successes + ?2, last_used_at = ?3 WHERE id = ?1",
+    )?;
+    for id in ids {
+        statement.execute(params![id, row.outcome == Outcome::Done, moment(row.created_at)])?;
+    }
+    Ok(())
+}
+
+/// Whether an iteration says anything about a lesson.
+fn counts(outcome: Outcome) -> bool {
+    outcome.is_failure().is_some()
+}
+
+/// A lesson that an iteration tells.
+struct Telling<'a> {
+    transaction: &'a Transaction<'a>,
+    settlement: &'a Settlement,
+    journal: i64,
+    learning: &'a CapturedLearning,
+    kind: LearningKind,
+    lesson: String,
+}
+
+impl Telling<'_> {
+    /// The same lesson, where it is known: of the same kind, at the same kind of work or at one that nobody knows, in the same
+    /// words. Where it was merged into another, that one.
+    fn known(&self) -> rusqlite::Result<Option<Learning>> {
+        let mut known = self
+            .transaction
+            .prepare_cached(
+                "SELECT * FROM learnings
+                 WHERE lesson = ?1 AND kind = ?2 AND (task_type = ?3 OR task_type IS NULL)
+                       AND (?1 <> '' OR content = ?4)
+                 ORDER BY task_type IS NULL, status IN ('rejected', 'pruned'), seq LIMIT 1",
+            )?
+            .query_row(
+                params![
+                    self.lesson,
+                    self.kind.word(),
+                    self.settlement.row.task_type.word(),
+                    self.learning.content
+                ],
+                read_learning,
+            )
+            .optional()?;
+        for _ in 0..MOST_MERGES {
+            let merged = known.as_ref().filter(|known| known.status == LearningStatus::Pruned);
+            let Some(into) = merged.and_then(|merged| merged.superseded_by.as_ref()) else {
+                break;
+            };
+            let survivor = self
+                .transaction
+                .prepare_cached("SELECT * FROM learnings WHERE id = ?1")?
+                .query_row([into.as_str()], read_learning)
+                .optional()?;
+            if survivor.is_none() {
+                break;
+            }
+            known = survivor;
+        }
+        Ok(known)
+    }
+
+    /// Notes that this iteration has told a lesson, too. One that was rejected stays so, however often it is told; one that
+    /// was pruned because nobody had needed it for long comes back, as new.
+    fn support(&self, mut known: Learning) -> rusqlite::Result<()> {
+        let is_first_of_turn = self.note_source(&known.id)?;
+        if known.status == LearningStatus::Rejected {
+            return Ok(());
+        }
+        self.add_tags(&known)?;
+        if !is_first_of_turn {
+            return Ok(());
+        }
+        let row = &self.settlement.row;
+        let run = row.run.as_str();
+        if !known.source_loops.iter().any(|known| known == run) {
+            known.source_loops.push(run.to_owned());
+        }
+        // An attempt that was killed and its repetition are one, and tell one thing.
+        let is_supported =
+            counts(row.outcome) && (known.source != LearningSource::Sigil || self.sources_that_count(&known.id)? > 1);
+        if is_supported {
+            known.confidence = strengthened(known.confidence);
+        }
+        let status = match known.status {
+            LearningStatus::Promoted => LearningStatus::Promoted,
+            _ if is_supported => self.settlement.status_of_supported(),
+            _ => self.settlement.status_of_sound(),
+        };
+        self.transaction
+            .prepare_cached(
+                "UPDATE learnings SET source_loops = ?2, confidence = ?3, status = ?4, reason = NULL, pruned_from = NULL,
+                                      superseded_by = iif(status = 'pruned', NULL, superseded_by), updated_at = ?5
+                 WHERE id = ?1",
+            )?
+            .execute(params![
+                known.id.as_str(),
+                to_json(&known.source_loops)?,
+                known.confidence,
+                status.word(),
+                moment(row.created_at),
+            ])
+            .map(drop)
+    }
+
+    /// Unites the tags of a lesson with those of this telling.
+    fn add_tags(&self, known: &Learning) -> rusqlite::Result<()> {
+        let mut tags = known.tags.clone();
+        for tag in &self.learning.tags {
+            if tags.len() < MOST_TAGS && !tags.contains(tag) {
+                tags.push(tag.clone());
+            }
+        }
+        if tags == known.tags {
+            return Ok(());
+        }
+        // What was merged into it is found by its words, too.
+        let texts = std::iter::once(&known.content).chain(&known.examples);
+        let text = texts.map(String::as_str).collect::<Vec<_>>().join("\n");
+        self.transaction
+            .prepare_cached("UPDATE learnings SET tags = ?2, terms = ?3, tag_terms = ?4 WHERE id = ?1")?
+            .execute(params![
+                known.id.as_str(),
+                to_json(&tags)?,
+                learning_terms(&text, &tags),
+                to_json(&tag_terms(&tags))?,
+            ])
+            .map(drop)
+    }
+
+    /// Keeps a new lesson, judged.
+    fn keep(&self, id: &LearningId) -> rusqlite::Result<()> {
+        let mut id = id.clone();
+        // Ids are random: one that is taken gives way to the next, or the whole settlement would fail.
+        while !self.insert(&id)? {
+            id = next_id(&id);
+        }
+        self.note_source(&id).map(drop)
+    }
+
+    /// Writes a new lesson; says whether its id was free.
+    fn insert(&self, id: &LearningId) -> rusqlite::Result<bool> {
+        let Self { learning, kind, .. } = self;
+        let row = &self.settlement.row;
+        let candidate = Candidate {
+            kind: *kind,
+            task_type: Some(row.task_type),
+            content: &learning.content,
+            confidence: FIRST_CONFIDENCE,
+            success_rate: kind.first_success_rate(),
+        };
+        let rejection = candidate.rejection();
+        let status = match rejection {
+            Some(_) => LearningStatus::Rejected,
+            None => self.settlement.status_of_sound(),
+        };
+        let rows = self
+            .transaction
+            .prepare_cached(
+                "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops,
+                                        task, journal, status, reason, created_at, updated_at, task_type, lesson, terms,
+                                        tag_terms)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'sigil', ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17)
+                 ON CONFLICT (id) DO NOTHING",
+            )?
+            .execute(params![
+                id.as_str(),
+                kind.word(),
+                learning.category,
+                learning.content,
+                to_json(&learning.tags)?,
+                candidate.confidence,
+                candidate.success_rate,
+                to_json(&[row.run.as_str()])?,
+                row.task.as_ref().map(ralph_model::TaskId::as_str),
+                self.journal,
+                status.word(),
+                rejection,
+                moment(row.created_at),
+                row.task_type.word(),
+                self.lesson,
+                learning_terms(&learning.content, &learning.tags),
+                to_json(&tag_terms(&learning.tags))?,
+            ])?;
+        Ok(rows == 1)
+    }
+
+    /// Notes that this iteration tells a lesson; says whether it had not done so before.
+    fn note_source(&self, id: &LearningId) -> rusqlite::Result<bool> {
+        let rows = self
+            .transaction
+            .prepare_cached(
+                "INSERT INTO learning_sources (learning, journal) SELECT seq, ?2 FROM learnings WHERE id = ?1
+                 ON CONFLICT DO NOTHING",
+            )?
+            .execute(params![id.as_str(), self.journal])?;
+        Ok(rows == 1)
+    }
+
+    /// How many iterations that count have told a lesson.
+    fn sources_that_count(&self, id: &LearningId) -> rusqlite::Result<u64> {
+        self.transaction
+            .prepare_cached(
+                "SELECT count(*) FROM learning_sources JOIN journal ON journal.id = learning_sources.journal
+                 WHERE learning = (SELECT seq FROM learnings WHERE id = ?1) AND outcome <> 'interrupted'",
+            )?
+            .query_row([id.as_str()], |row| row.get::<_, i64>(0))
+            .map(i64::cast_unsigned)
+    }
+}
+
+impl Settlement {
+    /// How far a lesson comes that can be true: work that is done, with its gates passed, is evidence for what was learned at
+    /// it.
+    fn status_of_sound(&self) -> LearningStatus {
+        if self.row.outcome == Outcome::Done {
+            self.status_of_supported()
+        } else {
+            LearningStatus::Validated
+        }
+    }
+
+    /// How far a lesson comes that there is evidence for.
+    fn status_of_supported(&self) -> LearningStatus {
+        match self.promote {
+            Promote::Auto => LearningStatus::Promoted,
+            Promote::Review => LearningStatus::Validated,
+        }
+    }
+}
+
+fn next_id(id: &LearningId) -> LearningId {
+    let digits = id.as_str().strip_prefix(LearningId::PREFIX).unwrap_or_default();
+    let bits = u64::from_str_radix(digits, 16).unwrap_or_default();
+    LearningId::new(bits + 1)
+}
