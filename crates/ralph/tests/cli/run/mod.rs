@@ -12,6 +12,7 @@ mod folder;
 mod forms;
 mod gates;
 mod guidance;
+mod hostile_sigils;
 mod knowledge;
 mod limits;
 mod live;
