@@ -99,6 +99,11 @@ fn failures_are_counted_over_the_ends_of_runs() {
             .contains("\nModel   opus (cost-optimized: 3 failures in a row)\n"),
         "{dry_run}"
     );
+    let prompt = scene.env.ok(["prompt", &task]);
+    assert!(
+        prompt.contains("opus") && prompt.contains("cost-optimized: 3 failures in a row"),
+        "{prompt}"
+    );
     let dry_run = scene.run(&["another", "--dry-run"]);
     assert!(
         dry_run
