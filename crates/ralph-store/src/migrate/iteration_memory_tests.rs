@@ -106,25 +106,27 @@ fn what_is_new_is_right() {
     let origins = "SELECT journal || ' ' || origin || ' ' || (gate IS NULL AND gate_end IS NULL AND signature IS NULL
                                                               AND shortened_at IS NULL) FROM failure_reports ORDER BY 1";
     assert_eq!(texts(&connection, origins), ["2 agent 1", "3 ralph 1", "4 agent 1"]);
-    let statuses = texts(&connection, "SELECT id || ' ' || status FROM learnings ORDER BY seq");
+    let judged = "SELECT id || ' ' || status || ' ' || coalesce(task_type, '?') || coalesce(
+                      (SELECT group_concat(' ' || journal, '') FROM learning_sources WHERE learning = seq), '')
+                  FROM learnings ORDER BY seq";
     assert_eq!(
-        statuses,
+        texts(&connection, judged),
         [
-            "learn-00000001 promoted",
-            "learn-00000002 validated",
-            "learn-00000003 validated",
-            "learn-00000004 validated",
-            "learn-00000005 validated",
-            "learn-00000006 validated",
-            "learn-00000007 validated",
-            "learn-00000008 rejected",
-            "learn-00000009 promoted",
-            "learn-0000000a pruned",
-            "learn-0000000b promoted",
-            "learn-0000000c promoted",
-            "learn-0000000d promoted",
-            "learn-0000000e promoted",
-            "learn-0000000f promoted",
+            "learn-00000001 promoted general 1",
+            "learn-00000002 validated general 2",
+            "learn-00000003 validated general 3",
+            "learn-00000004 validated general 4",
+            "learn-00000005 validated general 5",
+            "learn-00000006 validated feature",
+            "learn-00000007 validated general 1",
+            "learn-00000008 rejected general 1",
+            "learn-00000009 promoted bug-fix 2",
+            "learn-0000000a pruned general 1",
+            "learn-0000000b promoted general 1",
+            "learn-0000000c promoted general 1",
+            "learn-0000000d promoted general 1",
+            "learn-0000000e promoted general 1",
+            "learn-0000000f promoted general 1",
         ]
     );
     let found_by = |id: &str| {

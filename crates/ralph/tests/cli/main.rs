@@ -21,6 +21,7 @@ mod journal;
 mod knowledge_files;
 mod knowledge_search;
 mod languages;
+mod learnings;
 mod list;
 mod memory_init;
 mod merge_driver;

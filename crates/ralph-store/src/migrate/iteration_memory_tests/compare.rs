@@ -75,7 +75,10 @@ pub(super) struct Old {
 impl Old {
     pub(super) fn of(folder: &TempDir) -> Self {
         let connection = connect_for_test(&database_in(folder.path()));
-        let tables = tables(&connection);
+        let mut tables = tables(&connection);
+        // All but what the step has to say itself of lessons that were there.
+        let lessons = tables.get_mut("learnings").unwrap();
+        lessons.retain(|column| !matches!(column.as_str(), "status" | "task_type"));
         Self {
             values: values(&connection, &tables),
             schema: schema(&connection),
@@ -102,15 +105,7 @@ impl Old {
         assert_sound(&connection);
         let now = values(&connection, &self.tables);
         for (table, rows) in &self.values {
-            if table == "learnings" {
-                let judged = |row: &String| row.replace("\"pending\"", "\"validated\"");
-                let unjudged = |row: &String| row.replace("\"promoted\"", "\"validated\"");
-                let was: BTreeSet<String> = rows.iter().map(judged).map(|row| unjudged(&row)).collect();
-                let is: BTreeSet<String> = now[table].iter().map(unjudged).collect();
-                assert!(was == is, "{when}: a lesson changed");
-            } else {
-                assert!(now[table] == *rows, "{when}: {table} changed");
-            }
+            assert!(now[table] == *rows, "{when}: {table} changed");
         }
     }
 }

@@ -12,6 +12,7 @@ mod folder;
 mod forms;
 mod gates;
 mod guidance;
+mod hostile_sigils;
 mod knowledge;
 mod limits;
 mod live;
@@ -21,6 +22,7 @@ pub(crate) mod signals;
 mod status;
 mod stream;
 mod two_runs;
+mod upkeep;
 mod verifier;
 mod waits;
 
