@@ -1,0 +1,239 @@
+//! What iterations remember of one another, from the first failure to the person who has to see to it: reports in the next
+//! attempts and nowhere else, stronger models, the warning, lessons where they fit.
+
+use insta::assert_snapshot;
+use ralph_testkit::scripted::{Script, if_prompt_holds, say, write};
+
+use super::{DONE, Scene, normal};
+
+/// Three models, of which a failure takes the next; and a gate that refuses what is wrong.
+const SETTINGS: &str = "\
+[agent]
+models = [\"haiku\", \"sonnet\", \"opus\"]
+[strategy]
+name = \"escalate\"
+[verify]
+commands = [\"sh check.sh\"]
+";
+
+/// The gate: much noise, and the two lines that say why.
+const CHECK: &str = "\
+test -e leap.txt || exit 0
+for number in $(seq 200); do echo \"case $number ... ok\"; done
+grep -q 28 leap.txt || exit 0
+echo 'case 2100-02-29 ... FAILED'
+echo 'error: expected no such day, found 29 February'
+exit 1
+";
+
+const GAVE_UP: &str = "\
+I tried what the documentation says.
+<failure-report>
+what_tried: Looked for a calendar library in the registry.
+why_failed: There is no network, the registry cannot be reached.
+error_category: dependency_error
+relevant_files: Cargo.toml
+</failure-report>
+<retry-suggestion>Write the rule of leap years by hand.</retry-suggestion>
+<task-failed>{task} no network</task-failed>";
+
+const STUCK: &str = "\
+<failure-report>
+what_tried: Another bolt, number {turn}.
+why_failed: The girder bends at src/girder.rs:1{turn}.
+error_category: logic_error
+relevant_files: src/girder.rs
+</failure-report>
+<task-failed>{task} the girder bends</task-failed>";
+
+/// What stands in a prompt of the task.
+#[track_caller]
+fn assigned(prompt: &str) -> &str {
+    let (_, from) = prompt.split_once("\n## Assigned Task\n").expect("no task is assigned");
+    from.split_once("\n## ").map_or(from, |(task, _)| task).trim()
+}
+
+/// The same with names instead of ids, which change with every word that makes one.
+fn told(scene: &Scene, turn: usize) -> String {
+    let prompt = scene.agent.prompt(turn);
+    let text = assigned(&prompt).to_owned();
+    let Some((before, after)) = text.split_once("(t-") else {
+        return text;
+    };
+    let id = after.split_once(')').map_or(after, |(id, _)| id).to_owned();
+    format!("{before}(t-{after}").replace(&format!("t-{id}"), "TASK")
+}
+
+fn models(scene: &Scene) -> Vec<String> {
+    let model = |turn| scene.agent.call(turn).environment.remove("RALPH_MODEL");
+    (1..=scene.agent.turns())
+        .map(|turn| model(turn).unwrap_or_default())
+        .collect()
+}
+
+/// The prompts that are kept in the folders of runs, in order.
+fn kept_prompts(scene: &Scene) -> Vec<String> {
+    let listed = scene.env.sh("find .ralph/runs -name prompt.md | sort").run().stdout;
+    listed.lines().map(|path| scene.env.read(path)).collect()
+}
+
+#[test]
+fn what_failed_twice_and_then_succeeded_is_told_to_its_own_attempts_alone() {
+    let script = Script::new()
+        .turn([write("notes.txt", "no network\n"), say(GAVE_UP)])
+        .turn([
+            write("leap.txt", "every 4th year, 28 else\n"),
+            say("I wrote the rule by hand, every 4th year."),
+            say(DONE),
+        ])
+        .turn([if_prompt_holds(
+            "expected no such day, found 29 February",
+            [write("leap.txt", "every 4th year but the 100th\n"), say(DONE)],
+            [say("I know of nothing.")],
+        )])
+        .turn([write("door.txt", "green\n"), say(DONE)]);
+    let scene = Scene::new(&script);
+    scene.env.write(".ralph.toml", SETTINGS);
+    scene.env.write("check.sh", CHECK);
+    scene
+        .env
+        .write("plan.md", "- [ ] Count the days of a month\n- [ ] Paint the door\n");
+    let finished = scene.run(&["plan.md", "--trust"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(scene.outcomes(), ["failed", "retried", "done", "done"], "{finished}");
+    assert_eq!(models(&scene), ["haiku", "sonnet", "opus", "haiku"]);
+    assert_snapshot!(told(&scene, 1), @"");
+    assert_snapshot!(told(&scene, 2), @"");
+    assert_snapshot!(told(&scene, 3), @"");
+    assert_snapshot!(told(&scene, 4), @"");
+    let next = scene.agent.prompt(4);
+    for of_the_other in [
+        "calendar library",
+        "registry",
+        "29 February",
+        "by hand",
+        "Previous Attempts",
+        "failed the same",
+    ] {
+        assert!(!next.contains(of_the_other), "{of_the_other}: {next}");
+    }
+    let sent: Vec<String> = (1..=4).map(|turn| scene.agent.prompt(turn)).collect();
+    assert_eq!(kept_prompts(&scene), sent);
+    for prompt in sent {
+        assert!(!prompt.contains("Stuck Loop Warning"), "{prompt}");
+    }
+}
+
+#[test]
+fn what_always_fails_is_warned_of_once_and_left_to_a_person_while_the_run_goes_on() {
+    let script = Script::new().turn([if_prompt_holds(
+        "## Assigned Task\n\n**Build the bridge**",
+        [write("bridge-{turn}.txt", "bent\n"), say(STUCK)],
+        [write("door.txt", "green\n"), say(DONE)],
+    )]);
+    let scene = Scene::new(&script);
+    scene.env.write(".ralph.toml", SETTINGS);
+    scene.env.write("check.sh", CHECK);
+    scene
+        .env
+        .write("plan.md", "- [ ] Build the bridge\n- [ ] Paint the door\n");
+    let finished = scene.run(&["plan.md", "--trust"]);
+    assert_eq!(finished.code, Some(4), "{finished}");
+    assert_eq!(
+        scene.outcomes(),
+        ["failed", "failed", "failed", "failed", "done"],
+        "{finished}"
+    );
+    assert_eq!(models(&scene), ["haiku", "sonnet", "opus", "opus", "haiku"]);
+    let warned: Vec<bool> = (1..=5)
+        .map(|turn| scene.agent.prompt(turn).contains("Stuck Loop Warning"))
+        .collect();
+    assert_eq!(warned, [false, false, false, true, false]);
+    assert_snapshot!(told(&scene, 4), @"");
+    assert!(!scene.agent.prompt(5).contains("girder"), "{}", scene.agent.prompt(5));
+    assert_eq!(
+        scene.open_tasks(),
+        [("Build the bridge".to_owned(), "failed".to_owned())]
+    );
+    let shown = scene.env.ok(["task", "show", &failed_task(&scene)]);
+    for attempt in 1..=4 {
+        assert!(shown.contains(&format!("Another bolt, number {attempt}.")), "{shown}");
+    }
+    let review = normal(scene.ralph(&["review"]).run());
+    assert!(review.stdout.contains("Build the bridge"), "{review}");
+}
+
+fn failed_task(scene: &Scene) -> String {
+    let listed = crate::json(&scene.env, &["task", "list", "--json"]);
+    let tasks = listed.as_array().unwrap().iter();
+    let failed = tasks
+        .filter(|task| task["status"] == "failed")
+        .map(|task| task["id"].as_str().unwrap().to_owned());
+    failed.collect::<Vec<_>>().remove(0)
+}
+
+const PARSER: &str = "The parser reads a zone as an hour: run its tests with TZ=UTC.";
+const KILN: &str = "The kiln needs an hour before the glaze goes in.";
+
+#[test]
+fn a_lesson_stands_where_it_fits_when_its_iteration_was_done_and_else_only_in_its_own_task() {
+    let parser = format!("<learning category=\"testing_strategy\" tags=\"parser, zones\">{PARSER}</learning>");
+    let kiln = format!("<learning category=\"pitfall\" tags=\"kiln, glaze\">{KILN}</learning>");
+    let works = |file: &str| [write(file, "x\n"), say(DONE)];
+    let script = Script::new()
+        .turn([write("a.txt", "x\n"), say(&parser), say(DONE)])
+        .turn([
+            write("b.txt", "x\n"),
+            say(&kiln),
+            say("<task-failed>{task} it cracked</task-failed>"),
+        ])
+        .turn(works("c.txt"))
+        .turn(works("d.txt"))
+        .turn(works("e.txt"))
+        .turn(works("f.txt"));
+    let scene = Scene::new(&script);
+    let plan = "- [ ] Teach the parser zones\n- [ ] Glaze the cup in the kiln\n- [ ] Print what the parser reads of zones\n\
+                - [ ] Clean the kiln of old glaze\n- [ ] Water the plants\n";
+    scene.env.write("plan.md", plan);
+    let finished = scene.run(&["plan.md"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(
+        scene.outcomes(),
+        ["done", "failed", "done", "done", "done", "done"],
+        "{finished}"
+    );
+    let holders = |lesson: &str| -> Vec<usize> {
+        (1..=6)
+            .filter(|turn| scene.agent.prompt(*turn).contains(lesson))
+            .collect()
+    };
+    // The fourth turn is the like task of the first; the third is the second attempt of the second task.
+    assert_eq!(holders(PARSER), [4]);
+    assert_eq!(holders(KILN), [3]);
+    assert_snapshot!(told(&scene, 3), @"");
+    assert_snapshot!(told(&scene, 4), @"");
+}
+
+#[test]
+fn a_lesson_that_a_second_iteration_tells_stands_in_like_tasks_of_later_runs() {
+    let kiln = format!("<learning category=\"pitfall\" tags=\"kiln, glaze\">{KILN}</learning>");
+    let script = Script::new()
+        .turn([
+            write("a.txt", "x\n"),
+            say(&kiln),
+            say("<task-failed>{task} it cracked</task-failed>"),
+        ])
+        .turn([write("b.txt", "x\n"), say(&kiln), say(DONE)])
+        .turn([write("c.txt", "x\n"), say(DONE)]);
+    let scene = Scene::new(&script);
+    assert_eq!(scene.run(&["Glaze the cup in the kiln"]).code, Some(0));
+    assert_eq!(scene.run(&["Clean the kiln of old glaze"]).code, Some(0));
+    let prompt = scene.agent.prompt(3);
+    assert_eq!(prompt.matches(KILN).count(), 1, "{prompt}");
+    // It is told once, however often it was said, and is found by those who look for it.
+    let found = scene.env.ok(["recall", "kiln glaze"]);
+    assert_eq!(found.matches(KILN).count(), 1, "{found}");
+    let listed = crate::json(&scene.env, &["learnings", "list", "--json"]);
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(listed[0]["status"], "promoted", "{listed}");
+}
