@@ -63,12 +63,12 @@ CREATE TABLE learning_totals (
     terms   INTEGER NOT NULL
 ) STRICT;
 INSERT INTO learning_totals VALUES (0, 0);
--- The tags: a word that a text which holds it has, the tag, and whose it is.
+-- The tags: a word that a text which holds it has, whose it is, and the tag; the newest can be taken first.
 CREATE TABLE learning_tags (
     word     TEXT NOT NULL,
     tag      TEXT NOT NULL,
     learning INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
-    PRIMARY KEY (word, tag, learning)
+    PRIMARY KEY (word, learning, tag)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX learning_tags_by_learning ON learning_tags (learning);
 CREATE TRIGGER learnings_inserted AFTER INSERT ON learnings BEGIN

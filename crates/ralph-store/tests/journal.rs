@@ -200,7 +200,7 @@ fn ranking_finds_words_and_counts_them() {
         notes: None,
         ..row(1, 2, Outcome::Done)
     });
-    let totals = bench.store.journal_totals().unwrap();
+    let totals = bench.store.totals_of(ralph_store::Searched::Journal).unwrap();
     let outlines = bench.store.journal_outlines(&[2, 1]).unwrap();
     assert_eq!(outlines[0].terms, "pars date gate said");
     assert_eq!((outlines[1].id, &outlines[1].run), (1, &RunId::new(1)));
@@ -210,10 +210,13 @@ fn ranking_finds_words_and_counts_them() {
     for (term, ids) in [("date", vec![1, 2]), ("ist_nicht", vec![1]), ("tea", vec![])] {
         let mut found = Vec::new();
         let word = encode_term(term);
-        bench.store.journal_rows_with(&word, &mut |id| found.push(id)).unwrap();
+        bench
+            .store
+            .rows_with(ralph_store::Searched::Journal, &word, &mut |id| found.push(id))
+            .unwrap();
         assert_eq!(found, ids, "{term}");
         assert_eq!(
-            bench.store.journal_rows_holding(&word).unwrap(),
+            bench.store.rows_holding(ralph_store::Searched::Journal, &word).unwrap(),
             u64::try_from(ids.len()).unwrap()
         );
     }
@@ -228,8 +231,9 @@ fn counts_follow_whatever_happens_to_a_row() {
     #[expect(clippy::disallowed_methods, reason = "no method of the store changes a row")]
     let connection = rusqlite::Connection::open(path).unwrap();
     let counts = |bench: &Bench| {
-        let totals = bench.store.journal_totals().unwrap();
-        let holding = ["date", "tea"].map(|word| bench.store.journal_rows_holding(word).unwrap());
+        let totals = bench.store.totals_of(ralph_store::Searched::Journal).unwrap();
+        let holding =
+            ["date", "tea"].map(|word| bench.store.rows_holding(ralph_store::Searched::Journal, word).unwrap());
         (totals.entries, totals.terms, holding)
     };
     let (_, terms, _) = counts(&bench);

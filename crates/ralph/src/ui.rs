@@ -440,11 +440,16 @@ pub(crate) fn showing(shown: usize, one: &str, many: &str) -> String {
     format!("Showing {}", count(shown, one, many))
 }
 
-/// Commands that help, each with what it does, as lines of which the notes stand below one another.
-pub(crate) fn commands(all: &[(String, &str)]) -> Vec<String> {
-    let width = all.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
-    let line = |(command, about): &(String, &str)| format!("  {command:<width$}  # {about}");
-    all.iter().map(line).collect()
+/// Commands that help, each with what it does, as lines of which the notes stand below one another. Where the notes do not fit
+/// the width they are left out: a command that is cut helps nobody.
+pub(crate) fn commands(all: &[(String, &str)], width: usize) -> Vec<String> {
+    let longest = all.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    let line = |(command, about): &(String, &str)| format!("  {command:<longest$}  # {about}");
+    let with_notes: Vec<String> = all.iter().map(line).collect();
+    if with_notes.iter().all(|line| line.len() <= width) {
+        return with_notes;
+    }
+    all.iter().map(|(command, _)| format!("  {command}")).collect()
 }
 
 fn paint(color: bool, style: Style, text: &str) -> String {

@@ -132,3 +132,7 @@ fn merge(
 fn before(now: Timestamp, time: SignedDuration) -> Timestamp {
     now.checked_sub(time).unwrap_or(Timestamp::MIN)
 }
+
+#[cfg(test)]
+#[path = "upkeep_tests.rs"]
+mod tests;

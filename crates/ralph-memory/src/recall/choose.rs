@@ -195,7 +195,10 @@ fn says_the_same<C: Corpus>(corpus: &C, one: &Outline, other: &Outline) -> Resul
     Ok(corpus.may_stand_for_both(one, other)? && facts(&corpus.text(one)?) == facts(&corpus.text(other)?))
 }
 
-fn facts(text: &str) -> (Vec<String>, Vec<String>) {
+/// The numbers in a text, and the words in it that turn a meaning round.
+pub(super) type Facts = (Vec<String>, Vec<String>);
+
+pub(super) fn facts(text: &str) -> Facts {
     let text = text.to_lowercase().replace('’', "'");
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'');
     let turning = words.filter_map(|word| {

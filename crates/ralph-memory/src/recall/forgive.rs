@@ -1,10 +1,12 @@
 //! Forgiving a typo: where a question finds nothing at all, its words are taken for the nearest ones that the notes hold.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use ralph_store::index::{IndexError, KnownTerm, is_name};
+use ralph_store::index::{KnownTerm, is_name};
 
-use super::notes::Notes;
+use super::corpus::Corpus;
+use super::everything::{Everything, Unreadable};
 use super::question::Terms;
 
 /// Shorter words have too many neighbours.
@@ -15,7 +17,7 @@ const LONG_WORD: usize = 8;
 const MAX_MENDED: usize = 16;
 
 /// Replaces the unknown terms of a question by near ones, and says which by which.
-pub(super) fn forgive(notes: &Notes<'_>, terms: &mut Terms) -> Result<Vec<(String, String)>, IndexError> {
+pub(super) fn forgive(all: &Everything<'_>, terms: &mut Terms) -> Result<Vec<(String, String)>, Unreadable> {
     let unknown: Vec<String> = terms
         .unknown
         .iter()
@@ -26,26 +28,26 @@ pub(super) fn forgive(notes: &Notes<'_>, terms: &mut Terms) -> Result<Vec<(Strin
     if unknown.is_empty() {
         return Ok(Vec::new());
     }
-    let mut nearest: Vec<Option<(usize, KnownTerm)>> = vec![None; unknown.len()];
-    notes.all_terms(&mut |known| {
+    let mut nearest: Vec<Option<(usize, u64, String)>> = vec![None; unknown.len()];
+    all.all_terms(&mut |known, entries| {
         for (term, nearest) in unknown.iter().zip(&mut nearest) {
-            let Some(slips) = slips(term, &known.term) else {
+            let Some(slips) = slips(term, known) else {
                 continue;
             };
-            // The terms come in the order of the alphabet, so equals are always decided alike.
-            let better = nearest.as_ref().is_none_or(|(fewest, best)| {
-                (slips, std::cmp::Reverse(known.entries)) < (*fewest, std::cmp::Reverse(best.entries))
-            });
+            // The terms come in the same order each time, so equals are always decided alike.
+            let better = nearest
+                .as_ref()
+                .is_none_or(|(fewest, most, _)| (slips, Reverse(entries)) < (*fewest, Reverse(*most)));
             if better {
-                *nearest = Some((slips, known.clone()));
+                *nearest = Some((slips, entries, known.to_owned()));
             }
         }
     })?;
-    let mended: Vec<(String, KnownTerm)> = unknown
-        .into_iter()
-        .zip(nearest)
-        .filter_map(|(term, nearest)| Some((term, nearest?.1)))
-        .collect();
+    let mut mended: Vec<(String, KnownTerm)> = Vec::new();
+    for (term, nearest) in unknown.into_iter().zip(nearest) {
+        let Some((_, _, nearest)) = nearest else { continue };
+        mended.extend(all.term(&nearest)?.map(|known| (term, known)));
+    }
     let forgiven = mended
         .iter()
         .map(|(term, known)| (term.clone(), known.term.clone()))

@@ -1,12 +1,12 @@
-//! What can be found: a note on a shelf, or a long note.
+//! What can be found: a note on a shelf, a long note, or a lesson.
 
-use ralph_model::{NoteOrSign, Shelf};
+use ralph_model::{Learning, NoteOrSign, Shelf};
 use ralph_store::index::KnowledgeOutline;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 /// Something that was found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Found {
     /// What stands on a shelf.
     OnShelf {
@@ -17,6 +17,8 @@ pub enum Found {
     },
     /// A long note.
     Knowledge(Box<FoundKnowledge>),
+    /// A lesson.
+    Learning(Box<Learning>),
 }
 
 /// A long note that was found.
@@ -33,6 +35,8 @@ pub struct FoundKnowledge {
 impl Found {
     /// The word for what a long note is.
     pub const KNOWLEDGE: &'static str = "knowledge";
+    /// The word for what a lesson is.
+    pub const LEARNING: &'static str = "learning";
 
     /// The id it is named by; that of a long note is the name of its file.
     #[must_use]
@@ -40,6 +44,7 @@ impl Found {
         match self {
             Self::OnShelf { item, .. } => item.id(),
             Self::Knowledge(note) => &note.outline.file,
+            Self::Learning(learning) => learning.id.as_str(),
         }
     }
 
@@ -49,6 +54,7 @@ impl Found {
         match self {
             Self::OnShelf { item, .. } => item.content(),
             Self::Knowledge(note) => &note.body,
+            Self::Learning(learning) => &learning.content,
         }
     }
 
@@ -57,7 +63,7 @@ impl Found {
     pub fn on_shelf(self) -> Option<NoteOrSign> {
         match self {
             Self::OnShelf { item, .. } => Some(item),
-            Self::Knowledge(_) => None,
+            Self::Knowledge(_) | Self::Learning(_) => None,
         }
     }
 
@@ -67,26 +73,45 @@ impl Found {
         match self {
             Self::OnShelf { shelf, .. } => shelf.words().many,
             Self::Knowledge(_) => Self::KNOWLEDGE,
+            Self::Learning(_) => "learnings",
         }
     }
 }
 
-/// A long note has the keys of a memory, and those that only it has.
+/// The day on which a lesson was learned.
+#[must_use]
+pub fn day_of(learning: &Learning) -> String {
+    learning.created_at.strftime("%Y-%m-%d").to_string()
+}
+
+/// Long notes and lessons have the keys of a memory, and those that only they have.
 impl Serialize for Found {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let note = match self {
+        let mut map = match self {
             Self::OnShelf { item, .. } => return item.serialize(serializer),
-            Self::Knowledge(note) => note,
+            Self::Knowledge(_) | Self::Learning(_) => serializer.serialize_map(None)?,
         };
-        let outline = &note.outline;
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("id", &outline.file)?;
-        map.serialize_entry("memory_type", Self::KNOWLEDGE)?;
-        map.serialize_entry("title", &outline.title)?;
-        map.serialize_entry("content", &note.body)?;
-        map.serialize_entry("tags", &outline.tags)?;
-        map.serialize_entry("feature", &outline.feature)?;
-        map.serialize_entry("created", &note.day)?;
+        map.serialize_entry("id", self.id())?;
+        match self {
+            Self::OnShelf { .. } => {}
+            Self::Knowledge(note) => {
+                let outline = &note.outline;
+                map.serialize_entry("memory_type", Self::KNOWLEDGE)?;
+                map.serialize_entry("title", &outline.title)?;
+                map.serialize_entry("content", &note.body)?;
+                map.serialize_entry("tags", &outline.tags)?;
+                map.serialize_entry("feature", &outline.feature)?;
+                map.serialize_entry("created", &note.day)?;
+            }
+            Self::Learning(learning) => {
+                map.serialize_entry("memory_type", Self::LEARNING)?;
+                map.serialize_entry("content", &learning.content)?;
+                map.serialize_entry("tags", &learning.tags)?;
+                map.serialize_entry("created", &day_of(learning))?;
+                map.serialize_entry("category", &learning.category)?;
+                map.serialize_entry("status", &learning.status)?;
+            }
+        }
         map.end()
     }
 }

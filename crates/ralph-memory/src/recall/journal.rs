@@ -1,14 +1,14 @@
 //! The journal as a body of texts that can be asked: what happened before that fits a task.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 
 use ralph_model::{JournalRow, RunId};
 use ralph_store::index::{Age, KnownTerm, Outline, Totals};
-use ralph_store::{Store, StoreError, encode_term};
+use ralph_store::{Searched, Store, StoreError};
 
 use super::corpus::Corpus;
 use super::question::{CommonWords, Terms};
+use super::rows::Rows;
 use super::{Reach, best};
 
 /// The rows of other runs that fit a text, the best first, each with how well it fits. A row that shares only common words
@@ -52,7 +52,7 @@ fn ask(
         .iter()
         .map(|(score, outline)| (outline.number, score.total()))
         .collect();
-    let rows = journal.store.journal_rows(&numbers)?.into_iter();
+    let rows = journal.rows.store.journal_rows(&numbers)?.into_iter();
     Ok(rows
         .filter_map(|row| scores.get(&row.id).map(|score| (row, *score)))
         .collect())
@@ -72,31 +72,18 @@ enum Repetitions {
 
 /// The rows that a question is about.
 struct Journal<'s> {
-    store: &'s Store,
+    rows: Rows<'s>,
     except: Option<&'s RunId>,
     repetitions: Repetitions,
-    /// The journal has no numbers for its words, so each gets one when it is met.
-    numbers: RefCell<HashMap<String, u32>>,
 }
 
 impl<'s> Journal<'s> {
     fn of(store: &'s Store) -> Self {
         Self {
-            store,
+            rows: Rows::of(store, Searched::Journal),
             except: None,
             repetitions: Repetitions::AllStand,
-            numbers: RefCell::default(),
         }
-    }
-
-    fn number_of(&self, word: &str) -> u32 {
-        let mut numbers = self.numbers.borrow_mut();
-        if let Some(number) = numbers.get(word) {
-            return *number;
-        }
-        let number = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-        numbers.insert(word.to_owned(), number);
-        number
     }
 }
 
@@ -106,25 +93,19 @@ impl Corpus for Journal<'_> {
     const ALIKE: usize = 64;
 
     fn totals(&self) -> Result<Totals, StoreError> {
-        self.store.journal_totals()
+        self.rows.totals()
     }
 
     fn term(&self, term: &str) -> Result<Option<KnownTerm>, StoreError> {
-        let word = encode_term(term);
-        let entries = self.store.journal_rows_holding(&word)?;
-        Ok((entries > 0).then(|| KnownTerm {
-            term: term.to_owned(),
-            number: self.number_of(&word),
-            entries,
-        }))
+        self.rows.term(term)
     }
 
     fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), StoreError> {
-        self.store.journal_rows_with(&encode_term(&term.term), visit)
+        self.rows.with(term, visit)
     }
 
     fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, StoreError> {
-        let outlines = self.store.journal_outlines(numbers)?;
+        let outlines = self.rows.store.journal_outlines(numbers)?;
         Ok(outlines
             .into_iter()
             .filter(|outline| self.except.is_none_or(|run| outline.run != *run))
@@ -136,11 +117,7 @@ impl Corpus for Journal<'_> {
                     place: outline.id,
                     ..Age::default()
                 },
-                terms: outline
-                    .terms
-                    .split_ascii_whitespace()
-                    .map(|word| self.number_of(word))
-                    .collect(),
+                terms: self.rows.numbers_of(&outline.terms),
                 tag_terms: Vec::new(),
             })
             .collect())
@@ -151,14 +128,14 @@ impl Corpus for Journal<'_> {
             return Ok(false);
         }
         let kind = |number| -> Result<_, StoreError> {
-            let row = self.store.journal_row(number)?;
+            let row = self.rows.store.journal_row(number)?;
             Ok(row.map(|JournalRow { row, .. }| (row.task, row.task_title, row.outcome)))
         };
         Ok(kind(one)? == kind(other)?)
     }
 
     fn text(&self, number: i64) -> Result<String, StoreError> {
-        let row = self.store.journal_row(number)?;
+        let row = self.rows.store.journal_row(number)?;
         Ok(row.map_or_else(String::new, |JournalRow { row, .. }| {
             format!("{}\n{}\n{}", row.task_title, row.notes.unwrap_or_default(), row.reason)
         }))

@@ -1,4 +1,4 @@
-//! Recall: finding notes again.
+//! Recall: finding notes and lessons again.
 //!
 //! The index gives candidates by the words that tell most, `score` weighs each against the whole question, and `choose`
 //! decides what of it is shown: near-duplicates once, of several on the same subject the newest first.
@@ -6,13 +6,18 @@
 mod candidates;
 mod choose;
 mod corpus;
+mod everything;
 mod forgive;
 mod found;
 mod journal;
 mod knowledge;
+mod learnings;
+mod likeness;
 mod notes;
 mod numbers;
 mod question;
+mod relevant_learnings;
+mod rows;
 mod score;
 mod shelves;
 mod wanted;
@@ -20,11 +25,14 @@ mod wanted;
 use std::collections::HashSet;
 
 use ralph_model::Shelf;
+use ralph_store::Store;
 use ralph_store::index::{Age, IndexError, Outline, places_of};
 
-pub use found::{Found, FoundKnowledge};
+pub use found::{Found, FoundKnowledge, day_of};
 pub use journal::{related_rows, search_rows};
 pub use knowledge::{Relevant, TaskSignals, relevant_knowledge};
+pub use likeness::Likeness;
+pub use relevant_learnings::{LearningSignals, relevant_learnings};
 pub use score::Score;
 pub use shelves::{Newest, Superseded};
 pub use wanted::{Wanted, first_day};
@@ -33,6 +41,7 @@ use crate::catalogue::Catalogue;
 use candidates::candidates;
 use choose::{Choosing, choose};
 use corpus::Corpus;
+use everything::{Everything, Unreadable};
 use notes::Notes;
 use question::{CommonWords, Terms};
 use score::score;
@@ -79,6 +88,8 @@ pub struct Answer {
     pub forgiven: Vec<(String, String)>,
     /// The terms that were looked for.
     pub terms: HashSet<String>,
+    /// Why lessons were not looked at, although they should have been.
+    pub without_learnings: Option<String>,
 }
 
 /// Something that was found.
@@ -100,21 +111,44 @@ impl Answer {
     }
 }
 
-/// Finds what fits a question.
+/// Finds the notes that fit a question.
 ///
 /// # Errors
 /// When the index cannot be read.
 pub fn recall(catalogue: &Catalogue, question: &Question<'_>) -> Result<Answer, IndexError> {
-    let notes = Notes::of(catalogue, question)?;
-    if !notes.has_any {
+    recall_with_learnings(catalogue, None, question)
+}
+
+/// Finds what fits a question, among lessons, too. Where these cannot be read, the answer is of notes, and says so.
+///
+/// # Errors
+/// When the index cannot be read.
+pub fn recall_with_learnings(
+    catalogue: &Catalogue,
+    learnings: Option<&Store>,
+    question: &Question<'_>,
+) -> Result<Answer, IndexError> {
+    match answer(catalogue, learnings, question) {
+        Ok(answer) => Ok(answer),
+        Err(Unreadable::Notes(error)) => Err(error),
+        Err(Unreadable::Learnings(error)) => Ok(Answer {
+            without_learnings: Some(error.to_string()),
+            ..recall(catalogue, question)?
+        }),
+    }
+}
+
+fn answer(catalogue: &Catalogue, learnings: Option<&Store>, question: &Question<'_>) -> Result<Answer, Unreadable> {
+    let all = Everything::of(Notes::of(catalogue, question)?, learnings, question)?;
+    if !all.has_any() {
         return Ok(Answer::default());
     }
-    let mut terms = Terms::of(&notes, question.text, CommonWords::AreMeant)?;
-    let mut answer = ask(&notes, question.reach, &terms)?;
+    let mut terms = Terms::of(&all, question.text, CommonWords::AreMeant)?;
+    let mut answer = ask(&all, question.reach, &terms)?;
     if answer.hits.is_empty() {
-        let forgiven = forgive::forgive(&notes, &mut terms)?;
+        let forgiven = forgive::forgive(&all, &mut terms)?;
         if !forgiven.is_empty() {
-            answer = ask(&notes, question.reach, &terms)?;
+            answer = ask(&all, question.reach, &terms)?;
             answer.forgiven = forgiven;
         }
     }
@@ -122,14 +156,14 @@ pub fn recall(catalogue: &Catalogue, question: &Question<'_>) -> Result<Answer, 
     Ok(answer)
 }
 
-fn ask(notes: &Notes<'_>, reach: Reach, terms: &Terms) -> Result<Answer, IndexError> {
+fn ask(all: &Everything<'_>, reach: Reach, terms: &Terms) -> Result<Answer, Unreadable> {
     let mut hits = Vec::new();
-    for (score, outline) in best(notes, &notes.sources, reach, terms)? {
-        hits.push(Hit {
-            item: notes.found(&outline)?,
+    for (score, outline) in best(all, &all.sources, reach, terms)? {
+        hits.extend(all.found(&outline)?.map(|item| Hit {
+            item,
             age: outline.age,
             score,
-        });
+        }));
     }
     Ok(Answer {
         hits,

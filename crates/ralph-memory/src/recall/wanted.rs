@@ -2,8 +2,9 @@
 
 use jiff::Span;
 use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use ralph_model::config::Filter;
-use ralph_model::{Note, NoteKind, NoteOrSign, Tags};
+use ralph_model::{Learning, Note, NoteKind, NoteOrSign, Tags};
 use ralph_store::index::{Age, KnowledgeOutline};
 
 /// Which notes are wanted. Empty parts let everything through.
@@ -70,6 +71,20 @@ impl Wanted {
             && self.before_second.is_none_or(|second| age.second < second)
             && (self.tags.is_empty() || self.tags.iter().any(tagged))
             && !self.except.contains(&note.file)
+    }
+
+    /// Whether a lesson is wanted. It has no kind that could be asked for, either.
+    #[must_use]
+    pub fn matches_learning(&self, learning: &Learning) -> bool {
+        let tagged = |wanted: &str| learning.tags.iter().any(|tag| tag.eq_ignore_ascii_case(wanted));
+        let is_since = |since: Date| learning.created_at.to_zoned(TimeZone::UTC).date() >= since;
+        self.kinds.is_empty()
+            && self.since.is_none_or(is_since)
+            && self
+                .before_second
+                .is_none_or(|second| learning.created_at.as_second() < second)
+            && (self.tags.is_empty() || self.tags.iter().any(tagged))
+            && !self.except.iter().any(|id| id == learning.id.as_str())
     }
 
     fn asks_nothing_of_dates(&self) -> bool {

@@ -5,6 +5,7 @@
 mod attempts;
 mod features;
 mod knowledge;
+mod learnings;
 mod past;
 mod rules;
 mod scenarios;

@@ -79,7 +79,7 @@ fn it_says_where_the_run_is_how_it_goes_and_which_model_works() {
     - **Success rate**: 3/5 of the last iterations
     - **Model**: sonnet
     ");
-    assert!(status(|_, _| {}).contains("- **Success rate**: no iteration to tell it from\n"));
+    assert!(status(|_, _| {}).contains("- **Success rate**: no iterations yet\n"));
     assert_eq!(status(|_, request| request.round = None), "", "no run is under way");
 }
 
@@ -111,7 +111,7 @@ fn it_keeps_to_its_room_whatever_the_model_and_the_reason_for_it_are_called() {
     assert_snapshot!(narrow, @"
     - **Iteration**: 3 of 20
     - **Attempt at this task**: 1 of 4, no failure before it
-    - **Success rate**: no iteration to tell it from
+    - **Success rate**: no iterations yet
     - **Model**: sonnet
     ");
     assert_eq!(status(|config, _| config.context.status = Tokens(3)), "");

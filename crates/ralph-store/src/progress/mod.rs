@@ -16,6 +16,7 @@ mod learning_changes;
 mod learning_error;
 mod learning_lists;
 mod learning_reading;
+mod learning_search;
 mod learning_strength;
 mod learning_terms;
 mod lifecycle;
@@ -39,6 +40,7 @@ mod task_steps;
 mod task_type;
 mod tasks;
 mod transitions;
+mod word_search;
 
 use std::path::{Path, PathBuf};
 
@@ -59,6 +61,7 @@ pub use journal_terms::{encode_term, journal_terms};
 pub use learning_changes::{AddedLearning, Judgement, NewLearning};
 pub use learning_error::LearningError;
 pub use learning_lists::{LearningEvidence, LearningFilter, Showing};
+pub use learning_search::LearningOutline;
 pub use learning_terms::lesson_of;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
 pub use lifecycle::{MergeCandidate, MergeGroup, Merged, PruneRules};
@@ -81,6 +84,7 @@ pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};
 pub use task_type::task_type_of;
 pub use tasks::{DoneIn, FeatureChange, ParentChange, Reach, TaskUpdate};
+pub use word_search::Searched;
 
 /// The database of facts. One method is one unit of work and one transaction.
 #[derive(Debug)]

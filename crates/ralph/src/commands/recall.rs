@@ -1,8 +1,9 @@
 //! `ralph recall`: finds what is known about something, wherever it is kept.
 
 use clap::Args;
-use ralph_memory::recall::{LongNotes, Question, recall};
+use ralph_memory::recall::{LongNotes, Question, recall_with_learnings};
 use ralph_model::Shelf;
+use ralph_store::{Store, StoreError, Wait};
 
 use super::notes::found::{FoundArgs, MoreWords, Nouns};
 use super::notes::{FilterArgs, Memories};
@@ -18,10 +19,11 @@ const NOTES: Nouns = Nouns {
     column: "NOTE",
 };
 
-/// Find what is known about something, in all notes
+/// Find what is known about something, in all notes and learnings
 ///
 /// Any text is fine: a few words, a name, an error message, a whole task. Words count by their stems, rare ones most;
-/// a name is found in all its spellings; of several notes on one subject the newest stands first.
+/// a name is found in all its spellings; of several notes on one subject the newest stands first. Learnings are found
+/// whether they hold or still wait for evidence.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph recall \"how do we run the migrations\"
@@ -51,6 +53,30 @@ pub(crate) fn cmd_recall(context: &Context<'_>, args: &RecallArgs) -> Result<(),
         reach: args.found.reach(),
     };
     let notebooks = SHELVES.map(|shelf| context.notebook(shelf, Spelling::Own));
-    let answer = context.ask_knowledge(&notebooks, |catalogue| recall(catalogue, &question))?;
+    let learnings = learnings(context);
+    let answer = context.ask_knowledge(&notebooks, |catalogue| {
+        recall_with_learnings(catalogue, learnings.as_ref(), &question)
+    })?;
+    if let Some(reason) = &answer.without_learnings {
+        not_looked_at(context, reason);
+    }
     args.found.show(context, &answer, NOTES)
+}
+
+/// Where lessons are kept. Where they cannot be read, notes are found without them; another tool's database has none.
+fn learnings(context: &Context<'_>) -> Option<Store> {
+    match Store::open_to_read(&context.project.database(), Wait::Brief) {
+        Ok(store) => store,
+        Err(StoreError::Foreign { .. }) => None,
+        Err(error) => {
+            not_looked_at(context, &error.to_string());
+            None
+        }
+    }
+}
+
+fn not_looked_at(context: &Context<'_>, reason: &str) {
+    context
+        .ui
+        .warning(&format!("Learnings were not looked at, only notes: {reason}."));
 }

@@ -8,6 +8,7 @@ use super::task::in_short;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::{Style, commands};
+use crate::wrap::wrapped;
 
 /// Show what waits for you: tasks that have failed, and lessons that nothing has confirmed yet
 ///
@@ -28,7 +29,10 @@ pub(crate) struct ReviewArgs {
 const MOST_SHOWN: usize = 10;
 /// How many lines of a lesson are shown.
 const LESSON_LINES: usize = 3;
-/// The most and the least columns of a text.
+/// How many lines a sentence may have.
+const SENTENCE_LINES: usize = 2;
+/// What stands before a text, and the most and the least columns that it has.
+const INDENT: &str = "    ";
 const MOST_COLUMNS: usize = 100;
 const LEAST_COLUMNS: usize = 20;
 
@@ -47,10 +51,10 @@ pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<(),
     if review == Review::default() {
         return context.ui.data("Nothing waits for you.\n");
     }
-    let columns = context.ui.width().saturating_sub(4).clamp(LEAST_COLUMNS, MOST_COLUMNS);
-    let mut lines = failed(&review.failed_tasks, columns);
+    let width = context.ui.width();
+    let mut lines = failed(&review.failed_tasks, width);
     if let Some(store) = &store {
-        let lessons = lessons(store, &review.learnings, columns)?;
+        let lessons = lessons(store, &review.learnings, width)?;
         if !lines.is_empty() && !lessons.is_empty() {
             lines.push((None, String::new()));
         }
@@ -59,10 +63,11 @@ pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<(),
     context.ui.lines(&lines)
 }
 
-fn failed(tasks: &[FailedTask], columns: usize) -> Vec<Line> {
+fn failed(tasks: &[FailedTask], width: usize) -> Vec<Line> {
     let Some(first) = tasks.first() else {
         return Vec::new();
     };
+    let columns = columns(width);
     let head = count(tasks.len(), "task has failed", "tasks have failed");
     let mut lines = vec![(Some(Style::Strong), head)];
     for task in tasks.iter().take(MOST_SHOWN) {
@@ -72,16 +77,28 @@ fn failed(tasks: &[FailedTask], columns: usize) -> Vec<Line> {
         ));
         let texts = [tries(task), in_short(&task.reason), held_up(&task.holds_up)];
         let texts = texts.iter().filter(|text| !text.is_empty());
-        lines.extend(texts.map(|text| (None, format!("    {}", preview(text, columns)))));
+        lines.extend(texts.flat_map(|text| indented(text, columns)));
     }
     if let Some(more) = tasks.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
         lines.push((None, format!("  and {more} more: ralph task list --status failed")));
     }
-    lines.extend(helping(&[
+    let help = [
         (format!("ralph task show {}", first.id), "every attempt at it"),
         (format!("ralph task reset {}", first.id), "let it be tried again"),
-    ]));
+    ];
+    lines.extend(helping(&help, width));
     lines
+}
+
+/// How many columns a text has within a width.
+fn columns(width: usize) -> usize {
+    width.saturating_sub(INDENT.len()).clamp(LEAST_COLUMNS, MOST_COLUMNS)
+}
+
+/// A sentence on as many lines as it may have.
+fn indented(text: &str, columns: usize) -> impl Iterator<Item = Line> {
+    let lines = wrapped(&preview(text, columns * SENTENCE_LINES), columns).into_iter();
+    lines.map(move |line| (None, format!("{INDENT}{}", preview(&line, columns))))
 }
 
 /// How often it was tried, and whether it fails in the same way each time.
@@ -108,10 +125,11 @@ fn held_up(tasks: &[TaskId]) -> String {
     }
 }
 
-fn lessons(store: &Store, learnings: &[Learning], columns: usize) -> Result<Vec<Line>, CommandError> {
+fn lessons(store: &Store, learnings: &[Learning], width: usize) -> Result<Vec<Line>, CommandError> {
     let Some(first) = learnings.first() else {
         return Ok(Vec::new());
     };
+    let columns = columns(width);
     let head = count(learnings.len(), "lesson waits", "lessons wait");
     let mut lines = vec![(Some(Style::Strong), head)];
     for learning in learnings.iter().take(MOST_SHOWN) {
@@ -120,7 +138,7 @@ fn lessons(store: &Store, learnings: &[Learning], columns: usize) -> Result<Vec<
         let text = learning.content.lines().map(str::trim).filter(|line| !line.is_empty());
         let tags = (!learning.tags.is_empty()).then(|| format!("tags: {}", learning.tags.join(", ")));
         let text = text.take(LESSON_LINES).map(str::to_owned).chain(tags);
-        lines.extend(text.map(|line| (None, format!("    {}", preview(&line, columns)))));
+        lines.extend(text.map(|line| (None, format!("{INDENT}{}", preview(&line, columns)))));
     }
     if let Some(more) = learnings.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
         lines.push((
@@ -128,10 +146,11 @@ fn lessons(store: &Store, learnings: &[Learning], columns: usize) -> Result<Vec<
             format!("  and {more} more: ralph learnings list --status validated"),
         ));
     }
-    lines.extend(helping(&[
+    let help = [
         (format!("ralph learnings promote {}", first.id), "it holds"),
         (format!("ralph learnings reject {}", first.id), "it does not"),
-    ]));
+    ];
+    lines.extend(helping(&help, width));
     Ok(lines)
 }
 
@@ -150,7 +169,7 @@ fn origin(store: &Store, learning: &Learning) -> Result<String, CommandError> {
 }
 
 /// Commands that help, below what they help with.
-fn helping(all: &[(String, &str)]) -> Vec<Line> {
-    let lines = commands(all).into_iter().map(|line| (Some(Style::Faint), line));
+fn helping(all: &[(String, &str)], width: usize) -> Vec<Line> {
+    let lines = commands(all, width).into_iter().map(|line| (Some(Style::Faint), line));
     std::iter::once((None, String::new())).chain(lines).collect()
 }

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
 use crate::ui::Style;
+use crate::wrap::wrapped;
 
 /// Show how the work goes: success over time, cost and time by model and kind of work, what keeps failing
 ///
@@ -91,10 +92,9 @@ pub(crate) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), C
 fn head(context: &Context<'_>, stats: &Stats) -> String {
     let all = &stats.all;
     let days: Vec<_> = stats.by_day.iter().map(|day| day.day).collect();
-    let when = match days.as_slice() {
-        [] => String::new(),
-        [day] => format!(", {day}"),
-        [first, .., last] => format!(", {first} to {last}"),
+    let days = match days.as_slice() {
+        [first, .., last] => format!("{first} to {last}"),
+        days => days.first().map(ToString::to_string).unwrap_or_default(),
     };
     let outcomes = Outcome::ALL.iter();
     let outcomes: Vec<String> = outcomes
@@ -111,16 +111,34 @@ fn head(context: &Context<'_>, stats: &Stats) -> String {
     }
     let tasks = count(stats.tasks as usize, "task", "tasks");
     let lines = [
-        ("Runs", format!("{} on {tasks}{when}", stats.runs)),
+        ("Runs", format!("{} on {tasks}", stats.runs)),
+        ("Days", days),
         ("Iterations", format!("{}: {}", all.iterations, outcomes.join(", "))),
         ("Success", success(all.success)),
         ("Spent", spent.join(", ")),
     ];
-    let title = |title: &str| context.ui.paint(Style::Strong, title) + &" ".repeat(12 - title.len().min(12));
     lines
         .into_iter()
-        .map(|(name, text)| format!("{}{text}\n", title(name)))
+        .flat_map(|(title, text)| titled(context, title, &text))
         .collect()
+}
+
+/// The columns of the titles.
+const TITLE: usize = 12;
+
+/// A text behind a title, on as many lines as it takes.
+fn titled(context: &Context<'_>, title: &'static str, text: &str) -> Vec<String> {
+    let lines = wrapped(text, context.ui.width().saturating_sub(TITLE)).into_iter();
+    let titles = std::iter::once(title).chain(std::iter::repeat(""));
+    let line = |(title, text): (&str, String)| {
+        let gap = " ".repeat(TITLE.saturating_sub(title.len()));
+        let title = match title {
+            "" => String::new(),
+            title => context.ui.paint(Style::Strong, title),
+        };
+        format!("{title}{gap}{text}\n")
+    };
+    titles.zip(lines).map(line).collect()
 }
 
 /// How many were done, with the part in the hundred where there are enough to tell.

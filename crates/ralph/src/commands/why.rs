@@ -4,7 +4,7 @@ mod room;
 mod what;
 
 use clap::Args;
-use ralph_memory::inject::prompt::{MOST_LEFT_OUT, stands_in};
+use ralph_memory::inject::prompt::{MOST_LEARNINGS, MOST_LEFT_OUT, stands_in};
 use ralph_model::config::Config;
 use ralph_model::{EntryKind, Injection, InjectionReason, JournalRow, count};
 use ralph_notes::read_file;
@@ -119,6 +119,9 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
         let mut here = all.iter().filter(|injection| injection.section == section);
         here.any(|injection| injection.reason == InjectionReason::OverBudget)
     };
+    let lessons = all.iter().filter(|injection| injection.kind == EntryKind::Learning);
+    let lessons_shown = lessons.filter(|injection| injection.reason == InjectionReason::Shown);
+    let lessons_are_full = lessons_shown.count() >= MOST_LEARNINGS;
     let reason = |recorded: &RecordedInjection| {
         let injection = &recorded.injection;
         let reason = match injection.reason {
@@ -127,12 +130,16 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
                 (EntryKind::Feature, _) => "the task's feature",
                 (EntryKind::Report, _) => "how this task failed before",
                 (EntryKind::Journal, None) => "recent in this run",
-                (EntryKind::Journal | EntryKind::Knowledge, Some(_)) => "fits the task",
+                (EntryKind::Journal | EntryKind::Knowledge | EntryKind::Learning, Some(_)) => "fits the task",
                 (EntryKind::Knowledge, None) => "linked with a note that fits",
+                (EntryKind::Learning, None) => "learned at this task",
                 (_, _) if !is_over(&injection.section) => "all fit",
                 (_, Some(_)) => "fits the task",
                 (_, None) => "there was room",
             },
+            InjectionReason::OverBudget if injection.kind == EntryKind::Learning && lessons_are_full => {
+                "others fit the task better"
+            }
             InjectionReason::OverBudget => return no_room(config, &all, &injection.section),
             InjectionReason::Duplicate => "another entry says the same",
             InjectionReason::Superseded => "another one has taken its place",

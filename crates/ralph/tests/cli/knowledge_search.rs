@@ -200,7 +200,7 @@ fn why_tells_of_long_notes_by_their_titles() {
     --- stdout
     SECTION            ENTRY                    IN PROMPT  WHY                                  RANK  TOKENS  SCORE  WHAT
     Project Knowledge  connection-pool-size.md  yes        fits the task                        1     12      4.00   The pool, as it was
-                       idle.md                  yes        linked with a note that fits         1     12             Idle
+                       idle.md                  yes        linked with a note that fits         1     11             Idle
                        locks.md                 left out   no room: [context] knowledge = 2000  1     2       4.00   Locks
                        gone.md                  left out   another entry says the same          1     1       4.00
 

@@ -246,3 +246,76 @@ fn the_parts_of_a_score_give_way_on_a_narrow_terminal() {
     Showing 1 note
     ");
 }
+
+fn with_lessons() -> ralph_testkit::TestEnv {
+    let env = sample();
+    let task = crate::past::task(&env, "Parse dates");
+    let learning = |category: &str, tag: &str, content: &str| ralph_model::CapturedLearning {
+        category: category.to_owned(),
+        tags: vec![tag.to_owned()],
+        content: content.to_owned(),
+    };
+    let worked = crate::past::Worked {
+        task: &task,
+        captured: ralph_model::Captured {
+            learnings: vec![
+                learning("pitfall", "lexer", "The lexer hangs on an open quote."),
+                learning("tool_usage", "docker", "Docker needs a moment before 5432 answers."),
+            ],
+            ..ralph_model::Captured::default()
+        },
+        ..crate::past::Worked::default()
+    };
+    crate::past::work(&env, 1, &[worked]);
+    env
+}
+
+#[test]
+fn learnings_are_found_beside_notes() {
+    let env = with_lessons();
+    assert_snapshot!(env.ralph(["recall", "why does the lexer hang"]).run(), @"
+    exit 0
+    --- stdout
+    ID              TYPE      CREATED     TAGS   NOTE
+    learn-00000001  learning  2025-01-21  lexer  [pitfall] The lexer hangs on an open quote.
+
+    Showing 1 note
+    ");
+    let found = json(&env, &["recall", "lexer", "--json", "--explain"]);
+    assert_eq!(found[0]["memory_type"], "learning");
+    assert_eq!(
+        (&found[0]["category"], &found[0]["status"]),
+        (&"pitfall".into(), &"promoted".into())
+    );
+    assert_eq!(found[0]["shelf"], "learnings");
+    assert_snapshot!(env.ok(["recall", "lexer", "--format", "markdown"]), @"
+    ### learn-00000001
+    _[pitfall] Tags: lexer_
+
+    The lexer hangs on an open quote.
+    ");
+    let kinds = json(&env, &["recall", "docker 5432", "--json"]);
+    let kinds: Vec<&str> = kinds
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|hit| hit["memory_type"].as_str().unwrap())
+        .collect();
+    assert!(kinds.contains(&"learning") && kinds.contains(&"fix"), "{kinds:?}");
+}
+
+#[test]
+fn notes_are_found_whatever_the_database_is() {
+    let env = sample();
+    let expected = env.ok(["recall", "docker"]);
+    for (bytes, warns) in [
+        (crate::foreign_database(), false),
+        (b"no database at all".to_vec(), true),
+    ] {
+        env.write(crate::DATABASE, &bytes);
+        let ran = env.ralph(["recall", "docker"]).run().to_string();
+        assert!(ran.contains(expected.lines().nth(1).unwrap()), "{ran}");
+        assert_eq!(ran.contains("Learnings were not looked at"), warns, "{ran}");
+        assert_eq!(std::fs::read(env.path(crate::DATABASE)).unwrap(), bytes);
+    }
+}

@@ -208,3 +208,59 @@ fn an_iteration_without_memory_says_so() {
     Hint: `ralph journal list` shows what there is
     ");
 }
+
+#[test]
+fn lessons_are_told_with_why_they_stood_there_and_why_not() {
+    let env = env();
+    let dates = task(&env, "Parse dates");
+    let item = "- **[pitfall]** Look first.\n";
+    let lesson = |number: u32, text: &str, score, reason| Injection {
+        rank: number,
+        score,
+        reason,
+        ..entry(
+            EntryKind::Learning,
+            "Learnings from Previous Iterations",
+            &format!("learn-{number:08x}"),
+            text,
+        )
+    };
+    let injections = [
+        lesson(1, item, Some(2.25), InjectionReason::Shown),
+        lesson(2, "- **[a]** Own.\n", None, InjectionReason::Shown),
+        lesson(3, "long", Some(1.0), InjectionReason::OverBudget),
+    ];
+    let worked = Worked {
+        task: &dates,
+        injections: &injections,
+        used: &["learn-00000001"],
+        captured: ralph_model::Captured {
+            learnings: ["One.", "Two.", "Three is long."]
+                .map(|content| ralph_model::CapturedLearning {
+                    category: "pitfall".to_owned(),
+                    tags: Vec::new(),
+                    content: content.to_owned(),
+                })
+                .to_vec(),
+            ..ralph_model::Captured::default()
+        },
+        ..Worked::default()
+    };
+    work(&env, 1, &[worked]);
+    env.write(
+        PROMPT,
+        format!("## Assigned Task\n\n{item}- **[a]** Own.\n\n## Memory\n"),
+    );
+    assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
+    exit 0
+    --- stdout
+    SECTION                             ENTRY           IN PROMPT  WHY                                 RANK  TOKENS  SCORE  WHAT
+    Learnings from Previous Iterations  learn-00000001  yes        fits the task; relied on            1     7       2.25   [pitfall] Look first.
+                                        learn-00000002  yes        learned at this task                2     4              [a] Own.
+                                        learn-00000003  left out   no room: [context] learnings = 375  3     1       1.00   [pitfall] Three is long.
+
+    2 entries stood in the prompt, 1 was left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    --- stderr
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+    ");
+}

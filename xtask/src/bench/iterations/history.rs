@@ -223,7 +223,7 @@ mod tests {
         write_journal(&database, 100, Memory::None).unwrap();
         add_tasks(&database, 5).unwrap();
         let store = Store::open_existing(&database, Wait::Long).unwrap().unwrap();
-        assert_eq!(store.journal_totals().unwrap().entries, 100);
+        assert_eq!(store.totals_of(ralph_store::Searched::Journal).unwrap().entries, 100);
         assert_eq!(store.recent_runs(10).unwrap().len(), 5);
         let next = store.next_task(&Scope::All, "", &std::collections::BTreeSet::new());
         let task = next.unwrap().unwrap();

@@ -49,14 +49,15 @@ const FIXED_TOKENS: f64 = 600.0;
 
 /// `cargo xtask bench loop`.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
-    let flags = Flags::parse(words, &["--quick", "--knowledge", "--learnings"], &["--json"])?;
+    let flags = Flags::parse(words, &["--quick", "--knowledge", "--learnings", "--live"], &["--json"])?;
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
     let programs = Programs::build(root)?;
     let begin = Instant::now();
     let mut figures = Figures::among("rows");
-    let (only_knowledge, only_learnings) = (flags.has("--knowledge"), flags.has("--learnings"));
-    let all = !only_knowledge && !only_learnings;
-    for (rows, notes, most) in SIZES.into_iter().filter(|_| all) {
+    let takes_all = !["--knowledge", "--learnings", "--live"]
+        .iter()
+        .any(|part| flags.has(part));
+    for (rows, notes, most) in SIZES.into_iter().filter(|_| takes_all) {
         println!("writing a journal of {rows} rows …");
         let past = Past::write(rows, Memory::None)?;
         println!("measuring beside {notes} notes, {runs} runs of each …");
@@ -82,15 +83,17 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         };
         taker.iteration("an iteration, in git", USUAL_TASKS, Target::AtMost(most))?;
     }
-    if all || only_knowledge {
+    if takes_all || flags.has("--knowledge") {
         knowledge::take(&mut figures, &programs, runs)?;
     }
-    if all || only_learnings {
+    if takes_all || flags.has("--learnings") {
         learnings::take(&mut figures, &programs, runs)?;
     }
-    let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
-    if all {
+    if takes_all {
+        let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
         interrupts(&mut figures, &programs, interrupted)?;
+    }
+    if takes_all || flags.has("--live") {
         live_view(&mut figures, &programs, runs)?;
     }
     figures.remark(

@@ -1,5 +1,7 @@
 //! The files that an output names.
 
+use crate::capture::found_tags::ENDINGS;
+
 /// What may stand around a name.
 const AROUND: [char; 17] = [
     '\'', '"', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '=', '|', '*', '…',
@@ -59,18 +61,13 @@ fn file_of(word: &str) -> Option<&str> {
         && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
         && ending.bytes().any(|byte| byte.is_ascii_alphabetic());
     // `self.name`, `e.g`, `1.5s` and `Foo.bar` look like files, too: without a folder only endings of sources count.
-    let is_known = last.len() < name.len() || SOURCES.contains(&ending);
-    let is_stem = stem.chars().any(char::is_alphanumeric) && !stem.bytes().all(|byte| byte.is_ascii_digit());
+    let is_known = last.len() < name.len() || ENDINGS.contains(&ending);
+    let is_stem = stem.chars().any(char::is_alphanumeric)
+        && !stem.ends_with('.')
+        && !stem.bytes().all(|byte| byte.is_ascii_digit());
     let is_foreign = FOREIGN.iter().any(|folder| name.contains(folder));
     (is_ending && is_known && is_stem && !is_foreign).then_some(name)
 }
-
-/// Endings of files that stand in outputs without a folder.
-const SOURCES: [&str; 48] = [
-    "rs", "py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "mts", "cts", "go", "c", "h", "cc", "cpp", "hpp", "java", "kt",
-    "swift", "rb", "php", "cs", "fs", "ex", "exs", "erl", "hs", "ml", "scala", "clj", "lua", "pl", "sh", "bash", "zsh",
-    "sql", "toml", "yaml", "yml", "json", "md", "txt", "html", "css", "scss", "vue", "svelte", "lock",
-];
 
 #[cfg(test)]
 mod tests {
@@ -105,6 +102,10 @@ mod tests {
     #[test]
     fn other_words_are_no_files() {
         check("self.total is 1.5s, e.g. 3.14 of https://example.org/a.html", &[]);
+        check(
+            "at Module._extensions..js (node:internal/modules/cjs/loader:1623:10)",
+            &[],
+        );
         check("at node:internal/test_runner/test.js:1:1", &[]);
         check("at /usr/lib/python3.11/unittest/case.py:57", &[]);
         check("/root/.cargo/registry/src/x/serde/src/lib.rs:1:1", &[]);

@@ -1,8 +1,10 @@
 //! When two failures are the same.
 
 use ralph_model::{ErrorCategory, ReportOrigin};
+use ralph_testkit::{RECORDED, Recorded};
 
 use super::*;
+use crate::capture::{MOST_ERROR_OUTPUT, category_of, why_lines};
 
 fn report(output: &str) -> FailureReport {
     FailureReport {
@@ -123,4 +125,41 @@ fn without_an_output_the_reason_counts() {
         signature(&timeout("30 s")),
         signature(&silent("The agent said nothing at all."))
     );
+}
+
+/// Recorded outputs that show the same failure: another time, or after other lines were added above.
+const SAME: [(&str, &str); 8] = [
+    ("cargo_test_assertion", "cargo_test_assertion_moved"),
+    ("cargo_test_missing_file", "cargo_test_missing_file_again"),
+    ("cargo_test_two", "cargo_test_backtrace"),
+    ("rustc_types", "rustc_types_moved"),
+    ("node_test_assertion", "node_test_assertion_moved"),
+    ("unittest_assertion", "unittest_assertion_moved"),
+    ("shell_command_not_found", "shell_command_not_found_moved"),
+    ("shell_temporary", "shell_temporary_again"),
+];
+
+#[test]
+fn recorded_failures_are_the_same_when_they_are_and_only_then() {
+    let signed = |recorded: &Recorded| {
+        let why = why_lines(recorded.output, MOST_ERROR_OUTPUT);
+        signature(&FailureReport {
+            category: category_of(&why),
+            relevant_files: Vec::new(),
+            ..report(&why)
+        })
+    };
+    for (at, one) in RECORDED.iter().enumerate() {
+        for other in RECORDED.iter().skip(at + 1) {
+            let names = [(one.name, other.name), (other.name, one.name)];
+            let expected = names.iter().any(|pair| SAME.contains(pair));
+            assert_eq!(
+                signed(one) == signed(other),
+                expected,
+                "{} and {}",
+                one.name,
+                other.name
+            );
+        }
+    }
 }

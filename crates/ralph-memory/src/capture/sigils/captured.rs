@@ -5,7 +5,8 @@ use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, Err
 use super::tags::Sigil;
 use super::{Name, sigils};
 use crate::capture::clean::{
-    MOST_KNOWLEDGE, MOST_REASON, MOST_TAG, MOST_TAGS, MOST_TITLE, clean, clean_last_lines, clean_line_of,
+    MOST_ERROR_OUTPUT, MOST_KNOWLEDGE, MOST_REASON, MOST_TAG, MOST_TAGS, MOST_TITLE, clean, clean_last_lines,
+    clean_line_of,
 };
 
 /// The longest notes of a journal row, in characters.
@@ -13,9 +14,6 @@ const MOST_JOURNAL: usize = 4000;
 
 /// The longest lesson, in characters.
 const MOST_LEARNING: usize = 2000;
-
-/// The longest output of a failing program, in characters of whole lines.
-const MOST_ERROR_OUTPUT: usize = 500;
 
 /// The most files of a report, and the longest name of one, in characters.
 const MOST_FILES: usize = 50;

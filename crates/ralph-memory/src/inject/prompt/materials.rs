@@ -7,7 +7,12 @@ use ralph_store::{Store, StoreError};
 
 use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
 use crate::inject::feature_texts::FeatureTexts;
-use crate::recall::related_rows;
+use crate::recall::{LearningSignals, related_rows, relevant_learnings};
+
+/// How many lessons are considered for a prompt …
+const MOST_CONSIDERED: usize = 30;
+/// … and how many files of earlier attempts they are found by.
+const MOST_FILES: usize = 50;
 
 /// What the database knows around a task.
 #[derive(Debug, Clone)]
@@ -77,14 +82,15 @@ impl Materials {
             Some(feature) => store.feature_of_id(feature)?,
             None => None,
         };
+        let attempts = store.failed_attempts(&task.id)?;
         Ok(Self {
+            learnings: learnings_for(store, &task, parent.as_ref(), &attempts)?,
             parent,
             prerequisites,
             feature,
             last: store.journal_last_counted(&task.id)?,
             overflowed_before: store.has_overflowed(&task.id)?,
-            attempts: store.failed_attempts(&task.id)?,
-            learnings: Vec::new(),
+            attempts,
             course: store.course(&task.id)?,
             recent: match run {
                 Some(run) => store.journal_recent(run, RECENT_ROWS)?,
@@ -176,4 +182,36 @@ impl Materials {
         let failed = row.outcome.is_failure() == Some(true);
         (failed && !row.reason.is_empty()).then_some(row.reason.as_str())
     }
+}
+
+/// The lessons that may stand in the prompt of a task.
+fn learnings_for(
+    store: &Store,
+    task: &Task,
+    parent: Option<&Task>,
+    attempts: &[Attempt],
+) -> Result<Vec<(Learning, f64)>, StoreError> {
+    let mut files: Vec<String> = Vec::new();
+    for attempt in attempts.iter().rev() {
+        let named = attempt.report.iter().flat_map(|kept| &kept.report.relevant_files);
+        for file in attempt.row.row.files_modified.iter().chain(named) {
+            if files.len() < MOST_FILES && !files.contains(file) {
+                files.push(file.clone());
+            }
+        }
+    }
+    let last = attempts.last();
+    let category = last.and_then(|last| {
+        let reported = last.report.as_ref().map(|kept| kept.report.category);
+        reported.or(last.row.row.error_category)
+    });
+    let signals = LearningSignals {
+        task: &task.id,
+        title: &task.title,
+        description: &task.description,
+        parent: parent.map(|parent| (parent.title.as_str(), parent.description.as_str())),
+        files: &files,
+        category,
+    };
+    relevant_learnings(store, &signals, MOST_CONSIDERED)
 }

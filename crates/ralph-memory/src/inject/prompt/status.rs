@@ -69,7 +69,7 @@ fn attempt(request: &PromptRequest<'_>) -> String {
 fn rate(recent: Rate) -> String {
     let Rate { done, of } = recent;
     match (of, recent.share()) {
-        (0, _) => "- **Success rate**: no iteration to tell it from\n".to_owned(),
+        (0, _) => "- **Success rate**: no iterations yet\n".to_owned(),
         (_, Some(_)) => format!("- **Success rate**: {done}/{of} of the last iterations\n"),
         (_, None) => format!("- **Success rate**: {done}/{of}, too few to tell\n"),
     }

@@ -17,6 +17,7 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
         bench.store.captures(settled.journal).unwrap(),
         RowCaptures {
             report: left.report,
+            signature: left.signature,
             suggestion: left.suggestion,
             learnings: left.learnings.into_iter().map(|(_, learning)| learning).collect(),
             knowledge: left.knowledge,
@@ -377,7 +378,12 @@ fn a_row_is_found_by_why_it_failed() {
         settlement.row.reason = "The gate `make` was red.\nlinker not found".to_owned();
         settlement.suggestion = Some("Vendor the archive.".to_owned());
         bench.store.settle(&settlement).unwrap();
-        let holding = |word: &str| bench.store.journal_rows_holding(&journal_terms(word)).unwrap();
+        let holding = |word: &str| {
+            bench
+                .store
+                .rows_holding(Searched::Journal, &journal_terms(word))
+                .unwrap()
+        };
         assert_eq!(["linker", "gates", "spoon"].map(holding), [1, 1, 0]);
         assert_eq!(holding("vendoring"), suggestion_is_found, "{outcome}");
     }
@@ -396,7 +402,10 @@ fn a_row_is_found_by_why_it_failed() {
     });
     bench.store.settle(&settlement).unwrap();
     for word in ["openssl", "certificate", "handshake", "vendor"] {
-        let holding = bench.store.journal_rows_holding(&journal_terms(word)).unwrap();
+        let holding = bench
+            .store
+            .rows_holding(Searched::Journal, &journal_terms(word))
+            .unwrap();
         assert_eq!(holding, 1, "{word}");
     }
 }

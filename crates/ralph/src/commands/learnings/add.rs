@@ -66,6 +66,8 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         tags: cleaned_tags(tags.iter()),
         task_type: args.task_type,
     };
+    // Beside another tool's database nothing is made, not even a folder.
+    context.facts()?;
     let mut store = store_to_write(context)?;
     let now = context.clock().now();
     let added = context.with_entropy(|entropy| store.add_learning(&new, entropy, now))?;

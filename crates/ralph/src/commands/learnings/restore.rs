@@ -72,7 +72,7 @@ fn list(context: &Context<'_>, format: Format) -> Result<(), CommandError> {
         Some(store) => store.learning_list(&filter, None)?,
         None => Vec::new(),
     };
-    gone.sort_by(|one, other| other.updated_at.cmp(&one.updated_at));
+    gone.sort_by_key(|learning| std::cmp::Reverse(learning.updated_at));
     match format {
         Format::Json => context.ui.json(&gone),
         Format::Table if gone.is_empty() => context.ui.data("Nothing is gone.\n"),

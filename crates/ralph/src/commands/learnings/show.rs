@@ -1,13 +1,12 @@
 //! `learnings show`: all that is known of a learning, and what speaks for it.
 
 use clap::Args;
-use ralph_model::{JournalRow, Learning};
+use ralph_model::{JournalRow, Learning, count};
 use ralph_store::{LearningError, LearningEvidence, Showing};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::journal::what;
-use super::view::uses;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
@@ -66,7 +65,6 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
 }
 
 fn details(learning: &Learning) -> Vec<(&'static str, String)> {
-    let text = |value: &Option<_>| value.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut details = vec![
         ("learned", learning.content.clone()),
         ("category", format!("{} ({})", learning.category, learning.kind)),
@@ -83,8 +81,11 @@ fn details(learning: &Learning) -> Vec<(&'static str, String)> {
         ("runs", learning.source_loops.join(", ")),
         ("confidence", format!("{:.2}", learning.confidence)),
         ("success", format!("{:.2}", learning.success_rate)),
-        ("used", format!("{} done", uses(learning))),
-        ("last used", text(&learning.last_used_at.map(|at| format!("{at:.0}")))),
+        ("used", uses(learning)),
+        (
+            "last used",
+            learning.last_used_at.map(|at| format!("{at:.0}")).unwrap_or_default(),
+        ),
         ("created", format!("{:.0}", learning.created_at)),
         ("changed", format!("{:.0}", learning.updated_at)),
         ("reason", learning.reason.clone().unwrap_or_default()),
@@ -101,6 +102,17 @@ fn details(learning: &Learning) -> Vec<(&'static str, String)> {
         details.push(("example", example.clone()));
     }
     details
+}
+
+/// How many iterations saw it, and how they ended.
+fn uses(learning: &Learning) -> String {
+    match learning.use_count {
+        0 => "never".to_owned(),
+        uses => {
+            let iterations = count(uses as usize, "iteration", "iterations");
+            format!("in {iterations}, {} of which were done", learning.successes)
+        }
+    }
 }
 
 /// What speaks for it, as lines.

@@ -136,6 +136,7 @@ impl FoundArgs {
         row.push(match &hit.item {
             Found::OnShelf { .. } => line.to_owned(),
             Found::Knowledge(note) => format!("{}: {line}", note.outline.title),
+            Found::Learning(learning) => format!("[{}] {line}", learning.category),
         });
         row
     }

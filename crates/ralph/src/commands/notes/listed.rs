@@ -1,6 +1,6 @@
-//! What can stand in a list: a note, a guardrail in the old form, or a long note.
+//! What can stand in a list: a note, a guardrail in the old form, a long note, or a lesson.
 
-use ralph_memory::recall::Found;
+use ralph_memory::recall::{Found, day_of};
 use ralph_model::{Note, NoteOrSign, preview};
 use ralph_notes::{entry_text, item_text};
 use serde::Serialize;
@@ -105,6 +105,7 @@ impl Listed for Found {
         match self {
             Self::OnShelf { item, .. } => item.kind(),
             Self::Knowledge(_) => Self::KNOWLEDGE,
+            Self::Learning(_) => Self::LEARNING,
         }
     }
 
@@ -112,6 +113,7 @@ impl Listed for Found {
         match self {
             Self::OnShelf { item, .. } => Listed::created(item),
             Self::Knowledge(note) => note.day.clone(),
+            Self::Learning(learning) => day_of(learning),
         }
     }
 
@@ -119,6 +121,7 @@ impl Listed for Found {
         match self {
             Self::OnShelf { item, .. } => Listed::tags(item),
             Self::Knowledge(note) => note.outline.tags.join(", "),
+            Self::Learning(learning) => learning.tags.join(", "),
         }
     }
 
@@ -129,6 +132,12 @@ impl Listed for Found {
                 let feature = note.outline.feature.iter();
                 feature.map(|name| ("feature".to_owned(), name.clone())).collect()
             }
+            Self::Learning(learning) => [
+                ("category", learning.category.as_str()),
+                ("status", learning.status.word()),
+            ]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()))
+            .to_vec(),
         }
     }
 
@@ -137,6 +146,7 @@ impl Listed for Found {
         match self {
             Self::OnShelf { item, .. } => item.content().to_owned(),
             Self::Knowledge(note) => format!("{}\n{}", note.outline.title, note.body),
+            Self::Learning(learning) => learning.content.clone(),
         }
     }
 
@@ -147,6 +157,14 @@ impl Listed for Found {
                 let outline = &note.outline;
                 let title = preview(&outline.title, usize::MAX);
                 format!("### {title}\n_Tags: {}_\n\n{}\n", outline.tags.join(", "), note.body)
+            }
+            Self::Learning(learning) => {
+                let about = preview(&learning.category, usize::MAX);
+                let tags = learning.tags.join(", ");
+                format!(
+                    "### {}\n_[{about}] Tags: {tags}_\n\n{}\n",
+                    learning.id, learning.content
+                )
             }
         }
     }

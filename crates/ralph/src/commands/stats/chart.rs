@@ -57,7 +57,7 @@ pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
         line("success", &|bar| (bar.success.done, bar.success.of)),
         line("iterations", &|bar| (bar.iterations, most)),
     ];
-    let legend = about.into_iter().chain([meaning(signs)]);
+    let legend = about.into_iter().chain(meaning(signs, most));
     lines.extend(legend.map(|line| (Some(Style::Faint), format!("  {line}"))));
     lines
 }
@@ -93,12 +93,15 @@ fn sign(signs: Signs, part: Option<(u32, u32)>) -> char {
     ladder.get(step).copied().unwrap_or(nothing)
 }
 
-fn meaning(signs: Signs) -> String {
-    match signs {
-        Signs::Unicode => "▁ none done, █ all done, · nothing to count",
-        Signs::Ascii => "0 none done, 9 all done, . nothing to count",
-    }
-    .to_owned()
+fn meaning(signs: Signs, most: u32) -> [String; 2] {
+    let (low, high, nothing) = match signs {
+        Signs::Unicode => ('▁', '█', '·'),
+        Signs::Ascii => ('0', '9', '.'),
+    };
+    [
+        format!("success: {low} none done, {high} all done"),
+        format!("iterations: {high} is {most}; {nothing} nothing to count"),
+    ]
 }
 
 #[cfg(test)]

@@ -76,16 +76,17 @@ impl Attempts {
     }
 
     /// The commands that help with a task that has failed.
-    pub(super) fn help(&self, task: &Task) -> Vec<Line> {
+    pub(super) fn help(&self, task: &Task, width: usize) -> Vec<Line> {
         let Some(last) = self.shown.last().filter(|_| task.status == TaskStatus::Failed) else {
             return Vec::new();
         };
         let (id, iteration) = (&task.id, format!("{}/{}", last.row.row.run, last.row.row.iteration));
-        let lines = commands(&[
+        let help = [
             (format!("ralph task reset {id}"), "let it be tried again"),
             (format!("ralph why {iteration}"), "what stood in the last prompt"),
             (format!("ralph journal show {iteration}"), "all of the last attempt"),
-        ]);
+        ];
+        let lines = commands(&help, width);
         let lines = lines.into_iter().map(|line| (None, line));
         let title = [(None, String::new()), (Some(Style::Strong), "Next".to_owned())];
         title.into_iter().chain(lines).collect()
@@ -101,8 +102,8 @@ fn headline(attempt: &Attempt) -> String {
     if row.usage.cost_usd > 0.0 {
         parts.push(format!("${:.2}", row.usage.cost_usd));
     }
-    let number = format!("{}.", row.attempt);
-    format!("{number:<3}{} ({}/{})", parts.join(", "), row.run, row.iteration)
+    let (number, run, iteration) = (row.attempt, &row.run, row.iteration);
+    format!("{number}. {} ({run}/{iteration})", parts.join(", "))
 }
 
 fn details(attempt: &Attempt, before: &[Attempt], columns: usize) -> Vec<String> {

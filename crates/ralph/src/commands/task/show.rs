@@ -71,7 +71,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     let attempts = Attempts::read(&store, &task)?;
     lines.extend(attempts.lines(&task, context.ui.width()));
     lines.extend(log(&store.task_log(&id)?, &task, &attempts));
-    lines.extend(attempts.help(&task));
+    lines.extend(attempts.help(&task, context.ui.width()));
     context.ui.lines(&lines)
 }
 

@@ -22,6 +22,7 @@ pub(super) fn no_room(config: &Config, all: &[&Injection], section: &str) -> Str
         Some(EntryKind::Report) => ("[context] attempts", config.context.attempts),
         Some(EntryKind::Journal) => ("[context] journal", config.context.journal),
         Some(EntryKind::Knowledge) => ("[context] knowledge", config.context.knowledge),
+        Some(EntryKind::Learning) => ("[context] learnings", config.context.learnings),
         _ => together,
     };
     let is_over = |(_, budget): (&str, Tokens), shown: u32| budget.0 > 0 && shown.saturating_add(smallest) > budget.0;

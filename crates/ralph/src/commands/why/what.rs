@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::prompt::entry_in;
-use ralph_model::{EntryKind, Injection, Shelf, first_line};
+use ralph_model::{EntryKind, Injection, LearningId, Shelf, first_line};
 use ralph_store::Store;
 
 use crate::commands::journal;
@@ -55,6 +55,12 @@ impl<'a> Texts<'a> {
             let title = self.notes.get(&(injection.kind, injection.id.clone()));
             return Ok(heading.or(title.map(String::as_str)).unwrap_or_default().to_owned());
         }
+        if injection.kind == EntryKind::Learning {
+            return match stood {
+                Some(text) => Ok(lesson(first_line(text))),
+                None => self.lesson_now(&injection.id),
+            };
+        }
         let stood = stood.map(|text| match text.split_once('\n') {
             Some((heading, text)) if heading.starts_with("### ") => text,
             _ => text,
@@ -87,4 +93,20 @@ impl<'a> Texts<'a> {
             why.unwrap_or(row.row.outcome.word())
         ))
     }
+
+    /// What a lesson says now.
+    fn lesson_now(&self, id: &str) -> Result<String, CommandError> {
+        let learning = match (self.store, LearningId::parse(id)) {
+            (Some(store), Some(id)) => store.learning(&id)?,
+            _ => None,
+        };
+        Ok(learning
+            .map(|learning| format!("[{}] {}", learning.category, first_line(&learning.content)))
+            .unwrap_or_default())
+    }
+}
+
+/// A lesson as it stood in a list, without the signs of the list.
+fn lesson(item: &str) -> String {
+    item.trim_start_matches("- **").replacen("]** ", "] ", 1)
 }

@@ -23,6 +23,7 @@ pub(crate) mod signals;
 mod status;
 mod stream;
 mod two_runs;
+mod upkeep;
 mod verifier;
 mod waits;
 

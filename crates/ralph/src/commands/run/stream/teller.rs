@@ -155,6 +155,10 @@ impl<'a> Teller<'a> {
         }
     }
 
+    fn pruned(&self, folders: u64, bytes: u64) {
+        self.write(Event::Pruned { folders, bytes });
+    }
+
     fn kept_up(&self, done: &Upkeep) {
         self.write(Event::KeptUp {
             merged: done.merged,
@@ -338,10 +342,7 @@ impl Watch for Teller<'_> {
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
             News::Wrote { file, replaced } => self.wrote(file, *replaced),
             News::KeptScratchpad(file) => self.write(Event::KeptScratchpad { path: self.shown(file) }),
-            News::Pruned { folders, bytes } => {
-                let (folders, bytes) = (*folders, *bytes);
-                self.write(Event::Pruned { folders, bytes });
-            }
+            News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::KeptUp(done) => self.kept_up(done),
             News::Notice(notice) => self.notice(notice),
             News::NoRoom(message) => self.write(Event::PausedForRoom { message }),

@@ -1,0 +1,196 @@
+//! Which lessons belong in the prompt of a task, and in which order: those first whose tags match most of what is known about
+//! the task, then those whose text fits best, then the newest.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use ralph_model::{ErrorCategory, Learning, TaskId};
+use ralph_store::index::{Outline, Phrase, Phrases, Totals};
+use ralph_store::{Store, StoreError};
+
+use super::Reach;
+use super::candidates::candidates;
+use super::corpus::Corpus;
+use super::learnings::{Learnings, Whose};
+use super::numbers::NumberMap;
+use super::question::{CommonWords, Terms};
+use super::score::score;
+
+/// How many lessons are looked at for each word that may be a tag, and for all of them together. Tags that more lessons have
+/// tell little; the newest stand for the rest.
+const MOST_OF_WORD: usize = 256;
+const MOST_TAGGED: usize = 4_000;
+/// How many of those with matching tags are weighed, and of those that wait at the task.
+const MOST_WEIGHED: usize = 64;
+const MOST_WAITING: usize = 32;
+/// How many lessons are told of that have a word of the task in a tag, and nothing to do with it.
+const MOST_IRRELEVANT: usize = 5;
+/// What a text's fit is compared with, so that however well it fits it counts less than one tag.
+const HALF_A_TAG: f64 = 8.0;
+
+/// What is known about a task by which lessons are chosen.
+#[derive(Debug, Clone, Copy)]
+pub struct LearningSignals<'a> {
+    /// The task.
+    pub task: &'a TaskId,
+    /// Its title.
+    pub title: &'a str,
+    /// Its description.
+    pub description: &'a str,
+    /// The title and the description of the task that it is a part of.
+    pub parent: Option<(&'a str, &'a str)>,
+    /// The files that earlier attempts have changed or named.
+    pub files: &'a [String],
+    /// How the last attempt failed.
+    pub category: Option<ErrorCategory>,
+}
+
+impl LearningSignals<'_> {
+    /// What tags are looked for in, the most telling first.
+    fn texts(&self) -> Vec<&str> {
+        let mut texts = vec![self.title, self.description];
+        let category = self.category.filter(|category| *category != ErrorCategory::Unknown);
+        texts.extend(category.map(ErrorCategory::word));
+        texts.extend(self.files.iter().map(String::as_str));
+        texts.extend(self.parent.iter().flat_map(|(title, description)| [title, description]));
+        texts
+    }
+}
+
+/// The lessons that belong to a task, the best first, so many at most, each with a score: how many of its tags match, and
+/// behind the point how well its text fits. Behind them stand a few that were looked at and do not belong to it; they have no
+/// score at all. A lesson that waits at the task belongs to it, whatever it says.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn relevant_learnings(
+    store: &Store,
+    signals: &LearningSignals<'_>,
+    most: usize,
+) -> Result<Vec<(Learning, f64)>, StoreError> {
+    let learnings = Learnings::of(store, Whose::ForTask(signals.task));
+    let totals = learnings.totals()?;
+    if totals.entries == 0 {
+        return Ok(Vec::new());
+    }
+    let tagged = Tagged::by(store, signals)?;
+    let parent = signals.parent.map(|(title, _)| title).unwrap_or_default();
+    let text = format!("{}\n{}\n{parent}", signals.title, signals.description);
+    let terms = Terms::of(&learnings, &text, CommonWords::TellNothing)?;
+    let waiting: HashSet<i64> = store
+        .learnings_waiting_at(signals.task, MOST_WAITING)?
+        .into_iter()
+        .collect();
+    let mut weighed: Vec<(f64, i64)> = Vec::new();
+    let mut met: HashSet<i64> = HashSet::new();
+    let mut others: Vec<i64> = Vec::new();
+    for outline in candidates(&learnings, Reach::Best(most), &terms)? {
+        met.insert(outline.number);
+        let (number, fit) = (outline.number, fit_of_text(&terms, &totals, outline));
+        // A word of a tag that is no tag of this task by itself says nothing.
+        if fit > 0.0 || tagged.matching.contains_key(&number) || waiting.contains(&number) {
+            weighed.push((tagged.worth(number, fit), number));
+        } else {
+            others.push(number);
+        }
+    }
+    let rest: Vec<i64> = tagged
+        .best()
+        .into_iter()
+        .chain(waiting)
+        .filter(|number| met.insert(*number))
+        .collect();
+    for outline in learnings.outlines(&rest)? {
+        let (number, fit) = (outline.number, fit_of_text(&terms, &totals, outline));
+        weighed.push((tagged.worth(number, fit), number));
+    }
+    weighed.sort_by(|(worth, number), (other, later)| other.total_cmp(worth).then(later.cmp(number)));
+    weighed.truncate(most);
+    weighed.extend(others.into_iter().take(MOST_IRRELEVANT).map(|number| (0.0, number)));
+    let mut found = Vec::with_capacity(weighed.len());
+    for (worth, number) in weighed {
+        found.extend(learnings.learning(number)?.map(|learning| (learning, worth)));
+    }
+    Ok(found)
+}
+
+/// How well the text of a lesson fits, its tags aside; not at all where it shares only common words.
+fn fit_of_text(terms: &Terms, totals: &Totals, outline: Outline) -> f64 {
+    let tells = |number: &u32| {
+        let asked = terms.by_number.get(number).and_then(|at| terms.known.get(*at));
+        asked.is_some_and(|asked| asked.telling)
+    };
+    if !outline.terms.iter().any(tells) {
+        return 0.0;
+    }
+    let text = Outline {
+        tag_terms: Vec::new(),
+        ..outline
+    };
+    score(terms, totals, &text).total()
+}
+
+/// Lessons by their tags: how many match, by the number of the lesson.
+#[derive(Default)]
+struct Tagged {
+    matching: NumberMap<i64, u32>,
+}
+
+impl Tagged {
+    fn by(store: &Store, signals: &LearningSignals<'_>) -> Result<Self, StoreError> {
+        let texts = signals.texts();
+        let phrases = Phrases::of(texts.iter().copied());
+        let mut tags: HashMap<String, TagOf> = HashMap::new();
+        let mut looked_at = 0;
+        let mut met: HashSet<String> = HashSet::new();
+        for text in texts {
+            let of_text = Phrases::of([text]);
+            // Which comes first must not be the decision of a hash.
+            let words: BTreeSet<&str> = of_text.words().filter(|word| !met.contains(*word)).collect();
+            for word in &words {
+                if looked_at >= MOST_TAGGED {
+                    break;
+                }
+                looked_at += store.learnings_tagged(word, MOST_OF_WORD, &mut |tag, learning| {
+                    if let Some(known) = tags.get_mut(tag) {
+                        known.learnings.insert(learning);
+                    } else {
+                        let matches = Phrase::of(tag).is_some_and(|phrase| phrases.hold(&phrase));
+                        let learnings = BTreeSet::from([learning]);
+                        tags.insert(tag.to_owned(), TagOf { matches, learnings });
+                    }
+                })?;
+            }
+            met.extend(words.into_iter().map(str::to_owned));
+        }
+        let mut tagged = Self::default();
+        for tag in tags.into_values().filter(|tag| tag.matches) {
+            for learning in tag.learnings {
+                *tagged.matching.entry(learning).or_default() += 1;
+            }
+        }
+        Ok(tagged)
+    }
+
+    /// The lessons with the most matching tags, of equals the newest.
+    fn best(&self) -> Vec<i64> {
+        let mut ranked: Vec<(u32, i64)> = self.matching.iter().map(|(number, tags)| (*tags, *number)).collect();
+        ranked.sort_unstable_by(|one, other| other.cmp(one));
+        ranked
+            .into_iter()
+            .map(|(_, number)| number)
+            .take(MOST_WEIGHED)
+            .collect()
+    }
+
+    /// What a lesson is worth whose text fits so well.
+    fn worth(&self, number: i64, fit: f64) -> f64 {
+        let tags = self.matching.get(&number).copied().unwrap_or_default();
+        f64::from(tags) + fit / (fit + HALF_A_TAG)
+    }
+}
+
+/// A tag that a word of the task may stand for.
+struct TagOf {
+    matches: bool,
+    learnings: BTreeSet<i64>,
+}

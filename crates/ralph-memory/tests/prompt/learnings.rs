@@ -1,0 +1,305 @@
+//! Which lessons stand in a prompt, and in which order: from the settlement that kept them to the text.
+
+use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, stands_in};
+use ralph_model::config::Config;
+use ralph_model::{
+    CapturedLearning, EntryKind, Injection, InjectionReason, LearningId, NewJournalRow, Outcome, RunId, Task, TaskId,
+    Tokens,
+};
+use ralph_store::{Settlement, Store};
+use ralph_testkit::journal_row;
+
+use crate::support::Files;
+use crate::{MEMORIES, composed, project, task};
+
+const HEADING: &str = "### Learnings from Previous Iterations\n";
+
+struct Lessons {
+    _folder: tempfile::TempDir,
+    store: Store,
+    config: Config,
+    rows: u32,
+    ids: u64,
+}
+
+impl Lessons {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+        Self {
+            _folder: folder,
+            store,
+            config: Config::default(),
+            rows: 0,
+            ids: 0,
+        }
+    }
+
+    /// A lesson of an iteration that was done at another task.
+    fn with(self, category: &str, tags: &[&str], content: &str) -> Self {
+        self.told(Outcome::Done, 9, (category, tags, content))
+    }
+
+    fn told(self, outcome: Outcome, task: u64, lesson: (&str, &[&str], &str)) -> Self {
+        let row = |row: &mut NewJournalRow| {
+            row.outcome = outcome;
+            row.task = Some(TaskId::new(task));
+        };
+        self.told_in(row, lesson)
+    }
+
+    fn told_in(
+        mut self,
+        change: impl FnOnce(&mut NewJournalRow),
+        (category, tags, content): (&str, &[&str], &str),
+    ) -> Self {
+        self.rows += 1;
+        self.ids += 1;
+        let mut row = journal_row(RunId::new(2), self.rows);
+        change(&mut row);
+        let learning = CapturedLearning {
+            category: category.to_owned(),
+            tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+            content: content.to_owned(),
+        };
+        let mut settlement = Settlement::new(row, 0);
+        settlement.learnings = vec![(LearningId::new(self.ids), learning)];
+        self.store.settle(&settlement).unwrap();
+        self
+    }
+
+    fn prompt(&self, task: Task) -> Prompt {
+        self.prompt_in(&Files::new(), task)
+    }
+
+    fn prompt_in(&self, files: &Files, task: Task) -> Prompt {
+        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1))).unwrap();
+        let request = materials.request(&Circumstances {
+            round: None,
+            feature: None,
+            red_gates: &[],
+            scratchpad: "",
+            config: &self.config,
+            today: jiff::civil::date(2025, 1, 22),
+            share: MemoryShare::Whole,
+        });
+        composed(files, &request)
+    }
+}
+
+/// The items of the section.
+fn items(prompt: &Prompt) -> Vec<&str> {
+    let Some((_, rest)) = prompt.text.split_once(HEADING) else {
+        return Vec::new();
+    };
+    let section = rest.split("\n#").next().unwrap();
+    section.lines().filter(|line| line.starts_with("- **[")).collect()
+}
+
+/// What was decided, in the order of preference: id and reason.
+fn decided(prompt: &Prompt) -> Vec<(&str, InjectionReason)> {
+    let of_lessons = |injection: &&Injection| injection.kind == EntryKind::Learning;
+    let decided = prompt.injections.iter().filter(of_lessons);
+    decided
+        .map(|injection| (injection.id.as_str(), injection.reason))
+        .collect()
+}
+
+#[track_caller]
+fn check(lessons: &Lessons, title: &str, description: &str, expected: &[&str]) {
+    let prompt = lessons.prompt(task(0xabc, title, description));
+    assert_eq!(items(&prompt), expected, "{title}");
+    for injection in prompt.injections.iter().filter(|it| it.kind == EntryKind::Learning) {
+        let is_shown = injection.reason == InjectionReason::Shown;
+        assert_eq!(stands_in(&prompt.text, injection), is_shown, "{injection:?}");
+    }
+}
+
+#[test]
+fn the_section_has_its_form() {
+    let lessons = Lessons::new()
+        .with("pitfall", &["lexer"], "Never peek twice:\n\n## it hangs\n```\nnext()")
+        .with("odd one", &["lexer"], "Look first.");
+    let prompt = lessons.prompt(task(0xabc, "Mend the lexer", ""));
+    let (before, rest) = prompt.text.split_once(HEADING).unwrap();
+    assert!(before.contains("## Assigned Task"));
+    let section = rest.split("\n## ").next().unwrap();
+    insta::assert_snapshot!(section, @r"
+    _Notes of earlier sessions: evidence, not orders._
+
+    - **[odd one]** Look first.
+    - **[pitfall]** Never peek twice:
+
+      ## it hangs
+      ```
+      next()
+    ");
+}
+
+#[test]
+fn most_tags_first_then_the_best_text_then_the_newest() {
+    let lessons = Lessons::new()
+        .with("a", &["lexer", "tokens"], "Two tags.")
+        .with("b", &["lexer"], "The lexer is about whitespace.")
+        .with("c", &["lexer"], "Older.")
+        .with("d", &["lexer"], "Newer.")
+        .with("e", &["docker"], "Of the docker daemon.");
+    check(
+        &lessons,
+        "The lexer drops tokens",
+        "Whitespace is wrong.",
+        &[
+            "- **[a]** Two tags.",
+            "- **[b]** The lexer is about whitespace.",
+            "- **[d]** Newer.",
+            "- **[c]** Older.",
+        ],
+    );
+    check(&lessons, "Something else", "entirely", &[]);
+}
+
+/// The rule: a lesson that shares only common words with the task, and no tag, is not shown.
+#[test]
+fn what_shares_only_common_words_is_not_shown() {
+    let mut lessons = Lessons::new();
+    for number in 0..40 {
+        lessons = lessons.with("a", &[], &format!("The project knows subject{number}x."));
+    }
+    check(&lessons, "Tidy the project", "", &[]);
+    check(
+        &lessons,
+        "Tidy the project of subject7x",
+        "",
+        &["- **[a]** The project knows subject7x."],
+    );
+    let lessons = lessons.with("b", &["project"], "By its tag.");
+    check(&lessons, "Tidy the project", "", &["- **[b]** By its tag."]);
+}
+
+#[test]
+fn tags_match_the_parent_files_of_attempts_and_the_last_failure() {
+    let by = |tag: &str| Lessons::new().with("a", &[tag], "By its tag.");
+    let shown = ["- **[a]** By its tag."];
+    check(&by("error handling"), "An error in its handling", "", &[]);
+    check(&by("error handling"), "Improve error-handling.", "", &shown);
+    let failed = |lessons: Lessons| {
+        lessons.told_in(
+            |row| {
+                row.task = Some(TaskId::new(0xabc));
+                row.outcome = Outcome::Failed;
+                row.files_modified = vec!["src/lexer.rs".to_owned()];
+                row.error_category = Some(ralph_model::ErrorCategory::TestFailure);
+            },
+            ("b", &[], "Unlike."),
+        )
+    };
+    for (tag, is_shown) in [
+        ("src/lexer.rs", true),
+        ("lexer", true),
+        ("test_failure", true),
+        ("src/parser.rs", false),
+    ] {
+        let lessons = failed(by(tag));
+        let prompt = lessons.prompt(task(0xabc, "Mend it", ""));
+        assert_eq!(items(&prompt).contains(&shown[0]), is_shown, "{tag}");
+        assert!(
+            items(&prompt).contains(&"- **[b]** Unlike."),
+            "of the task's own attempt"
+        );
+    }
+}
+
+#[test]
+fn what_waits_is_shown_to_its_own_task_alone() {
+    let lessons = Lessons::new()
+        .told(Outcome::Failed, 0xabc, ("a", &["lexer"], "Of this task."))
+        .told(Outcome::Failed, 0xdef, ("b", &["lexer"], "Of another."))
+        .told(Outcome::Done, 0xdef, ("c", &["lexer"], "What holds."));
+    check(
+        &lessons,
+        "Mend the lexer",
+        "",
+        &["- **[c]** What holds.", "- **[a]** Of this task."],
+    );
+    // Another iteration supports it, so it holds for all.
+    let lessons = lessons.told(Outcome::Retried, 0xdef, ("b", &["lexer"], "of another"));
+    let prompt = lessons.prompt(task(0xabc, "Mend the lexer", ""));
+    assert!(items(&prompt).contains(&"- **[b]** Of another."), "{}", prompt.text);
+}
+
+#[test]
+fn the_best_five_stand_and_near_duplicates_once() {
+    let mut lessons = Lessons::new();
+    for number in 0..8 {
+        lessons = lessons.with("a", &["lexer"], &format!("Lesson {number} is about subject{number}x."));
+    }
+    let prompt = lessons.prompt(task(0xabc, "Mend the lexer", ""));
+    assert_eq!(items(&prompt).len(), 5);
+    assert!(!prompt.text.contains("left out"), "five is what there may be");
+    let over: Vec<&str> = decided(&prompt)
+        .into_iter()
+        .filter_map(|(id, reason)| (reason == InjectionReason::OverBudget).then_some(id))
+        .collect();
+    assert_eq!(over, ["learn-00000003", "learn-00000002", "learn-00000001"]);
+
+    let lessons = Lessons::new()
+        .with(
+            "a",
+            &["lexer"],
+            "Always run the slow suite of the lexer twice before merging.",
+        )
+        .with(
+            "a",
+            &["lexer"],
+            "Run the slow suite of the lexer twice, before merging!",
+        )
+        .with(
+            "pitfall",
+            &["lexer"],
+            "Run the slow suite of the lexer twice before merging.",
+        )
+        .with(
+            "a",
+            &["lexer"],
+            "Do not run the slow suite of the lexer twice before merging.",
+        );
+    let prompt = lessons.prompt(task(0xabc, "Mend the lexer", ""));
+    let duplicates: Vec<&str> = decided(&prompt)
+        .into_iter()
+        .filter_map(|(id, reason)| (reason == InjectionReason::Duplicate).then_some(id))
+        .collect();
+    assert_eq!((duplicates, items(&prompt).len()), (vec!["learn-00000001"], 3));
+}
+
+#[test]
+fn a_fact_stands_once_and_the_budget_holds_for_whole_entries() {
+    let files = project(MEMORIES, "");
+    let long = format!("Long: {}", "lexer ".repeat(200));
+    let mut lessons = Lessons::new()
+        .with("a", &["lexer"], "Run the tests before you say that something is done.")
+        .with("b", &["lexer"], "Short.")
+        .with("c", &["lexer"], &long);
+    lessons.config.context.learnings = Tokens(90);
+    let prompt = lessons.prompt_in(&files, task(0xabc, "Mend the lexer", ""));
+    assert_eq!(items(&prompt), ["- **[b]** Short."]);
+    assert_eq!(
+        decided(&prompt),
+        [
+            ("learn-00000003", InjectionReason::OverBudget),
+            ("learn-00000002", InjectionReason::Shown),
+            ("learn-00000001", InjectionReason::Duplicate),
+        ]
+    );
+    assert!(prompt.text.contains("<!-- 1 entries left out -->"), "{}", prompt.text);
+    lessons.config.context.learnings = Tokens(10);
+    let prompt = lessons.prompt_in(&files, task(0xabc, "Mend the lexer", ""));
+    assert!(!prompt.text.contains(HEADING), "{}", prompt.text);
+}
+
+#[test]
+fn what_has_nothing_to_do_with_the_task_is_told_of() {
+    let lessons = Lessons::new().with("a", &["error handling"], "Of nothing here.");
+    let prompt = lessons.prompt(task(0xabc, "An error elsewhere", ""));
+    assert_eq!(items(&prompt), [""; 0]);
+    assert_eq!(decided(&prompt), [("learn-00000001", InjectionReason::Irrelevant)]);
+}
