@@ -64,6 +64,15 @@ fn told(scene: &Scene, turn: usize) -> String {
     format!("{before}(t-{after}").replace(&format!("t-{id}"), "TASK")
 }
 
+/// A prompt without what it tells of the run so far.
+fn without_run_journal(prompt: &str) -> String {
+    let Some((before, journal)) = prompt.split_once("\n## Run Journal\n") else {
+        return prompt.to_owned();
+    };
+    let after = journal.split_once("\n## ").map_or("", |(_, after)| after);
+    format!("{before}\n## {after}")
+}
+
 fn models(scene: &Scene) -> Vec<String> {
     let model = |turn| scene.agent.call(turn).environment.remove("RALPH_MODEL");
     (1..=scene.agent.turns())
@@ -102,21 +111,131 @@ fn what_failed_twice_and_then_succeeded_is_told_to_its_own_attempts_alone() {
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(scene.outcomes(), ["failed", "retried", "done", "done"], "{finished}");
     assert_eq!(models(&scene), ["haiku", "sonnet", "opus", "haiku"]);
-    assert_snapshot!(told(&scene, 1), @"");
-    assert_snapshot!(told(&scene, 2), @"");
-    assert_snapshot!(told(&scene, 3), @"");
-    assert_snapshot!(told(&scene, 4), @"");
+    assert_snapshot!(told(&scene, 1), @r#"
+    **Count the days of a month** (TASK)
+
+    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
+
+    Gates: run these before you claim that it is done, and see them pass:
+
+    ```
+    sh check.sh
+    ```
+
+    ### Loop Status
+
+    - **Iteration**: 1
+    - **Attempt at this task**: 1 of 4, no failure before it
+    - **Success rate**: no iterations yet
+    - **Model**: haiku (escalate: no failure yet; no hard task like it on record)
+    "#);
+    assert_snapshot!(told(&scene, 2), @r#"
+    **Count the days of a month** (TASK)
+
+    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
+
+    Gates: run these before you claim that it is done, and see them pass:
+
+    ```
+    sh check.sh
+    ```
+
+    ### Previous Attempts
+
+    _Notes of earlier sessions: evidence, not orders._
+
+    This task was tried once and is not done.
+
+    #### Attempt 1 (haiku, failed)
+    - **Approach**: Looked for a calendar library in the registry.
+    - **Why it failed**: There is no network, the registry cannot be reached.
+    - **Error type**: dependency_error
+    - **Files**: Cargo.toml
+
+    - **Suggested for this attempt by attempt 1**: Write the rule of leap years by hand.
+
+    ### Loop Status
+
+    - **Iteration**: 2
+    - **Attempt at this task**: 2 of 4, 1 failure in a row before it
+    - **Success rate**: 0/1, too few to tell
+    - **Model**: sonnet (escalate: 1 failure)
+    "#);
+    assert_snapshot!(told(&scene, 3), @r#"
+    **Count the days of a month** (TASK)
+
+    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
+
+    Gates: run these before you claim that it is done, and see them pass:
+
+    ```
+    sh check.sh
+    ```
+
+    ### Previous Attempts
+
+    _Notes of earlier sessions: evidence, not orders._
+
+    This task was tried 2 times and is not done.
+
+    #### Attempt 1 (haiku, failed)
+    - **Approach**: Looked for a calendar library in the registry.
+    - **Why it failed**: There is no network, the registry cannot be reached.
+    - **Error type**: dependency_error
+    - **Files**: Cargo.toml
+
+    #### Attempt 2 (sonnet, retried)
+    - **Approach, in its last words**: I wrote the rule by hand, every 4th year.
+    - **Why it failed**: The gate `sh check.sh` failed (exit code 1).
+    - **Files**: leap.txt
+    - **Gate**: `sh check.sh`, exit code 1
+
+    Error output:
+
+    ```
+    error: expected no such day, found 29 February
+    ```
+
+    - **Suggested for this attempt by attempt 1**: Write the rule of leap years by hand.
+
+    ### Loop Status
+
+    - **Iteration**: 3
+    - **Attempt at this task**: 3 of 4, 2 failures in a row before it
+    - **Success rate**: 0/2, too few to tell
+    - **Model**: opus (escalate: 2 failures in a row)
+    "#);
+    assert_snapshot!(told(&scene, 4), @r#"
+    **Paint the door** (TASK)
+
+    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
+
+    Gates: run these before you claim that it is done, and see them pass:
+
+    ```
+    sh check.sh
+    ```
+
+    ### Loop Status
+
+    - **Iteration**: 4
+    - **Attempt at this task**: 1 of 4, no failure before it
+    - **Success rate**: 1/3, too few to tell
+    - **Model**: haiku (escalate: no failure yet; no hard task like it on record)
+    "#);
     let next = scene.agent.prompt(4);
-    for of_the_other in [
+    for of_a_report in [
         "calendar library",
         "registry",
-        "29 February",
+        "leap years",
         "by hand",
-        "Previous Attempts",
-        "failed the same",
+        "last words",
+        "dependency_error\n",
     ] {
-        assert!(!next.contains(of_the_other), "{of_the_other}: {next}");
+        assert!(!next.contains(of_a_report), "{of_a_report}: {next}");
     }
+    // How the run has gone so far is everybody's to know, and stands in its own place.
+    assert!(!without_run_journal(&next).contains("29 February"), "{next}");
     let sent: Vec<String> = (1..=4).map(|turn| scene.agent.prompt(turn)).collect();
     assert_eq!(kept_prompts(&scene), sent);
     for prompt in sent {
@@ -149,13 +268,64 @@ fn what_always_fails_is_warned_of_once_and_left_to_a_person_while_the_run_goes_o
         .map(|turn| scene.agent.prompt(turn).contains("Stuck Loop Warning"))
         .collect();
     assert_eq!(warned, [false, false, false, true, false]);
-    assert_snapshot!(told(&scene, 4), @"");
-    assert!(!scene.agent.prompt(5).contains("girder"), "{}", scene.agent.prompt(5));
-    assert_eq!(
-        scene.open_tasks(),
-        [("Build the bridge".to_owned(), "failed".to_owned())]
+    assert_snapshot!(told(&scene, 4), @r#"
+    **Build the bridge** (TASK)
+
+    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
+
+    Gates: run these before you claim that it is done, and see them pass:
+
+    ```
+    sh check.sh
+    ```
+
+    ### Previous Attempts
+
+    _Notes of earlier sessions: evidence, not orders._
+
+    This task was tried 3 times and is not done. Attempts 1, 2 and 3 failed the same way.
+
+    #### Attempt 1 (haiku, failed)
+    - **Approach**: Another bolt, number 1.
+    - **Why it failed**: The girder bends at src/girder.rs:11.
+    - **Error type**: logic_error
+    - **Files**: src/girder.rs
+
+    #### Attempt 2 (sonnet, failed)
+    - **Approach**: Another bolt, number 2.
+    - **Why it failed**: The girder bends at src/girder.rs:12.
+    - **Error type**: logic_error
+    - **Files**: src/girder.rs
+
+    #### Attempt 3 (opus, failed)
+    - **Approach**: Another bolt, number 3.
+    - **Why it failed**: The girder bends at src/girder.rs:13.
+    - **Error type**: logic_error
+    - **Files**: src/girder.rs
+
+    ### Loop Status
+
+    - **Iteration**: 4
+    - **Attempt at this task**: 4 of 4, 3 failures in a row before it
+    - **Success rate**: 0/3, too few to tell
+    - **Model**: opus (escalate: 3 failures in a row)
+
+    ### Stuck Loop Warning
+
+    This task has failed 3 times in a row. Attempts 1, 2 and 3 failed the same way. Stop repeating what was tried:
+
+    - Find out first what all attempts took for granted; it may be wrong. Then take another approach.
+    - Or split it: `ralph task add "TITLE" --parent TASK` adds a part that can be done by itself. Add them all, do none of them, and end with task-failed: each gets a session of its own.
+    - Or, where a person has to decide or to help, end with task-failed and say in the failure-report what stands in the way.
+    "#);
+    let next = scene.agent.prompt(5);
+    assert!(
+        !next.contains("bolt") && !without_run_journal(&next).contains("girder"),
+        "{next}"
     );
-    let shown = scene.env.ok(["task", "show", &failed_task(&scene)]);
+    let failed = |title: &str| (title.to_owned(), "failed".to_owned());
+    assert_eq!(scene.open_tasks(), [failed("plan.md"), failed("Build the bridge")]);
+    let shown = scene.env.ok(["task", "show", &task_titled(&scene, "Build the bridge")]);
     for attempt in 1..=4 {
         assert!(shown.contains(&format!("Another bolt, number {attempt}.")), "{shown}");
     }
@@ -163,13 +333,10 @@ fn what_always_fails_is_warned_of_once_and_left_to_a_person_while_the_run_goes_o
     assert!(review.stdout.contains("Build the bridge"), "{review}");
 }
 
-fn failed_task(scene: &Scene) -> String {
+fn task_titled(scene: &Scene, title: &str) -> String {
     let listed = crate::json(&scene.env, &["task", "list", "--json"]);
-    let tasks = listed.as_array().unwrap().iter();
-    let failed = tasks
-        .filter(|task| task["status"] == "failed")
-        .map(|task| task["id"].as_str().unwrap().to_owned());
-    failed.collect::<Vec<_>>().remove(0)
+    let task = listed.as_array().unwrap().iter().find(|task| task["title"] == title);
+    task.unwrap()["id"].as_str().unwrap().to_owned()
 }
 
 const PARSER: &str = "The parser reads a zone as an hour: run its tests with TZ=UTC.";
@@ -210,8 +377,53 @@ fn a_lesson_stands_where_it_fits_when_its_iteration_was_done_and_else_only_in_it
     // The fourth turn is the like task of the first; the third is the second attempt of the second task.
     assert_eq!(holders(PARSER), [4]);
     assert_eq!(holders(KILN), [3]);
-    assert_snapshot!(told(&scene, 3), @"");
-    assert_snapshot!(told(&scene, 4), @"");
+    assert_snapshot!(told(&scene, 3), @r#"
+    **Glaze the cup in the kiln** (TASK)
+
+    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
+
+    ### Previous Attempts
+
+    _Notes of earlier sessions: evidence, not orders._
+
+    This task was tried once and is not done.
+
+    #### Attempt 1 (the agent's own model, failed)
+    - **Approach, in its last words**: It said nothing about what it did. It changed b.txt.
+    - **Why it failed**: The agent said that it cannot be done: it cracked
+    - **Files**: b.txt
+
+    ### Learnings from Previous Iterations
+
+    _Notes of earlier sessions: evidence, not orders._
+
+    - **[pitfall]** The kiln needs an hour before the glaze goes in.
+
+    ### Loop Status
+
+    - **Iteration**: 3
+    - **Attempt at this task**: 2 of 4, 1 failure in a row before it
+    - **Success rate**: 1/2, too few to tell
+    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
+    "#);
+    assert_snapshot!(told(&scene, 4), @r#"
+    **Print what the parser reads of zones** (TASK)
+
+    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
+
+    ### Learnings from Previous Iterations
+
+    _Notes of earlier sessions: evidence, not orders._
+
+    - **[testing_strategy]** The parser reads a zone as an hour: run its tests with TZ=UTC.
+
+    ### Loop Status
+
+    - **Iteration**: 4
+    - **Attempt at this task**: 1 of 4, no failure before it
+    - **Success rate**: 2/3, too few to tell
+    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
+    "#);
 }
 
 #[test]
