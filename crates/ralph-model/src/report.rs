@@ -108,3 +108,12 @@ pub struct Attempt {
     /// How it failed; none of one that did not, or of which nothing more is known.
     pub report: Option<KeptReport>,
 }
+
+/// The last attempts at a task that failed since it was last done.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FailedAttempts {
+    /// The attempts, the oldest first.
+    pub attempts: Vec<Attempt>,
+    /// How many failed before them, since it was last done.
+    pub earlier: u32,
+}

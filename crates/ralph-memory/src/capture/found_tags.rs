@@ -162,7 +162,7 @@ pub fn found_tags(texts: &[&str], files: &[String], category: Option<ErrorCatego
             for word in token.split(|sign: char| !sign.is_ascii_alphanumeric()) {
                 if is_error(word) {
                     errors.add(word);
-                } else if TOOLS.contains(&word.to_ascii_lowercase().as_str()) {
+                } else if is_tool(&word.to_ascii_lowercase()) {
                     tools.add(word);
                 }
             }
@@ -178,6 +178,12 @@ pub fn found_tags(texts: &[&str], files: &[String], category: Option<ErrorCatego
         }
     }
     all.tags
+}
+
+/// Whether a tag is the name of a tool. Half of a project's tasks may name the same one, so by it alone none is like another.
+#[must_use]
+pub fn is_tool(tag: &str) -> bool {
+    TOOLS.contains(&tag)
 }
 
 /// Tags of one kind, each once.
