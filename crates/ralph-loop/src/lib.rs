@@ -11,6 +11,7 @@ mod heart;
 mod inbox;
 mod lock;
 mod prune;
+mod report;
 mod room;
 mod run_folder;
 pub mod settle;

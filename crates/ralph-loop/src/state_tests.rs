@@ -18,6 +18,7 @@ fn plan() -> Plan {
         models: Vec::new(),
         model: None,
         strategy: StrategyName::Fixed,
+        escalate_after: Some(2),
         limits: Limits::default(),
         commit: Commit::None,
         has_gates: false,
@@ -54,6 +55,14 @@ fn claim(number: u64) -> ClaimAnswer {
         pause: None,
         verifier_pause: None,
     }))
+}
+
+/// The answer to a claim where nothing came before.
+fn answered(answer: ClaimAnswer) -> Happening {
+    Happening::Answered {
+        answer,
+        past: Past::default(),
+    }
 }
 
 /// The clock on the wall, where it goes as the other does: it is 1970.
@@ -114,6 +123,8 @@ struct World {
     guided: Guided,
     /// Whether the agent at work is the verifier.
     verifying: bool,
+    /// What came before, of whatever task is claimed.
+    past: Past,
 }
 
 impl World {
@@ -130,6 +141,7 @@ impl World {
                 next: WhatNext::Stop,
             },
             verifying: false,
+            past: Past::default(),
         }
     }
 
@@ -191,7 +203,10 @@ impl World {
             Effect::Recover => Happening::Recovered(Vec::new()),
             Effect::Abandon(_) => Happening::Abandoned,
             Effect::FinishOutbox => Happening::OutboxFinished,
-            Effect::Claim { pauses, .. } => Happening::Answered(self.claim(pauses, now)),
+            Effect::Claim { pauses, .. } => Happening::Answered {
+                answer: self.claim(pauses, now),
+                past: self.past.clone(),
+            },
             Effect::Count => {
                 let open = u32::try_from(self.tasks - self.begun).unwrap();
                 Happening::Counted(Standing {
@@ -416,8 +431,8 @@ fn happening(number: u8) -> Happening {
         1 => Happening::Abandoned,
         2 => Happening::OutboxFinished,
         3 => Happening::Counted(Standing::default()),
-        4 => Happening::Answered(claim(u64::from(number))),
-        5 => Happening::Answered(ClaimAnswer::Nothing(Standing::default())),
+        4 => answered(claim(u64::from(number))),
+        5 => answered(ClaimAnswer::Nothing(Standing::default())),
         6 => Happening::BaselineRan {
             results: Vec::new(),
             left: None,
@@ -435,7 +450,7 @@ fn happening(number: u8) -> Happening {
         14 => Happening::Settled,
         15 => Happening::Tick,
         16 => Happening::RunEnded,
-        17 => Happening::Answered(ClaimAnswer::Paused(Box::new(Pause {
+        17 => answered(ClaimAnswer::Paused(Box::new(Pause {
             agent: "claude".to_owned(),
             what: NewPause {
                 reason: PauseReason::UsageLimit,
@@ -453,7 +468,7 @@ fn happening(number: u8) -> Happening {
             input_tokens: u64::MAX,
             output_tokens: u64::MAX,
         }),
-        21 => Happening::Answered(ClaimAnswer::Busy {
+        21 => answered(ClaimAnswer::Busy {
             held: vec![(TaskId::new(1), RunId::new(2))],
         }),
         22 => ended(TurnEnd::Transient("503".to_owned())),

@@ -26,6 +26,9 @@ pub struct TurnSummary {
     pub captured: Captured,
     /// Whether it said anything at all.
     pub spoke: bool,
+    /// The end of what it said last, without sigils.
+    #[serde(default)]
+    pub last_words: String,
     /// What it was not allowed to do.
     pub denials: Vec<Denial>,
     /// What it used.
@@ -51,6 +54,7 @@ impl TurnSummary {
             control: Control::default(),
             captured: Captured::default(),
             spoke: false,
+            last_words: String::new(),
             denials: Vec::new(),
             usage: Usage::default(),
             writes: Vec::new(),

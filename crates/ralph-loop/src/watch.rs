@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ralph_agent::TurnEvent;
 use ralph_memory::inject::prompt::AttemptNumber;
+use ralph_memory::learn::Upkeep;
 use ralph_model::{RunId, TaskStatus, Tokens};
 use ralph_store::Standing;
 
@@ -91,6 +92,8 @@ pub enum News<'a> {
         /// How large they were.
         bytes: u64,
     },
+    /// Lessons and reports were brought in order.
+    KeptUp(&'a Upkeep),
     /// Everything is done, and the working notes are kept in this file.
     KeptScratchpad(&'a Path),
     /// Something to know that is no failure.

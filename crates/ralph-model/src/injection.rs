@@ -68,7 +68,7 @@ pub struct Injection {
     pub rank: u32,
     /// How much room it takes.
     pub tokens: Tokens,
-    /// How well it fits the task; none where that was not asked.
+    /// How well it fits the task; none where that was not asked, and where only a link of another entry led to it.
     pub score: Option<f64>,
     /// Why it stood there, or did not.
     pub reason: InjectionReason,

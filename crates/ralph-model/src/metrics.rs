@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Difficulty, TaskId};
+
 /// How many of so many iterations were done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Rate {
@@ -36,4 +38,19 @@ pub struct Course {
 impl Course {
     /// How many of the last iterations are looked at.
     pub const RECENT: u32 = 20;
+}
+
+/// An attempt that failed and that its agent found hard.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HardFailure {
+    /// The row of the journal.
+    pub journal: i64,
+    /// The task.
+    pub task: TaskId,
+    /// How hard it was found.
+    pub difficulty: Difficulty,
+    /// What the task and its changes named.
+    pub tags: Vec<String>,
+    /// The files that changed, and those that its report is about.
+    pub files: Vec<String>,
 }

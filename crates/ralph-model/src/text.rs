@@ -137,6 +137,16 @@ pub fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
+/// A number in three digits or so: `950`, `51k`, `1.2M`.
+#[must_use]
+pub fn short_number(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => format!("{}k", number / 1_000),
+        _ => format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +166,12 @@ mod tests {
         ] {
             assert_eq!(size(bytes), expected);
         }
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        let said = [999, 1_000, 51_999, 1_250_000].map(short_number);
+        assert_eq!(said, ["999", "1k", "51k", "1.2M"]);
     }
 
     #[test]

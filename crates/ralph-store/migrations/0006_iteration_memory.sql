@@ -32,8 +32,11 @@ ALTER TABLE learnings ADD COLUMN last_used_at TEXT;
 ALTER TABLE learnings ADD COLUMN examples TEXT NOT NULL DEFAULT '[]';
 -- What it was before it was pruned.
 ALTER TABLE learnings ADD COLUMN pruned_from TEXT;
+-- When a person brought it back last; from then on it is not merged with others by itself.
+ALTER TABLE learnings ADD COLUMN restored_at TEXT;
 CREATE INDEX learnings_by_lesson ON learnings (lesson, kind);
 CREATE INDEX learnings_by_task ON learnings (task) WHERE task IS NOT NULL;
+CREATE INDEX learnings_superseded ON learnings (superseded_by) WHERE superseded_by IS NOT NULL;
 -- The iterations that told a lesson: the first, and each that told it again.
 CREATE TABLE learning_sources (
     learning INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
@@ -114,7 +117,9 @@ UPDATE learnings SET
 -- go here.
 CREATE VIEW strategy_metrics AS
 SELECT id, run_id, iteration, task_id, task_type, attempt, model, difficulty, outcome, outcome <> 'done' AS failed,
-       duration_ms, cost_usd, input_tokens + output_tokens AS tokens, created_at
+       duration_ms, cost_usd, input_tokens + output_tokens AS tokens, created_at,
+       -- Always 1; whoever asks for it finds the last ones, however many rows were taken over since.
+       1 - imported AS ours
 FROM journal WHERE outcome <> 'interrupted' AND NOT imported;
 
 -- What is done now and then: after which row of the journal it was last done, and when.

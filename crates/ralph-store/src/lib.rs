@@ -12,12 +12,14 @@ mod sys;
 pub use error::StoreError;
 pub use open::Wait;
 pub use progress::{
-    AtWork, Claim, ClaimAnswer, ClaimRequest, DeletedFeature, DoneIn, FeatureChange, FeatureError, FileRecord,
-    ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Health, Heed,
-    ImportItem, Imported, ImportedFeature, ImportedHistory, IterationRecord, JournalFilter, JournalOutline, KnownNote,
-    LearningOutline, ListPlace, Look, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause,
-    OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, Reach, RecordedInjection,
-    Remark, RowCaptures, Run, RunProcess, Scope, Searched, Settled, Settlement, Standing, Start, Store, Tally,
-    TaskChange, TaskError, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, WaitsFor, Which, encode_term,
-    journal_terms, lesson_of, task_type_of,
+    AddedLearning, AtWork, Claim, ClaimAnswer, ClaimRequest, DayFigures, DeletedFeature, DoneIn, FailedTask,
+    FailureFigures, FeatureChange, FeatureError, Figures, FileRecord, ForeignDatabase, ForeignError, ForeignFeature,
+    ForeignHistory, ForeignIteration, ForeignTask, HardLike, Health, Heed, ImportItem, Imported, ImportedFeature,
+    ImportedHistory, IterationRecord, JournalFilter, JournalOutline, Judgement, KnownNote, LearningError,
+    LearningEvidence, LearningFilter, LearningOutline, ListPlace, Look, MergeCandidate, MergeGroup, Merged,
+    ModelFigures, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause, OutboxFile,
+    Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, PruneRules, Reach, RecordedInjection,
+    Remark, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Searched, Settled, Settlement, Showing, Standing,
+    Start, Stats, StatsFilter, Store, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskNews, TaskUpdate,
+    TasksOfFeature, TypeFigures, WaitsFor, Which, encode_term, journal_terms, lesson_of, task_type_of,
 };

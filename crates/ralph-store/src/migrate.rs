@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use rusqlite::functions::FunctionFlags;
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::open::{APPLICATION_ID, MigrateError, folder_of};
@@ -53,22 +53,26 @@ pub(crate) fn migrate(connection: &Connection, path: &Path, migrations: &[&str])
 fn add_functions(connection: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
     connection.create_scalar_function("task_type_of", 1, flags, |call| {
-        Ok(task_type_of(&call.get::<String>(0)?, "").word())
+        Ok(task_type_of(&text(call, 0)?, "").word())
     })?;
-    connection.create_scalar_function("lesson_of", 1, flags, |call| Ok(lesson_of(&call.get::<String>(0)?)))?;
+    connection.create_scalar_function("lesson_of", 1, flags, |call| Ok(lesson_of(&text(call, 0)?)))?;
     connection.create_scalar_function("learning_terms_of", 2, flags, |call| {
-        Ok(learning_terms(
-            &call.get::<String>(0)?,
-            &listed(&call.get::<String>(1)?),
-        ))
+        Ok(learning_terms(&text(call, 0)?, &listed(&text(call, 1)?)))
     })?;
     connection.create_scalar_function("tag_terms_of", 1, flags, |call| {
-        let terms = tag_terms(&listed(&call.get::<String>(0)?));
+        let terms = tag_terms(&listed(&text(call, 0)?));
         serde_json::to_string(&terms).map_err(|error| rusqlite::Error::UserFunctionError(error.into()))
     })
 }
 
-/// A list as a column holds it. One that cannot be read must not keep everything else from being migrated.
+/// A text that a function is asked about. SQLite takes any bytes for one; those that are none must not keep everything else
+/// from being migrated.
+fn text(call: &Context<'_>, argument: usize) -> rusqlite::Result<String> {
+    let bytes = call.get_raw(argument).as_bytes()?;
+    Ok(String::from_utf8_lossy(bytes).into_owned())
+}
+
+/// A list as a column holds it; one that cannot be read is empty.
 fn listed(json: &str) -> Vec<String> {
     serde_json::from_str(json).unwrap_or_default()
 }
@@ -101,6 +105,9 @@ pub(crate) fn is_up_to_date(connection: &Connection) -> rusqlite::Result<bool> {
 pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
+
+#[cfg(test)]
+mod iteration_memory_tests;
 
 #[cfg(test)]
 mod tests {

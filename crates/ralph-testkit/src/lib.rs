@@ -12,11 +12,13 @@ mod assigned;
 mod counts;
 mod journal;
 pub mod model;
+mod recorded;
 pub mod scripted;
 mod terminal;
 mod test_env;
 
 pub use counts::{Seed, count};
 pub use journal::journal_row;
+pub use recorded::{RECORDED, RECORDED_ROOT, Recorded, recorded};
 pub use terminal::{Cursor, Left, Screen, Terminal};
 pub use test_env::{Finished, Invocation, TestEnv};

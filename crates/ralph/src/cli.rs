@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, memory, merge_driver,
-    prompt, recall, remember, run, scratchpad, setup, status, task, why,
+    completions, demo, doctor, feature, guardrails, hook, import, init, journal, knowledge, learnings, memory,
+    merge_driver, prompt, recall, remember, review, run, scratchpad, setup, stats, status, task, why,
 };
 use crate::ui::ColorChoice;
 
@@ -22,6 +22,7 @@ use crate::ui::ColorChoice;
   ralph task add \"mend the login page\"             # something to be done
   ralph run                                         # a coding agent works on the tasks until they are done
   ralph status                                      # what was done, what waits for you
+  ralph review                                      # what failed and why, what to do about it
   ralph remember \"the tests fail without --locked\" --tags ci
   ralph recall \"why do the tests fail\"              # what is known about it
   ralph memory prime --budget 2000                  # the notes for a session's beginning")]
@@ -52,6 +53,7 @@ pub(crate) enum Command {
     Status(status::StatusArgs),
     Remember(remember::RememberArgs),
     Recall(recall::RecallArgs),
+    Review(review::ReviewArgs),
     Why(why::WhyArgs),
     Init(init::InitArgs),
     /// Connect a coding agent with this project's notes
@@ -79,9 +81,13 @@ pub(crate) enum Command {
     /// Keep what takes more than a line: long notes, each in a file of its own
     #[command(subcommand)]
     Knowledge(knowledge::KnowledgeCommand),
+    /// Keep what iterations teach: learnings, with what speaks for them
+    #[command(subcommand)]
+    Learnings(learnings::LearningsCommand),
     /// Read what happened: every iteration, and how it ended
     #[command(subcommand)]
     Journal(journal::JournalCommand),
+    Stats(stats::StatsArgs),
     Prompt(prompt::PromptArgs),
     /// Take over what another tool has on record
     #[command(subcommand)]

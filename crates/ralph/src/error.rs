@@ -7,7 +7,7 @@ use ralph_memory::capture::{KnowledgeError, KnowledgeRefusal, NotebookError, Ref
 use ralph_memory::catalogue::CatalogueError;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
-use ralph_store::{FeatureError, StoreError, TaskError};
+use ralph_store::{FeatureError, LearningError, StoreError, TaskError};
 
 /// What kind of failure it is; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +153,22 @@ impl From<FeatureError> for CommandError {
             }
             FeatureError::Task(error) => error.into(),
             FeatureError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<LearningError> for CommandError {
+    fn from(error: LearningError) -> Self {
+        let message = error.to_string();
+        match error {
+            LearningError::Unknown { .. } => {
+                Self::new(message).hint("`ralph learnings list --all` shows what there is")
+            }
+            LearningError::Ambiguous { .. } => Self::new(message).hint("give more of the id"),
+            LearningError::NotPruned { .. } => {
+                Self::new(message).hint("`ralph learnings restore --list` shows what can be brought back")
+            }
+            LearningError::Store(error) => error.into(),
         }
     }
 }

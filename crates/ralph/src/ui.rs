@@ -307,6 +307,14 @@ impl Ui {
         }
     }
 
+    /// Which signs data may be drawn with: a pipe gets those that every program reads.
+    pub(crate) fn data_signs(&self) -> Signs {
+        match self.out_is_terminal && env::has_unicode() {
+            true => Signs::Unicode,
+            false => Signs::Ascii,
+        }
+    }
+
     /// Whether data is set apart by colours.
     pub(crate) fn has_colors(&self) -> bool {
         self.out_color.get()
@@ -430,6 +438,18 @@ fn is_text_without_quotes(usage: &clap::Error) -> bool {
 /// `Showing 2 memories`, the closing line of a table.
 pub(crate) fn showing(shown: usize, one: &str, many: &str) -> String {
     format!("Showing {}", count(shown, one, many))
+}
+
+/// Commands that help, each with what it does, as lines of which the notes stand below one another. Where the notes do not fit
+/// the width they are left out: a command that is cut helps nobody.
+pub(crate) fn commands(all: &[(String, &str)], width: usize) -> Vec<String> {
+    let longest = all.iter().map(|(command, _)| command.len()).max().unwrap_or_default();
+    let line = |(command, about): &(String, &str)| format!("  {command:<longest$}  # {about}");
+    let with_notes: Vec<String> = all.iter().map(line).collect();
+    if with_notes.iter().all(|line| line.len() <= width) {
+        return with_notes;
+    }
+    all.iter().map(|(command, _)| format!("  {command}")).collect()
 }
 
 fn paint(color: bool, style: Style, text: &str) -> String {

@@ -9,6 +9,7 @@ mod prepare;
 mod recover;
 mod settlement;
 mod turn;
+mod upkeep;
 mod verify;
 
 use std::collections::VecDeque;
@@ -371,6 +372,7 @@ impl<'a> Runner<'a> {
             self.keep_scratchpad();
         }
         self.prune();
+        self.keep_up();
         Ok(())
     }
 
@@ -451,6 +453,7 @@ impl<'a> Runner<'a> {
             models: config.agent.models.clone(),
             model: self.order.model.clone(),
             strategy: config.strategy.name.unwrap_or_default(),
+            escalate_after: config.strategy.escalate_after,
             limits: config.limits,
             commit: config.git.commit,
             has_gates: !config.verify.commands.is_empty(),

@@ -10,7 +10,7 @@ use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{Circumstances, Materials, Prompt, Round, compose};
 use ralph_model::config::Commit;
 use ralph_model::{InjectionReason, Shelf};
-use ralph_store::{ClaimRequest, Heed, Scope, Standing, Start};
+use ralph_store::{ClaimAnswer, ClaimRequest, Heed, Scope, Standing, Start};
 
 use super::before::{Asked, Before};
 use super::{Role, RunError, Runner, Turn};
@@ -20,6 +20,7 @@ use crate::heart::LEASE;
 use crate::run_folder::{IterationFolder, program_folder, scratch_folder};
 use crate::site::Site;
 use crate::state::{Current, Happening, Pauses};
+use crate::strategy::{Past, Rule};
 use crate::watch::News;
 
 /// The folder of an iteration.
@@ -47,7 +48,7 @@ pub(super) fn environment(site: &Site<'_>, current: &Current) -> Result<Vec<(OsS
 }
 
 impl Runner<'_> {
-    /// Frees the claims of dead runs and claims the next task.
+    /// Frees the claims of dead runs, claims the next task, and looks at what came before it.
     pub(super) fn claim(&mut self, iteration: u32, pauses: &Pauses) -> Result<Happening, RunError> {
         let site = self.site;
         let now = site.clock.now();
@@ -72,7 +73,21 @@ impl Runner<'_> {
             },
             now,
         })?;
-        Ok(Happening::Answered(answer))
+        let past = match &answer {
+            ClaimAnswer::Claimed(claim) => {
+                let rule = Rule::of(site.config, self.order.model.as_deref());
+                match Past::gather(&self.store, &claim.task, &rule) {
+                    Ok(past) => past,
+                    Err(error) => {
+                        // Whoever tries it again claims again.
+                        self.store.abandon_claim(&self.run, now)?;
+                        return Err(error.into());
+                    }
+                }
+            }
+            ClaimAnswer::Busy { .. } | ClaimAnswer::Paused(_) | ClaimAnswer::Nothing(_) => Past::default(),
+        };
+        Ok(Happening::Answered { answer, past })
     }
 
     /// How the tasks stand.

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement, found_tags};
-use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
+use ralph_model::{CapturedKnowledge, CapturedLearning, ErrorCategory, LearningId, NewJournalRow};
 use ralph_store::{OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
 use super::examine::in_thread;
 use super::prepare::folder_of;
 use super::{Incoming, RunError, Runner};
 use crate::changes::{CommitError, commit_task, commit_that_holds};
+use crate::report::Failed;
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
 use crate::state::{Draft, Happening};
@@ -80,13 +81,13 @@ impl Runner<'_> {
         } = draft;
         let captured = &turn.captured;
         let gates_ms: u64 = draft.gates.iter().map(|gate| gate.duration_ms).sum();
+        let failed = Failed::of(draft, &self.site.root);
         let description = self
             .store
             .task(&current.task)?
             .map(|task| task.description)
             .unwrap_or_default();
-        let learnings = self.learnings_of(draft, &description);
-        let error_category = captured.failure.as_ref().map(|failure| failure.category);
+        let learnings = self.learnings_of(draft, &description, failed.category);
         let texts = [current.task_title.as_str(), description.as_str()];
         Ok(Settlement {
             row: NewJournalRow {
@@ -95,7 +96,7 @@ impl Runner<'_> {
                 task: Some(current.task.clone()),
                 task_title: current.task_title.clone(),
                 task_type: task_type_of(&current.task_title, &description),
-                tags: found_tags(&texts, &draft.files, error_category),
+                tags: found_tags(&texts, &draft.files, failed.category),
                 feature: current.feature.clone(),
                 attempt: current.attempt,
                 outcome: ruling.outcome,
@@ -112,7 +113,7 @@ impl Runner<'_> {
                 changed_nothing: draft.changed_nothing,
                 notes: notes(turn),
                 difficulty: captured.difficulty,
-                error_category,
+                error_category: failed.category,
                 malformed_sigils: captured.malformed,
                 created_at: now,
             },
@@ -120,8 +121,8 @@ impl Runner<'_> {
             worktree: self.site.worktree.clone(),
             task: self.task_change(draft),
             guidance: turn.guidance.clone(),
-            report: captured.failure.clone(),
-            signature: None,
+            report: failed.report,
+            signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
             promote: self.site.config.learning.promote,
@@ -139,11 +140,14 @@ impl Runner<'_> {
     }
 
     /// What was learned in the turn, each lesson with an id and with the tags that were found for it after its own.
-    fn learnings_of(&mut self, draft: &Draft, description: &str) -> Vec<(LearningId, CapturedLearning)> {
-        let captured = &draft.turn.captured;
-        let category = captured.failure.as_ref().map(|failure| failure.category);
+    fn learnings_of(
+        &mut self,
+        draft: &Draft,
+        description: &str,
+        category: Option<ErrorCategory>,
+    ) -> Vec<(LearningId, CapturedLearning)> {
         let mut learnings = Vec::new();
-        for learning in &captured.learnings {
+        for learning in &draft.turn.captured.learnings {
             let texts = [&learning.content, &draft.current.task_title, description];
             let mut learning = learning.clone();
             for tag in found_tags(&texts, &draft.files, category) {

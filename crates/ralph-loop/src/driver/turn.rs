@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use ralph_agent::{EndOfTurn, TurnEnd, TurnEvent};
-use ralph_memory::capture::{clean, read_captured, read_control};
+use ralph_memory::capture::{clean, last_words, read_captured, read_control};
 use ralph_model::{Control, Tokens};
 
 use super::prepare::folder_of;
@@ -264,7 +264,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
     let (control, malformed) = read_control(end.final_messages(), prompt);
     let mut captured = read_captured(&end.messages, prompt);
     captured.malformed = captured.malformed.saturating_add(malformed);
-    let spoke = end.spoke();
+    let (spoke, last_words) = (end.spoke(), last_words(&end.messages, prompt));
     let mut denials = end.denials;
     for denial in &mut denials {
         denial.tool = clean(&denial.tool, TOOL_CHARACTERS);
@@ -280,6 +280,7 @@ fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> Tur
         control,
         captured,
         spoke,
+        last_words,
         denials,
         usage: end.usage,
         writes: end.writes.iter().filter_map(|path| inside(root, path)).collect(),

@@ -3,58 +3,14 @@
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ralph_memory::capture::clean;
+use ralph_memory::capture::{clean, may_tell, normalised, only_counts, tells_of_failure};
 
 /// How many different failures are kept of one gate.
 const MAX_LINES: usize = 2000;
 /// How many different lines are remembered, so that none is looked at twice.
 const MAX_SEEN: usize = 100_000;
-/// How long a kept line may be.
-const MAX_CHARACTERS: usize = 300;
 /// How much of a line is looked at: some programs print everything in one.
 const MAX_READ: usize = 4000;
-
-/// Words that test runners, compilers and linters put into the lines that matter.
-const WORDS: [&str; 19] = [
-    "error",
-    "errors",
-    "fail",
-    "failed",
-    "fails",
-    "failure",
-    "failing",
-    "panicked",
-    "panic",
-    "exception",
-    "traceback",
-    "assert",
-    "assertion",
-    "assertionerror",
-    "undefined",
-    "fatal",
-    "cannot",
-    "warning",
-    "mismatched",
-];
-/// Marks that they put before such a line.
-const MARKS: [&str; 6] = ["✗", "✕", "×", "not ok", "--- FAIL", "✖"];
-
-/// Words of lines that only count: how many passed, how many did not, how long it took.
-const COUNTING_WORDS: &str = "fail failed failing failure failures fails error errors warning warnings problem problems \
-     pass passed passing ok not test tests result results run ran suite suites file files example examples assertion \
-     assertions check checks subtest subtests target targets total count ignored measured filtered out skipped pending \
-     todo cancelled xfailed xpassed deselected rerun flaky leaky slow broken of and in summary time duration finished \
-     took s ms m min sec secs second seconds";
-/// How other lines begin that count.
-const COUNTING_BEGINNINGS: [&str; 5] = [
-    "error: could not compile ",
-    "error: aborting due to ",
-    "found # error",
-    "some errors have detailed explanations",
-    "for more information about ",
-];
-/// What others hold.
-const COUNTING_PARTS: [&str; 3] = [" generated # warning", "potentially fixable with", " warning emitted"];
 
 /// Collects the failures of an output, line by line, each in a form that is the same again when only numbers, times or
 /// addresses differ. Lines that only count failures are none: a count changes also for the better.
@@ -106,101 +62,6 @@ pub fn failure_lines(output: &str) -> BTreeSet<String> {
 /// The failure that a line tells of, in its normal form.
 fn failure(line: &str) -> Option<String> {
     Some(normalised(line)).filter(|text| !text.is_empty() && !only_counts(text))
-}
-
-/// The last lines that tell of a failure, or else the last lines, as they are, within so many characters.
-pub(super) fn telling_lines(output: &str, characters: usize) -> String {
-    let telling: Vec<&str> = output.lines().filter(|line| tells_of_failure(line)).collect();
-    let lines: Vec<&str> = if telling.is_empty() {
-        output.lines().filter(|line| !line.trim().is_empty()).collect()
-    } else {
-        telling
-    };
-    let mut room = characters;
-    let mut kept: Vec<&str> = Vec::new();
-    // The first failure is the one that the others may come from, so it is taken first, then the last ones.
-    let first = lines.first().copied();
-    for line in first.into_iter().chain(lines.iter().skip(1).rev().copied()) {
-        let size = line.chars().count() + 1;
-        if size > room {
-            break;
-        }
-        room -= size;
-        kept.push(line);
-    }
-    let (head, tail) = kept.split_at(kept.len().min(1));
-    let ordered: Vec<&str> = head
-        .iter()
-        .chain(tail.iter().rev())
-        .map(|line| line.trim_end())
-        .collect();
-    ordered.join("\n")
-}
-
-fn tells_of_failure(line: &str) -> bool {
-    let trimmed = line.trim_start();
-    let marked = MARKS.iter().any(|mark| trimmed.starts_with(mark));
-    // A count of nothing is good news: "0 failed", "no errors".
-    marked
-        || words_of(line)
-            .any(|(before, word)| WORDS.contains(&word.as_str()) && !["0", "no"].contains(&before.as_str()))
-}
-
-/// Whether a line as it was printed may tell of a failure; escape sequences may stand between its words.
-fn may_tell(line: &str) -> bool {
-    let lower = line.to_lowercase();
-    WORDS.iter().any(|word| lower.contains(word)) || MARKS.iter().any(|mark| line.contains(mark))
-}
-
-/// Whether a line in its normal form says nothing but how many.
-fn only_counts(text: &str) -> bool {
-    let lower = text.to_lowercase();
-    let mut words = lower
-        .split(|sign: char| !sign.is_alphanumeric())
-        .filter(|word| !word.is_empty());
-    (lower.contains('#') && words.all(|word| COUNTING_WORDS.split_whitespace().any(|other| other == word)))
-        || COUNTING_BEGINNINGS.iter().any(|beginning| lower.starts_with(beginning))
-        || COUNTING_PARTS.iter().any(|part| lower.contains(part))
-}
-
-/// The words of a line in lower case, each with the one before it.
-fn words_of(line: &str) -> impl Iterator<Item = (String, String)> {
-    let mut before = String::new();
-    let words: Vec<String> = line
-        .split(|sign: char| !sign.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect();
-    words
-        .into_iter()
-        .map(move |word| (std::mem::replace(&mut before, word.clone()), word))
-}
-
-/// A line without what differs from run to run: numbers, spaces, rulers that fill a line up.
-pub(crate) fn normalised(line: &str) -> String {
-    let mut text = String::new();
-    let mut length = 0;
-    let mut before = None;
-    let mut in_number = false;
-    let mut in_space = true;
-    for sign in line.chars() {
-        // Addresses and digests: letters that follow a digit belong to its number.
-        let numeric = sign.is_ascii_digit() || (in_number && (sign.is_ascii_hexdigit() || sign == '.' || sign == 'x'));
-        let space = sign.is_whitespace();
-        let goes_on = matches!(sign, '=' | '-' | '_' | '*' | '~') && before == Some(sign);
-        let shown = match (numeric, space) {
-            (true, _) => (!in_number).then_some('#'),
-            (false, true) => (!in_space).then_some(' '),
-            (false, false) => (!goes_on).then_some(sign),
-        };
-        text.extend(shown);
-        length += usize::from(shown.is_some());
-        (in_number, in_space, before) = (numeric, space, Some(sign));
-        if length >= MAX_CHARACTERS {
-            break;
-        }
-    }
-    text.trim_end().to_owned()
 }
 
 #[cfg(test)]
@@ -274,15 +135,5 @@ mod tests {
         let one = failure_lines("thread 'a' panicked at src/lib.rs:10:5 after 0.31s, 0x7ffe12ab");
         let other = failure_lines("thread 'a' panicked at src/lib.rs:112:25 after 12.7s, 0x7ffd00ff");
         assert_eq!(one, other);
-    }
-
-    #[test]
-    fn a_reason_has_the_first_failure_and_the_last_lines_that_fit() {
-        assert_eq!(
-            telling_lines("error: a\nnote\nerror: bb\nerror: cc\n", 20),
-            "error: a\nerror: cc"
-        );
-        assert_eq!(telling_lines("one\n\ntwo\n", 100), "one\ntwo");
-        assert_eq!(telling_lines("", 100), "");
     }
 }

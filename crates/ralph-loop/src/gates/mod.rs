@@ -14,12 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::settle::Verdict;
 
 pub use lines::failure_lines;
-pub(crate) use lines::normalised;
-use lines::telling_lines;
 pub(crate) use run::{GateNews, GateRunner};
-
-/// How many characters of a gate's output stand in a reason.
-const REASON_CHARACTERS: usize = 600;
 
 /// What a gate said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +30,10 @@ pub struct GateResult {
     /// The failures that all of its output shows, also where that is too long to be kept; see [`failure_lines`].
     #[serde(skip)]
     pub failures: BTreeSet<String>,
+    /// The lines of all of its output that say why, as it printed them, or its last ones; see
+    /// [`WhyLines`](ralph_memory::capture::WhyLines).
+    #[serde(default)]
+    pub why: String,
 }
 
 /// How a gate ended.
@@ -62,8 +61,18 @@ impl GateResult {
     /// The first line of its output that says what is wrong; empty when it says nothing.
     #[must_use]
     pub fn first_words(&self) -> String {
-        let lines = telling_lines(&self.output, REASON_CHARACTERS);
-        first_line(&lines).trim().to_owned()
+        first_line(&self.why).trim().to_owned()
+    }
+
+    /// How it ended, in words: `exit code 101`.
+    #[must_use]
+    pub fn end_in_words(&self) -> &str {
+        match &self.end {
+            GateEnd::Passed => "passed",
+            GateEnd::Failed(status) | GateEnd::Broken(status) => status,
+            GateEnd::TimedOut => "took too long",
+            GateEnd::Stopped => "broken off",
+        }
     }
 
     fn failure(&self) -> String {
@@ -73,9 +82,8 @@ impl GateResult {
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Stopped => "was broken off".to_owned(),
         };
-        let lines = telling_lines(&self.output, REASON_CHARACTERS);
-        let colon = if lines.is_empty() { "." } else { ":\n" };
-        format!("The gate `{}` {how}{colon}{lines}", self.command)
+        let colon = if self.why.is_empty() { "." } else { ":\n" };
+        format!("The gate `{}` {how}{colon}{}", self.command, self.why)
     }
 }
 
@@ -177,6 +185,13 @@ impl Baseline {
         }
     }
 
+    /// The gate for which these results do not let the work pass; none when they do. What is left of a baseline after them
+    /// says the same of them as the baseline itself.
+    #[must_use]
+    pub fn refusing<'a>(&self, results: &'a [GateResult], changed: Changed) -> Option<&'a GateResult> {
+        results.iter().find(|result| self.refusal_of(result, changed).is_some())
+    }
+
     /// Why these results do not let the work pass; none when they do.
     #[must_use]
     pub fn refusal(&self, results: &[GateResult], changed: Changed) -> Option<String> {
@@ -230,6 +245,7 @@ mod tests {
             output: output.to_owned(),
             duration_ms: 1,
             failures: failure_lines(output),
+            why: ralph_memory::capture::why_lines(output, 500),
         }
     }
 

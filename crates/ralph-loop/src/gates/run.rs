@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use ralph_memory::capture::clean;
+use ralph_memory::capture::{MOST_ERROR_OUTPUT, WhyLines, clean, why_lines};
 use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end_watched};
 
 use super::lines::FailureLines;
@@ -65,9 +65,13 @@ impl GateRunner {
             time: self.timeout,
             ..RunLimits::default()
         };
-        let lines = Arc::new(Mutex::new(FailureLines::default()));
+        let lines = Arc::new(Mutex::new((FailureLines::default(), WhyLines::default())));
         let watched = Arc::clone(&lines);
-        let watch = Box::new(move |line: String| watched.lock().unwrap_or_else(PoisonError::into_inner).take(&line));
+        let watch = Box::new(move |line: String| {
+            let (failures, why) = &mut *watched.lock().unwrap_or_else(PoisonError::into_inner);
+            failures.take(&line);
+            why.take(&line);
+        });
         let (end, output, duration) = match run_to_end_watched(spec, limits, stop, watch) {
             Ok(finished) => (end_of(finished.how), finished.output, finished.duration),
             Err(error) => (
@@ -77,13 +81,20 @@ impl GateRunner {
             ),
         };
         let output = clean(&output, OUTPUT_CHARACTERS);
-        let failures = lines.lock().unwrap_or_else(PoisonError::into_inner).found(&output);
+        let (mut failures, why) = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
+        let why = match why.pick(MOST_ERROR_OUTPUT) {
+            // What could not be started printed nothing.
+            why if why.is_empty() => why_lines(&output, MOST_ERROR_OUTPUT),
+            why => why,
+        };
+        let failures = failures.found(&output);
         GateResult {
             command: command.to_owned(),
             end,
             output,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             failures,
+            why,
         }
     }
 }
@@ -125,5 +136,37 @@ mod tests {
         assert!(!result.output.contains("FAILED"));
         assert!(result.output.ends_with("the end"));
         assert_eq!(result.failures.iter().collect::<Vec<_>>(), ["test a ... FAILED"]);
+        assert_eq!(result.why, "test a ... FAILED");
+    }
+
+    #[test]
+    fn why_is_found_in_the_middle_of_five_megabytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let failure = ralph_testkit::recorded("unittest_type_error").output;
+        ralph_notes::write_new_file(&folder.path().join("failure.txt"), failure.as_bytes()).unwrap();
+        let log =
+            "seq 1 40000 | sed 's/.*/2026-11-16 12:00:00 INFO worker & handled request & in & ms without errors/'";
+        let command = format!("{log}; cat failure.txt; {log}; exit 1");
+        let runner = GateRunner {
+            commands: vec![command],
+            timeout: None,
+            folder: folder.path().to_owned(),
+            environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+            marker: format!("gate-test-long-{}", std::process::id()),
+        };
+        let results = runner.run(&StopHandle::default(), |_| {});
+        let [result] = results.as_slice() else {
+            panic!("{results:?}");
+        };
+        assert!(
+            !result.output.contains("TypeError"),
+            "it is not in what is kept of the output"
+        );
+        insta::assert_snapshot!(result.why, @r#"
+        ERROR: test_shows_cents (test_cart.CartTest.test_shows_cents)
+        File "/home/dev/project/cart.py", line 7, in shown
+          return cents / "100"
+        TypeError: unsupported operand type(s) for /: 'int' and 'str'
+        "#);
     }
 }

@@ -29,7 +29,7 @@ pub use types::{
 use crate::gates::{Baseline, GateEnd, GateResult, unusable};
 use crate::guide::Wish;
 use crate::settle::gates_interrupted;
-use crate::strategy::{Choice, choose};
+use crate::strategy::{Choice, Past, Rule, choose};
 use types::{FirstInterrupt, Moment, NoFurther, Phase};
 
 impl State {
@@ -108,7 +108,7 @@ impl State {
             (Phase::Closing(_), Happening::OutboxFinished) if self.is_to_stop() => self.finish(End::Interrupted),
             (Phase::Closing(end), Happening::OutboxFinished) => self.finish(end),
             (Phase::Counting(why), Happening::Counted(standing)) => self.counted(why, standing),
-            (Phase::Claiming, Happening::Answered(answer)) => self.answered(answer, when),
+            (Phase::Claiming, Happening::Answered { answer, past }) => self.answered(answer, &past, when),
             (Phase::Baselining(current), Happening::BaselineRan { results, left }) => {
                 self.baseline_ran(current, &results, left)
             }
@@ -249,7 +249,7 @@ impl State {
         })
     }
 
-    fn answered(&mut self, answer: ClaimAnswer, when: Moment) -> Vec<Effect> {
+    fn answered(&mut self, answer: ClaimAnswer, past: &Past, when: Moment) -> Vec<Effect> {
         let known = self.paused.take();
         let claim = match answer {
             ClaimAnswer::Claimed(claim) => claim,
@@ -263,11 +263,15 @@ impl State {
         };
         let hint = self.hint.take();
         let chosen = choose(&Choice {
-            models: &self.plan.models,
-            asked: self.plan.model.as_deref(),
-            strategy: self.plan.strategy,
+            rule: Rule {
+                models: &self.plan.models,
+                asked: self.plan.model.as_deref(),
+                strategy: self.plan.strategy,
+                escalate_after: self.plan.escalate_after,
+            },
             iteration: self.iterations + 1,
             hint: hint.as_deref(),
+            past,
         });
         let current = Box::new(Current::of(&self.plan.run, self.iterations + 1, &claim, chosen));
         if self.is_to_stop() || self.is_last() {

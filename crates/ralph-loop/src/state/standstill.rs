@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use ralph_memory::capture::normalised;
 use ralph_model::{Outcome, count, first_line};
 
 use super::{Draft, State};
-use crate::gates::{Changed, GateResult, normalised};
+use crate::gates::{Changed, GateResult};
 use crate::settle::Fate;
 
 /// How many rounds of a prompt that ended well may change nothing, whatever the limit is: one that only looks, waits for

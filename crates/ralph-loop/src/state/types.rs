@@ -13,7 +13,7 @@ use super::{End, Reached};
 use crate::gates::{Baseline, Changed, GateResult};
 use crate::guide::{Asked, Asking, Guided, Wish};
 use crate::settle::{Judgement, Ruling};
-use crate::strategy::Chosen;
+use crate::strategy::{Chosen, Past};
 use crate::summary::{StopCause, TurnSummary, Verification};
 
 /// What does not change in a run.
@@ -27,6 +27,8 @@ pub struct Plan {
     pub model: Option<String>,
     /// How a model is chosen.
     pub strategy: StrategyName,
+    /// From how many failures in a row cost-optimized takes the strongest model.
+    pub escalate_after: Option<u32>,
     /// The limits.
     pub limits: Limits,
     /// What is committed.
@@ -483,7 +485,12 @@ pub enum Happening {
     /// How the tasks stand.
     Counted(Standing),
     /// What the claim was answered.
-    Answered(ClaimAnswer),
+    Answered {
+        /// The answer.
+        answer: ClaimAnswer,
+        /// What came before, of the task that was claimed, as far as the choice of its model asks for it.
+        past: Past,
+    },
     /// What the gates say before the first iteration.
     BaselineRan {
         /// What they say.

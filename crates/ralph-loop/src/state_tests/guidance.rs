@@ -296,7 +296,7 @@ fn a_run_that_waits_has_no_iteration_to_finish() {
         [
             Happening::Recovered(Vec::new()),
             Happening::OutboxFinished,
-            Happening::Answered(busy.clone()),
+            answered(busy.clone()),
         ],
     );
     let waited = world.happens(state.clone(), Happening::Wished(Wish::LastIteration), 1);
@@ -311,7 +311,7 @@ fn a_run_that_waits_has_no_iteration_to_finish() {
             Happening::Wished(Wish::LastIteration),
         ],
     );
-    let ended = world.happens(state, Happening::Answered(busy), 1);
+    let ended = world.happens(state, answered(busy), 1);
     assert!(matches!(ended.end(), Some(End::AsWished(_))), "{ended:?}");
 }
 
@@ -324,7 +324,7 @@ fn an_agent_that_was_not_started_yet_is_not_started_any_more() {
         [
             Happening::Recovered(Vec::new()),
             Happening::OutboxFinished,
-            Happening::Answered(claim(1)),
+            answered(claim(1)),
             Happening::Wished(Wish::LastIteration),
         ],
     );

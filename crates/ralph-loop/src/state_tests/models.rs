@@ -42,3 +42,66 @@ proptest! {
         }
     }
 }
+
+/// What the driver says of the past of the task that it has claimed.
+fn past(failures: u32, done: u32) -> Past {
+    Past {
+        course: ralph_model::Course {
+            attempts: failures,
+            consecutive_failures: failures,
+            recent: ralph_model::Rate { done, of: 20 },
+        },
+        like: None,
+    }
+}
+
+/// The models of iterations, each claimed with this past.
+fn models_of(strategy: StrategyName, pasts: &[Past]) -> Vec<Option<String>> {
+    let mut world = World::with_tasks(pasts.len() as u64);
+    world.past = pasts[0].clone();
+    let mut state = world.begin(Plan {
+        models: ["haiku", "sonnet", "opus"].map(str::to_owned).to_vec(),
+        strategy,
+        ..plan()
+    });
+    for next in pasts.iter().skip(1).chain([&Past::default()]) {
+        world.past = next.clone();
+        let turn = turn_done(world.begun);
+        state = world.happens(state, Happening::TurnEnded(Box::new(turn)), 1);
+    }
+    assert_eq!(state.end(), Some(&End::Complete));
+    let settled = world.settled.iter();
+    settled.map(|draft| draft.current.model.clone()).collect()
+}
+
+#[test]
+fn the_model_is_chosen_by_the_past_of_the_task_that_was_claimed() {
+    let pasts = [past(0, 20), past(1, 20), past(2, 20), past(0, 10)];
+    let words = |models: Vec<Option<String>>| models.into_iter().flatten().collect::<Vec<_>>();
+    let cost = words(models_of(StrategyName::CostOptimized, &pasts));
+    assert_eq!(cost, ["haiku", "sonnet", "opus", "sonnet"]);
+    let escalate = words(models_of(StrategyName::Escalate, &pasts));
+    assert_eq!(escalate, ["haiku", "sonnet", "opus", "haiku"]);
+    let fixed = words(models_of(StrategyName::Fixed, &pasts));
+    assert_eq!(fixed, ["sonnet"; 4]);
+}
+
+#[test]
+fn the_plan_says_from_when_on_the_strongest_is_taken() {
+    let mut world = World::with_tasks(1);
+    world.past = past(2, 0);
+    let state = world.begin(Plan {
+        models: ["haiku", "sonnet", "opus"].map(str::to_owned).to_vec(),
+        strategy: StrategyName::CostOptimized,
+        escalate_after: Some(3),
+        ..plan()
+    });
+    let turn = turn_done(world.begun);
+    let ended = world.happens(state, Happening::TurnEnded(Box::new(turn)), 1);
+    assert_eq!(ended.end(), Some(&End::Complete));
+    assert_eq!(world.settled[0].current.model.as_deref(), Some("sonnet"));
+    assert_eq!(
+        world.settled[0].current.rationale,
+        "cost-optimized: 2 failures in a row"
+    );
+}

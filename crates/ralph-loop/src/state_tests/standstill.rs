@@ -24,6 +24,7 @@ fn gate(failure: Option<&str>) -> GateResult {
         output: failure.unwrap_or_default().to_owned(),
         duration_ms: 1,
         failures: failure.map(crate::gates::failure_lines).unwrap_or_default(),
+        why: failure.unwrap_or_default().to_owned(),
     }
 }
 

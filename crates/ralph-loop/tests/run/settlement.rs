@@ -1,7 +1,7 @@
 //! Every row of the settlement table, with an agent that really ends so.
 
 use ralph_loop::state::{Effect, Notice};
-use ralph_model::TaskStatus;
+use ralph_model::{KeptReport, ReportOrigin, TaskStatus};
 use ralph_store::PauseReason;
 use ralph_testkit::scripted::{Action, append, exit, flood, garbage, hang, kill, raw, say, say_error, write};
 
@@ -45,7 +45,26 @@ fn check_with(mut project: Project, expected: &Expected<'_>) -> Project {
     assert_eq!(ran.code(), expected.code, "{}: {ran:?}", expected.row);
     assert_eq!(project.journal().len(), 1, "{}", expected.row);
     assert_eq!(stands.claimed_by, None);
+    check_report(&project, expected.row);
     project
+}
+
+/// Whatever failed has a report that says so, and a signature; nothing else has one.
+#[track_caller]
+fn check_report(project: &Project, row: &str) {
+    let journal = project.journal().remove(0);
+    let kept = project.store().report_of(journal.id).unwrap();
+    if journal.row.outcome.is_failure() != Some(true) {
+        assert_eq!(kept, None, "{row}");
+        return;
+    }
+    let kept = kept.unwrap_or_else(|| panic!("{row} has no report"));
+    assert!(kept.signature.is_some(), "{row}");
+    assert_eq!(kept.report.origin, ReportOrigin::Ralph, "{row}");
+    assert!(
+        !kept.report.what_tried.is_empty() && !kept.report.why_failed.is_empty(),
+        "{kept:?}"
+    );
 }
 
 /// The last record of a turn that an error of the service ended.
@@ -89,6 +108,40 @@ fn a_gate_refuses_and_the_next_prompt_says_why() {
         second.contains("## Retry Information") && second.contains("a.txt:bad"),
         "{second}"
     );
+}
+
+#[test]
+fn the_same_failure_is_recognised_when_it_comes_back() {
+    let turn = |file: &str, text: &str, said: &str| vec![write(file, text), say(&format!("{said}\n{DONE}"))];
+    let turns = [
+        turn("a.txt", "bad", "I wrote it down."),
+        turn("a.txt", "a line more\nbad", "I wrote one line more."),
+        vec![write("a.txt", "good"), write("c.txt", "bad"), say(DONE)],
+        vec![write("c.txt", "good"), say(DONE)],
+    ];
+    let mut project = Project::plain(turns).gated(&["! grep -Hn bad *.txt"]);
+    project.write("b.txt", "fine");
+    let task = project.task("A");
+    project.config.limits.iterations = Some(3);
+    project.run();
+    let attempts = project.store().failed_attempts(&task).unwrap();
+    let reports: Vec<KeptReport> = attempts.into_iter().filter_map(|attempt| attempt.report).collect();
+    let [first, second, third] = reports.as_slice() else {
+        panic!("{reports:?}");
+    };
+    assert_eq!(first.signature, second.signature);
+    assert_ne!(second.signature, third.signature);
+    let report = &second.report;
+    assert_eq!(report.what_tried, "I wrote one line more.");
+    assert_eq!(
+        report.why_failed,
+        "The gate `! grep -Hn bad *.txt` failed (exit code 1)."
+    );
+    assert_eq!(report.error_output.as_deref(), Some("a.txt:2:bad"));
+    assert_eq!(report.relevant_files, ["a.txt"]);
+    // Once it is done, its failures are over.
+    project.run();
+    assert_eq!(project.store().failed_attempts(&task).unwrap(), []);
 }
 
 #[test]

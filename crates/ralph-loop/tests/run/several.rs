@@ -240,8 +240,7 @@ fn fault_5_what_failed_in_earlier_runs_does_not_pin_the_strongest_model() {
     let rows = project.journal();
     let outcomes: Vec<String> = rows.iter().map(|row| row.row.outcome.to_string()).collect();
     assert_eq!(outcomes, ["failed", "failed", "failed", "failed", "done"]);
-    assert!(
-        rows.iter().all(|row| row.row.model.as_deref() == Some("sonnet")),
-        "{rows:?}"
-    );
+    let models: Vec<&str> = rows.iter().filter_map(|row| row.row.model.as_deref()).collect();
+    // The strongest is for the task that keeps failing; the next one begins in the middle.
+    assert_eq!(models, ["sonnet", "sonnet", "opus", "opus", "sonnet"]);
 }

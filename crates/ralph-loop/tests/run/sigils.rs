@@ -206,3 +206,43 @@ fn a_flood_of_lines_and_a_very_long_one_are_kept_in_their_order() {
     assert_eq!((lines.len(), lines[0], lines[19_999]), (20_002, "1", "20000"));
     assert_eq!(lines[20_000].len(), "{\"line\":\"\"}".len() + 3_000_000);
 }
+
+#[test]
+fn whatever_an_agent_reports_its_iteration_is_settled_and_what_is_kept_is_short() {
+    let long = "x ".repeat(500_000);
+    let reports = [
+        "<failure-report>".to_owned(),
+        "</failure-report><retry-suggestion></retry-suggestion><difficulty-estimate>\u{0}</difficulty-estimate>"
+            .to_owned(),
+        "<failure-report>why_failed: nobody knows</failure-report>".to_owned(),
+        "<failure-report>what_tried: a\nwhy_failed: <failure-report>what_tried: b</failure-report></failure-report>"
+            .to_owned(),
+        "<failure-report>what_tried: 1\nwhy_failed: 1</failure-report>".repeat(3000),
+        format!(
+            "<failure-report>what_tried: {long}\nwhy_failed: {long}\nstack_trace: {long}\nrelevant_files: {long}</failure-report><retry-suggestion>{long}"
+        ),
+        format!(
+            "<failure-report>what_tried: '); DROP TABLE journal; --\nwhy_failed: \u{1b}[2J\u{202e}{long}</failure-report>"
+        ),
+        long.clone(),
+    ];
+    for report in reports {
+        let text = format!("{report}\n<task-failed>{{task}} it cannot be</task-failed>");
+        for speaks in [Speaks::Plain, Speaks::Claude] {
+            let (project, _) = outcome(speaks, vec![write("a.txt", "x"), say(&text)]);
+            let rows = project.journal();
+            let what: String = report.chars().take(40).collect();
+            assert_eq!(rows.len(), 1, "{what}");
+            let kept = project.store().report_of(rows[0].id).unwrap();
+            let kept = kept.unwrap_or_else(|| panic!("{what} has no report"));
+            assert!(kept.signature.is_some(), "{what}");
+            let texts = [&kept.report.what_tried, &kept.report.why_failed];
+            for text in texts {
+                assert!((1..=600).contains(&text.chars().count()), "{what}: {text}");
+                assert!(!text.contains(['\u{1b}', '\u{0}', '\u{202e}']), "{what}: {text:?}");
+            }
+            let output = kept.report.error_output.unwrap_or_default();
+            assert!(output.chars().count() <= 500, "{what}: {output}");
+        }
+    }
+}

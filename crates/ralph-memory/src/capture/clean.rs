@@ -11,7 +11,10 @@ use unicode_segmentation::GraphemeCursor;
 use super::secrets::{Secret, find, mask};
 
 /// The longest approach, reason or suggestion, in characters.
-pub(super) const MOST_REASON: usize = 600;
+pub const MOST_REASON: usize = 600;
+
+/// The longest output of a failing program, in characters of whole lines.
+pub const MOST_ERROR_OUTPUT: usize = 500;
 
 /// The longest title of a long note, in characters.
 pub(super) const MOST_TITLE: usize = 200;

@@ -20,12 +20,12 @@ const LONGEST_PATH: usize = 120;
 const LONGEST_ENDING: usize = 10;
 
 /// Endings by which a name without a folder is that of a file; others may be fields, methods or hosts.
-const ENDINGS: [&str; 71] = [
-    "bat", "c", "cc", "cfg", "cjs", "conf", "cpp", "cs", "css", "csv", "cxx", "dart", "db", "diff", "ex", "exs", "fs",
-    "go", "gradle", "h", "hpp", "hs", "html", "hxx", "ini", "ipynb", "java", "jl", "js", "json", "jsonl", "jsx", "kt",
-    "kts", "less", "lock", "log", "lua", "m", "md", "mjs", "ml", "mod", "nix", "patch", "php", "pl", "proto", "ps1",
-    "py", "rb", "rs", "rst", "scala", "scss", "sh", "sql", "sqlite", "svelte", "swift", "tf", "toml", "ts", "tsx",
-    "txt", "vue", "xml", "yaml", "yml", "zig", "zsh",
+pub(super) const ENDINGS: [&str; 76] = [
+    "bash", "bat", "c", "cc", "cfg", "cjs", "clj", "conf", "cpp", "cs", "css", "csv", "cts", "cxx", "dart", "db",
+    "diff", "erl", "ex", "exs", "fs", "go", "gradle", "h", "hpp", "hs", "html", "hxx", "ini", "ipynb", "java", "jl",
+    "js", "json", "jsonl", "jsx", "kt", "kts", "less", "lock", "log", "lua", "m", "md", "mjs", "ml", "mod", "mts",
+    "nix", "patch", "php", "pl", "proto", "ps1", "py", "rb", "rs", "rst", "scala", "scss", "sh", "sql", "sqlite",
+    "svelte", "swift", "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig", "zsh",
 ];
 /// Files that have no ending.
 const BARE_FILES: [&str; 6] = [

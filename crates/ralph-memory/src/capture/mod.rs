@@ -7,6 +7,7 @@ mod found_tags;
 mod guess;
 mod knowledge;
 mod notebook;
+mod report;
 mod scratchpad;
 pub mod secrets;
 mod sigils;
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
-pub use clean::clean;
+pub use clean::{MOST_ERROR_OUTPUT, MOST_REASON, clean};
 pub use found_tags::{MOST_FOUND_TAGS, found_tags};
 pub use guess::guess_kind;
 pub use knowledge::{
@@ -27,8 +28,11 @@ pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
     TakenIn, Vanished,
 };
+pub use report::{
+    WhyLines, category_of, may_tell, named_files, normalised, only_counts, signature, tells_of_failure, why_lines,
+};
 pub use scratchpad::{Moved, Scratchpad};
-pub use sigils::{EXAMPLE_TASK_ID, read_captured, read_control, read_verdict};
+pub use sigils::{EXAMPLE_TASK_ID, last_words, read_captured, read_control, read_verdict};
 pub use transcript::{CleanLine, TranscriptCleaner};
 
 /// The largest text that one note may hold.

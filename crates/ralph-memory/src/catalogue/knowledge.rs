@@ -3,7 +3,7 @@
 //! A look costs one stat a file. Which files have changed since is told by the same rule as for the other notes, and only
 //! those are read.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -88,29 +88,31 @@ impl Differences {
     /// Compares the folder with the index, without reading a file.
     pub(super) fn of(index: &Index, place: &CataloguePlace<'_>) -> Result<Self, IndexError> {
         let mut differences = Self::default();
-        let seen = match look(&place.knowledge) {
+        let mut seen = match look(&place.knowledge) {
             Ok((seen, unnamed)) => {
                 differences.unreadable.files.extend(unnamed);
                 seen
             }
             Err(error) => {
                 differences.unreadable.folder = Some((place.knowledge.clone(), error));
-                BTreeMap::new()
+                HashMap::new()
             }
         };
-        let known = index.knowledge_files()?;
-        let mut known = known.into_iter().peekable();
-        for (name, stamp) in seen {
-            while let Some(gone) = known.next_if(|file| file.name < name) {
-                differences.gone.push(gone.name);
-            }
-            let digest = match known.next_if(|file| file.name == name) {
-                Some(file) if file.stamp == stamp && fresh::is_settled(&stamp, file.indexed_ns) => continue,
-                known => known.map(|file| file.digest),
-            };
-            differences.unsure.push((name, stamp, digest));
-        }
-        differences.gone.extend(known.map(|file| file.name));
+        index.knowledge_files(&mut |file| match seen.remove(file.name) {
+            Some(stamp) if file.stamp == stamp && fresh::is_settled(&stamp, file.indexed_ns) => {}
+            Some(stamp) => differences
+                .unsure
+                .push((file.name.to_owned(), stamp, Some(file.digest))),
+            None => differences.gone.push(file.name.to_owned()),
+        })?;
+        differences
+            .unsure
+            .extend(seen.into_iter().map(|(name, stamp)| (name, stamp, None)));
+        // The same files make the same index, in whatever order a folder tells of them.
+        differences
+            .unsure
+            .sort_unstable_by(|(one, ..), (other, ..)| one.cmp(other));
+        differences.gone.sort_unstable();
         Ok(differences)
     }
 
@@ -224,11 +226,11 @@ pub fn look_at_knowledge(folder: &Path) -> io::Result<LookedAt> {
 }
 
 /// Files by their names, with their stamps; and what cannot be named, with the reason.
-type Seen = (BTreeMap<String, FileStamp>, Vec<(String, String)>);
+type Seen = (HashMap<String, FileStamp>, Vec<(String, String)>);
 
 /// The files of the folder that may be long notes. A folder that is not there is empty.
 fn look(folder: &Path) -> io::Result<Seen> {
-    let mut seen = BTreeMap::new();
+    let mut seen = HashMap::new();
     let mut unnamed = Vec::new();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,

@@ -1,5 +1,7 @@
 //! Whether the index on disk answers what the files say, told by making another one from the files and comparing.
 
+use std::collections::HashMap;
+
 use ralph_model::Shelf;
 use ralph_store::index::{Index, IndexError};
 
@@ -35,9 +37,12 @@ impl Catalogue {
                     return Ok(Verified::Behind);
                 }
             }
-            let digests = |index: &Index| -> Result<Vec<(String, u128)>, IndexError> {
-                let files = index.knowledge_files()?.into_iter();
-                Ok(files.map(|file| (file.name, file.digest)).collect())
+            let digests = |index: &Index| -> Result<HashMap<String, u128>, IndexError> {
+                let mut digests = HashMap::new();
+                index.knowledge_files(&mut |file| {
+                    digests.insert(file.name.to_owned(), file.digest);
+                })?;
+                Ok(digests)
             };
             if digests(&on_disk)? != digests(&made.index)? {
                 return Ok(Verified::Behind);

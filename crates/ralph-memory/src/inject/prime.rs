@@ -9,7 +9,7 @@ use ralph_store::index::{Age, IndexError};
 
 use super::pack::{Item, Packed, Sizes, pack};
 use super::prompt::OPENING;
-use super::said::Said;
+use super::said::{Fact, Said};
 use crate::catalogue::Catalogue;
 use crate::recall::{LongNotes, Newest, Question, Reach, Superseded, Wanted, recall};
 
@@ -116,9 +116,9 @@ pub(super) fn select(
         let Repetitions::StandOnce(already) = repetitions else {
             return false;
         };
-        let text = choice.item.content();
-        let is_said = already.holds(text) || here.holds(text);
-        here.add(text);
+        let fact = Fact::of(choice.item.content());
+        let is_said = already.holds(fact) || here.holds(fact);
+        here.add(fact);
         is_said
     });
     let total = total - repeated.len();

@@ -6,7 +6,6 @@
 //! once, however many ways lead there. So a note that no tag speaks for may come in by a link, but leads to no further one.
 //! What has a score of 0 is left out.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use ralph_store::index::{Index, IndexError, Phrase, Phrases};
@@ -72,17 +71,23 @@ pub fn relevant_knowledge(catalogue: &Catalogue, signals: &TaskSignals<'_>) -> R
     let by_tags = notes.scored_by_tags(signals)?;
     let by_links = notes.scored_by_links(&by_tags)?;
     let all: BTreeSet<i64> = by_tags.keys().chain(by_links.keys()).copied().collect();
-    let mut ranked = Vec::with_capacity(all.len());
-    for age in notes.index.knowledge_ages(all.into_iter())? {
-        let relevant = Relevant {
-            file: age.file.clone(),
-            by_tags: by_tags.get(&age.number).copied().unwrap_or_default(),
-            by_links: by_links.get(&age.number).copied().unwrap_or_default(),
-            number: age.number,
-        };
-        ranked.push(((Reverse(relevant.score()), Reverse(age.second), age.file), relevant));
-    }
-    ranked.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    let ages = notes.index.knowledge_ages(all.into_iter())?;
+    let mut ranked: Vec<(i64, Relevant)> = ages
+        .into_iter()
+        .map(|age| {
+            let relevant = Relevant {
+                by_tags: by_tags.get(&age.number).copied().unwrap_or_default(),
+                by_links: by_links.get(&age.number).copied().unwrap_or_default(),
+                number: age.number,
+                file: age.file,
+            };
+            (age.second, relevant)
+        })
+        .collect();
+    ranked.sort_unstable_by(|(one_second, one), (other_second, other)| {
+        let better = (other.score(), other_second).cmp(&(one.score(), one_second));
+        better.then_with(|| one.file.cmp(&other.file))
+    });
     Ok(ranked.into_iter().map(|(_, relevant)| relevant).collect())
 }
 
@@ -141,19 +146,22 @@ impl<'i> Notes<'i> {
 
     /// What links count for the notes that are one or two of them away from a note with a score of its own, itself aside.
     fn scored_by_links(&self, scored: &BTreeMap<i64, u32>) -> Result<BTreeMap<i64, u32>, IndexError> {
+        let of_scored = self.pairs(scored.keys())?;
         let mut reached: BTreeMap<i64, Sources> = BTreeMap::new();
-        for (from, to) in self.pairs(scored.keys())? {
-            let sources = reached.entry(to).or_insert(Sources {
-                first: from,
+        for (from, to) in &of_scored {
+            let sources = reached.entry(*to).or_insert(Sources {
+                first: *from,
                 several: false,
             });
-            sources.several |= sources.first != from;
+            sources.several |= sources.first != *from;
         }
         let mut bonus: BTreeMap<i64, u32> = reached.keys().map(|note| (*note, ONE_HOP)).collect();
-        for (through, to) in self.pairs(reached.keys())? {
-            let sources = reached.get(&through);
-            if sources.is_some_and(|sources| sources.several || sources.first != to) {
-                bonus.entry(to).or_insert(TWO_HOPS);
+        // The links of those that scored are known already.
+        let of_others = self.pairs(reached.keys().filter(|note| !scored.contains_key(note)))?;
+        for (through, to) in of_scored.iter().chain(&of_others) {
+            let sources = reached.get(through);
+            if sources.is_some_and(|sources| sources.several || sources.first != *to) {
+                bonus.entry(*to).or_insert(TWO_HOPS);
             }
         }
         Ok(bonus)

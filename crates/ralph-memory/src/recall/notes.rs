@@ -76,11 +76,9 @@ impl<'q> Notes<'q> {
     /// What an outline is of.
     pub(super) fn found(&self, outline: &Outline) -> Result<Found, IndexError> {
         if let Some(number) = long_note(outline.number) {
-            return Ok(Found::Knowledge(Box::new(FoundKnowledge {
-                outline: self.index.knowledge_outline(number)?,
-                day: outline.age.created.clone(),
-                body: self.index.knowledge_body_of(number)?,
-            })));
+            let day = outline.age.created.clone();
+            let (outline, body) = self.index.knowledge_note(number)?;
+            return Ok(Found::Knowledge(Box::new(FoundKnowledge { outline, day, body })));
         }
         Ok(Found::OnShelf {
             shelf: self.shelf_of(outline.source),

@@ -92,7 +92,7 @@ fn notes_that_belong_to_the_task_stand_after_the_journal() {
     Run Journal 1: journal 1 45 tokens, -, shown
     Project Knowledge 1: knowledge reads.md 13 tokens, scored, shown
     Project Knowledge 2: knowledge wal.md 41 tokens, scored, shown
-    Project Knowledge 3: knowledge locks.md 15 tokens, scored, shown
+    Project Knowledge 3: knowledge locks.md 15 tokens, -, shown
     ");
 }
 

@@ -2,12 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "tests stop at the first surprise")]
 #![expect(dead_code, reason = "not every test needs all of the support")]
 
+mod attempts;
 mod features;
 mod knowledge;
 mod learnings;
 mod past;
 mod rules;
 mod scenarios;
+mod status;
 #[path = "../support/mod.rs"]
 mod support;
 mod verify;
@@ -109,6 +111,11 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         today: date(2025, 1, 22),
         share: MemoryShare::Whole,
     }
+}
+
+/// A value that lasts as long as the tests run, so that requests can borrow from it and from what a test has.
+pub(crate) fn lasting<T>(value: T) -> &'static T {
+    Box::leak(Box::new(value))
 }
 
 pub(crate) fn project(memories: &str, guardrails: &str) -> Files {

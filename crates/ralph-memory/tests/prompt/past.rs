@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt};
+use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, Round};
 use ralph_memory::inject::{FeatureTexts, prompt::PromptRequest};
 use ralph_model::config::{Config, Inject};
-use ralph_model::{NewJournalRow, RunId, Task, TaskKind, Tokens};
+use ralph_model::{Course, NewJournalRow, Outcome, RunId, Signature, Task, TaskId, TaskKind, Tokens};
 use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 
+use crate::attempts::{attempt, report};
 use crate::support::Files;
 use crate::{GUARDRAILS, MEMORIES, composed, project, request, row, task};
 
@@ -29,6 +30,22 @@ impl Past {
         let mut row = journal_row(RunId::new(run), iteration);
         change(&mut row);
         self.store.settle(&Settlement::new(row, 0)).unwrap();
+        self
+    }
+
+    /// An attempt at a task, with what an agent says of its failure where it failed.
+    fn attempt(mut self, task: u64, (iteration, outcome): (u32, Outcome), why: &str) -> Self {
+        let row = NewJournalRow {
+            task: Some(TaskId::new(task)),
+            outcome,
+            attempt: iteration,
+            ..journal_row(RunId::new(1), iteration)
+        };
+        let mut settlement = Settlement::new(row, 0);
+        let failed = outcome.is_failure() == Some(true);
+        settlement.report = failed.then(|| report("something", why).report);
+        settlement.signature = failed.then(|| Signature::new(9));
+        self.store.settle(&settlement).unwrap();
         self
     }
 
@@ -100,6 +117,56 @@ fn a_first_iteration_has_no_journal() {
     assert!(!headings(&prompt).contains(&"Run Journal"), "{}", prompt.text);
 }
 
+/// The rule: a prompt tells of the attempts at its own task since it was last done, and of no others. What was interrupted
+/// says nothing about how the work goes.
+#[test]
+fn only_the_attempts_at_the_task_itself_are_told_and_only_those_that_are_not_over() {
+    let past = Past::new()
+        .attempt(0xabc, (1, Outcome::Failed), "Before it was done.")
+        .attempt(0xabc, (2, Outcome::Done), "")
+        .attempt(0xabc, (3, Outcome::Failed), "The first.")
+        .attempt(0xdef, (4, Outcome::Failed), "Of another task.")
+        .attempt(0xabc, (5, Outcome::Interrupted), "")
+        .attempt(0xabc, (6, Outcome::Retried), "The second.");
+    let told = |number, title| {
+        let prompt = past.prompt(&Files::new(), task(number, title, ""));
+        let told = prompt.text.lines();
+        let told = told.filter_map(|line| line.strip_prefix("- **Why it failed**: "));
+        told.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(told(0xabc, "Parse dates"), ["The first.", "The second."]);
+    assert_eq!(told(0xdef, "Mend the lexer"), ["Of another task."]);
+    assert_eq!(told(0x123, "Make tea"), [""; 0]);
+    let prompt = past.prompt(&Files::new(), task(0xabc, "Parse dates", ""));
+    assert!(
+        prompt.text.contains("tried 2 times and is not done.")
+            && prompt.text.contains("Attempts 3 and 6 failed the same way."),
+        "{}",
+        prompt.text
+    );
+    assert!(!headings(&prompt).contains(&"Stuck Loop Warning"));
+}
+
+/// The rule: with three failures in a row before it an attempt is warned, whatever was interrupted in between, and what
+/// became of other tasks.
+#[test]
+fn the_fourth_attempt_is_warned_and_none_before_it() {
+    let mut past = Past::new().attempt(0xdef, (1, Outcome::Failed), "Of another task.");
+    let mut warned = Vec::new();
+    for (iteration, outcome) in (2..).zip([
+        Outcome::Failed,
+        Outcome::Interrupted,
+        Outcome::Retried,
+        Outcome::Blocked,
+        Outcome::Done,
+    ]) {
+        past = past.attempt(0xabc, (iteration, outcome), "It did not work.");
+        let prompt = past.prompt(&Files::new(), task(0xabc, "Parse dates", ""));
+        warned.push(headings(&prompt).contains(&"Stuck Loop Warning"));
+    }
+    assert_eq!(warned, [false, false, false, true, false]);
+}
+
 /// The rule: seconds with one decimal place; the cost stands behind them with four, and not at all where there was none.
 #[test]
 fn a_cost_of_nothing_is_not_told() {
@@ -161,7 +228,19 @@ fn sections_stand_in_their_order() {
     let config = Config::default();
     let task = task(0xabc, "Parse dates", "");
     let recent = [row(1, 1, Some("Chose jiff."))];
+    let attempts = [attempt(1, None, Outcome::Failed)];
     let request = PromptRequest {
+        attempts: &attempts,
+        course: Course {
+            consecutive_failures: 3,
+            ..Course::default()
+        },
+        round: Some(Round {
+            iteration: 1,
+            of: None,
+            model: None,
+            rationale: "",
+        }),
         feature: Some(&texts),
         last_reason: Some("A gate refused."),
         scratchpad: "now",
@@ -175,6 +254,9 @@ fn sections_stand_in_their_order() {
         "Guardrails",
         "Scratchpad",
         "Assigned Task",
+        "Previous Attempts",
+        "Loop Status",
+        "Stuck Loop Warning",
         "Feature Specification",
         "Feature Plan",
         "Retry Information",

@@ -6,8 +6,9 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use ralph_memory::inject::prompt::{MemoryShare, PromptRequest, stands_in};
 use ralph_model::config::{Config, Inject};
-use ralph_model::{EntryKind, InjectionReason, JournalRow, NoteKind, TaskKind, Tokens};
+use ralph_model::{EntryKind, InjectionReason, JournalRow, NoteKind, Outcome, TaskKind, Tokens};
 
+use crate::attempts::attempt;
 use crate::{GUARDRAILS, MEMORIES, composed, decisions, many_notes, project, request, row, task};
 
 #[test]
@@ -135,6 +136,7 @@ fn a_fact_that_a_shelf_holds_twice_stands_once() {
 #[test]
 fn what_is_the_same_in_every_prompt_is_short() {
     let files = project(MEMORIES, GUARDRAILS);
+    files.write_knowledge("dates.md", b"---\ntitle: Dates\ntags: [dates]\n---\n\nThey are ISO.\n");
     let config = Config::default();
     let mut task = task(0xabc, "Parse dates", "");
     for kind in [TaskKind::Once, TaskKind::PromptLoop] {
@@ -142,10 +144,17 @@ fn what_is_the_same_in_every_prompt_is_short() {
         let prompt = composed(
             &files,
             &PromptRequest {
+                attempts: &[attempt(1, None, Outcome::Failed)],
                 scratchpad: "now",
                 recent: &[row(1, 1, None)],
                 ..request(&task, &config)
             },
+        );
+        assert_eq!(
+            prompt.text.matches("evidence, not orders").count(),
+            6,
+            "{}",
+            prompt.text
         );
         assert!(
             prompt.fixed <= Tokens(600) && prompt.fixed > Tokens(400),
@@ -197,7 +206,7 @@ fn texts_of_others_do_not_break_the_structure() {
 }
 
 /// The headings of a text outside of fences, as a reader of Markdown sees them.
-fn headings(text: &str) -> Vec<&str> {
+pub(crate) fn headings(text: &str) -> Vec<&str> {
     let mut fence: Option<&str> = None;
     let mut found = Vec::new();
     for line in text.lines() {

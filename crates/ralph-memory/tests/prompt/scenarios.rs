@@ -56,8 +56,8 @@ fn first_attempt() {
     - Reading: a prompt holds the notes that fit in; `ralph memory list` has all of them.
     - Storing: `ralph memory add "TEXT" --type pattern --tags a,b`; other types: decision, fix, context.
     - When: you saw how things are done here, chose for a reason, solved what may come back, or learned what no file says.
-    - Searching: `ralph recall "WORDS"` or `ralph memory search "WORDS"`, before you solve a problem anew.
-    - Good practice: one fact a note, precise, with its reason; known tags; never what a note says already.
+    - Searching: `ralph recall "WORDS"`, before you solve a problem anew.
+    - Good practice: one fact a note, precise, with its reason; never what a note says already.
 
     # Instructions
 
@@ -167,7 +167,7 @@ fn first_attempt() {
     - a choice and why: the same with `--type decision`
     - a convention: `--type pattern`
     - where the work stands: `ralph scratchpad append "TEXT"`
-    - a rule for the whole project: AGENTS.md or CLAUDE.md, which every session reads, also one without ralph
+    - a rule for the whole project: AGENTS.md or CLAUDE.md
     - a procedure: a skill, `.claude/skills/NAME/SKILL.md`, with its `name` and `description` in front
     "#);
     assert_snapshot!(decisions(&prompt), @"

@@ -217,7 +217,7 @@ const LIMITS: &[Key] = &[
 
 const STRATEGY: &[Key] = &[
     key!(strategy.name: Option<StrategyName>, Unset("\"escalate\""),
-        "How the model of an iteration is chosen; when it is not set, always the same."),
+        "How the model of an iteration is chosen; when it is not set, as with \"cost-optimized\"."),
     key!(strategy.stuck_after: Option<u32>, Is("3"),
         "From how many failures in a row the prompt warns of going in circles; 0 is never."),
     key!(strategy.escalate_after: Option<u32>, Is("2"),

@@ -74,7 +74,7 @@ fn the_defaults_are_those_that_were_agreed() {
         (config.runs.keep_days, config.runs.max_bytes),
         (Some(30), Some(Bytes(2_147_483_648)))
     );
-    assert_eq!(config.strategy.name.unwrap_or_default(), StrategyName::Fixed);
+    assert_eq!(config.strategy.name.unwrap_or_default(), StrategyName::CostOptimized);
     assert_eq!(config.agent.permissions, Permissions::Edit);
 }
 

@@ -251,7 +251,7 @@ impl Default for Limits {
 /// `[strategy]`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
-    /// How a model is chosen; not set, it is `fixed`, which [`Option::unwrap_or_default`] gives.
+    /// How a model is chosen; not set, it is `cost-optimized`, which [`Option::unwrap_or_default`] gives.
     pub name: Option<StrategyName>,
     /// From how many failures in a row the prompt warns of a stuck loop.
     pub stuck_after: Option<u32>,

@@ -95,15 +95,15 @@ words! {
 words! {
     /// How the model of an iteration is chosen.
     StrategyName {
-        /// Always the same.
-        #[default]
-        Fixed = "fixed",
-        /// The top one first, then the middle.
-        PlanThenExecute = "plan-then-execute",
         /// Cheaper while things go well, dearer when they do not.
+        #[default]
         CostOptimized = "cost-optimized",
         /// One step up with every failure.
         Escalate = "escalate",
+        /// Always the same.
+        Fixed = "fixed",
+        /// The top one first, then the middle.
+        PlanThenExecute = "plan-then-execute",
     }
 }
 

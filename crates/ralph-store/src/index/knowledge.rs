@@ -15,9 +15,9 @@ use super::{Index, IndexError};
 
 /// A file of the folder of long notes as it was when it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnowledgeFile {
+pub struct KnowledgeFile<Name = String> {
     /// Its name in the folder.
-    pub name: String,
+    pub name: Name,
     /// What the file system said about it.
     pub stamp: FileStamp,
     /// A digest of its bytes.
@@ -57,18 +57,19 @@ pub struct LongNote {
 }
 
 impl Index {
-    /// Every file of long notes that was read, in the order of their names.
+    /// Every file of long notes that was read.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn knowledge_files(&self) -> Result<Vec<KnowledgeFile>, IndexError> {
+    pub fn knowledge_files(&self, visit: &mut dyn FnMut(KnowledgeFile<&str>)) -> Result<(), IndexError> {
         let files = self
             .connection
             .prepare_cached("SELECT name, inode, size, mtime_ns, ctime_ns, indexed_ns, digest FROM knowledge_files");
-        let files = files.and_then(|mut statement| {
-            let read = |row: &rusqlite::Row<'_>| {
-                Ok(KnowledgeFile {
-                    name: row.get(0)?,
+        let walked = files.and_then(|mut statement| {
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                visit(KnowledgeFile {
+                    name: row.get_ref(0)?.as_str()?,
                     stamp: FileStamp {
                         inode: row.get::<_, i64>(1)?.cast_unsigned(),
                         size: row.get::<_, i64>(2)?.cast_unsigned(),
@@ -77,13 +78,11 @@ impl Index {
                     },
                     indexed_ns: row.get(5)?,
                     digest: u128::from_le_bytes(row.get(6)?),
-                })
-            };
-            statement.query_map([], read)?.collect::<rusqlite::Result<Vec<_>>>()
+                });
+            }
+            Ok(())
         });
-        let mut files = self.sql(files)?;
-        files.sort_unstable_by(|one, other| one.name.cmp(&other.name));
-        Ok(files)
+        self.sql(walked)
     }
 
     /// Notes that a file holds what it held, and when that was seen.

@@ -12,6 +12,8 @@ use super::{Age, Index, IndexError, Outline, Totals};
 const OUTLINE: &str = "name, title, tags, feature, created_at, links";
 /// … and where they stand.
 const NOTES: &str = "knowledge CROSS JOIN knowledge_files USING (number)";
+/// Where what they say stands beside them.
+const TEXTS: &str = "CROSS JOIN knowledge_texts ON note = knowledge.number";
 
 /// The number of the folder of long notes where entries have that of their file.
 pub const KNOWLEDGE_SOURCE: i64 = -1;
@@ -98,16 +100,16 @@ impl Index {
         self.sql(problems)
     }
 
-    /// What the long note under a number says.
+    /// The long note under a number, and what it says.
     ///
     /// # Errors
     /// When the index cannot be read.
-    pub fn knowledge_body_of(&self, number: i64) -> Result<String, IndexError> {
-        let body = self
-            .connection
-            .prepare_cached("SELECT body FROM knowledge_texts WHERE note = ?1")
-            .and_then(|mut statement| statement.query_row([number], |row| row.get(0)));
-        self.sql(body)
+    pub fn knowledge_note(&self, number: i64) -> Result<(KnowledgeOutline, String), IndexError> {
+        let sql = format!("SELECT {OUTLINE}, body FROM {NOTES} {TEXTS} WHERE knowledge.number = ?1");
+        let note = self.connection.prepare_cached(&sql).and_then(|mut statement| {
+            statement.query_row([number], |row| Ok((KnowledgeOutline::read(row)?, row.get("body")?)))
+        });
+        self.sql(note)
     }
 
     /// The title and the text of the long note under a number, as they are searched.
@@ -115,8 +117,8 @@ impl Index {
     /// # Errors
     /// When the index cannot be read.
     pub fn knowledge_text(&self, number: i64) -> Result<String, IndexError> {
-        let outline = self.knowledge_outline(number)?;
-        Ok(text_of(&outline.title, &self.knowledge_body_of(number)?))
+        let (outline, body) = self.knowledge_note(number)?;
+        Ok(text_of(&outline.title, &body))
     }
 
     /// The tags that may be found by a word, each with every long note that has it.
@@ -230,10 +232,8 @@ impl Index {
     /// # Errors
     /// When the index cannot be read.
     pub fn knowledge_ranking(&self, number: i64) -> Result<Outline, IndexError> {
-        let sql = format!(
-            "SELECT name, terms, tag_terms, created, second FROM {NOTES} CROSS JOIN knowledge_texts ON note = knowledge.number
-             WHERE knowledge.number = ?1"
-        );
+        let sql =
+            format!("SELECT name, terms, tag_terms, created, second FROM {NOTES} {TEXTS} WHERE knowledge.number = ?1");
         let outline = self.connection.prepare_cached(&sql).and_then(|mut statement| {
             statement.query_row([number], |row| {
                 Ok(Outline {

@@ -1,6 +1,6 @@
 //! Reading what an iteration left beside its row of the journal.
 
-use ralph_model::{CapturedKnowledge, CapturedLearning, FailureReport};
+use ralph_model::{CapturedKnowledge, CapturedLearning, FailureReport, Signature};
 use rusqlite::OptionalExtension;
 use serde::Serialize;
 
@@ -14,6 +14,8 @@ use crate::StoreError;
 pub struct RowCaptures {
     /// How it failed.
     pub report: Option<FailureReport>,
+    /// What makes that the same failure as another one.
+    pub signature: Option<Signature>,
     /// What the next attempt should do.
     pub suggestion: Option<String>,
     /// What it learned.
@@ -37,7 +39,10 @@ impl Store {
             .prepare_cached("SELECT * FROM failure_reports WHERE journal = ?1")?
             .query_row([journal], read_kept_report)
             .optional()?;
-        let (report, suggestion) = report.map_or((None, None), |kept| (Some(kept.report), kept.suggestion));
+        let (report, signature, suggestion) = match report {
+            Some(kept) => (Some(kept.report), kept.signature, kept.suggestion),
+            None => (None, None, None),
+        };
         let learnings = connection
             .prepare_cached("SELECT category, tags, content FROM learnings WHERE journal = ?1 ORDER BY seq")?
             .query_map([journal], |row| {
@@ -54,6 +59,7 @@ impl Store {
             .collect::<rusqlite::Result<_>>()?;
         Ok(RowCaptures {
             report,
+            signature,
             suggestion,
             learnings,
             knowledge,

@@ -14,8 +14,10 @@ use ralph_testkit::journal_row;
 mod lessons;
 mod overview;
 mod pauses;
+mod review;
 mod runs;
 mod settlement;
+mod stats;
 
 const RUN: u64 = 0xabc;
 const LEASE: Duration = Duration::from_secs(120);

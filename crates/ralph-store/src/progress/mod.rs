@@ -12,19 +12,26 @@ mod iterations;
 mod journal;
 mod journal_search;
 mod journal_terms;
+mod learning_changes;
+mod learning_error;
+mod learning_lists;
 mod learning_reading;
 mod learning_search;
 mod learning_strength;
 mod learning_terms;
+mod lifecycle;
 mod metrics;
 mod note_log;
 mod outbox;
 mod overview;
 mod pauses;
+mod report_upkeep;
+mod review;
 mod rings;
 mod runs;
 mod settle;
 mod standing;
+mod stats;
 mod takeover;
 mod task_error;
 mod task_reading;
@@ -51,15 +58,24 @@ pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
 pub use journal_search::JournalOutline;
 pub use journal_terms::{encode_term, journal_terms};
+pub use learning_changes::{AddedLearning, Judgement, NewLearning};
+pub use learning_error::LearningError;
+pub use learning_lists::{LearningEvidence, LearningFilter, Showing};
 pub use learning_search::LearningOutline;
 pub use learning_terms::lesson_of;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
+pub use lifecycle::{MergeCandidate, MergeGroup, Merged, PruneRules};
+pub use metrics::HardLike;
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
 pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
+pub use review::{FailedTask, Review};
 pub use runs::{NewRun, Run};
 pub use settle::{Settled, Settlement, TaskChange};
+pub use stats::{
+    DayFigures, FailureFigures, Figures, ModelFigures, RunFigures, Stats, StatsFilter, TaskFigures, TypeFigures,
+};
 pub use takeover::{
     ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, ImportedFeature,
     ImportedHistory, Remark, Tally,

@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use super::Store;
 use super::columns::{count_at, moment, number_at, time_at, word_at};
 use super::pauses::{Pause, all_pauses};
+use super::review::WAITING_LESSONS;
 use super::runs::{Run, read_run};
 use crate::StoreError;
 
@@ -76,6 +77,8 @@ pub struct Overview {
     pub last_run: Option<Run>,
     /// The tasks that wait for a person: those that have failed, the most urgent first.
     pub waiting: Vec<TaskNews>,
+    /// How many lessons wait for a person.
+    pub waiting_learnings: u32,
     /// How many tasks stand how, those that have children left out.
     pub tasks: BTreeMap<TaskStatus, u32>,
 }
@@ -141,6 +144,9 @@ impl Store {
                     .query_row([worktree], read_run)
                     .optional()?,
                 waiting: waiting(&moment)?,
+                waiting_learnings: moment
+                    .prepare_cached(&format!("SELECT count(*) {WAITING_LESSONS}"))?
+                    .query_row([], |row| row.get(0))?,
                 tasks: counts(
                     &moment,
                     "SELECT status AS word, count(*) AS n FROM tasks
@@ -258,7 +264,7 @@ fn at_work(connection: &Connection) -> rusqlite::Result<Vec<AtWork>> {
         .collect()
 }
 
-fn waiting(connection: &Connection) -> rusqlite::Result<Vec<TaskNews>> {
+pub(super) fn waiting(connection: &Connection) -> rusqlite::Result<Vec<TaskNews>> {
     connection
         .prepare_cached(&format!(
             "SELECT id, title, coalesce(({LAST_WORD}), '') AS reason, attempts FROM tasks

@@ -10,15 +10,18 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod journal;
 pub(crate) mod knowledge;
+pub(crate) mod learnings;
 pub(crate) mod memory;
 pub(crate) mod merge_driver;
 pub(crate) mod notes;
 pub(crate) mod prompt;
 pub(crate) mod recall;
 pub(crate) mod remember;
+pub(crate) mod review;
 pub(crate) mod run;
 pub(crate) mod scratchpad;
 pub(crate) mod setup;
+pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod task;
 pub(crate) mod why;
@@ -39,9 +42,12 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Status(args)) => status::cmd_status(&project()?, &args)?,
         Some(Command::Remember(args)) => remember::cmd_remember(&project()?, args)?,
         Some(Command::Recall(args)) => recall::cmd_recall(&project()?, &args)?,
+        Some(Command::Review(args)) => review::cmd_review(&project()?, &args)?,
         Some(Command::Why(args)) => why::cmd_why(&project()?, &args)?,
         Some(Command::Knowledge(command)) => knowledge::run(&project()?, command)?,
+        Some(Command::Learnings(command)) => learnings::run(&project()?, command)?,
         Some(Command::Journal(command)) => journal::run(&project()?, &command)?,
+        Some(Command::Stats(args)) => stats::cmd_stats(&project()?, &args)?,
         Some(Command::Prompt(args)) => prompt::cmd_prompt(&project()?, &args)?,
         Some(Command::Init(args)) => init::cmd_init(&project()?, &args)?,
         Some(Command::Setup(command)) => return setup::run(&project()?, &command),

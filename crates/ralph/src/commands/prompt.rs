@@ -1,19 +1,24 @@
 //! `ralph prompt`: the prompt that an agent would get for a task now.
 
 use clap::Args;
-use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, compose};
+use ralph_loop::strategy::{Chosen, Rule, choose_first};
+use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, Round, compose};
 use ralph_model::config::Config;
 use ralph_model::{Shelf, Task, TaskStatus, Tokens};
 use ralph_store::{Store, TaskError};
 
+use super::run::models_of_agent;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
 
+/// The first iteration of a run.
+const FIRST: u32 = 1;
+
 /// Write the prompt that an agent would get for a task now
 ///
-/// The prompt goes to standard output, how much room each of its sections takes to standard error. Nothing is run: which
-/// gates are red before a run begins is only known to that run.
+/// The prompt goes to standard output, how much room each of its sections takes to standard error. It is that of a run
+/// which begins with the task. Nothing is run: which gates are red before a run begins is only known to that run.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph prompt t-1a2b3c
@@ -36,7 +41,10 @@ pub(crate) fn cmd_prompt(context: &Context<'_>, args: &PromptArgs) -> Result<(),
     if let Some(ended) = ended(&task) {
         context.ui.warning(&ended);
     }
-    let prompt = prompt_for(context, Some(&store), task, &context.config)?;
+    let mut config = context.config.clone();
+    config.agent.models = models_of_agent(context, &config);
+    let chosen = choose_first(Rule::of(&config, None), Some(&store), Some(&task))?;
+    let prompt = prompt_for(context, Some(&store), task, (&config, &chosen))?;
     let longest = prompt.parts.iter().map(|part| part.heading.len()).max();
     let width = longest.unwrap_or_default().max(17) + 1;
     for part in &prompt.parts {
@@ -65,12 +73,12 @@ fn ended(task: &Task) -> Option<String> {
     ))
 }
 
-/// The prompt that an agent would get for a task now.
+/// The prompt that an agent would get for a task, in the first iteration of a run that began now.
 pub(crate) fn prompt_for(
     context: &Context<'_>,
     store: Option<&Store>,
     task: Task,
-    config: &Config,
+    (config, chosen): (&Config, &Chosen),
 ) -> Result<Prompt, CommandError> {
     let materials = match store {
         Some(store) => Materials::gather(store, task, None)?,
@@ -84,7 +92,12 @@ pub(crate) fn prompt_for(
         context.ui.warning(problem);
     }
     let request = materials.request(&Circumstances {
-        round: None,
+        round: Some(Round {
+            iteration: FIRST,
+            of: config.limits.iterations,
+            model: chosen.model.as_deref(),
+            rationale: &chosen.rationale,
+        }),
         feature: feature.as_ref(),
         red_gates: &[],
         scratchpad: &scratchpad,

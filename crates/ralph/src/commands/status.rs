@@ -107,11 +107,8 @@ fn next(context: &Context<'_>, shelves: &Shelves, overview: Option<&Overview>) -
     let open_tasks = overview.is_some_and(|overview| overview.tasks.contains_key(&TaskStatus::Pending));
     let worktree = context.project.worktree_name();
     let is_there = |state: RunState| state.is_there(overview, worktree, context.clock().now());
-    if let Some(task) = overview.and_then(|overview| overview.waiting.first()) {
-        format!(
-            "ralph task show {}    # why it failed; `ralph task reset` opens it again",
-            task.id
-        )
+    if overview.is_some_and(|overview| !overview.waiting.is_empty()) {
+        "ralph review    # why it failed, and what helps".to_owned()
     } else if is_there(RunState::Live) {
         "ralph journal list    # what the run has done so far".to_owned()
     } else if is_there(RunState::Killed) {

@@ -128,8 +128,10 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
             InjectionReason::Shown => match (injection.kind, injection.score) {
                 (EntryKind::Scratchpad, _) => "the working notes",
                 (EntryKind::Feature, _) => "the task's feature",
+                (EntryKind::Report, _) => "how this task failed before",
                 (EntryKind::Journal, None) => "recent in this run",
-                (EntryKind::Journal | EntryKind::Learning, Some(_)) | (EntryKind::Knowledge, _) => "fits the task",
+                (EntryKind::Journal | EntryKind::Knowledge | EntryKind::Learning, Some(_)) => "fits the task",
+                (EntryKind::Knowledge, None) => "linked with a note that fits",
                 (EntryKind::Learning, None) => "learned at this task",
                 (_, _) if !is_over(&injection.section) => "all fit",
                 (_, Some(_)) => "fits the task",

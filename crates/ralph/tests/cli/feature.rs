@@ -238,7 +238,7 @@ fn a_feature_follows_its_tasks() {
     Tasks    1 failed, 3 done
     Features search: 3 of 4 done, failed
     Notes    none yet
-    Next     ralph task show t-42c90b    # why it failed; `ralph task reset` opens it again
+    Next     ralph review    # why it failed, and what helps
     ");
     env.ok(["task", "delete", "t-42c90b"]);
     assert_eq!(status(), "done");

@@ -174,12 +174,14 @@ fn why_tells_of_long_notes_by_their_titles() {
         section: "Project Knowledge".to_owned(),
         rank: 1,
         tokens: Tokens::of_characters(text.chars().count()),
-        score: Some(4.0),
+        score: (id != "idle.md").then_some(4.0),
         reason,
     };
     let stood = "### The pool, as it was\n_Tags: database_\n\nNine.\n";
+    let linked = "### Idle\n_Tags: network_\n\nThey are closed.\n";
     let injections = [
         entry("connection-pool-size.md", stood, InjectionReason::Shown),
+        entry("idle.md", linked, InjectionReason::Shown),
         entry("locks.md", "locks", InjectionReason::OverBudget),
         entry("gone.md", "gone", InjectionReason::Duplicate),
     ];
@@ -191,17 +193,18 @@ fn why_tells_of_long_notes_by_their_titles() {
     work(&env, 1, &[worked]);
     env.write(
         ".ralph/runs/run-00000001/001/prompt.md",
-        format!("## Project Knowledge\n\n{stood}\n## Memory\n"),
+        format!("## Project Knowledge\n\n{stood}\n{linked}\n## Memory\n"),
     );
     assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
     exit 0
     --- stdout
     SECTION            ENTRY                    IN PROMPT  WHY                                  RANK  TOKENS  SCORE  WHAT
     Project Knowledge  connection-pool-size.md  yes        fits the task                        1     12      4.00   The pool, as it was
+                       idle.md                  yes        linked with a note that fits         1     11             Idle
                        locks.md                 left out   no room: [context] knowledge = 2000  1     2       4.00   Locks
                        gone.md                  left out   another entry says the same          1     1       4.00
 
-    1 entry stood in the prompt, 2 were left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    2 entries stood in the prompt, 2 were left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
     --- stderr
     Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
     ");

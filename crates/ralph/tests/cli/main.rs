@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod add;
+mod attempts;
 mod bad_input;
 mod completions;
 mod config;
@@ -20,6 +21,7 @@ mod journal;
 mod knowledge_files;
 mod knowledge_search;
 mod languages;
+mod learnings;
 mod list;
 mod memory_init;
 mod merge_driver;
@@ -36,12 +38,14 @@ mod prompt;
 mod recall;
 mod remember;
 mod restore;
+mod review;
 mod run;
 mod scratchpad;
 mod search;
 mod setup_claude;
 mod sharing;
 mod show;
+mod stats;
 mod status;
 mod task;
 mod task_import;

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{Captured, Injection, LearningId, NewJournalRow, Outcome, RunId, Usage};
-use ralph_store::{Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange};
+use ralph_model::{Captured, Difficulty, Injection, LearningId, NewJournalRow, Outcome, RunId, Signature, Usage};
+use ralph_store::{
+    Claim, ClaimAnswer, ClaimRequest, NewRun, RunProcess, Scope, Settlement, Start, Store, TaskChange, task_type_of,
+};
 use ralph_testkit::{TestEnv, journal_row};
 
 use crate::DATABASE;
@@ -26,6 +28,12 @@ pub(crate) struct Worked<'a> {
     pub(crate) used: &'a [&'a str],
     /// What else it said.
     pub(crate) captured: Captured,
+    /// What makes its failure the same as another one.
+    pub(crate) signature: Option<u64>,
+    /// The model that was asked for.
+    pub(crate) model: &'a str,
+    /// How hard the agent found it.
+    pub(crate) difficulty: Option<Difficulty>,
     /// How often a task that was not done may be tried again.
     pub(crate) max_retries: u32,
 }
@@ -40,6 +48,9 @@ impl Default for Worked<'_> {
             injections: &[],
             used: &[],
             captured: Captured::default(),
+            signature: None,
+            model: "sonnet",
+            difficulty: None,
             max_retries: 3,
         }
     }
@@ -109,7 +120,7 @@ fn claimed(store: &mut Store, run: &RunId, iteration: u32, task: &str) -> Claim 
 fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) {
     let claim = claimed(store, run, iteration, worked.task);
     let start = Start {
-        model: Some("sonnet"),
+        model: Some(worked.model),
         rationale: "the middle of the ladder",
         before: "{}",
         dirty: None,
@@ -117,13 +128,14 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
         at: at(2),
     };
     store.record_start(run, &start).unwrap();
+    let title = claim.task.title;
     let row = NewJournalRow {
         task: Some(claim.task.id),
-        task_title: claim.task.title,
+        task_title: title.clone(),
         attempt: claim.attempt,
         outcome: worked.outcome,
         reason: worked.reason.to_owned(),
-        model: Some("sonnet".to_owned()),
+        model: Some(worked.model.to_owned()),
         model_rationale: "the middle of the ladder".to_owned(),
         duration_ms: 83_450,
         usage: Usage {
@@ -133,6 +145,8 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
         },
         files_modified: vec![format!("src/part_{iteration}.rs")],
         notes: worked.notes.map(str::to_owned),
+        difficulty: worked.difficulty,
+        task_type: task_type_of(&title, ""),
         malformed_sigils: worked.captured.malformed,
         created_at: at(i64::from(iteration) * 86_400),
         ..journal_row(run.clone(), iteration)
@@ -145,6 +159,7 @@ fn iterate(store: &mut Store, run: &RunId, iteration: u32, worked: &Worked<'_>) 
             },
         },
         report: worked.captured.failure.clone(),
+        signature: worked.signature.map(Signature::new),
         suggestion: worked.captured.retry_suggestion.clone(),
         learnings: (1..)
             .map(LearningId::new)

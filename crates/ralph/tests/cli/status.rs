@@ -85,7 +85,7 @@ fn the_morning_after_a_night() {
                  The gate `cargo test` refused it:
     Tasks    1 open, 1 failed, 1 done
     Notes    1 memory in .agent/memories.md (1 context)
-    Next     ralph task show t-8eec67    # why it failed; `ralph task reset` opens it again
+    Next     ralph review    # why it failed, and what helps
     "#);
     assert_eq!(
         env.ralph([]).run().stdout,
@@ -124,7 +124,7 @@ fn a_long_night_fits_on_a_screen() {
                and 7 more: ralph task list --status failed
     Tasks    1 open, 9 failed, 9 done
     Notes    1 memory in .agent/memories.md (1 context)
-    Next     ralph task show t-616796    # why it failed; `ralph task reset` opens it again
+    Next     ralph review    # why it failed, and what helps
     "#);
     let rows: usize = status
         .stdout
@@ -152,7 +152,7 @@ fn a_look_moves_the_mark_and_a_program_does_not() {
                  The gate `cargo test` refused it:
     Tasks    1 open, 1 failed, 1 done
     Notes    1 memory in .agent/memories.md (1 context)
-    Next     ralph task show t-8eec67    # why it failed; `ralph task reset` opens it again
+    Next     ralph review    # why it failed, and what helps
     "#);
     let at_terminal = short_night();
     let shown = at_terminal
@@ -172,7 +172,7 @@ fn json_has_all_of_it() {
     let env = short_night();
     let status = json(&env, &["status", "--json"]);
     assert_eq!(status["last_look"], serde_json::Value::Null);
-    assert_eq!(status["next"], "ralph task show t-8eec67");
+    assert_eq!(status["next"], "ralph review");
     assert_eq!(
         status["notes"],
         serde_json::json!({ "memories": 1, "guardrails": 0, "knowledge": 0 })

@@ -7,7 +7,7 @@ use crate::env;
 use crate::past::{Worked, task, work};
 
 /// Runs a command at a terminal; what it shows, with escape characters as `^[`.
-fn at_terminal(env: &TestEnv, command: &str) -> Finished {
+pub(crate) fn at_terminal(env: &TestEnv, command: &str) -> Finished {
     let mut shown = env
         .sh(&format!("script -qec '\"$RALPH\" {command}' /dev/null"))
         .env("TERM", "xterm")

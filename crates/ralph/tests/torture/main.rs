@@ -14,6 +14,7 @@ mod index;
 mod kills;
 mod knowledge;
 mod merges;
+mod migration;
 mod runs;
 mod setup;
 mod shelves;

@@ -4,13 +4,15 @@
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
+use ralph_memory::capture::signature;
 use ralph_model::{
-    Difficulty, ErrorCategory, NewJournalRow, Outcome, Priority, RunId, SplitMix64, StopReason, TaskId, Usage,
+    CapturedLearning, Difficulty, ErrorCategory, FailureReport, LearningId, NewJournalRow, Outcome, Priority,
+    ReportOrigin, RunId, SplitMix64, StopReason, TaskId, Usage,
 };
-use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store};
+use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store, task_type_of};
 use ralph_testkit::journal_row;
 
-use crate::bench::corpus::Memory;
+use crate::bench::corpus;
 use crate::random::Random;
 
 /// The first iteration is of the first day of 2024, in seconds since 1970.
@@ -26,21 +28,92 @@ const TITLE_WORDS: usize = 9;
 /// The texts of the journal are others than those of the notes, and those of tasks others again.
 const JOURNAL_TEXTS: usize = 1_000_000;
 const TASK_TEXTS: usize = 2_000_000;
+const LESSON_TEXTS: usize = 3_000_000;
+/// What lessons are about.
+const CATEGORIES: [&str; 5] = [
+    "pitfall",
+    "tool_usage",
+    "code_structure",
+    "testing_strategy",
+    "success_pattern",
+];
+
+/// What a past leaves beside the rows of its journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Memory {
+    /// Nothing.
+    None,
+    /// A report of every failure, and so many lessons that hold, of iterations that were done.
+    Lessons(usize),
+}
 
 /// Writes a journal of so many rows into a database that is made here, row by row as the loop does it.
-pub(super) fn write_journal(database: &Path, rows: usize) -> Result<(), String> {
+pub(super) fn write_journal(database: &Path, rows: usize, memory: Memory) -> Result<(), String> {
     let failed = |error: ralph_store::StoreError| format!("cannot write the journal: {error}");
     let mut store = Store::open_or_create(database).map_err(failed)?;
+    let mut lessons = 0;
     for first in (0..rows).step_by(RUN_LENGTH) {
         let run = RunId::new(first as u64);
         store.begin_run(&new_run(&run, moment(first)?)).map_err(failed)?;
         for (iteration, number) in (1..).zip(first..rows.min(first + RUN_LENGTH)) {
-            store.settle(&settlement(&run, iteration, number)?).map_err(failed)?;
+            let mut settlement = settlement(&run, iteration, number)?;
+            if let Memory::Lessons(total) = memory {
+                remember(&mut settlement, number, &mut lessons, total);
+            }
+            store.settle(&settlement).map_err(failed)?;
         }
         let end = moment(first + RUN_LENGTH)?;
         store.end_run(&run, "Everything is done.", 0, end).map_err(failed)?;
     }
-    Ok(())
+    match memory {
+        Memory::Lessons(total) if lessons < total => {
+            Err(format!("a journal of {rows} rows has no room for {total} lessons"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Adds what an iteration leaves for later ones: a report where it failed, one or two lessons where it was done.
+fn remember(settlement: &mut Settlement, number: usize, lessons: &mut usize, total: usize) {
+    let row = &settlement.row;
+    if row.outcome != Outcome::Done {
+        let report = report(number, row);
+        settlement.signature = Some(signature(&report));
+        settlement.report = Some(report);
+        return;
+    }
+    for _ in 0..1 + usize::from(number.is_multiple_of(4)) {
+        if *lessons < total {
+            let lesson = lesson(*lessons, &row.files_modified);
+            settlement.learnings.push((LearningId::new(*lessons as u64), lesson));
+            *lessons += 1;
+        }
+    }
+}
+
+fn report(number: usize, row: &NewJournalRow) -> FailureReport {
+    FailureReport {
+        what_tried: text(JOURNAL_TEXTS + number),
+        why_failed: text(LESSON_TEXTS + 500_000 + number),
+        category: row.error_category.unwrap_or(ErrorCategory::Unknown),
+        relevant_files: row.files_modified.clone(),
+        error_output: Some(format!("assertion failed at src/part_{}/mod.rs:{number}", number % 40)),
+        origin: ReportOrigin::Agent,
+        gate: None,
+    }
+}
+
+/// A lesson with the tags that an agent gives it, and those that are found for it: a tool, the files that were changed.
+fn lesson(number: usize, files: &[String]) -> CapturedLearning {
+    let memory = corpus::Memory::at(LESSON_TEXTS + number, 1);
+    let mut tags: Vec<String> = memory.tags().iter().map(|tag| (*tag).to_owned()).collect();
+    tags.push(["cargo", "git", "npm", "sqlite"][number % 4].to_owned());
+    tags.extend(files.iter().take(3).cloned());
+    CapturedLearning {
+        category: CATEGORIES[number % CATEGORIES.len()].to_owned(),
+        tags,
+        content: memory.text,
+    }
 }
 
 /// Adds so many tasks that are ready.
@@ -95,10 +168,12 @@ fn settlement(run: &RunId, iteration: u32, number: usize) -> Result<Settlement, 
         2 => (Outcome::Blocked, StopReason::NoSigil, None),
         _ => (Outcome::Done, StopReason::TaskDone, None),
     };
+    let task_title = title(TASK_TEXTS + 100_000 + task);
     let files = (0..1 + random.below(5)).map(|_| format!("src/part_{}/mod_{}.rs", random.below(40), random.below(400)));
     let row = NewJournalRow {
         task: Some(TaskId::new(task as u64)),
-        task_title: title(TASK_TEXTS + 100_000 + task),
+        task_type: task_type_of(&task_title, ""),
+        task_title,
         outcome,
         stop,
         model: Some("sonnet".to_owned()),
@@ -120,7 +195,7 @@ fn settlement(run: &RunId, iteration: u32, number: usize) -> Result<Settlement, 
 }
 
 fn text(number: usize) -> String {
-    Memory::at(number, 1).text
+    corpus::Memory::at(number, 1).text
 }
 
 fn title(number: usize) -> String {
@@ -145,7 +220,7 @@ mod tests {
     fn the_journal_and_the_tasks_share_words_that_tell_something() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("progress.db");
-        write_journal(&database, 100).unwrap();
+        write_journal(&database, 100, Memory::None).unwrap();
         add_tasks(&database, 5).unwrap();
         let store = Store::open_existing(&database, Wait::Long).unwrap().unwrap();
         assert_eq!(store.totals_of(ralph_store::Searched::Journal).unwrap().entries, 100);
@@ -155,5 +230,21 @@ mod tests {
         let about = ralph_memory::inject::prompt::about(&task);
         let related = ralph_memory::recall::related_rows(&store, &about, None, 5).unwrap();
         assert_eq!(related.len(), 5, "{about}");
+    }
+
+    #[test]
+    fn lessons_are_as_many_as_are_wanted_and_hold() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("progress.db");
+        write_journal(&database, 400, Memory::Lessons(200)).unwrap();
+        let store = Store::open_existing(&database, Wait::Long).unwrap().unwrap();
+        let lessons = store.learnings().unwrap();
+        assert_eq!(lessons.len(), 200);
+        for lesson in lessons {
+            assert!(lesson.status == ralph_model::LearningStatus::Promoted, "{lesson:?}");
+            assert!(lesson.tags.len() > 2 && lesson.content.len() > 20, "{lesson:?}");
+        }
+        let refused = write_journal(&folder.path().join("small.db"), 10, Memory::Lessons(200));
+        assert!(refused.is_err_and(|why| why.contains("no room")));
     }
 }

@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-use super::workplace::{Past, Versions, Workplace, measure_run};
-use super::{Taker, USUAL_TASKS};
+use super::workplace::{Leaves, Past, Versions, Workplace, measure_run};
+use super::{Taker, USUAL_TASKS, history};
 use crate::bench::corpus::Memory;
 use crate::bench::figures::{Figure, Figures, Target};
 use crate::programs::Programs;
@@ -28,7 +28,7 @@ const QUESTION: &str = "timeout of the cache in the parser";
 /// Takes the figures.
 pub(super) fn take(figures: &mut Figures, programs: &Programs, runs: usize) -> Result<(), String> {
     println!("writing a journal of {ROWS} rows …");
-    let past = Past::write(ROWS)?;
+    let past = Past::write(ROWS, history::Memory::None)?;
     let place = Place {
         programs,
         past: &past,
@@ -70,6 +70,7 @@ impl Place<'_> {
         let mut taker = Taker {
             figures: &mut Figures::among("rows"),
             place: &place,
+            leaves: Leaves::Rows,
             runs: self.runs,
         };
         let each = taker.iteration("", USUAL_TASKS, Target::None)?;

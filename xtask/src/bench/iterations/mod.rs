@@ -6,6 +6,7 @@
 mod history;
 mod interrupt;
 mod knowledge;
+mod learnings;
 mod live;
 mod syncs;
 mod workplace;
@@ -13,6 +14,7 @@ mod workplace;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use history::Memory;
 use syncs::{Step, Syncs};
 use workplace::{Leaves, Past, Versions, Workplace, measure_run};
 
@@ -47,20 +49,23 @@ const FIXED_TOKENS: f64 = 600.0;
 
 /// `cargo xtask bench loop`.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
-    let flags = Flags::parse(words, &["--quick", "--knowledge"], &["--json"])?;
+    let flags = Flags::parse(words, &["--quick", "--knowledge", "--learnings", "--live"], &["--json"])?;
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
     let programs = Programs::build(root)?;
     let begin = Instant::now();
     let mut figures = Figures::among("rows");
-    let only_knowledge = flags.has("--knowledge");
-    for (rows, notes, most) in SIZES.into_iter().filter(|_| !only_knowledge) {
+    let takes_all = !["--knowledge", "--learnings", "--live"]
+        .iter()
+        .any(|part| flags.has(part));
+    for (rows, notes, most) in SIZES.into_iter().filter(|_| takes_all) {
         println!("writing a journal of {rows} rows …");
-        let past = Past::write(rows)?;
+        let past = Past::write(rows, Memory::None)?;
         println!("measuring beside {notes} notes, {runs} runs of each …");
         let place = Workplace::make(&programs, &past, notes, Versions::None)?;
         let mut taker = Taker {
             figures: &mut figures,
             place: &place,
+            leaves: Leaves::Rows,
             runs,
         };
         for tasks in TASKS {
@@ -73,14 +78,22 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
         let mut taker = Taker {
             figures: &mut figures,
             place: &place,
+            leaves: Leaves::Rows,
             runs,
         };
         taker.iteration("an iteration, in git", USUAL_TASKS, Target::AtMost(most))?;
     }
-    knowledge::take(&mut figures, &programs, runs)?;
-    let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
-    if !only_knowledge {
+    if takes_all || flags.has("--knowledge") {
+        knowledge::take(&mut figures, &programs, runs)?;
+    }
+    if takes_all || flags.has("--learnings") {
+        learnings::take(&mut figures, &programs, runs)?;
+    }
+    if takes_all {
+        let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
         interrupts(&mut figures, &programs, interrupted)?;
+    }
+    if takes_all || flags.has("--live") {
         live_view(&mut figures, &programs, runs)?;
     }
     figures.remark(
@@ -150,6 +163,7 @@ fn interrupts(figures: &mut Figures, programs: &Programs, runs: usize) -> Result
 struct Taker<'a, 'p> {
     figures: &'a mut Figures,
     place: &'a Workplace<'p>,
+    leaves: Leaves,
     runs: usize,
 }
 
@@ -171,7 +185,7 @@ impl Taker<'_, '_> {
         for _ in 0..self.runs {
             for (iterations, least) in [(SHORT, &mut short_time), (long, &mut long_time)] {
                 self.place.begin_again(tasks)?;
-                let usage = measure_run(&mut self.place.run(iterations, Leaves::Rows))?;
+                let usage = measure_run(&mut self.place.run(iterations, self.leaves))?;
                 *least = usage.own_processor.min(*least);
                 peak = usage.peak_bytes.max(peak);
             }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ralph_process::command;
 use tempfile::TempDir;
 
-use super::history;
+use super::history::{self, Memory};
 use crate::bench::corpus;
 use crate::child::{Running, output};
 use crate::programs::Programs;
@@ -29,7 +29,7 @@ const LIMIT_REACHED: i32 = 4;
 const DATABASE: [&str; 2] = ["progress.db", "progress.db-wal"];
 
 /// The agent: it changes a file, leaves a note in the journal and a lesson, and says that its task is done. On request it
-/// also leaves a long note that becomes a file.
+/// also leaves a long note that becomes a file, or it fails and says how.
 const AGENT: &str = r#"
 id=$(sed -n '/^## Assigned Task/{n;n;s/.*(\(t-[0-9a-f]*\)).*/\1/p;q}')
 echo "$RALPH_ITERATION" > work.txt
@@ -43,7 +43,20 @@ The cause is found and mended.
 the file mends it. The test of the cache failed before and passes now, the timeout of 30 s was never the reason.</journal>
 <learning category="pitfall" tags="parser,files">A file need not end with a line break.</learning>
 END
-echo "<task-done>$id</task-done>"
+if [ "$1" = fail ]; then
+    cat <<END
+<failure-report>
+what_tried: Reading to the end of the file, with a timeout of 30 s.
+why_failed: The test of the cache fails: the file of iteration $RALPH_ITERATION is never closed.
+error_category: test_failure
+relevant_files: src/part_1/mod_1.rs, src/part_2/mod_2.rs
+stack_trace: assertion failed: left == right at src/part_1/mod_1.rs:$RALPH_ITERATION
+</failure-report>
+<task-failed>$id the test of the cache fails</task-failed>
+END
+else
+    echo "<task-done>$id</task-done>"
+fi
 "#;
 
 /// The agent that prints a gigabyte, in lines.
@@ -65,6 +78,8 @@ pub(super) enum Leaves {
     Rows,
     /// The same, and a long note that becomes a file.
     RowsAndAFile,
+    /// The same as the first, and how it failed: its task is not done.
+    Failures,
 }
 
 /// A database with a journal of so many rows, which projects begin with.
@@ -75,7 +90,7 @@ pub(super) struct Past {
 
 impl Past {
     /// Writes it.
-    pub(super) fn write(rows: usize) -> Result<Self, String> {
+    pub(super) fn write(rows: usize, memory: Memory) -> Result<Self, String> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("ralph-bench-");
         let in_memory = Path::new(MEMORY);
@@ -85,7 +100,7 @@ impl Past {
             builder.tempdir()
         };
         let folder = folder.map_err(|error| format!("cannot make a folder: {error}"))?;
-        history::write_journal(&with_folder(folder.path().join("journal/progress.db"))?, rows)?;
+        history::write_journal(&with_folder(folder.path().join("journal/progress.db"))?, rows, memory)?;
         Ok(Self { folder, rows })
     }
 
@@ -161,6 +176,11 @@ impl<'a> Workplace<'a> {
         output(self.ralph(&["recall", "parser"]).stdout(Stdio::piped())).map(drop)
     }
 
+    /// Says in the project's configuration what is to hold there.
+    pub(super) fn configure(&self, settings: &str) -> Result<(), String> {
+        write(&self.path(".ralph.toml"), settings)
+    }
+
     /// A path in the project.
     pub(super) fn path(&self, inside: &str) -> PathBuf {
         self.folder.path().join(inside)
@@ -182,6 +202,7 @@ impl<'a> Workplace<'a> {
         let agent = match leaves {
             Leaves::Rows => "sh agent.sh",
             Leaves::RowsAndAFile => "sh agent.sh file",
+            Leaves::Failures => "sh agent.sh fail",
         };
         self.ralph(&["run", "--limit", &iterations.to_string(), "--agent", agent])
     }

@@ -5,7 +5,8 @@ use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, Err
 use super::tags::Sigil;
 use super::{Name, sigils};
 use crate::capture::clean::{
-    MOST_KNOWLEDGE, MOST_REASON, MOST_TAG, MOST_TAGS, MOST_TITLE, clean, clean_last_lines, clean_line_of,
+    MOST_ERROR_OUTPUT, MOST_KNOWLEDGE, MOST_REASON, MOST_TAG, MOST_TAGS, MOST_TITLE, clean, clean_last_lines,
+    clean_line_of,
 };
 
 /// The longest notes of a journal row, in characters.
@@ -13,9 +14,6 @@ const MOST_JOURNAL: usize = 4000;
 
 /// The longest lesson, in characters.
 const MOST_LEARNING: usize = 2000;
-
-/// The longest output of a failing program, in characters of whole lines.
-const MOST_ERROR_OUTPUT: usize = 500;
 
 /// The most files of a report, and the longest name of one, in characters.
 const MOST_FILES: usize = 50;
@@ -116,7 +114,7 @@ fn knowledge(sigil: &Sigil<'_>) -> Option<CapturedKnowledge> {
 
 fn learning(sigil: &Sigil<'_>) -> Option<CapturedLearning> {
     let learning = CapturedLearning {
-        category: clean_line_of(&sigil.attribute("category")?, MOST_TAG).to_lowercase(),
+        category: lower_line_of(&sigil.attribute("category")?, MOST_TAG),
         tags: tags(sigil),
         content: clean(&sigil.body(), MOST_LEARNING),
     };
@@ -128,20 +126,22 @@ fn tags(sigil: &Sigil<'_>) -> Vec<String> {
     let written = sigil.attribute("tags").unwrap_or_default();
     let mut tags = Vec::new();
     // No tag holds what would end the line of tags in a file of notes.
-    add_distinct(
-        &mut tags,
-        written.split([',', '|', '\n', '<', '>']),
-        MOST_TAGS,
-        MOST_TAG,
-    );
-    // Only now: in lower case a secret is not recognised any more.
-    let mut lower: Vec<String> = Vec::new();
-    for tag in tags.iter().map(|tag: &String| tag.to_lowercase()) {
-        if !lower.contains(&tag) {
-            lower.push(tag);
+    for tag in written.split([',', '|', '\n', '<', '>']) {
+        if tags.len() >= MOST_TAGS {
+            break;
+        }
+        let tag = lower_line_of(tag, MOST_TAG);
+        if !tag.is_empty() && !tags.contains(&tag) {
+            tags.push(tag);
         }
     }
-    lower
+    tags
+}
+
+/// A text as one line in lower case. Secrets are looked for before, since in lower case none is recognised; and it is cut
+/// after, since some letters become two.
+fn lower_line_of(text: &str, cap: usize) -> String {
+    clean_line_of(&clean_line_of(text, usize::MAX).to_lowercase(), cap)
 }
 
 /// Adds what is not blank and not there yet, up to a number and a length.

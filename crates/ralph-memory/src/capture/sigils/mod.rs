@@ -6,15 +6,19 @@
 
 mod captured;
 mod control;
+mod last_words;
 mod plain_text;
 mod tags;
 mod verdict;
 
 #[cfg(test)]
+mod soup_tests;
+#[cfg(test)]
 mod tests;
 
 pub use captured::read_captured;
 pub use control::read_control;
+pub use last_words::last_words;
 pub use verdict::read_verdict;
 
 use plain_text::{PromptLines, own_blocks};

@@ -1,10 +1,206 @@
 //! `### Previous Attempts`: how earlier attempts at the task failed, so that none is repeated.
+//!
+//! The newest says most: it is shortened before it is left out. The older ones stand whole or not at all.
 
-use super::PromptRequest;
+mod entry;
+mod same_way;
+
+use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, TaskKind};
+
+use super::markdown::{in_item, without_controls};
 use super::room::Room;
-use super::section::Section;
+use super::section::{Considered, Section};
+use super::{OPENING, PromptRequest};
+use crate::inject::pack::{Item, Packed, Sizes, pack};
+use crate::inject::prime::{PrimeFormat, left_out_note};
+use entry::{Detail, entry};
+pub(super) use same_way::failed_the_same_way;
 
-/// The section.
-pub(super) fn section(_request: &PromptRequest<'_>, _room: &mut Room) -> Section {
-    Section::default()
+const HEADING: &str = "Previous Attempts";
+
+/// The section, and what it makes needless elsewhere.
+pub(super) struct PreviousAttempts<'a> {
+    pub(super) section: Section,
+    /// What the newest attempt's failing program printed, if it stands in the section.
+    pub(super) output_above: Option<OutputAbove<'a>>,
+}
+
+/// What the failing program of an attempt printed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct OutputAbove<'a> {
+    /// The attempt's number.
+    pub(super) attempt: u32,
+    pub(super) text: &'a str,
+}
+
+/// An attempt that may stand in the section.
+struct Choice<'a> {
+    attempt: &'a Attempt,
+    text: String,
+    reason: InjectionReason,
+}
+
+/// The section. The newest attempts go before older ones; they are read in the order in which they happened.
+pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> PreviousAttempts<'a> {
+    let mut section = Section {
+        heading: HEADING,
+        ..Section::default()
+    };
+    let mut choices: Vec<Choice<'a>> = request.attempts.iter().rev().map(Choice::of).collect();
+    if choices.is_empty() {
+        return PreviousAttempts {
+            section,
+            output_above: None,
+        };
+    }
+    let frame = format!("### {HEADING}\n\n{OPENING}\n{}", introduction(request));
+    let suggestion = suggestion(request.attempts);
+    let budget = room.for_section(request.config.context.attempts);
+    let fitted = fit(&mut choices, &frame, &suggestion, budget);
+    for position in &fitted.packed.chosen {
+        if let Some(choice) = choices.get_mut(*position) {
+            choice.reason = InjectionReason::Shown;
+        }
+    }
+    if !fitted.packed.chosen.is_empty() {
+        section.text = frame;
+        for choice in choices.iter().rev().filter(|choice| choice.is_shown()) {
+            section.text.push('\n');
+            section.text.push_str(&choice.text);
+        }
+        let left_out = choices.len() - fitted.packed.chosen.len();
+        if left_out > 0 && fitted.packed.note_fits {
+            section.text.push_str(&left_out_note(left_out, PrimeFormat::Section));
+        }
+        section.text.push_str(fitted.closing);
+        section.fixed = OPENING.chars().count();
+        room.spend(&section.text);
+    }
+    let ids: Vec<String> = choices.iter().map(|choice| choice.attempt.row.id.to_string()).collect();
+    section.considered(choices.iter().zip(&ids).map(|(choice, id)| Considered {
+        kind: EntryKind::Report,
+        id,
+        text: &choice.text,
+        score: None,
+        reason: choice.reason,
+    }));
+    let newest = choices
+        .first()
+        .filter(|choice| choice.is_shown() && fitted.newest == Detail::Whole);
+    PreviousAttempts {
+        section,
+        output_above: newest.and_then(|choice| output_of(choice.attempt)),
+    }
+}
+
+impl<'a> Choice<'a> {
+    fn of(attempt: &'a Attempt) -> Self {
+        Self {
+            attempt,
+            text: entry(attempt, Detail::Whole),
+            reason: InjectionReason::OverBudget,
+        }
+    }
+
+    fn is_shown(&self) -> bool {
+        self.reason == InjectionReason::Shown
+    }
+}
+
+/// What there is room for.
+struct Fitted<'a> {
+    packed: Packed,
+    /// How much of the newest attempt.
+    newest: Detail,
+    /// What stands at the end.
+    closing: &'a str,
+}
+
+/// Finds what there is room for. Rather than the newest attempt, what its failing program printed is left out, then all but
+/// the reason, then the suggestion, at last the reason.
+fn fit<'s>(choices: &mut [Choice<'_>], frame: &str, suggestion: &'s str, budget: Budget) -> Fitted<'s> {
+    let note = left_out_note(choices.len(), PrimeFormat::Section).len();
+    let mut fitted = Fitted {
+        packed: Packed::default(),
+        newest: Detail::Whole,
+        closing: "",
+    };
+    let telling = [Detail::Whole, Detail::WithoutOutput, Detail::Short];
+    let with_suggestion = telling.iter().map(|detail| (*detail, suggestion));
+    let without = telling
+        .iter()
+        .chain(&[Detail::HeadingAlone])
+        .map(|detail| (*detail, ""));
+    for (detail, closing) in with_suggestion.chain(without) {
+        if let Some(newest) = choices.first_mut() {
+            newest.text = entry(newest.attempt, detail);
+        }
+        let sizes = Sizes {
+            frame: frame.chars().count() + closing.chars().count(),
+            group: &[0],
+            note,
+        };
+        fitted = Fitted {
+            packed: pack(&items(choices), &sizes, budget),
+            newest: detail,
+            closing,
+        };
+        if fitted.packed.chosen.first() == Some(&0) {
+            break;
+        }
+    }
+    fitted
+}
+
+fn items(choices: &[Choice<'_>]) -> Vec<Item> {
+    let item = |choice: &Choice<'_>| Item {
+        group: 0,
+        // With the empty line before it.
+        size: choice.text.chars().count() + 1,
+    };
+    choices.iter().map(item).collect()
+}
+
+/// How often it was tried, and which attempts failed the same way.
+fn introduction(request: &PromptRequest<'_>) -> String {
+    let attempts = request.attempts;
+    let times = match attempts.len() {
+        1 => "once".to_owned(),
+        many => format!("{many} times"),
+    };
+    let mut text = match request.task.kind {
+        TaskKind::Once => format!("This task was tried {times} and is not done."),
+        TaskKind::PromptLoop => format!("Since it last went on, this assignment has failed {times}."),
+    };
+    let last = attempts.last().map_or(0, |attempt| attempt.row.row.attempt);
+    if request.task.kind == TaskKind::Once && last as usize > attempts.len() {
+        text.push_str(" Attempts whose numbers are missing did not count, or were before it was last done.");
+    }
+    if let Some(same) = failed_the_same_way(attempts) {
+        text.push(' ');
+        text.push_str(&same);
+    }
+    text.push('\n');
+    text
+}
+
+/// What the newest report that has a suggestion suggests; empty where none has.
+fn suggestion(attempts: &[Attempt]) -> String {
+    let suggested = attempts.iter().rev().find_map(|attempt| {
+        let suggestion = attempt.report.as_ref()?.suggestion.as_deref()?;
+        (!suggestion.trim().is_empty()).then_some((attempt.row.row.attempt, suggestion))
+    });
+    let Some((attempt, suggestion)) = suggested else {
+        return String::new();
+    };
+    let suggestion = in_item(&without_controls(suggestion));
+    format!("\n- **Suggested for this attempt by attempt {attempt}**: {suggestion}\n")
+}
+
+fn output_of(attempt: &Attempt) -> Option<OutputAbove<'_>> {
+    let output = attempt.report.as_ref()?.report.error_output.as_deref()?;
+    (!output.trim().is_empty()).then_some(OutputAbove {
+        attempt: attempt.row.row.attempt,
+        text: output,
+    })
 }

@@ -141,7 +141,8 @@ fn seconds(milliseconds: u64) -> String {
     format!("{}.{}s", milliseconds / 1000, milliseconds % 1000 / 100)
 }
 
-fn files(all: &[String]) -> String {
+/// Files by their names, not too many; empty where there are none.
+pub(super) fn files(all: &[String]) -> String {
     let mut named: Vec<String> = all.iter().take(MOST_FILES).map(|file| one_line(file)).collect();
     if all.len() > MOST_FILES {
         named.push(format!("and {} more", all.len() - MOST_FILES));

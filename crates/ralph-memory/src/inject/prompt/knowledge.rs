@@ -10,7 +10,7 @@ use super::{OPENING, PromptRequest};
 use crate::catalogue::{Catalogue, KnowledgeOutline};
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
-use crate::inject::said::Said;
+use crate::inject::said::{Fact, Said};
 use crate::recall::{Relevant, TaskSignals, relevant_knowledge};
 
 const HEADING: &str = "Project Knowledge";
@@ -20,9 +20,10 @@ const MOST_PASSED_OVER: usize = MOST_LEFT_OUT;
 /// A note that may stand in the section.
 struct Choice {
     file: String,
-    score: u32,
+    /// How well it fits the task; none where no tag of its does, and only a link led to it.
+    score: Option<u32>,
     /// What it says.
-    fact: String,
+    fact: Fact,
     /// As it stands in the prompt, or would.
     text: String,
     reason: InjectionReason,
@@ -68,7 +69,7 @@ pub(super) fn section(
     for position in packed.chosen.iter().filter_map(|chosen| tried.positions.get(*chosen)) {
         if let Some(choice) = tried.choices.get_mut(*position) {
             choice.reason = InjectionReason::Shown;
-            said.add(&choice.fact);
+            said.add(choice.fact);
             shown += 1;
         }
     }
@@ -94,7 +95,7 @@ pub(super) fn section(
         kind: EntryKind::Knowledge,
         id: &choice.file,
         text: &choice.text,
-        score: Some(f64::from(choice.score)),
+        score: choice.score.map(f64::from),
         reason: choice.reason,
     }));
     Ok(section)
@@ -121,22 +122,21 @@ struct Tried {
 
 impl Tried {
     /// Reads a note, and says how much room it takes; none where it says nothing new.
-    fn weigh(&mut self, catalogue: &Catalogue, note: &Relevant, said: &mut Said) -> Result<Option<usize>, IndexError> {
-        let outline = catalogue.index.knowledge_outline(note.number)?;
-        let body = catalogue.index.knowledge_body_of(note.number)?;
+    fn weigh(&mut self, catalogue: &Catalogue, note: &Relevant, said: &Said) -> Result<Option<usize>, IndexError> {
+        let (outline, body) = catalogue.index.knowledge_note(note.number)?;
         let text = entry(&outline, &body);
-        let fact = if body.trim().is_empty() { outline.title } else { body };
-        let is_new = !said.holds(&fact) && !self.said.holds(&fact);
+        let fact = Fact::of(if body.trim().is_empty() { &outline.title } else { &body });
+        let is_new = !said.holds(fact) && !self.said.holds(fact);
         // With the empty line before it.
         let size = text.chars().count() + 1;
         if is_new {
-            self.said.add(&fact);
+            self.said.add(fact);
             self.positions.push(self.choices.len());
             self.items.push(Item { group: 0, size });
         }
         self.choices.push(Choice {
             file: note.file.clone(),
-            score: note.score(),
+            score: (note.by_tags > 0).then(|| note.score()),
             fact,
             text,
             reason: if is_new {

@@ -8,7 +8,7 @@ use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
-use crate::inject::said::Said;
+use crate::inject::said::{Fact, Said};
 use crate::recall::Likeness;
 
 const HEADING: &str = "Learnings from Previous Iterations";
@@ -57,7 +57,7 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, said: &mut S
     for position in packed.chosen.iter().filter_map(|chosen| tried.get(*chosen)) {
         if let Some(choice) = choices.get_mut(*position) {
             choice.reason = InjectionReason::Shown;
-            said.add(&choice.learning.content);
+            said.add(Fact::of(&choice.learning.content));
         }
     }
     let left_out = items.len() - packed.chosen.len();
@@ -120,7 +120,7 @@ fn best(choices: &mut [Choice<'_>], frame: &str, budget: Budget, said: &Said) ->
             break;
         }
         let likeness = Likeness::of(choice.learning);
-        if said.holds(&choice.learning.content) || fitting.iter().any(|better| better.is_near(&likeness)) {
+        if said.holds(Fact::of(&choice.learning.content)) || fitting.iter().any(|better| better.is_near(&likeness)) {
             choice.reason = InjectionReason::Duplicate;
             continue;
         }
@@ -143,9 +143,10 @@ fn add_examples(choices: &mut [Choice<'_>], (frame, closing): (&str, &str), budg
     for choice in choices.iter_mut().filter(|choice| choice.is_shown()) {
         for example in choice.learning.examples.iter().take(MOST_EXAMPLES) {
             let line = format!("  - {}\n", one_line(example));
-            if !said.holds(example) && room_left.take(line.chars().count()) {
+            let fact = Fact::of(example);
+            if !said.holds(fact) && room_left.take(line.chars().count()) {
                 choice.text.push_str(&line);
-                said.add(example);
+                said.add(fact);
             }
         }
     }

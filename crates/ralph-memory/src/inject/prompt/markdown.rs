@@ -11,14 +11,32 @@ pub(super) fn fenced(text: &str) -> String {
 
 /// The fence that a text needs.
 pub(super) fn fence_for(text: &str) -> String {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
-    "`".repeat((longest + 1).max(3))
+    "`".repeat((longest_row_of_ticks(text) + 1).max(3))
+}
+
+fn longest_row_of_ticks(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or_default()
 }
 
 /// A text on one line.
 pub(super) fn one_line(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     spaced.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A text without control characters, its lines left as they are.
+pub(super) fn without_controls(text: &str) -> String {
+    let is_kept = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
+    normalise_line_breaks(text).chars().filter(is_kept).collect()
+}
+
+/// A text as code within a line.
+pub(super) fn code(line: &str) -> String {
+    let longest = longest_row_of_ticks(line);
+    let ticks = "`".repeat(longest + 1);
+    // Beside a tick of its own it would be a longer row of them.
+    let gap = if longest > 0 { " " } else { "" };
+    format!("{ticks}{gap}{line}{gap}{ticks}")
 }
 
 /// A text as the end of a list's item: its further lines stand further in, so that a heading or a fence in it ends with
@@ -112,5 +130,8 @@ mod tests {
     fn other_texts_stay_where_they_are_put() {
         assert_eq!(one_line(" a\n## b\tc\u{1b}[0m "), "a ## b c [0m");
         assert_eq!(in_item("a\n\n## b\r\n```\n"), "a\n\n  ## b\n  ```");
+        assert_eq!(without_controls("a\u{1b}[1m\r## b\r\n\tc\0"), "a[1m\n## b\n\tc");
+        assert_eq!(code("make"), "`make`");
+        assert_eq!(code("echo `date` ``"), "``` echo `date` `` ```");
     }
 }

@@ -34,6 +34,7 @@ pub use verify::{Finished, GateWord, verification_prompt};
 use super::feature_texts::FeatureTexts;
 use super::said::Said;
 use crate::catalogue::Catalogue;
+use attempts::PreviousAttempts;
 use room::Room;
 use section::Section;
 
@@ -155,7 +156,10 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let mut room = Room::of(request.config.context.budget, request.share);
     let about = about(request.task);
     let mut said = Said::default();
-    let attempts = attempts::section(request, &mut room);
+    let PreviousAttempts {
+        section: attempts,
+        output_above,
+    } = attempts::section(request, &mut room);
     let status = status::section(request, &mut room);
     let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
     let reserved = scratchpad::reserve(request, &mut room);
@@ -164,10 +168,8 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let knowledge = knowledge::section(catalogue, request, &mut room, &mut said)?;
     let journal = journal::section(request, &mut room);
     let scratchpad = scratchpad::section(request, &mut room, reserved);
-    let held = |section: Section| match request.share {
-        MemoryShare::None => section.held_out(),
-        MemoryShare::Whole | MemoryShare::Half => section,
-    };
+    let is_held_out = request.share == MemoryShare::None;
+    let held = |section: Section| if is_held_out { section.held_out() } else { section };
     Ok(joined(vec![
         held(memories),
         skill(request.config),
@@ -178,10 +180,10 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
         held(attempts),
         held(learnings),
         status,
-        status::stuck(request),
+        held(status::stuck(request)),
         feature::specification(request),
         feature::plan(request),
-        task::retry(request),
+        task::retry(request, output_above.filter(|_| !is_held_out)),
         held(journal),
         held(knowledge),
         Section::fixed("Memory", MEMORY),

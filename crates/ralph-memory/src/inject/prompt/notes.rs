@@ -10,7 +10,7 @@ use super::section::{Considered, MOST_LEFT_OUT, Section};
 use super::{OPENING, PromptRequest};
 use crate::catalogue::Catalogue;
 use crate::inject::prime::{Decision, Occasion, PrimeFormat, Repetitions, replaced, select};
-use crate::inject::said::Said;
+use crate::inject::said::{Fact, Said};
 use crate::recall::Wanted;
 
 pub(super) fn memories(
@@ -77,7 +77,7 @@ impl Standing<'_> {
             ..Section::default()
         };
         for shown in selected.decisions.iter().filter(|decision| is_shown(decision)) {
-            said.add(shown.item.content());
+            said.add(Fact::of(shown.item.content()));
         }
         if selected.primed.shown > 0 {
             room.spend(&selected.primed.text);

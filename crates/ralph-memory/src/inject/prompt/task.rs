@@ -1,9 +1,12 @@
 //! `## Assigned Task` and `## Retry Information`: what is to be done, and what became of it so far.
 
+use std::collections::HashSet;
+
 use ralph_model::{Budget, Guidance, Task, TaskKind, Tokens, first_line, preview, split_guidance};
 use ralph_notes::normalise_line_breaks;
 
 use super::PromptRequest;
+use super::attempts::OutputAbove;
 use super::markdown::{fenced, one_line};
 use super::section::Section;
 use crate::inject::tail::tail;
@@ -39,8 +42,8 @@ pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
     }
 }
 
-/// Which attempt it is, and why the last one did not do.
-pub(super) fn retry(request: &PromptRequest<'_>) -> Section {
+/// Which attempt it is, and why the last one did not do. What a program printed then is not told twice.
+pub(super) fn retry(request: &PromptRequest<'_>, above: Option<OutputAbove<'_>>) -> Section {
     let mut section = Section {
         heading: "Retry Information",
         ..Section::default()
@@ -56,10 +59,23 @@ pub(super) fn retry(request: &PromptRequest<'_>) -> Section {
     }
     if let Some(reason) = request.last_reason {
         text.push_str("\nWhy the last one did not count as done:\n\n");
-        text.push_str(&fenced(&shortened(reason, REASON)));
+        match above.filter(|above| is_told_by(above, reason)) {
+            Some(OutputAbove { attempt, .. }) => {
+                text.push_str(&fenced(&preview(first_line(reason), FIRST_LINE)));
+                text.push_str(&format!("\nWhat was printed stands above, with attempt {attempt}.\n"));
+            }
+            None => text.push_str(&fenced(&shortened(reason, REASON))),
+        }
     }
     section.text = text;
     section
+}
+
+/// Whether a reason goes on, after its first line, with what a program printed: at least a line of that is in it.
+fn is_told_by(above: &OutputAbove<'_>, reason: &str) -> bool {
+    let lines = |text| str::lines(text).map(str::trim).filter(|line| !line.is_empty());
+    let printed: HashSet<&str> = lines(above.text).collect();
+    lines(reason).skip(1).any(|line| printed.contains(line))
 }
 
 pub(super) fn named(task: &Task) -> String {

@@ -57,6 +57,7 @@ fn an_overview_tells_what_is_new_since_a_look() {
             pauses: vec![],
             last_run: bench.store.run(&run_id()).unwrap(),
             waiting: vec![failed, news(2, "Given up", "Failed: Nobody wants it.", 0)],
+            waiting_learnings: 4,
             tasks: [(TaskStatus::Failed, 2)].into(),
         }
     );

@@ -17,6 +17,7 @@ fn everything_that_an_iteration_leaves_is_kept_at_once() {
         bench.store.captures(settled.journal).unwrap(),
         RowCaptures {
             report: left.report,
+            signature: left.signature,
             suggestion: left.suggestion,
             learnings: left.learnings.into_iter().map(|(_, learning)| learning).collect(),
             knowledge: left.knowledge,

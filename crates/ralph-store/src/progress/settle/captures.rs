@@ -6,8 +6,8 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::{Settlement, learnings};
 use crate::progress::columns::{from_json, to_json};
 
-/// Keeps how the attempt failed, in the agent's words; without any there is nothing to keep. A suggestion for the next
-/// attempt alone is kept with the reason of the row.
+/// Keeps how the attempt failed. A suggestion for the next attempt that comes without a report, as that of an agent which was
+/// interrupted, is kept with the reason of the row.
 pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement, journal: i64) -> rusqlite::Result<()> {
     let row = &settlement.row;
     // Whatever is done needs no suggestion; what the agent reports is kept even then.

@@ -114,8 +114,10 @@ impl Trap {
                 return Knowledge::FromNote { id: heading.to_owned() };
             }
         }
-        let mut of_last_attempt = prompt.lines().skip_while(|line| *line != "## Retry Information");
-        if of_last_attempt.any(|line| line.starts_with(self.symptom)) {
+        let mut of_attempts = prompt
+            .lines()
+            .skip_while(|line| !["### Previous Attempts", "## Retry Information"].contains(line));
+        if of_attempts.any(|line| line.starts_with(self.symptom)) {
             Knowledge::FromFailure
         } else {
             Knowledge::Nothing

@@ -5,7 +5,6 @@ mod facts;
 mod project;
 mod stage;
 mod story;
-mod wrap;
 
 use std::process::ExitCode;
 

@@ -4,10 +4,10 @@
 use ralph_model::{Outcome, count, duration, first_line};
 
 use super::facts::{Iteration, Performance};
-use super::wrap::wrapped;
 use crate::error::CommandError;
 use crate::table::{self, Column, Fit, Plain};
 use crate::ui::{Style, Ui};
+use crate::wrap::wrapped;
 
 /// The widest that a line is, where there is more room.
 const WIDEST: usize = 78;

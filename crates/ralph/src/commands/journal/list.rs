@@ -87,7 +87,8 @@ fn outcomes() -> impl TypedValueParser<Value = Outcome> {
         .try_map(|word| Outcome::parse(&word).ok_or_else(|| format!("there is no outcome {word}")))
 }
 
-fn beginning(text: &str) -> Result<Timestamp, String> {
+/// A moment, or the beginning of a day.
+pub(crate) fn beginning(text: &str) -> Result<Timestamp, String> {
     moment(text, 0)
 }
 

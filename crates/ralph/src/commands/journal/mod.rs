@@ -8,8 +8,9 @@ mod which;
 
 use clap::Subcommand;
 
+pub(crate) use list::beginning;
 pub(crate) use view::what;
-pub(crate) use which::WhichIteration;
+pub(crate) use which::{WhichIteration, find_run};
 
 use crate::context::Context;
 use crate::error::CommandError;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use ralph_model::{JournalRow, count, duration};
+use ralph_model::{JournalRow, ReportOrigin, count, duration};
 use ralph_store::RowCaptures;
 use serde::Serialize;
 
@@ -141,9 +141,19 @@ fn details(context: &Context<'_>, row: &JournalRow) -> Vec<(&'static str, String
 fn captured(captures: &RowCaptures) -> Vec<(&'static str, String)> {
     let mut told = Vec::new();
     if let Some(report) = &captures.report {
+        let whose = match report.origin {
+            ReportOrigin::Agent => "in the agent's words",
+            ReportOrigin::Ralph => "as ralph saw it",
+        };
+        let signature = captures.signature.as_ref();
+        let signature = signature.map(|signature| format!(", signature {signature}"));
+        told.push(("report", format!("{whose}{}", signature.unwrap_or_default())));
         told.push(("tried", report.what_tried.clone()));
         told.push(("failed", report.why_failed.clone()));
         told.push(("about", report.relevant_files.join("\n")));
+        let gate = report.gate.as_ref();
+        let gate = gate.map(|gate| format!("{} ({})", gate.command, gate.end));
+        told.push(("gate", gate.unwrap_or_default()));
         told.push(("output", report.error_output.clone().unwrap_or_default()));
     }
     told.push(("suggestion", captures.suggestion.clone().unwrap_or_default()));

@@ -59,7 +59,7 @@ fn is_beginning(text: &str) -> bool {
 }
 
 /// The run that an id, or the beginning of one, means.
-pub(super) fn find_run(store: &Store, text: &str) -> Result<RunId, CommandError> {
+pub(crate) fn find_run(store: &Store, text: &str) -> Result<RunId, CommandError> {
     if let Some(run) = RunId::parse(text) {
         return Ok(run);
     }

@@ -70,6 +70,15 @@ pub(super) fn chosen(context: &Context<'_>, config: &Config, flag: Option<&str>)
     })
 }
 
+/// The configured models, if they are those of the agent that a run would start. Where none can be started they are taken
+/// for its own: whoever asks has no agent in mind yet.
+pub(crate) fn models_of_agent(context: &Context<'_>, config: &Config) -> Vec<String> {
+    match chosen(context, config, None) {
+        Ok(agent) => agent.models,
+        Err(_) => config.agent.models.clone(),
+    }
+}
+
 /// Whether the configured models are those of the agent that these words start. They belong to the configured command.
 /// Where a flag names another agent, or none is configured, names tell that are known for one agent's alone; they are what
 /// `ralph init` writes. Of a program that is not known nobody can tell.

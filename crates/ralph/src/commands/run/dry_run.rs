@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ralph_loop::strategy::{Choice, choose};
+use ralph_loop::strategy::{Rule, choose_first};
 use ralph_model::config::Config;
 use ralph_model::{NewTask, Task, TaskId, TaskKind, TaskStatus, Tokens, preview};
 use ralph_store::{ImportItem, Scope, Store, TaskFilter, Which};
@@ -51,13 +51,14 @@ pub(super) fn show(
         First::None(Some(why)) => ("Task", format!("none is ready: {why}")),
     });
     lines.push(("Agent", agent.in_words(config)));
-    let chosen = choose(&Choice {
-        models: &config.agent.models,
-        asked: args.model.as_deref(),
-        strategy: config.strategy.name.unwrap_or_default(),
-        iteration: 1,
-        hint: None,
-    });
+    let nothing = matches!(first, First::None(_));
+    let task = match first {
+        First::Task(task) => Some(*task),
+        First::New(new) => Some(imagined(context, new)),
+        First::None(_) => None,
+    };
+    let rule = Rule::of(config, args.model.as_deref());
+    let chosen = choose_first(rule, store.as_ref(), task.as_ref())?;
     let model = chosen.model.as_deref().unwrap_or("the agent's own");
     lines.push(("Model", format!("{model} ({})", chosen.rationale)));
     match config.verify.commands.as_slice() {
@@ -70,14 +71,8 @@ pub(super) fn show(
     let verifier = verifier.sentence.as_deref().unwrap_or("none; it is switched off");
     let verifier = verifier.trim_start_matches("Verifier: ").trim_end_matches('.');
     lines.push(("Verify", verifier.to_owned()));
-    let nothing = matches!(first, First::None(_));
-    let task = match first {
-        First::Task(task) => Some(*task),
-        First::New(new) => Some(imagined(context, new)),
-        First::None(_) => None,
-    };
     if let Some(task) = task {
-        let prompt = prompt_for(context, store.as_ref(), task, config)?;
+        let prompt = prompt_for(context, store.as_ref(), task, (config, &chosen))?;
         let all = Tokens::of_characters(prompt.text.chars().count());
         let fixed = prompt.fixed;
         lines.push((

@@ -10,6 +10,7 @@ mod printer;
 mod stops;
 pub(crate) mod stream;
 mod target;
+mod upkeep_words;
 mod verifier;
 
 use std::path::Path;
@@ -25,11 +26,11 @@ use ralph_loop::{Finish, Guide, LockError, Order, Runner, Site, WorktreeLock};
 use ralph_memory::capture::Surroundings;
 use ralph_memory::inject::prompt::MemoryShare;
 use ralph_model::Shelf;
-use ralph_model::config::{Commit, Config, LiveView, StrategyName};
+use ralph_model::config::{Commit, Config, Kind, LiveView, StrategyName};
 use ralph_notes::lock_path;
 use ralph_store::{RunProcess, Store};
 
-pub(crate) use agent::configured_or_found;
+pub(crate) use agent::{configured_or_found, models_of_agent};
 pub(crate) use confirm::confirm_agent;
 
 use crate::context::Context;
@@ -77,7 +78,7 @@ pub(crate) struct RunArgs {
     /// The model for every iteration
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
-    /// How the model of an iteration is chosen: fixed or plan-then-execute
+    /// How the model of an iteration is chosen: cost-optimized, escalate, fixed or plan-then-execute
     #[arg(long, value_name = "STRATEGY", value_parser = parse_strategy)]
     model_strategy: Option<StrategyName>,
     /// Skip the look of a second session at finished work; the gates are never skipped
@@ -140,12 +141,8 @@ fn share(without_memory: bool) -> MemoryShare {
     }
 }
 
-/// The metric-driven strategies need figures that are not kept yet.
 fn parse_strategy(word: &str) -> Result<StrategyName, String> {
-    match word.parse() {
-        Ok(strategy @ (StrategyName::Fixed | StrategyName::PlanThenExecute)) => Ok(strategy),
-        Ok(_) | Err(_) => Err("allowed is \"fixed\" or \"plan-then-execute\"".to_owned()),
-    }
+    StrategyName::parse(word).ok_or_else(|| format!("allowed is {}", Kind::OneOf(StrategyName::WORDS)))
 }
 
 pub(crate) fn cmd_run(
@@ -173,12 +170,6 @@ fn begin<'a>(
     let mut config = configured(&context.config, args);
     if config.git.commit == Commit::Task {
         can_commit(&context.project.root).map_err(|error| cannot_commit(&error))?;
-    }
-    if let Some(name @ (StrategyName::CostOptimized | StrategyName::Escalate)) = config.strategy.name {
-        context.ui.warning(&format!(
-            "[strategy] name = {:?} does not choose models yet; they are chosen as with \"fixed\".",
-            name.word()
-        ));
     }
     let agent = agent::chosen(context, &config, args.agent.as_deref())?;
     config.agent.models.clone_from(&agent.models);

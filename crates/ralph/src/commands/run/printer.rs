@@ -19,6 +19,7 @@ use crate::error::CommandError;
 use crate::pause_words::countdown;
 
 use super::live::Live;
+use super::upkeep_words::kept_up;
 
 /// How many columns of a text stand on a line, at most and at least.
 const MOST_COLUMNS: usize = 100;
@@ -46,7 +47,7 @@ pub(super) struct Printer<'a> {
     told_left: Option<Duration>,
     /// Whether a view counts waits down.
     has_view: bool,
-    /// What was said of the model last: it is said again when it changes.
+    /// The model that was told last: it is told again when it changes.
     model: Option<String>,
     /// The size of a prompt that was told last.
     prompt: Option<Tokens>,
@@ -110,12 +111,15 @@ impl<'a> Printer<'a> {
                 self.words_of(gate)
             ))?;
         }
+        if !self.failed.is_empty() && !matches!(end, End::LeftForPerson(_)) {
+            ui.hint("`ralph review` shows what has failed, and why.");
+        }
         match end {
             End::NothingToDo => {
                 ui.hint("`ralph task add \"TITLE\"` makes a task, `ralph run \"TEXT\"` makes one and runs it.");
             }
             End::LeftForPerson(_) => {
-                ui.hint("`ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.");
+                ui.hint("`ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.");
             }
             End::Limit(limit) => {
                 let anew = match limit.key {
@@ -318,10 +322,10 @@ impl<'a> Printer<'a> {
             self.prompt = Some(prompt);
         }
         if let Some(model) = &current.model {
-            let line = format!("model: {} ({})", self.short(model), current.rationale);
-            if self.model.as_ref() != Some(&line) {
-                self.line(&line);
-                self.model = Some(line);
+            // The figures in the reason change all the time.
+            if self.model.as_ref() != Some(model) {
+                self.line(&format!("model: {} ({})", self.short(model), current.rationale));
+                self.model = Some(model.clone());
             }
         }
     }
@@ -417,6 +421,7 @@ impl Watch for Printer<'_> {
                 }
             }
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
+            News::KeptUp(done) => self.line(&kept_up(done)),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),
             News::NoRoom(reason) => self.no_room(reason),

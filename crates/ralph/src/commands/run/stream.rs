@@ -88,6 +88,12 @@ pub(super) enum Event<'a> {
         folders: u64,
         bytes: u64,
     },
+    KeptUp {
+        merged: usize,
+        into: usize,
+        pruned: usize,
+        reports_shortened: usize,
+    },
     Busy {
         held: Vec<Held<'a>>,
     },

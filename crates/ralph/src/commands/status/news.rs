@@ -57,6 +57,7 @@ pub(super) fn lines(
     lines.extend(learned(overview).map(|learned| ("Learned", learned)));
     lines.extend(spent(overview).map(|spent| ("Spent", spent)));
     lines.extend(waiting(&overview.waiting, named));
+    lines.extend(lessons(overview));
     lines.extend(standing(overview).map(|standing| ("Tasks", standing)));
     lines
 }
@@ -148,6 +149,16 @@ fn waiting(all: &[TaskNews], named: usize) -> Vec<(&'static str, String)> {
     titled("Waiting", std::iter::once(head).chain(names).chain(more))
 }
 
+/// How many lessons wait. They keep nothing from going on, so they are counted and not named.
+fn lessons(overview: &Overview) -> Option<(&'static str, String)> {
+    let title = if overview.waiting.is_empty() { "Waiting" } else { "" };
+    let lessons = match overview.waiting_learnings as usize {
+        0 => return None,
+        n => count(n, "lesson waits", "lessons wait"),
+    };
+    Some((title, format!("{lessons} for you: ralph review")))
+}
+
 fn standing(overview: &Overview) -> Option<String> {
     let parts: Vec<String> = [
         (TaskStatus::Pending, "open"),
@@ -210,6 +221,7 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         "pauses": overview.pauses.iter().filter(|pause| pause.left(now).is_some()).map(pause_as_json).collect::<Value>(),
         "last": overview.last_run.as_ref().map(run_as_json),
         "waiting": news(&overview.waiting),
+        "waiting_learnings": overview.waiting_learnings,
         "tasks": counts(overview.tasks.iter().map(|(status, n)| (status.word(), *n)).collect()),
     })
 }

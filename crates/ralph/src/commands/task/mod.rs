@@ -1,6 +1,7 @@
 //! `ralph task …`, one file a verb.
 
 mod add;
+mod attempts;
 mod delete;
 mod deps;
 mod done;
@@ -23,6 +24,7 @@ use ralph_memory::capture::{SecretPolicy, Surroundings, accept};
 use ralph_model::{Task, TaskId, TaskStatus, preview};
 use ralph_store::{DoneIn, ImportItem, Store, TaskError};
 
+pub(crate) use attempts::in_short;
 pub(crate) use tree::{Placed, place};
 pub(crate) use view::mark;
 

@@ -1,16 +1,17 @@
 //! `task show`: all that is known of a task.
 
 use clap::Args;
-use ralph_model::{Task, TaskId, TaskLogLine, TaskStatus};
+use ralph_model::{Attempt, Task, TaskId, TaskLogLine, TaskStatus};
 use ralph_store::{Store, TaskFilter, Which};
 use serde::Serialize;
 
+use super::attempts::Attempts;
 use super::{blockers, commits_of_others_here, find_to_read, view};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
 
-/// Show all of a task, with its log and why it is not ready
+/// Show all of a task: every attempt at it and how it failed, why it is not ready, its log
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task show t-1a2b3c
@@ -33,6 +34,8 @@ struct Whole {
     /// Why it is not ready; nothing when it is.
     why_not_ready: Option<String>,
     parts: Vec<TaskId>,
+    /// The attempts that failed since it was last done, the oldest first.
+    failed_attempts: Vec<Attempt>,
     log: Vec<TaskLogLine>,
 }
 
@@ -48,6 +51,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
             ready: why_not_ready.is_none(),
             why_not_ready,
             parts: parts.into_iter().map(|part| part.id).collect(),
+            failed_attempts: store.failed_attempts(&id)?,
             log: store.task_log(&id)?,
             task,
         });
@@ -64,16 +68,31 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         lines.push((Some(Style::Strong), "Parts".to_owned()));
         lines.extend(parts.iter().map(|part| (None, format!("  {}", named(part)))));
     }
-    lines.push((None, String::new()));
-    lines.push((Some(Style::Strong), "Log".to_owned()));
-    for line in store.task_log(&id)? {
-        lines.extend(
-            view::log_lines(&line)
-                .into_iter()
-                .map(|line| (None, format!("  {line}"))),
-        );
-    }
+    let attempts = Attempts::read(&store, &task)?;
+    lines.extend(attempts.lines(&task, context.ui.width()));
+    lines.extend(log(&store.task_log(&id)?, &task, &attempts));
+    lines.extend(attempts.help(&task, context.ui.width()));
     context.ui.lines(&lines)
+}
+
+/// How many lines of the log stand below the attempts, which tell more of the same.
+const LOG_BELOW_ATTEMPTS: usize = 3;
+
+fn log(all: &[TaskLogLine], task: &Task, attempts: &Attempts) -> Vec<(Option<Style>, String)> {
+    let most = if attempts.is_empty() {
+        usize::MAX
+    } else {
+        LOG_BELOW_ATTEMPTS
+    };
+    let earlier = all.len().saturating_sub(most);
+    let mut lines = vec![(None, String::new()), (Some(Style::Strong), "Log".to_owned())];
+    if earlier > 0 {
+        let before = format!("  {earlier} earlier: ralph task log {}", task.id);
+        lines.push((Some(Style::Faint), before));
+    }
+    let shown = all.iter().skip(earlier).flat_map(view::log_lines);
+    lines.extend(shown.map(|line| (None, format!("  {line}"))));
+    lines
 }
 
 fn head(store: &Store, task: &Task) -> Result<Vec<(Option<Style>, String)>, CommandError> {

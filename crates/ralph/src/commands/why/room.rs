@@ -19,6 +19,7 @@ pub(super) fn no_room(config: &Config, all: &[&Injection], section: &str) -> Str
         Some(EntryKind::Memory) => ("[memories] budget", config.memories.budget),
         Some(EntryKind::Guardrail) => ("[guardrails] budget", config.guardrails.budget),
         Some(EntryKind::Scratchpad) => ("[scratchpad] budget", config.scratchpad.budget),
+        Some(EntryKind::Report) => ("[context] attempts", config.context.attempts),
         Some(EntryKind::Journal) => ("[context] journal", config.context.journal),
         Some(EntryKind::Knowledge) => ("[context] knowledge", config.context.knowledge),
         Some(EntryKind::Learning) => ("[context] learnings", config.context.learnings),
@@ -64,6 +65,11 @@ mod tests {
             injection(EntryKind::Memory, 20, left_out),
         ];
         check(&memories, EntryKind::Memory, "no room: [memories] budget = 2000");
+        let reports = [
+            injection(EntryKind::Report, 700, shown),
+            injection(EntryKind::Report, 90, left_out),
+        ];
+        check(&reports, EntryKind::Report, "no room: [context] attempts = 750");
         let all = [
             injection(EntryKind::Guardrail, 7990, shown),
             injection(EntryKind::Journal, 20, left_out),

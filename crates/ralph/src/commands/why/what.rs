@@ -46,12 +46,8 @@ impl<'a> Texts<'a> {
 
     /// The first line of what an entry says; nothing where that is not known any more.
     pub(super) fn beginning(&self, injection: &Injection) -> Result<String, CommandError> {
-        if injection.kind == EntryKind::Journal {
-            let row = match (self.store, injection.id.parse()) {
-                (Some(store), Ok(id)) => store.journal_row(id)?,
-                _ => None,
-            };
-            return Ok(row.map(|row| journal::what(&row.row)).unwrap_or_default());
+        if let EntryKind::Journal | EntryKind::Report = injection.kind {
+            return self.past(injection);
         }
         let stood = self.prompt.and_then(|prompt| entry_in(prompt, injection));
         if injection.kind == EntryKind::Knowledge {
@@ -72,6 +68,30 @@ impl<'a> Texts<'a> {
         let now = self.notes.get(&(injection.kind, injection.id.clone()));
         let text = stood.or(now.map(String::as_str)).unwrap_or_default();
         Ok(first_line(text).trim_start_matches("> ").to_owned())
+    }
+
+    /// What the journal says of an iteration; of a report, why that attempt failed.
+    fn past(&self, injection: &Injection) -> Result<String, CommandError> {
+        let (Some(store), Ok(id)) = (self.store, injection.id.parse()) else {
+            return Ok(String::new());
+        };
+        let Some(row) = store.journal_row(id)? else {
+            return Ok(String::new());
+        };
+        if injection.kind == EntryKind::Journal {
+            return Ok(journal::what(&row.row));
+        }
+        let report = store.report_of(id)?;
+        let texts = [
+            report.as_ref().map(|kept| kept.report.why_failed.as_str()),
+            Some(row.row.reason.as_str()),
+        ];
+        let why = texts.into_iter().flatten().map(first_line).find(|why| !why.is_empty());
+        Ok(format!(
+            "attempt {}: {}",
+            row.row.attempt,
+            why.unwrap_or(row.row.outcome.word())
+        ))
     }
 
     /// What a lesson says now.

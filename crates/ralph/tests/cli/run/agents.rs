@@ -280,7 +280,7 @@ fn what_an_agent_was_denied_is_named_with_the_line_that_permits_it() {
     11:20:00 [t-025cc1] prompt: [n] tokens, nothing of it from memory
     11:20:00 [t-025cc1] blocked: The agent was not allowed to use Bash (cargo test --all). This line permits it: "permissions": {"allow": ["Bash(cargo test:*)"]} in .claude/settings.json
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
-    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
     "#);
 }
 

@@ -34,7 +34,7 @@ fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on()
     11:20:00 [t-8eec67] It is left for you: all attempts are used up.
     11:20:00 [t-32555e] iteration 3: two
     11:20:00 [t-32555e] done (1 file changed)
-    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
     ");
     assert_snapshot!(scene.run(&["plan.md"]), @"
     exit 4
@@ -99,7 +99,7 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     11:20:00 [t-025cc1] iteration 4, attempt 4 of 4: one
     11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
-    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
     ");
     assert_eq!(scene.outcomes(), ["failed", "blocked", "blocked", "blocked"]);
 }

@@ -119,8 +119,7 @@ fn wrong_flags_are_refused() {
     assert_snapshot!(first_line(&["--limit", "many"]), @"error: invalid value 'many' for '--limit <N>': allowed is a whole number from 1");
     assert_snapshot!(first_line(&["--limit", "-1"]), @"error: invalid value '-1' for '--limit <N>': allowed is a whole number from 1");
     assert_snapshot!(first_line(&["--limit", "99999999999"]), @"error: invalid value '99999999999' for '--limit <N>': it is too large");
-    assert_snapshot!(first_line(&["--model-strategy", "escalate"]), @r#"error: invalid value 'escalate' for '--model-strategy <STRATEGY>': allowed is "fixed" or "plan-then-execute""#);
-    assert_snapshot!(first_line(&["--model-strategy", "best"]), @r#"error: invalid value 'best' for '--model-strategy <STRATEGY>': allowed is "fixed" or "plan-then-execute""#);
+    assert_snapshot!(first_line(&["--model-strategy", "best"]), @r#"error: invalid value 'best' for '--model-strategy <STRATEGY>': allowed is "cost-optimized", "escalate", "fixed" or "plan-then-execute""#);
     let without_quotes = scene.run(&["two", "words"]);
     assert!(
         without_quotes
@@ -154,7 +153,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     --- stdout
     Task    t-025cc1 mend the parser
     Agent   scripted-agent (from --agent)
-    Model   middle (fixed: the middle of the configured models)
+    Model   middle (cost-optimized: too little on record to tell)
     Gates   make test
             make lint
     Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
@@ -187,7 +186,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     --- stdout
     Task    a new one: two
     Agent   scripted-agent (from --agent)
-    Model   middle (fixed: the middle of the configured models)
+    Model   middle (cost-optimized: too little on record to tell)
     Gates   make test
             make lint
     Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
@@ -198,7 +197,7 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     --- stdout
     Task    none is ready
     Agent   scripted-agent (from --agent)
-    Model   middle (fixed: the middle of the configured models)
+    Model   middle (cost-optimized: too little on record to tell)
     Gates   make test
             make lint
     Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
@@ -360,19 +359,4 @@ fn a_task_that_cannot_be_begun_is_named_with_the_reason() {
     let shown = named(scene.env.ok(["task", "show", &parent]));
     assert!(shown.contains("\nready: no: it waits for FIRST (first)\n"), "{shown}");
     assert_eq!(scene.agent.turns(), 0);
-}
-
-#[test]
-fn a_strategy_that_is_not_there_yet_is_said_to_be_so() {
-    let scene = Scene::new(&diligent());
-    scene.env.write(".ralph.toml", "[strategy]\nname = \"escalate\"\n");
-    for arguments in [&["a text", "--dry-run"][..], &["a text"]] {
-        let finished = scene.run(arguments);
-        assert_eq!(finished.code, Some(0), "{finished}");
-        let warning =
-            "Warning: [strategy] name = \"escalate\" does not choose models yet; they are chosen as with \"fixed\".\n";
-        assert_eq!(finished.stderr.matches(warning).count(), 1, "{finished}");
-    }
-    let finished = scene.run(&["a text", "--model-strategy", "fixed"]);
-    assert!(!finished.stderr.contains("Warning"), "{finished}");
 }

@@ -99,7 +99,7 @@ fn a_gate_that_takes_too_long_is_ended_with_all_that_it_started() {
     11:20:00 [t-025cc1] gate took longer than `[verify] timeout` allows: test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }
     11:20:00 [t-025cc1] retried: The gate `test ! -e a.txt || { setsid sleep 31001 & sleep 31002; }` took longer than `[verify] timeout` allows. (1 file changed)
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
-    Hint: `ralph status` shows what waits for you; `ralph task reset ID` lets a task be tried again.
+    Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
     ");
     for sleep in ["sleep 31001", "sleep 31002"] {
         let left = scene.env.sh(&format!("ps -eo args | grep -Fx '{sleep}'")).run();

@@ -236,11 +236,7 @@ fn the_prompt_says_where_rules_and_procedures_belong() {
     let scene = scene(&["nothing"], &["Any task"]);
     let prompt = scene.agent.prompt(1);
     let (_, memory) = prompt.split_once("\n## Memory\n").unwrap();
-    for part in [
-        "AGENTS.md or CLAUDE.md, which every session reads",
-        ".claude/skills/NAME/SKILL.md",
-        "<knowledge ",
-    ] {
+    for part in ["AGENTS.md or CLAUDE.md", ".claude/skills/NAME/SKILL.md", "<knowledge "] {
         assert!(memory.contains(part), "{part} in {memory}");
     }
     assert!(!scene.env.path("CLAUDE.md").exists(), "it is the agent's to write");

@@ -12,14 +12,17 @@ mod folder;
 mod forms;
 mod gates;
 mod guidance;
+mod hostile_sigils;
 mod knowledge;
 mod limits;
 mod live;
+mod models;
 mod pruning;
 pub(crate) mod signals;
 mod status;
 mod stream;
 mod two_runs;
+mod upkeep;
 mod verifier;
 mod waits;
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_loop::state::PauseWait;
 use ralph_memory::capture::clean;
-use ralph_model::{count, display_width, preview};
+use ralph_model::{count, display_width, preview, short_number};
 
 use super::view::{Doing, Iteration, Last, Mark, View};
 use crate::pause_words::countdown;
@@ -319,14 +319,5 @@ fn clock(time: Duration) -> String {
     match hours {
         0 => format!("{minutes}:{seconds:02}"),
         _ => format!("{hours}:{minutes:02}:{seconds:02}"),
-    }
-}
-
-/// A number in three digits or so: `950`, `51k`, `1.2M`.
-fn short_number(number: u64) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        1_000..1_000_000 => format!("{}k", number / 1_000),
-        _ => format!("{}.{}M", number / 1_000_000, number % 1_000_000 / 100_000),
     }
 }

@@ -176,6 +176,7 @@ fn gate(command: &str, end: GateEnd) -> GateResult {
         output: String::new(),
         duration_ms: 1,
         failures: std::collections::BTreeSet::new(),
+        why: String::new(),
     }
 }
 

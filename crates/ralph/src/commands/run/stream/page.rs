@@ -98,6 +98,10 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "Everything is done, and the scratchpad was moved to the folder of the run.",
         ),
         Event::Pruned { .. } => ("pruned", "Folders of old iterations were removed."),
+        Event::KeptUp { .. } => (
+            "kept_up",
+            "Learnings were merged or pruned, or old reports shortened. `ralph learnings restore` brings the learnings back.",
+        ),
         Event::Busy { .. } => (
             "busy",
             "No task is ready, but other runs hold some; the run waits for them. Told again when these are others.",
@@ -263,6 +267,12 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
     tell(Event::Pruned {
         folders: 12,
         bytes: 40_000_000,
+    });
+    tell(Event::KeptUp {
+        merged: 12,
+        into: 3,
+        pruned: 4,
+        reports_shortened: 5,
     });
     tell(Event::Busy {
         held: vec![Held { task, run }],

@@ -9,6 +9,7 @@ use ralph_loop::gates::GateResult;
 use ralph_loop::state::{Draft, End, Notice, PauseWait};
 use ralph_loop::{IterationFolder, News, Order, Site, Verification, Watch};
 use ralph_memory::capture::{TranscriptCleaner, clean};
+use ralph_memory::learn::Upkeep;
 use ralph_model::config::{Bytes, Limits};
 use ralph_model::{RunId, TaskId, TaskStatus, Usage, Verdict};
 
@@ -152,6 +153,19 @@ impl<'a> Teller<'a> {
             // The transcript has the lines; the settlement tells how it ended.
             TurnEvent::Line(_) | TurnEvent::Alive | TurnEvent::Ended(_) => {}
         }
+    }
+
+    fn pruned(&self, folders: u64, bytes: u64) {
+        self.write(Event::Pruned { folders, bytes });
+    }
+
+    fn kept_up(&self, done: &Upkeep) {
+        self.write(Event::KeptUp {
+            merged: done.merged,
+            into: done.into,
+            pruned: done.pruned,
+            reports_shortened: done.shortened,
+        });
     }
 
     fn wrote(&self, file: &Path, replaced: Option<&Path>) {
@@ -328,10 +342,8 @@ impl Watch for Teller<'_> {
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
             News::Wrote { file, replaced } => self.wrote(file, *replaced),
             News::KeptScratchpad(file) => self.write(Event::KeptScratchpad { path: self.shown(file) }),
-            News::Pruned { folders, bytes } => {
-                let (folders, bytes) = (*folders, *bytes);
-                self.write(Event::Pruned { folders, bytes });
-            }
+            News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
+            News::KeptUp(done) => self.kept_up(done),
             News::Notice(notice) => self.notice(notice),
             News::NoRoom(message) => self.write(Event::PausedForRoom { message }),
             News::RoomAgain => self.write(Event::GoesOn),

@@ -3,7 +3,7 @@
 use ralph_model::display_width;
 
 /// The lines of a text that are at most so wide, broken between words. A longer word has a line of its own.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

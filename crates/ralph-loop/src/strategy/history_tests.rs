@@ -1,0 +1,347 @@
+//! The choice over histories in a real database, against a plain telling of the same rules.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use ralph_model::{Difficulty, ErrorCategory, NewJournalRow, Outcome, Priority, RunId, StopReason, TaskId, TaskKind};
+use ralph_model::{FailureReport, ReportOrigin, TaskStatus};
+use ralph_store::{Settlement, task_type_of};
+use ralph_testkit::journal_row;
+
+use super::*;
+
+/// The tasks of all histories: title, and description. The first is the one that a model is chosen for.
+const TASKS: [(&str, &str); 5] = [
+    ("Implement the lexer", "It goes to src/lexer.rs; cargo builds it."),
+    ("Implement the parser", "src/parser.rs reads what src/lexer.rs gives."),
+    ("Implement a counter", "Count words in count.py."),
+    ("Fix the crash of the lexer", "src/lexer.rs, once more."),
+    ("Implement comments", "Nothing is named here."),
+];
+
+/// What an iteration was.
+#[derive(Debug, Clone)]
+struct Step {
+    task: usize,
+    outcome: Outcome,
+    model: Option<&'static str>,
+    difficulty: Option<Difficulty>,
+    /// The files that it changed, and those that its report is about.
+    changed: Vec<&'static str>,
+    reported: Vec<&'static str>,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let task = prop::sample::select(vec![0, 1, 1, 1, 2, 2, 3, 4]);
+    let outcome = prop_oneof![
+        4 => Just(Outcome::Done),
+        2 => Just(Outcome::Failed),
+        1 => Just(Outcome::Retried),
+        1 => Just(Outcome::Blocked),
+        1 => Just(Outcome::Interrupted),
+    ];
+    let model = prop::sample::select(vec![
+        None,
+        Some("a"),
+        Some("a"),
+        Some("b"),
+        Some("b"),
+        Some("c"),
+        Some("other"),
+    ]);
+    let difficulty = prop::sample::select(vec![
+        None,
+        Some(Difficulty::Easy),
+        Some(Difficulty::Hard),
+        Some(Difficulty::Hard),
+        Some(Difficulty::Blocked),
+    ]);
+    let files = || prop::sample::subsequence(vec!["deep/src/Lexer.rs", "count.py", "src/relexer.rs"], 0..3);
+    let step = (task, outcome, model, difficulty, files(), files()).prop_map(
+        |(task, outcome, model, difficulty, changed, reported)| Step {
+            task,
+            outcome,
+            model,
+            difficulty,
+            changed,
+            reported,
+        },
+    );
+    // Where nearly everything is done, the weakest model is in question.
+    let well = |(step, luck): (Step, u8)| match luck {
+        0 => step,
+        _ => Step {
+            outcome: Outcome::Done,
+            ..step
+        },
+    };
+    prop_oneof![
+        prop::collection::vec(step.clone(), 0..12),
+        prop::collection::vec(step.clone(), 0..30),
+        prop::collection::vec((step, 0u8..6).prop_map(well), 5..30),
+    ]
+}
+
+fn task(number: usize) -> Task {
+    let (title, description) = TASKS[number];
+    let at = journal_row(RunId::new(0), 0).created_at;
+    Task {
+        id: TaskId::new(number as u64),
+        title: title.to_owned(),
+        description: description.to_owned(),
+        status: TaskStatus::Pending,
+        kind: TaskKind::Once,
+        priority: Priority::default(),
+        parent: None,
+        feature: None,
+        after: Vec::new(),
+        retries_used: 0,
+        attempts: 0,
+        claimed_by: None,
+        created_at: at,
+        updated_at: at,
+    }
+}
+
+/// What the tags of a task's row are, as far as these tests know.
+fn tags(number: usize) -> &'static [&'static str] {
+    match number {
+        0 => &["src/lexer.rs", "cargo"],
+        1 => &["src/parser.rs", "src/lexer.rs"],
+        2 => &["count.py"],
+        3 => &["src/lexer.rs"],
+        _ => &[],
+    }
+}
+
+fn strings(words: &[&str]) -> Vec<String> {
+    words.iter().copied().map(str::to_owned).collect()
+}
+
+fn put(store: &mut Store, iteration: u32, step: &Step) {
+    let task = task(step.task);
+    let row = NewJournalRow {
+        task_type: task_type_of(&task.title, &task.description),
+        task: Some(task.id),
+        task_title: task.title,
+        tags: strings(tags(step.task)),
+        outcome: step.outcome,
+        stop: StopReason::TaskDone,
+        model: step.model.map(str::to_owned),
+        difficulty: step.difficulty,
+        files_modified: strings(&step.changed),
+        ..journal_row(RunId::new(1), iteration)
+    };
+    let mut settlement = Settlement::new(row, 0);
+    if step.outcome.is_failure() == Some(true) && !step.reported.is_empty() {
+        settlement.report = Some(FailureReport {
+            what_tried: "it".to_owned(),
+            why_failed: "so".to_owned(),
+            category: ErrorCategory::Unknown,
+            relevant_files: strings(&step.reported),
+            error_output: None,
+            origin: ReportOrigin::Agent,
+            gate: None,
+        });
+    }
+    store.settle(&settlement).unwrap();
+}
+
+/// The rules once more, told from the end of the history backwards and without figures in between.
+fn expected(strategy: StrategyName, models: &[String], history: &[Step]) -> String {
+    let strongest = models.len() - 1;
+    let counted: Vec<&Step> = history
+        .iter()
+        .filter(|step| step.outcome != Outcome::Interrupted)
+        .collect();
+    let mut failures = 0;
+    for step in counted.iter().rev().filter(|step| step.task == 0) {
+        if step.outcome == Outcome::Done {
+            break;
+        }
+        failures += 1;
+    }
+    let lately: Vec<bool> = counted
+        .iter()
+        .rev()
+        .take(20)
+        .map(|step| step.outcome == Outcome::Done)
+        .collect();
+    let done = lately.iter().filter(|done| **done).count();
+    let goes_well = lately.len() >= 5 && 10 * done > 8 * lately.len();
+    let place = match (strategy, failures) {
+        (StrategyName::Escalate, 0) => 0,
+        (StrategyName::Escalate, 1) => models.len() / 2,
+        (StrategyName::CostOptimized, 0) if goes_well => 0,
+        (StrategyName::CostOptimized, 0 | 1) => models.len() / 2,
+        _ => strongest,
+    };
+    if failures > 0 || place == strongest {
+        return models[place].clone();
+    }
+    let no_stronger: BTreeSet<&str> = models[..=place].iter().map(String::as_str).collect();
+    let is_hard_like = |at: usize| {
+        let step = counted[at];
+        // Of the tasks above those that build something new and name the lexer, or changed it, or failed over it.
+        let touches = |file: &&str| *file == "deep/src/Lexer.rs";
+        let shares = step.task == 1
+            || step.changed.iter().any(touches)
+            || step.outcome != Outcome::Done && step.reported.iter().any(touches);
+        let mended = counted[at + 1..].iter().any(|later| {
+            later.task == step.task
+                && later.outcome == Outcome::Done
+                && later.model.is_some_and(|model| no_stronger.contains(model))
+        });
+        matches!(step.task, 1 | 2 | 4)
+            && shares
+            && step.outcome != Outcome::Done
+            && matches!(step.difficulty, Some(Difficulty::Hard | Difficulty::Blocked))
+            && step.model == Some(models[place].as_str())
+            && !mended
+    };
+    let lift = usize::from((0..counted.len()).any(is_hard_like));
+    models[place + lift].clone()
+}
+
+fn rule(strategy: StrategyName, models: &[String]) -> Rule<'_> {
+    Rule {
+        models,
+        asked: None,
+        strategy,
+        escalate_after: Some(2),
+    }
+}
+
+fn store() -> (tempfile::TempDir, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+    (folder, store)
+}
+
+/// Ladders of different lengths, whose models the histories know for the most part, with each strategy that asks for figures.
+fn cases() -> Vec<(Vec<String>, StrategyName)> {
+    let ladders = [&["a"][..], &["a", "b"], &["a", "b", "c"], &["z", "a", "b", "c", "d"]];
+    let strategies = [StrategyName::CostOptimized, StrategyName::Escalate];
+    let pairs = ladders
+        .into_iter()
+        .flat_map(|ladder| strategies.map(|strategy| (strings(ladder), strategy)));
+    pairs.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn choices_agree_with_a_plain_telling_of_the_rules(history in steps()) {
+        let (_folder, mut store) = store();
+        for past in 0..=history.len() {
+            if let Some(last) = past.checked_sub(1) {
+                put(&mut store, past as u32, &history[last]);
+            }
+            for (models, strategy) in cases() {
+                let chosen = choose_first(rule(strategy, &models), Some(&store), Some(&task(0))).unwrap();
+                let expected = expected(strategy, &models, &history[..past]);
+                prop_assert_eq!(
+                    chosen.model.as_deref(),
+                    Some(expected.as_str()),
+                    "{} of {:?} after {}: {}",
+                    strategy.word(),
+                    models,
+                    past,
+                    chosen.rationale
+                );
+            }
+        }
+    }
+}
+
+/// A failure of a task that is like the first one.
+fn hard_failure() -> Step {
+    Step {
+        task: 1,
+        outcome: Outcome::Failed,
+        model: Some("a"),
+        difficulty: Some(Difficulty::Hard),
+        changed: Vec::new(),
+        reported: Vec::new(),
+    }
+}
+
+#[test]
+fn a_like_task_is_named_in_the_rationale() {
+    let (_folder, mut store) = store();
+    let models = strings(&["a", "b", "c"]);
+    let escalate = rule(StrategyName::Escalate, &models);
+    put(&mut store, 1, &hard_failure());
+    let chosen = choose_first(escalate, Some(&store), Some(&task(0))).unwrap();
+    let expected = Chosen {
+        model: Some("b".to_owned()),
+        rationale: "escalate: no failure yet; like t-000001, which was hard and failed on a".to_owned(),
+    };
+    assert_eq!(chosen, expected);
+    let done = Step {
+        outcome: Outcome::Done,
+        ..hard_failure()
+    };
+    put(&mut store, 2, &done);
+    let chosen = choose_first(escalate, Some(&store), Some(&task(0))).unwrap();
+    assert_eq!(chosen.model.as_deref(), Some("a"), "the weakest could do it after all");
+}
+
+#[test]
+fn strategies_that_need_no_figures_read_none() {
+    let (_folder, mut store) = store();
+    put(&mut store, 1, &hard_failure());
+    let models = strings(&["a", "b", "c"]);
+    let past = |rule: &Rule<'_>| Past::gather(&store, &task(0), rule).unwrap();
+    for strategy in [StrategyName::Fixed, StrategyName::PlanThenExecute] {
+        assert_eq!(past(&rule(strategy, &models)), Past::default());
+    }
+    let escalate = rule(StrategyName::Escalate, &models);
+    let asked = Rule {
+        asked: Some("b"),
+        ..escalate
+    };
+    assert_eq!(past(&asked), Past::default());
+    assert_eq!(past(&rule(StrategyName::Escalate, &[])), Past::default());
+    assert_ne!(past(&escalate), Past::default(), "the record is there");
+}
+
+/// Failures of whatever run pin nothing: the strongest model is for those of this very task, until it is done.
+#[test]
+fn fault_5_one_past_failure_pins_no_model() {
+    let (_folder, mut store) = store();
+    let models = strings(&["a", "b", "c"]);
+    let model = |store: &Store, strategy| {
+        let chosen = choose_first(rule(strategy, &models), Some(store), Some(&task(0))).unwrap();
+        chosen.model.unwrap()
+    };
+    let step = |task, outcome| Step {
+        task,
+        outcome,
+        difficulty: None,
+        ..hard_failure()
+    };
+    for iteration in 1..=4 {
+        put(&mut store, iteration, &step(2, Outcome::Failed));
+    }
+    assert_eq!(
+        model(&store, StrategyName::CostOptimized),
+        "b",
+        "failures of another task"
+    );
+    assert_eq!(model(&store, StrategyName::Escalate), "a");
+    for iteration in 5..=6 {
+        put(&mut store, iteration, &step(0, Outcome::Failed));
+        put(&mut store, iteration + 100, &step(0, Outcome::Interrupted));
+    }
+    assert_eq!(model(&store, StrategyName::CostOptimized), "c", "failures of its own");
+    assert_eq!(model(&store, StrategyName::Escalate), "c");
+    put(&mut store, 7, &step(0, Outcome::Done));
+    assert_eq!(model(&store, StrategyName::CostOptimized), "b", "it was done since");
+    assert_eq!(model(&store, StrategyName::Escalate), "a");
+    for iteration in 8..=27 {
+        put(&mut store, iteration, &step(2, Outcome::Done));
+    }
+    assert_eq!(model(&store, StrategyName::CostOptimized), "a", "all is well again");
+}

@@ -1,0 +1,113 @@
+//! Exceptions as JavaScript, Java and others print them: a name, a message, and the calls that led there.
+
+use std::collections::VecDeque;
+
+use super::block::{Block, Rank, Reader, Step, Weight};
+use super::names_own_file;
+
+/// How many lines may stand between the exception and its first call.
+const MAX_MESSAGE: usize = 10;
+/// What may stand before the name of an exception.
+const BEFORE: [&str; 5] = [
+    "# ",
+    "Uncaught ",
+    "Unhandled ",
+    "Exception in thread \"main\" ",
+    "Caused by: ",
+];
+/// How names of exceptions end.
+const ENDINGS: [&str; 4] = ["Error", "Exception", "Interrupt", "Panic"];
+
+#[derive(Debug)]
+struct Exception {
+    heading: Vec<String>,
+    first: String,
+    message: Vec<String>,
+    call: Option<String>,
+    has_calls: bool,
+}
+
+/// `TypeError: …`, `AssertionError [ERR_ASSERTION]: …`, `java.lang.IllegalStateException: …`.
+pub(super) fn begin(line: &str, heading: Option<&str>, last: &VecDeque<String>) -> Option<Box<dyn Reader>> {
+    let text = bare(line);
+    if !is_exception(text) {
+        return None;
+    }
+    let mut before: Vec<String> = heading.map(str::to_owned).into_iter().collect();
+    before.extend(shown_source(last).into_iter().flatten());
+    Some(Box::new(Exception {
+        heading: before,
+        first: text.to_owned(),
+        message: Vec::new(),
+        call: None,
+        has_calls: false,
+    }))
+}
+
+/// A line without what may stand before an exception.
+fn bare(line: &str) -> &str {
+    let mut text = line.trim();
+    for before in BEFORE {
+        text = text.strip_prefix(before).unwrap_or(text).trim_start();
+    }
+    text
+}
+
+fn is_exception(text: &str) -> bool {
+    let end = text
+        .find(|sign: char| !(sign.is_alphanumeric() || matches!(sign, '.' | '_' | '$')))
+        .unwrap_or(text.len());
+    let (name, rest) = text.split_at(end);
+    let simple = name.rsplit('.').next().unwrap_or(name);
+    let is_name = simple.starts_with(char::is_uppercase) && ENDINGS.iter().any(|ending| simple.ends_with(ending));
+    // Node writes a code behind the name.
+    let is_told = rest.is_empty() || rest.starts_with(": ") || (rest.starts_with(" [") && rest.contains("]: "));
+    is_name && is_told
+}
+
+/// What Node shows right before an exception that has no calls in the project: the file, its line and the mark.
+fn shown_source(last: &VecDeque<String>) -> Option<[String; 2]> {
+    let mut before = last.iter().rev().map(|line| line.trim_start_matches("# "));
+    let (mark, source, place) = (before.next()?, before.next()?, before.next()?);
+    let is_mark = !mark.trim().is_empty() && mark.trim().chars().all(|sign| sign == '^');
+    let is_place = place
+        .rsplit_once(':')
+        .is_some_and(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()));
+    (is_mark && is_place && names_own_file(place)).then(|| [place.to_owned(), source.to_owned()])
+}
+
+impl Reader for Exception {
+    fn take(&mut self, line: &str) -> Step {
+        let text = line.trim().trim_start_matches("# ").trim_start();
+        if text.starts_with("at ") {
+            self.has_calls = true;
+            if self.call.is_none() && names_own_file(text) {
+                self.call = Some(format!("    {}", text.trim_end_matches(" {")));
+            }
+            return Step::Taken;
+        }
+        if self.has_calls || self.message.len() >= MAX_MESSAGE {
+            return Step::NotMine;
+        }
+        self.message.push(text.to_owned());
+        Step::Taken
+    }
+
+    fn gives_way(&self) -> bool {
+        !self.has_calls
+    }
+
+    fn block(self: Box<Self>) -> Option<Block> {
+        let mut block = Block::new(if self.has_calls { Rank::Cause } else { Rank::Error });
+        self.heading.iter().for_each(|line| block.push(Weight::Helps, line));
+        block.push(Weight::Needed, &self.first);
+        // Without calls nobody knows whether the lines that follow belong to it.
+        if self.has_calls {
+            self.message.iter().for_each(|line| block.push(Weight::Helps, line));
+        }
+        if let Some(call) = &self.call {
+            block.push(Weight::Needed, call);
+        }
+        Some(block)
+    }
+}

@@ -1,0 +1,201 @@
+//! Which blocks of an output are shown when there is not room for all.
+
+use std::collections::{HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::super::normal::normalised;
+use super::block::{Block, Order, Rank, Weight};
+use crate::capture::clean;
+
+/// How many blocks of a rank are kept: the first, and the last.
+const FIRST_BLOCKS: usize = 16;
+const LAST_BLOCKS: usize = 8;
+/// How many different blocks are remembered, so that none is kept twice.
+const MAX_SEEN: usize = 10_000;
+
+/// The blocks of an output, as many as may be of use.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    causes: Blocks,
+    errors: Blocks,
+    words: Blocks,
+    /// How many were met.
+    met: usize,
+}
+
+/// The blocks of a rank, each with its place among all.
+#[derive(Debug, Default)]
+struct Blocks {
+    first: Vec<(usize, Block)>,
+    last: VecDeque<(usize, Block)>,
+    seen: HashSet<u64>,
+}
+
+impl Blocks {
+    fn keep(&mut self, place: usize, block: Block) {
+        let mut hasher = DefaultHasher::new();
+        for line in block.text(Some(Weight::Needed)).lines() {
+            // What has a place is another failure at another place; a log says the same again with other numbers.
+            match block.rank {
+                Rank::Cause => line.trim().hash(&mut hasher),
+                Rank::Error | Rank::Word => normalised(line.trim()).hash(&mut hasher),
+            }
+        }
+        if self.seen.len() < MAX_SEEN && !self.seen.insert(hasher.finish()) {
+            return;
+        }
+        if self.first.len() < FIRST_BLOCKS {
+            self.first.push((place, block));
+            return;
+        }
+        if self.last.len() == LAST_BLOCKS {
+            self.last.pop_front();
+        }
+        self.last.push_back((place, block));
+    }
+
+    fn all(self) -> Vec<(usize, Block)> {
+        self.first.into_iter().chain(self.last).collect()
+    }
+}
+
+impl Kept {
+    pub(super) fn keep(&mut self, block: Block) {
+        self.met += 1;
+        let blocks = match block.rank {
+            Rank::Cause => &mut self.causes,
+            Rank::Error => &mut self.errors,
+            Rank::Word => &mut self.words,
+        };
+        blocks.keep(self.met, block);
+    }
+
+    /// The lines that say why, within so many characters. Of an output that shows nothing of the kind, its last lines.
+    pub(super) fn pick(self, last: &[String], characters: usize) -> String {
+        let (causes, errors) = (self.causes.all(), self.errors.all());
+        let mut shown = Shown::new(characters);
+        if !causes.is_empty() {
+            let end = causes.last().map_or(0, |(place, _)| *place);
+            shown.in_order(causes);
+            // What is told after all causes may be another failure, or the one that counts.
+            shown.in_order(errors.into_iter().filter(|(place, _)| *place > end).collect());
+        } else if !errors.is_empty() {
+            shown.first_and_last(errors);
+        } else {
+            // Those among the last lines are shown there.
+            let words = self.words.all().into_iter();
+            let earlier = words.filter(|(_, block)| !last.iter().any(|line| line.trim() == block.text(None)));
+            shown.first_and_last(earlier.collect());
+            shown.last_lines(last);
+        }
+        shown.text()
+    }
+}
+
+/// What is shown so far.
+struct Shown {
+    room: usize,
+    parts: Vec<(usize, String)>,
+}
+
+impl Shown {
+    fn new(characters: usize) -> Self {
+        Self {
+            // Each part is counted with a line break, which the last one does not have.
+            room: characters + 1,
+            parts: Vec::new(),
+        }
+    }
+
+    /// The first block, and those after it that fit.
+    fn in_order(&mut self, mut blocks: Vec<(usize, Block)>) {
+        if blocks.iter().all(|(_, block)| block.order == Order::Any) {
+            let places: Vec<usize> = blocks.iter().map(|(place, _)| *place).collect();
+            blocks.sort_by_cached_key(|(_, block)| normalised(&block.text(None)));
+            // So they are the same again when they come in another order.
+            let sorted = blocks.into_iter().zip(places);
+            blocks = sorted.map(|((_, block), place)| (place, block)).collect();
+        }
+        for (place, block) in blocks {
+            self.add(place, &block);
+        }
+    }
+
+    /// The first block, which the others may come from, then the last ones.
+    fn first_and_last(&mut self, blocks: Vec<(usize, Block)>) {
+        let mut blocks = blocks.into_iter();
+        let first = blocks.next();
+        for (place, block) in first.into_iter().chain(blocks.rev()) {
+            self.add(place, &block);
+        }
+    }
+
+    /// The last lines of an output.
+    fn last_lines(&mut self, lines: &[String]) {
+        let mut more = Vec::new();
+        for line in lines.iter().rev() {
+            match self.take_room(line) {
+                Some(line) => more.push(line),
+                None if self.parts.is_empty() && more.is_empty() => more.push(clean(line, self.room.saturating_sub(1))),
+                None => break,
+            }
+        }
+        more.reverse();
+        if !more.is_empty() {
+            self.parts.push((usize::MAX, more.join("\n")));
+        }
+    }
+
+    /// Adds a block, with the lines that fit; one that nothing fits of is passed over.
+    fn add(&mut self, place: usize, block: &Block) {
+        let whole = self.take_room(&block.text(None));
+        let text = whole.or_else(|| {
+            if self.parts.is_empty() {
+                self.fitting(block)
+            } else {
+                None
+            }
+        });
+        let text = text.or_else(|| self.take_room(&block.text(Some(Weight::Needed))));
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            self.parts.push((place, text));
+        }
+    }
+
+    /// The lines of the first block that fit: those that are needed before those that help. Where even its first line is too
+    /// long, as much of it as there is room for.
+    fn fitting(&mut self, block: &Block) -> Option<String> {
+        let (_, message) = block.lines.iter().find(|(weight, _)| *weight == Weight::Needed)?;
+        if message.chars().count() >= self.room {
+            let cut = clean(message, self.room.saturating_sub(1));
+            self.room = 0;
+            return Some(cut);
+        }
+        let mut chosen: Vec<usize> = Vec::new();
+        for wanted in [Weight::Needed, Weight::Helps] {
+            for (at, (weight, line)) in block.lines.iter().enumerate() {
+                if *weight == wanted && self.take_room(line).is_some() {
+                    chosen.push(at);
+                }
+            }
+        }
+        chosen.sort_unstable();
+        let lines = chosen.iter().filter_map(|at| block.lines.get(*at));
+        Some(lines.map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The text, if there is room for it, which is taken then.
+    fn take_room(&mut self, text: &str) -> Option<String> {
+        let size = text.chars().count() + 1;
+        (size <= self.room).then(|| {
+            self.room -= size;
+            text.to_owned()
+        })
+    }
+
+    fn text(mut self) -> String {
+        self.parts.sort_by_key(|(place, _)| *place);
+        let parts: Vec<String> = self.parts.into_iter().map(|(_, part)| part).collect();
+        parts.join("\n")
+    }
+}

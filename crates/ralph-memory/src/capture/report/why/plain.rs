@@ -1,0 +1,172 @@
+//! Lines that say why by themselves: errors of programs, of the shell, of linters, and lines with a telling word.
+
+use super::super::normal::normalised;
+use super::super::telling::{may_tell, only_counts, tells_of_failure};
+use super::block::{Block, Rank, Reader, Step, Weight};
+use super::indent;
+
+/// How many lines that are set in below an error belong to it.
+const MAX_BELOW: usize = 4;
+
+/// How lines begin that tell of an error.
+const ERRORS: [&str; 12] = [
+    "error: ",
+    "Error: ",
+    "ERROR: ",
+    "ERROR ",
+    "error ",
+    "fatal: ",
+    "FATAL: ",
+    "FATAL ",
+    "panic: ",
+    "npm ERR! ",
+    "npm error ",
+    "FAILED ",
+];
+/// How the system says what is wrong; so end the errors of most programs.
+const SYSTEM: [&str; 14] = [
+    "No such file or directory",
+    "Permission denied",
+    "command not found",
+    ": not found",
+    "unbound variable",
+    "parameter not set",
+    "Is a directory",
+    "Not a directory",
+    "File exists",
+    "No space left on device",
+    "Connection refused",
+    "Address already in use",
+    "Operation not permitted",
+    "required file not found",
+];
+/// How lines begin, in lower case, that only sum up what is said elsewhere.
+const SUMMARIES: [&str; 12] = [
+    "error: test failed, to rerun pass",
+    "error: could not compile",
+    "error: aborting due to",
+    "error: doctest failed, to rerun pass",
+    "error: target(s) failed",
+    "error: # target failed",
+    "error: recipe ",
+    "error: test run failed",
+    "error: process didn't exit successfully",
+    "warning: build failed",
+    "npm err! a complete log",
+    "npm error a complete log",
+];
+
+/// Whether a line only sums up what is said elsewhere.
+pub(super) fn is_summary(line: &str) -> bool {
+    let lower = normalised(line.trim()).to_lowercase();
+    SUMMARIES.iter().any(|beginning| lower.starts_with(beginning)) || only_counts(&lower)
+}
+
+/// The name of a test that a line tells to have failed; the lines after it say why.
+pub(super) fn heading(line: &str) -> Option<&str> {
+    let trimmed = line.trim();
+    let marked = ["✖ ", "✗ ", "✕ ", "× ", "● "]
+        .iter()
+        .any(|mark| trimmed.starts_with(mark));
+    let named = line.starts_with("FAIL: ") || line.starts_with("ERROR: ");
+    let ruled = trimmed.starts_with("____") && trimmed.ends_with("____") && trimmed.contains(' ');
+    let captured = line.starts_with("---- ") && line.ends_with(" stdout ----");
+    ((marked && !trimmed.ends_with(':')) || named || ruled || captured).then_some(trimmed)
+}
+
+#[derive(Debug)]
+struct Plain {
+    block: Block,
+    indent: usize,
+    below: usize,
+}
+
+/// A line that tells of a failure, and what is set in below it.
+pub(super) fn begin(line: &str) -> Option<Box<dyn Reader>> {
+    let rank = rank(line)?;
+    let mut block = Block::new(rank);
+    block.push(Weight::Needed, line.trim_start());
+    Some(Box::new(Plain {
+        block,
+        indent: indent(line),
+        below: if rank == Rank::Word { MAX_BELOW } else { 0 },
+    }))
+}
+
+fn rank(line: &str) -> Option<Rank> {
+    let trimmed = line.trim();
+    let is_cause = trimmed.starts_with("--- FAIL: ") || line.starts_with("E   ");
+    if is_cause {
+        return Some(Rank::Cause);
+    }
+    let has_form = ERRORS.iter().any(|beginning| trimmed.starts_with(beginning))
+        || heading(line).is_some()
+        || (trimmed.starts_with("test ") && trimmed.ends_with(" ... FAILED"))
+        || SYSTEM
+            .iter()
+            .any(|ending| trimmed.ends_with(ending) || trimmed.contains(&format!("{ending}: ")))
+        || is_of_shell(trimmed)
+        || is_of_linter(trimmed);
+    if has_form {
+        return (!is_summary(line)).then_some(Rank::Error);
+    }
+    let tells = may_tell(line) && tells_of_failure(line) && !is_summary(line) && !is_warning(trimmed);
+    tells.then_some(Rank::Word)
+}
+
+fn is_warning(trimmed: &str) -> bool {
+    let lower = trimmed.to_lowercase();
+    lower.starts_with("warning") || lower.contains(": warning:") || lower.contains(" warn ")
+}
+
+/// `./build.sh: line 4: …`, `sh: 1: …`.
+fn is_of_shell(trimmed: &str) -> bool {
+    let Some((program, rest)) = trimmed.split_once(": ") else {
+        return false;
+    };
+    let Some((line, _)) = rest.split_once(": ") else {
+        return false;
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let is_shell = name.ends_with("sh") || line.starts_with("line ");
+    is_shell && !program.contains(char::is_whitespace) && is_number(line.strip_prefix("line ").unwrap_or(line))
+}
+
+/// `3:10  error  'x' is not defined  no-undef`.
+fn is_of_linter(trimmed: &str) -> bool {
+    let mut words = trimmed.split_whitespace();
+    let is_place = |text: &str| {
+        text.contains(':')
+            && text
+                .split(':')
+                .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    words.next().is_some_and(is_place) && words.next() == Some("error")
+}
+
+impl Reader for Plain {
+    fn take(&mut self, line: &str) -> Step {
+        let goes_on = line.starts_with("E   ")
+            && self
+                .block
+                .lines
+                .first()
+                .is_some_and(|(_, first)| first.starts_with("E   "));
+        let is_below = indent(line) > self.indent && !line.trim().is_empty() && self.below < MAX_BELOW;
+        if !goes_on && !is_below {
+            return Step::NotMine;
+        }
+        self.below += usize::from(!goes_on);
+        self.block.push(Weight::Helps, line);
+        Step::Taken
+    }
+
+    fn gives_way(&self) -> bool {
+        true
+    }
+
+    fn block(self: Box<Self>) -> Option<Block> {
+        Some(self.block)
+    }
+}

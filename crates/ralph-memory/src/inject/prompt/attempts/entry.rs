@@ -1,0 +1,98 @@
+//! An attempt as an entry of the section. All of its texts are of others.
+
+use std::time::Duration;
+
+use ralph_model::{Attempt, ErrorCategory, FailureReport, ReportOrigin, duration, first_line, preview};
+
+use crate::inject::prompt::journal::files;
+use crate::inject::prompt::markdown::{code, fenced, in_item, one_line, without_controls};
+
+/// The most columns of a model's name.
+const MODEL: usize = 60;
+/// The most columns of a gate's command, and of how it ended.
+const GATE: usize = 200;
+/// The most columns of a reason of which only the first line is told.
+const REASON: usize = 200;
+
+/// How much is told of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    Whole,
+    /// All but what the failing program printed.
+    WithoutOutput,
+    /// The beginning of the reason.
+    Short,
+    /// That it was made, and how it ended.
+    HeadingAlone,
+}
+
+/// The entry of an attempt.
+pub(super) fn entry(attempt: &Attempt, detail: Detail) -> String {
+    let row = &attempt.row.row;
+    let model = preview(&one_line(row.model.as_deref().unwrap_or_default()), MODEL);
+    let model = if model.is_empty() {
+        "the agent's own model"
+    } else {
+        &model
+    };
+    let mut text = format!("#### Attempt {} ({model}, {})\n", row.attempt, row.outcome);
+    let report = attempt.report.as_ref().map(|kept| &kept.report);
+    match (report.filter(|report| says_anything(report)), detail) {
+        (Some(report), Detail::Whole | Detail::WithoutOutput) => push_report(&mut text, report, detail),
+        (_, Detail::HeadingAlone) => {}
+        (Some(report), Detail::Short) => push_reason(&mut text, &report.why_failed),
+        (None, _) => {
+            let took = duration(Duration::from_millis(row.duration_ms));
+            text.push_str(&format!(
+                "- **Outcome**: {} after {took}, without a report\n",
+                row.outcome
+            ));
+            push_reason(&mut text, &row.reason);
+        }
+    }
+    text
+}
+
+fn says_anything(report: &FailureReport) -> bool {
+    let texts = [
+        report.what_tried.as_str(),
+        report.why_failed.as_str(),
+        report.error_output.as_deref().unwrap_or_default(),
+    ];
+    texts.iter().any(|text| !text.trim().is_empty()) || report.gate.is_some()
+}
+
+fn push_report(text: &mut String, report: &FailureReport, detail: Detail) {
+    let tried = match report.origin {
+        ReportOrigin::Agent => "Approach",
+        ReportOrigin::Ralph => "Approach, in its last words",
+    };
+    push_item(text, tried, &in_item(&without_controls(&report.what_tried)));
+    push_item(text, "Why it failed", &in_item(&without_controls(&report.why_failed)));
+    if report.category != ErrorCategory::Unknown {
+        push_item(text, "Error type", report.category.word());
+    }
+    push_item(text, "Files", &files(&report.relevant_files));
+    if let Some(gate) = &report.gate {
+        let end = preview(&one_line(&gate.end), GATE);
+        let end = if end.is_empty() { "refused".to_owned() } else { end };
+        let command = code(&preview(&one_line(&gate.command), GATE));
+        push_item(text, "Gate", &format!("{command}, {end}"));
+    }
+    let output = report.error_output.as_deref().map(without_controls).unwrap_or_default();
+    if detail == Detail::Whole && !output.trim().is_empty() {
+        text.push_str("\nError output:\n\n");
+        text.push_str(&fenced(output.trim_end()));
+    }
+}
+
+/// The first line of a reason.
+fn push_reason(text: &mut String, reason: &str) {
+    push_item(text, "Why it failed", &preview(&one_line(first_line(reason)), REASON));
+}
+
+fn push_item(text: &mut String, name: &str, value: &str) {
+    if !value.is_empty() {
+        text.push_str(&format!("- **{name}**: {value}\n"));
+    }
+}

@@ -1,0 +1,114 @@
+//! Which attempts failed the same way.
+
+use ralph_model::{Attempt, Signature};
+
+/// So many ways to fail are named, those that came back last.
+const MOST_WAYS: usize = 3;
+/// So many attempts of each are named, the newest; the others are counted.
+const MOST_NUMBERS: usize = 6;
+
+/// Says which attempts failed the same way; none where each failed in a way of its own, as far as that is known.
+pub(in crate::inject::prompt) fn failed_the_same_way(attempts: &[Attempt]) -> Option<String> {
+    let mut ways: Vec<(&Signature, Vec<u32>)> = Vec::new();
+    // From the newest on, so that the way that came back last stands first.
+    for attempt in attempts.iter().rev() {
+        let Some(signature) = attempt.report.as_ref().and_then(|kept| kept.signature.as_ref()) else {
+            continue;
+        };
+        match ways.iter_mut().find(|(known, _)| *known == signature) {
+            Some((_, numbers)) => numbers.push(attempt.row.row.attempt),
+            None => ways.push((signature, vec![attempt.row.row.attempt])),
+        }
+    }
+    ways.retain(|(_, numbers)| numbers.len() > 1);
+    let sentences: Vec<String> = ways
+        .iter()
+        .take(MOST_WAYS)
+        .enumerate()
+        .map(|(place, (_, numbers))| match place {
+            0 => format!("{} failed the same way.", capitalised(&named(numbers))),
+            _ => format!("So did {}, in another way.", named(numbers)),
+        })
+        .collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// `attempts 2 and 3`, from their numbers, the newest first.
+fn named(numbers: &[u32]) -> String {
+    let mut newest: Vec<String> = numbers.iter().take(MOST_NUMBERS).map(u32::to_string).collect();
+    newest.reverse();
+    let last = newest.pop().unwrap_or_default();
+    let listed = format!("attempts {} and {last}", newest.join(", "));
+    match numbers.len().saturating_sub(MOST_NUMBERS) {
+        0 => listed,
+        earlier => format!("{listed} and {earlier} earlier"),
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    text.replacen("attempts", "Attempts", 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_model::{
+        ErrorCategory, FailureReport, JournalRow, KeptReport, NewJournalRow, Outcome, ReportOrigin, RunId,
+    };
+    use ralph_testkit::journal_row;
+
+    use super::*;
+
+    fn attempt(number: u32, signature: Option<u64>) -> Attempt {
+        Attempt {
+            row: JournalRow {
+                id: i64::from(number),
+                row: NewJournalRow {
+                    attempt: number,
+                    outcome: Outcome::Failed,
+                    ..journal_row(RunId::new(1), number)
+                },
+            },
+            report: signature.map(|digest| KeptReport {
+                report: FailureReport {
+                    what_tried: String::new(),
+                    why_failed: String::new(),
+                    category: ErrorCategory::Unknown,
+                    relevant_files: Vec::new(),
+                    error_output: None,
+                    origin: ReportOrigin::Ralph,
+                    gate: None,
+                },
+                suggestion: None,
+                signature: Some(Signature::new(digest)),
+                shortened: false,
+            }),
+        }
+    }
+
+    #[track_caller]
+    fn check(signatures: &[Option<u64>], expected: Option<&str>) {
+        let attempts: Vec<Attempt> = (1..).zip(signatures).map(|(n, digest)| attempt(n, *digest)).collect();
+        assert_eq!(failed_the_same_way(&attempts).as_deref(), expected, "{signatures:?}");
+    }
+
+    #[test]
+    fn a_way_that_came_back_is_named_with_its_attempts() {
+        check(&[], None);
+        check(&[None, None], None);
+        check(&[Some(1), Some(2)], None);
+        check(
+            &[Some(1), Some(2), Some(2)],
+            Some("Attempts 2 and 3 failed the same way."),
+        );
+        check(&[Some(1), None, Some(1)], Some("Attempts 1 and 3 failed the same way."));
+        check(&[Some(1); 3], Some("Attempts 1, 2 and 3 failed the same way."));
+        check(
+            &[Some(1), Some(2), Some(1), Some(2)],
+            Some("Attempts 2 and 4 failed the same way. So did attempts 1 and 3, in another way."),
+        );
+        check(
+            &[Some(1); 9],
+            Some("Attempts 4, 5, 6, 7, 8 and 9 and 3 earlier failed the same way."),
+        );
+    }
+}

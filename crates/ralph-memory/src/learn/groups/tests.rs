@@ -1,0 +1,142 @@
+//! Which lessons are taken for alike.
+
+use proptest::prelude::*;
+use ralph_model::LearningId;
+
+use super::*;
+
+/// A promoted lesson of an agent.
+fn lesson(number: u64, category: &str, tags: &[&str]) -> MergeCandidate {
+    MergeCandidate {
+        id: LearningId::new(number),
+        kind: LearningKind::of_category(category),
+        category: category.to_owned(),
+        status: LearningStatus::Promoted,
+        source: LearningSource::Sigil,
+        task: None,
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        examples: 0,
+    }
+}
+
+/// The numbers of the groups that are found, the newest of each first.
+fn found(candidates: &[MergeCandidate]) -> Vec<Vec<u64>> {
+    let number = |id: &LearningId| {
+        let digits = id.as_str().strip_prefix(LearningId::PREFIX).unwrap();
+        u64::from_str_radix(digits, 16).unwrap()
+    };
+    let ids = |group: MergeGroup| std::iter::once(group.newest).chain(group.others).collect::<Vec<_>>();
+    let groups = alike(candidates).into_iter().map(ids);
+    groups.map(|group| group.iter().map(number).collect()).collect()
+}
+
+#[test]
+fn half_of_the_tags_of_the_smaller_set_is_enough() {
+    let check = |one: &[&str], other: &[&str], are_alike: bool| {
+        let groups = found(&[lesson(1, "pitfall", one), lesson(2, "pitfall", other)]);
+        assert_eq!(!groups.is_empty(), are_alike, "{one:?} and {other:?}");
+    };
+    check(&["a"], &["a"], true);
+    check(&["a", "b"], &["b", "c"], true);
+    check(&["a", "b", "c"], &["c", "d", "e"], false);
+    check(&["a", "b", "c"], &["b", "c", "d"], true);
+    check(&["a", "b", "c", "d", "e"], &["e"], true);
+    check(&["e"], &["a", "b", "c", "d", "e"], true);
+    check(&["a", "a", "a", "b", "c"], &["a", "d", "e"], false);
+    check(&["a"], &["b"], false);
+    check(&[], &[], false);
+    check(&[], &["a"], false);
+}
+
+#[test]
+fn only_lessons_about_the_same_are_alike() {
+    let one = lesson(1, "pitfall", &["a"]);
+    let other = |change: &dyn Fn(&mut MergeCandidate)| {
+        let mut other = lesson(2, "pitfall", &["a"]);
+        change(&mut other);
+        found(&[one.clone(), other]).len()
+    };
+    assert_eq!(other(&|_| {}), 1);
+    assert_eq!(other(&|other| other.category = "other".to_owned()), 0);
+    assert_eq!(other(&|other| other.kind = LearningKind::Estimate), 0);
+    assert_eq!(other(&|other| other.status = LearningStatus::Validated), 0);
+    assert_eq!(other(&|other| other.source = LearningSource::Human), 0);
+    assert_eq!(
+        other(&|other| other.task = Some(TaskId::new(1))),
+        1,
+        "it holds for all tasks"
+    );
+    let waiting = |number, task| MergeCandidate {
+        status: LearningStatus::Validated,
+        task: Some(TaskId::new(task)),
+        ..lesson(number, "pitfall", &["a"])
+    };
+    assert_eq!(found(&[waiting(1, 1), waiting(2, 2), waiting(3, 1)]), [[1, 3]]);
+}
+
+#[test]
+fn a_lesson_goes_where_it_shares_most_and_groups_do_not_grow_without_end() {
+    let lessons = [
+        lesson(1, "other", &["a", "b", "c", "d"]),
+        lesson(2, "other", &["c", "x", "y", "z"]),
+        lesson(3, "other", &["b", "c", "d"]),
+        lesson(4, "other", &["c", "y"]),
+    ];
+    assert_eq!(found(&lessons), [[1, 3], [2, 4]]);
+    let many: Vec<MergeCandidate> = (1..=25).map(|number| lesson(number, "other", &["a"])).collect();
+    let sizes: Vec<usize> = found(&many).iter().map(Vec::len).collect();
+    assert_eq!(sizes, [10, 10, 5]);
+    let full = MergeCandidate {
+        examples: 9,
+        ..lesson(1, "other", &["a"])
+    };
+    assert_eq!(found(&[full.clone(), lesson(2, "other", &["a"])]), [] as [Vec<u64>; 0]);
+    assert_eq!(found(&[lesson(2, "other", &["a"]), full]), [] as [Vec<u64>; 0]);
+}
+
+#[test]
+fn many_lessons_with_a_tag_in_common_are_gone_through_once() {
+    let lessons: Vec<MergeCandidate> = (0..5_000)
+        .map(|number| {
+            let own = [format!("x{number}"), format!("y{number}")];
+            lesson(number, "other", &["cargo", "git", "tests", &own[0], &own[1]])
+        })
+        .collect();
+    // Three of five are more than half.
+    assert_eq!(found(&lessons).len(), 500);
+    let apart: Vec<MergeCandidate> = (0..5_000)
+        .map(|number| {
+            let own = [format!("x{number}"), format!("y{number}")];
+            lesson(number, "other", &["cargo", &own[0], &own[1]])
+        })
+        .collect();
+    assert_eq!(found(&apart), [] as [Vec<u64>; 0]);
+}
+
+proptest! {
+    #[test]
+    fn groups_hold_each_lesson_once_and_only_alike_ones(
+        drawn in proptest::collection::vec(("[ab]", proptest::collection::btree_set("[a-f]", 0..5), 0_u32..4), 0..40),
+    ) {
+        let lessons: Vec<MergeCandidate> = (0..).zip(&drawn).map(|(number, (category, tags, examples))| {
+            let tags: Vec<&str> = tags.iter().map(String::as_str).collect();
+            MergeCandidate { examples: *examples, ..lesson(number, category, &tags) }
+        }).collect();
+        let groups = found(&lessons);
+        let mut seen = std::collections::BTreeSet::new();
+        let at = |number: &u64| &lessons[usize::try_from(*number).unwrap()];
+        for group in &groups {
+            prop_assert!(group.is_sorted(), "the newest stands first in {group:?}");
+            prop_assert!(group.iter().all(|number| seen.insert(*number)), "twice in {groups:?}");
+            let first = at(&group[0]);
+            let texts: usize = group.iter().map(|number| 1 + at(number).examples as usize).sum();
+            prop_assert!(texts <= 1 + MOST_EXAMPLES);
+            for other in group[1..].iter().map(at) {
+                let shared = other.tags.iter().filter(|tag| first.tags.contains(tag)).count();
+                prop_assert!(shared * 2 >= other.tags.len().min(first.tags.len()) && shared > 0);
+                prop_assert_eq!(&other.category, &first.category);
+            }
+        }
+        prop_assert_eq!(found(&lessons), groups, "the same lessons make the same groups");
+    }
+}

@@ -1,0 +1,8 @@
+//! Learn: what becomes of lessons when they are many or old. Alike ones are merged, unused ones pruned, and the long texts of
+//! old reports dropped; nothing of it cannot be brought back but those texts.
+
+mod groups;
+mod upkeep;
+
+pub use groups::{MOST_EXAMPLES, alike};
+pub use upkeep::{LIFECYCLE_TIME, Upkeep, keep_up, prune_rules};

@@ -1,0 +1,338 @@
+//! What people do with lessons: they add them, say that one holds or does not, and bring back what was taken out.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use ralph_model::{Entropy, Learning, LearningId, LearningKind, LearningStatus, TaskType};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::Store;
+use super::columns::{moment, to_json, word_at};
+use super::learning_error::{LearningError, LearningTrouble};
+use super::learning_reading::read_learning;
+use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use super::{learning_terms, lesson_of, tag_terms};
+
+/// A lesson that a person hands in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewLearning {
+    /// What it is about.
+    pub category: String,
+    /// What it says.
+    pub content: String,
+    /// Its tags, in lower case, each once.
+    pub tags: Vec<String>,
+    /// The kind of work that it is good for; none for every kind.
+    pub task_type: Option<TaskType>,
+}
+
+/// What became of a lesson that was handed in.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AddedLearning {
+    /// It is new.
+    Stored(Learning),
+    /// It was known, is surer now, and holds.
+    Known(Learning),
+}
+
+/// What a person says of lessons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement<'a> {
+    /// They hold.
+    Promote,
+    /// They do not, for this reason.
+    Reject(&'a str),
+}
+
+impl Store {
+    /// Keeps a lesson that a person hands in; it holds at once. One that is known becomes surer, gets the new tags too, and
+    /// holds from now on, whatever was thought of it before.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn add_learning(
+        &mut self,
+        new: &NewLearning,
+        entropy: &mut dyn Entropy,
+        now: Timestamp,
+    ) -> Result<AddedLearning, LearningError> {
+        self.change_learnings(|transaction| {
+            if let Some(known) = same_lesson(transaction, new)? {
+                support(transaction, &known, new, now)?;
+                return Ok(AddedLearning::Known(existing(transaction, &known.id)?));
+            }
+            let mut id = LearningId::new(entropy.next_bits());
+            while !put(transaction, &id, new, now)? {
+                id = LearningId::new(entropy.next_bits());
+            }
+            Ok(AddedLearning::Stored(existing(transaction, &id)?))
+        })
+    }
+
+    /// Puts a person's word on lessons, all of them or none. Those that stand so already are left as they are, and not among
+    /// the answer.
+    ///
+    /// # Errors
+    /// When there is no such lesson, or the database cannot be written.
+    pub fn judge_learnings(
+        &mut self,
+        ids: &[LearningId],
+        judgement: Judgement<'_>,
+        now: Timestamp,
+    ) -> Result<Vec<LearningId>, LearningError> {
+        let (status, reason) = match judgement {
+            Judgement::Promote => (LearningStatus::Promoted, None),
+            Judgement::Reject(reason) => (LearningStatus::Rejected, Some(reason)),
+        };
+        self.change_learnings(|transaction| {
+            let mut changed = Vec::new();
+            for id in ids {
+                let learning = existing(transaction, id)?;
+                if learning.status == status && learning.reason.as_deref() == reason {
+                    continue;
+                }
+                let merged_into = learning.superseded_by.clone();
+                set_status(transaction, &learning.id, (status, reason), now)?;
+                if learning.status == LearningStatus::Pruned {
+                    leave_merged(transaction, &learning, merged_into, now)?;
+                }
+                changed.push(learning.id);
+            }
+            Ok(changed)
+        })
+    }
+
+    /// Brings pruned lessons back to what they were, all of them or none. One that was merged stands on its own again: the
+    /// one that it was merged into no longer has it among its examples and its counts.
+    ///
+    /// # Errors
+    /// When there is no such lesson, one of them is not pruned, or the database cannot be written.
+    pub fn restore_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<Vec<Learning>, LearningError> {
+        self.change_learnings(|transaction| {
+            let mut restored = Vec::new();
+            for id in ids {
+                let learning = existing(transaction, id)?;
+                if learning.status != LearningStatus::Pruned {
+                    let (id, status) = (learning.id, learning.status);
+                    return Err(LearningError::NotPruned { id, status }.into());
+                }
+                let merged_into = learning.superseded_by.clone();
+                let status = pruned_from(transaction, id)?;
+                set_status(transaction, id, (status, None), now)?;
+                transaction
+                    .prepare_cached("UPDATE learnings SET restored_at = ?2 WHERE id = ?1")?
+                    .execute([id.as_str(), &moment(now)])?;
+                leave_merged(transaction, &learning, merged_into, now)?;
+                restored.push(existing(transaction, id)?);
+            }
+            Ok(restored)
+        })
+    }
+
+    fn change_learnings<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, LearningTrouble>,
+    ) -> Result<T, LearningError> {
+        match self.transact(work) {
+            Ok(answer) => Ok(answer),
+            Err(LearningTrouble::Learning(error)) => Err(error),
+            Err(LearningTrouble::Sql(error)) => Ok(self.sql(Err(error))?),
+        }
+    }
+}
+
+/// A lesson as it stands in this moment.
+fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
+    transaction
+        .prepare_cached("SELECT * FROM learnings WHERE id = ?1")?
+        .query_row([id.as_str()], read_learning)
+        .optional()
+}
+
+/// Writes what changes in a lesson when others say the same: all but how far it has come.
+pub(super) fn write_support(
+    transaction: &Transaction<'_>,
+    learning: &Learning,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    // What was merged into it is found by its words, too.
+    let texts: Vec<&str> = std::iter::once(learning.content.as_str())
+        .chain(learning.examples.iter().map(String::as_str))
+        .collect();
+    transaction
+        .prepare_cached(
+            "UPDATE learnings SET tags = ?2, confidence = ?3, use_count = ?4, successes = ?5, source_loops = ?6,
+                 examples = ?7, last_used_at = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11
+             WHERE id = ?1",
+        )?
+        .execute(params![
+            learning.id.as_str(),
+            to_json(&learning.tags)?,
+            learning.confidence,
+            learning.use_count,
+            learning.successes,
+            to_json(&learning.source_loops)?,
+            to_json(&learning.examples)?,
+            learning.last_used_at.map(moment),
+            learning_terms(&texts.join("\n"), &learning.tags),
+            to_json(&tag_terms(&learning.tags))?,
+            moment(now),
+        ])
+        .map(drop)
+}
+
+/// Adds what is not there yet, in its order.
+pub(super) fn unite<'t>(own: &mut Vec<String>, others: impl IntoIterator<Item = &'t String>) {
+    for other in others {
+        if !own.contains(other) {
+            own.push(other.clone());
+        }
+    }
+}
+
+fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
+    let unknown = || LearningError::Unknown { text: id.to_string() };
+    Ok(stands(transaction, id)?.ok_or_else(unknown)?)
+}
+
+/// The lesson that says the same: of the same kind, for the same kind of work where one is named, in the same words. Where it
+/// was merged into another, that one.
+fn same_lesson(transaction: &Transaction<'_>, new: &NewLearning) -> rusqlite::Result<Option<Learning>> {
+    let mut found = transaction
+        .prepare_cached(
+            "SELECT * FROM learnings
+             WHERE lesson = ?1 AND kind = ?2 AND (?3 IS NULL OR task_type IS ?3) AND (?1 <> '' OR content = ?4)
+             ORDER BY task_type IS ?3 DESC, status = 'pruned', seq LIMIT 1",
+        )?
+        .query_row(
+            params![
+                lesson_of(&new.content),
+                LearningKind::of_category(&new.category).word(),
+                new.task_type.map(TaskType::word),
+                new.content,
+            ],
+            read_learning,
+        )
+        .optional()?;
+    let mut seen = BTreeSet::new();
+    while let Some(into) = found.as_ref().and_then(|learning| learning.superseded_by.clone()) {
+        let is_pruned = found
+            .as_ref()
+            .is_some_and(|learning| learning.status == LearningStatus::Pruned);
+        if !is_pruned || !seen.insert(into.clone()) {
+            break;
+        }
+        match stands(transaction, &into)? {
+            Some(survivor) => found = Some(survivor),
+            None => break,
+        }
+    }
+    Ok(found)
+}
+
+/// A person has said what a lesson says.
+fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, now: Timestamp) -> rusqlite::Result<()> {
+    let mut stronger = known.clone();
+    stronger.confidence = strengthened(known.confidence);
+    unite(&mut stronger.tags, &new.tags);
+    write_support(transaction, &stronger, now)?;
+    if known.status == LearningStatus::Promoted && known.superseded_by.is_none() {
+        return Ok(());
+    }
+    set_status(transaction, &known.id, (LearningStatus::Promoted, None), now)
+}
+
+/// Keeps a new lesson; says whether its id was free.
+fn put(transaction: &Transaction<'_>, id: &LearningId, new: &NewLearning, now: Timestamp) -> rusqlite::Result<bool> {
+    let kind = LearningKind::of_category(&new.category);
+    let rows = transaction
+        .prepare_cached(
+            "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops,
+                                    status, created_at, updated_at, task_type, lesson, terms, tag_terms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'human', '[]', 'promoted', ?8, ?8, ?9, ?10, ?11, ?12)
+             ON CONFLICT (id) DO NOTHING",
+        )?
+        .execute(params![
+            id.as_str(),
+            kind.word(),
+            new.category,
+            new.content,
+            to_json(&new.tags)?,
+            FIRST_CONFIDENCE,
+            kind.first_success_rate(),
+            moment(now),
+            new.task_type.map(TaskType::word),
+            lesson_of(&new.content),
+            learning_terms(&new.content, &new.tags),
+            to_json(&tag_terms(&new.tags))?,
+        ])?;
+    Ok(rows == 1)
+}
+
+/// What a lesson was before it was pruned.
+fn pruned_from(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<LearningStatus> {
+    transaction
+        .prepare_cached("SELECT coalesce(pruned_from, 'validated') AS status FROM learnings WHERE id = ?1")?
+        .query_row([id.as_str()], |row| word_at(row, "status", LearningStatus::parse))
+}
+
+/// Says how far a lesson has come. Nothing stands in its place any more.
+fn set_status(
+    transaction: &Transaction<'_>,
+    id: &LearningId,
+    (status, reason): (LearningStatus, Option<&str>),
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "UPDATE learnings SET status = ?2, reason = ?3, updated_at = ?4, pruned_from = NULL, superseded_by = NULL
+             WHERE id = ?1",
+        )?
+        .execute(params![id.as_str(), status.word(), reason, moment(now)])
+        .map(drop)
+}
+
+/// Takes what a lesson said and counted out of the one that it was merged into, and of those that this one was merged into
+/// later. What another one that is still merged says as well stays.
+fn leave_merged(
+    transaction: &Transaction<'_>,
+    leaving: &Learning,
+    merged_into: Option<LearningId>,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    let mut seen = BTreeSet::new();
+    let mut next = merged_into;
+    while let Some(id) = next.take().filter(|id| seen.insert(id.clone())) {
+        let Some(mut survivor) = stands(transaction, &id)? else {
+            return Ok(());
+        };
+        // One that another has merely replaced was never a part of it.
+        if survivor.content != leaving.content && !survivor.examples.contains(&leaving.content) {
+            return Ok(());
+        }
+        let others = said_by_members(transaction, &id)?;
+        let own: BTreeSet<&String> = std::iter::once(&leaving.content).chain(&leaving.examples).collect();
+        survivor
+            .examples
+            .retain(|example| !own.contains(example) || others.contains(example));
+        survivor.use_count = survivor.use_count.saturating_sub(leaving.use_count);
+        survivor.successes = survivor.successes.saturating_sub(leaving.successes);
+        write_support(transaction, &survivor, now)?;
+        if survivor.status == LearningStatus::Pruned {
+            next = survivor.superseded_by;
+        }
+    }
+    Ok(())
+}
+
+/// All that stands in a lesson by those that are merged into it.
+fn said_by_members(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<BTreeSet<String>> {
+    let members: Vec<Learning> = transaction
+        .prepare_cached("SELECT * FROM learnings WHERE superseded_by = ?1 AND status = 'pruned'")?
+        .query_map([id.as_str()], read_learning)?
+        .collect::<rusqlite::Result<_>>()?;
+    let texts = members
+        .into_iter()
+        .flat_map(|member| member.examples.into_iter().chain([member.content]));
+    Ok(texts.collect())
+}

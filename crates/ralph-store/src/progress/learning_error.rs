@@ -1,0 +1,67 @@
+//! What can be wrong with a request about lessons, in words for the person who made it.
+
+use ralph_model::{LearningId, LearningStatus, preview};
+
+use crate::StoreError;
+
+/// How many columns of a lesson stand where it is only mentioned.
+const MENTION_COLUMNS: usize = 40;
+
+/// Why a lesson could not be found or changed. Nothing has changed then.
+#[derive(Debug, thiserror::Error)]
+pub enum LearningError {
+    /// No lesson has an id that begins so.
+    #[error("Learning not found: {}", if text.trim().is_empty() { "\"\"" } else { text })]
+    Unknown {
+        /// What was given for its id.
+        text: String,
+    },
+    /// Several lessons have ids that begin so.
+    #[error("{text} is the beginning of several ids: {}", named(candidates, *more))]
+    Ambiguous {
+        /// What was given for the id.
+        text: String,
+        /// The first lessons that could be meant, with what they say.
+        candidates: Vec<(LearningId, String)>,
+        /// How many others there are.
+        more: usize,
+    },
+    /// A lesson that was not taken out cannot be brought back.
+    #[error("{id} is {status}, not pruned, so there is nothing to bring back")]
+    NotPruned {
+        /// The lesson.
+        id: LearningId,
+        /// How far it has come.
+        status: LearningStatus,
+    },
+    /// The database could not be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn named(candidates: &[(LearningId, String)], more: usize) -> String {
+    let names = candidates
+        .iter()
+        .map(|(id, content)| format!("{id} ({})", preview(content, MENTION_COLUMNS)));
+    let more = (more > 0).then(|| format!("and {more} more"));
+    names.chain(more).collect::<Vec<_>>().join(", ")
+}
+
+/// An error before it is known which database it concerns.
+#[derive(Debug)]
+pub(super) enum LearningTrouble {
+    Learning(LearningError),
+    Sql(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for LearningTrouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<LearningError> for LearningTrouble {
+    fn from(error: LearningError) -> Self {
+        Self::Learning(error)
+    }
+}

@@ -1,0 +1,173 @@
+//! Lessons are looked up, listed and shown with their evidence.
+
+use ralph_model::{JournalRow, Learning, LearningId, LearningKind, LearningStatus, TaskId, TaskType};
+use rusqlite::named_params;
+
+use super::Store;
+use super::columns::{to_json, word_at};
+use super::journal_terms;
+use super::learning_error::LearningError;
+use super::learning_reading::read_learning;
+use crate::StoreError;
+
+/// How many lessons are named that a short id could mean.
+const CANDIDATES_NAMED: usize = 5;
+
+/// Which lessons are wanted. What is not set lets everything through.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LearningFilter {
+    /// Only those that have come so far; none at all lets every one through.
+    pub statuses: Vec<LearningStatus>,
+    /// Only those of this kind.
+    pub kind: Option<LearningKind>,
+    /// Only those of this category.
+    pub category: Option<String>,
+    /// Only those that were learned at this kind of work.
+    pub task_type: Option<TaskType>,
+    /// Only those that were first learned at this task.
+    pub task: Option<TaskId>,
+    /// Only those with this tag, in lower case.
+    pub tag: Option<String>,
+    /// Only those that hold every telling word of this text, by its stem, in what they say or in their tags.
+    pub text: Option<String>,
+}
+
+/// What speaks for a lesson.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LearningEvidence {
+    /// The iterations that taught it, or what was merged into it, the oldest first.
+    pub taught: Vec<JournalRow>,
+    /// The iterations that it stood in the prompt of, the oldest first.
+    pub shown: Vec<Showing>,
+}
+
+/// An iteration that a lesson stood in the prompt of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Showing {
+    /// What the journal says of it.
+    pub row: JournalRow,
+    /// Whether the agent said that it relied on it.
+    pub used: bool,
+}
+
+impl Store {
+    /// The lesson that an id, or the beginning of one, means; the `learn-` in front may be left out.
+    ///
+    /// # Errors
+    /// When there is none or more than one, or the database cannot be read.
+    pub fn find_learning(&self, text: &str) -> Result<LearningId, LearningError> {
+        let digits = text.trim().to_ascii_lowercase();
+        let digits = digits.strip_prefix(LearningId::PREFIX).unwrap_or(&digits);
+        let unknown = || LearningError::Unknown { text: text.to_owned() };
+        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(unknown());
+        }
+        let beginning = format!("{}{digits}", LearningId::PREFIX);
+        let sql = "SELECT id, content FROM learnings WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id";
+        let mut found: Vec<(LearningId, String)> =
+            self.sql(self.connection.prepare_cached(sql).and_then(|mut statement| {
+                statement
+                    .query_map([&beginning], |row| {
+                        Ok((word_at(row, "id", LearningId::parse)?, row.get("content")?))
+                    })?
+                    .collect()
+            }))?;
+        if found.len() > 1 {
+            let more = found.len().saturating_sub(CANDIDATES_NAMED);
+            found.truncate(CANDIDATES_NAMED);
+            return Err(LearningError::Ambiguous {
+                text: text.to_owned(),
+                candidates: found,
+                more,
+            });
+        }
+        found.pop().map(|(id, _)| id).ok_or_else(unknown)
+    }
+
+    /// Whether there is any lesson.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn has_learnings(&self) -> Result<bool, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT 1 FROM learnings")
+            .and_then(|mut statement| statement.exists([]));
+        self.sql(found)
+    }
+
+    /// Lessons, the newest first; with a limit only so many of them.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn learning_list(&self, filter: &LearningFilter, limit: Option<u32>) -> Result<Vec<Learning>, StoreError> {
+        let words = filter.text.as_deref().map(journal_terms);
+        let found = (|| {
+            let statuses: Vec<&str> = filter.statuses.iter().map(|status| status.word()).collect();
+            let mut statement = self.connection.prepare_cached(
+                "SELECT * FROM learnings
+                 WHERE (:statuses = '[]' OR status IN (SELECT value FROM json_each(:statuses)))
+                   AND (:kind IS NULL OR kind = :kind)
+                   AND (:category IS NULL OR category = :category)
+                   AND (:type IS NULL OR task_type = :type)
+                   AND (:task IS NULL OR task = :task)
+                   AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
+                   AND (:words IS NULL OR :words <> '' AND NOT EXISTS (
+                       SELECT 1 FROM json_each('[\"' || replace(:words, ' ', '\",\"') || '\"]')
+                       WHERE instr(' ' || terms || ' ', ' ' || value || ' ') = 0))
+                 ORDER BY created_at DESC, seq DESC LIMIT :limit",
+            )?;
+            let parameters = named_params! {
+                ":statuses": to_json(&statuses)?,
+                ":kind": filter.kind.map(LearningKind::word),
+                ":category": filter.category,
+                ":type": filter.task_type.map(TaskType::word),
+                ":task": filter.task.as_ref().map(TaskId::as_str),
+                ":tag": filter.tag,
+                ":words": words,
+                ":limit": limit.map_or(-1, i64::from),
+            };
+            statement.query_map(parameters, read_learning)?.collect()
+        })();
+        self.sql(found)
+    }
+
+    /// What speaks for a lesson: where it was learned, and how the iterations went that saw it.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn learning_evidence(&self, id: &LearningId) -> Result<LearningEvidence, StoreError> {
+        let taught: Vec<i64> = self.sql(
+            self.connection
+                .prepare_cached(
+                    "WITH RECURSIVE merged(id) AS (
+                         SELECT ?1
+                         UNION SELECT learnings.id FROM merged CROSS JOIN learnings ON superseded_by = merged.id)
+                     SELECT DISTINCT learning_sources.journal
+                     FROM merged CROSS JOIN learnings ON learnings.id = merged.id
+                     CROSS JOIN learning_sources ON learning = learnings.seq ORDER BY learning_sources.journal",
+                )
+                .and_then(|mut statement| statement.query_map([id.as_str()], |row| row.get(0))?.collect()),
+        )?;
+        let shown: Vec<(i64, bool)> = self.sql(
+            self.connection
+                .prepare_cached(
+                    "SELECT journal, max(used) FROM injections
+                     WHERE kind = 'learning' AND entry = ?1 AND reason = 'shown' GROUP BY journal ORDER BY journal",
+                )
+                .and_then(|mut statement| {
+                    let rows = statement.query_map([id.as_str()], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                    rows.collect()
+                }),
+        )?;
+        let mut evidence = LearningEvidence {
+            taught: self.journal_rows(&taught)?,
+            shown: Vec::new(),
+        };
+        for (journal, used) in shown {
+            let row = self.journal_row(journal)?;
+            evidence.shown.extend(row.map(|row| Showing { row, used }));
+        }
+        Ok(evidence)
+    }
+}

@@ -1,0 +1,97 @@
+//! What waits for a person.
+
+use ralph_model::{LearningStatus, Signature};
+
+use super::*;
+
+/// Works on the first task so often, each time with a failure of this signature, until it has failed.
+fn fail(bench: &mut Bench, signatures: &[Option<u64>]) {
+    let retries = u32::try_from(signatures.len()).unwrap() - 1;
+    for (iteration, signature) in (1..).zip(signatures) {
+        let fence = bench.start(&run_id(), iteration);
+        let settlement = Settlement {
+            task: TaskChange::Attempt { max_retries: retries },
+            report: Some(super::stats::failure("it broke")),
+            signature: signature.map(Signature::new),
+            row: NewJournalRow {
+                task: Some(task()),
+                attempt: iteration,
+                outcome: Outcome::Failed,
+                reason: format!("reason {iteration}"),
+                created_at: at(i64::from(iteration) * 10),
+                ..journal_row(run_id(), iteration)
+            },
+            ..Settlement::new(journal_row(run_id(), iteration), fence)
+        };
+        bench.store.settle(&settlement).unwrap();
+    }
+}
+
+fn same(signatures: &[Option<u64>]) -> u32 {
+    let mut bench = Bench::new();
+    fail(&mut bench, signatures);
+    bench.store.review().unwrap().failed_tasks[0].same
+}
+
+#[test]
+fn nothing_waits_in_a_new_project() {
+    assert_eq!(Bench::new().store.review().unwrap(), Review::default());
+}
+
+#[test]
+fn a_failed_task_stands_there_with_its_attempts_and_what_it_holds_up() {
+    let mut bench = Bench::new();
+    let after = bench.add_task("Draw the colours");
+    bench.sql(&format!("INSERT INTO dependencies VALUES ('{after}', '{}')", task()));
+    fail(&mut bench, &[Some(1), Some(2), Some(2)]);
+    let review = bench.store.review().unwrap();
+    let [failed] = review.failed_tasks.as_slice() else {
+        panic!("{review:?}")
+    };
+    assert_eq!(
+        (failed.id.clone(), failed.title.as_str()),
+        (task(), "Parse the colours")
+    );
+    assert_eq!(
+        (failed.reason.as_str(), failed.attempts, failed.same),
+        ("reason 3", 3, 2)
+    );
+    assert_eq!(failed.holds_up, [after]);
+    assert_eq!(failed.failed_attempts, bench.store.failed_attempts(&task()).unwrap());
+    assert_eq!(failed.failed_attempts.len(), 3);
+
+    bench.store.reset_task(&task(), Reach::Itself, at(99)).unwrap();
+    assert_eq!(bench.store.review().unwrap().failed_tasks, []);
+}
+
+#[test]
+fn only_what_failed_the_same_way_without_a_break_is_the_same() {
+    assert_eq!(same(&[Some(1), Some(1), Some(1)]), 3);
+    assert_eq!(same(&[Some(1), Some(2), Some(1)]), 1);
+    assert_eq!(same(&[Some(1), Some(1), None]), 0);
+}
+
+#[test]
+fn lessons_wait_until_they_are_judged() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let lesson = |content: &str| CapturedLearning {
+        category: "pitfall".to_owned(),
+        tags: vec![],
+        content: content.to_owned(),
+    };
+    let ids: Vec<LearningId> = (1..=5).map(LearningId::new).collect();
+    let learnings = ids.iter().cloned().zip(["a", "b", "c", "d", "e"].map(lesson)).collect();
+    let settlement = Settlement {
+        learnings,
+        ..Settlement::new(journal_row(run_id(), 1), fence)
+    };
+    bench.store.settle(&settlement).unwrap();
+    for (id, status) in ids.iter().zip(LearningStatus::ALL) {
+        bench.sql(&format!("UPDATE learnings SET status = '{status}' WHERE id = '{id}'"));
+    }
+    let review = bench.store.review().unwrap();
+    let waiting: Vec<&LearningId> = review.learnings.iter().map(|learning| &learning.id).collect();
+    assert_eq!(waiting, [&ids[1], &ids[0]], "pending and validated, the newest first");
+    assert_eq!(bench.store.overview(0, "").unwrap().waiting_learnings, 2);
+}

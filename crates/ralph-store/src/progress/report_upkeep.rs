@@ -1,0 +1,72 @@
+//! The long texts of old failure reports are dropped; what they were about, and what makes two of them the same, stays.
+
+use jiff::Timestamp;
+use ralph_model::first_line;
+use rusqlite::params;
+
+use super::Store;
+use super::columns::moment;
+use crate::StoreError;
+
+/// How many characters of what was tried, and of why that failed, are left.
+const LINE_CHARACTERS: usize = 120;
+/// What stands where a line was cut.
+const CUT: char = '…';
+
+impl Store {
+    /// Shortens at most so many reports of tasks that were done before this moment, and that nobody has touched since; how
+    /// many it were.
+    ///
+    /// # Errors
+    /// When the database cannot be written; then none was shortened.
+    pub fn shorten_reports(&mut self, done_before: Timestamp, most: u32, now: Timestamp) -> Result<usize, StoreError> {
+        self.write(|transaction| {
+            let long: Vec<(i64, String, String)> = transaction
+                .prepare_cached(
+                    "SELECT failure_reports.journal, what_tried, why_failed
+                     FROM failure_reports CROSS JOIN tasks ON tasks.id = failure_reports.task
+                     WHERE shortened_at IS NULL AND tasks.status = 'done' AND tasks.updated_at < ?1
+                       AND (error_output IS NOT NULL
+                            OR length(what_tried) > ?2 OR instr(what_tried, char(10)) > 0
+                            OR length(why_failed) > ?2 OR instr(why_failed, char(10)) > 0)
+                     ORDER BY failure_reports.journal LIMIT ?3",
+                )?
+                .query_map(params![moment(done_before), LINE_CHARACTERS as i64, most], |row| {
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                })?
+                .collect::<rusqlite::Result<_>>()?;
+            let mut shorten = transaction.prepare_cached(
+                "UPDATE failure_reports SET what_tried = ?2, why_failed = ?3, error_output = NULL, shortened_at = ?4
+                 WHERE journal = ?1",
+            )?;
+            for (journal, tried, why) in &long {
+                shorten.execute(params![journal, short(tried), short(why), moment(now)])?;
+            }
+            Ok(long.len())
+        })
+    }
+}
+
+/// The first line of a text, cut where it is long.
+fn short(text: &str) -> String {
+    let line = first_line(text);
+    if line == text.trim() && line.chars().count() <= LINE_CHARACTERS {
+        return line.to_owned();
+    }
+    let kept: String = line.chars().take(LINE_CHARACTERS - 1).collect();
+    format!("{}{CUT}", kept.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_left_and_says_where_it_was_cut() {
+        assert_eq!(short("  the lock was held "), "the lock was held");
+        assert_eq!(short("\nfirst\nsecond\n"), "first…");
+        assert_eq!(short(&"ä".repeat(120)), "ä".repeat(120));
+        assert_eq!(short(&"ä".repeat(121)), format!("{}…", "ä".repeat(119)));
+        assert_eq!(short(""), "");
+    }
+}

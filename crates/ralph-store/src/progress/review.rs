@@ -1,0 +1,85 @@
+//! What waits for a person: tasks that have failed, and lessons that nobody has judged.
+
+use ralph_model::{Attempt, Learning, Signature, TaskId};
+use serde::Serialize;
+
+use super::Store;
+use super::learning_reading::read_learning;
+use super::overview::waiting;
+use crate::StoreError;
+
+/// A task that has failed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FailedTask {
+    /// The task.
+    pub id: TaskId,
+    /// Its title.
+    pub title: String,
+    /// What was last said about it, in a sentence; empty when nothing was.
+    pub reason: String,
+    /// How many attempts at it were begun, ever.
+    pub attempts: u32,
+    /// How many of the last attempts failed the same way, the last one among them; 0 where nobody can tell.
+    pub same: u32,
+    /// The tasks that wait for it.
+    pub holds_up: Vec<TaskId>,
+    /// The attempts that failed since it was last done, the oldest first.
+    pub failed_attempts: Vec<Attempt>,
+}
+
+/// What waits for a person.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Review {
+    /// The tasks that have failed, the most urgent first. Of one that has parts, its parts stand here.
+    pub failed_tasks: Vec<FailedTask>,
+    /// The lessons that wait to be judged, the newest first.
+    pub learnings: Vec<Learning>,
+}
+
+/// The lessons that wait: nothing has shown yet that they hold, or a person has to say so.
+pub(super) const WAITING_LESSONS: &str = "FROM learnings WHERE status IN ('pending', 'validated')";
+
+impl Store {
+    /// What waits for a person.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn review(&self) -> Result<Review, StoreError> {
+        // One moment for all of it: what is read below is read within.
+        let moment = self.sql(self.connection.unchecked_transaction())?;
+        let mut failed_tasks = Vec::new();
+        for task in self.sql(waiting(&moment))? {
+            let failed_attempts = self.failed_attempts(&task.id)?;
+            failed_tasks.push(FailedTask {
+                same: failing_the_same_way(&failed_attempts),
+                holds_up: self.waiting_for(&task.id)?,
+                id: task.id,
+                title: task.title,
+                reason: task.reason,
+                attempts: task.attempts,
+                failed_attempts,
+            });
+        }
+        let learnings = moment
+            .prepare_cached(&format!("SELECT * {WAITING_LESSONS} ORDER BY seq DESC"))
+            .and_then(|mut statement| statement.query_map([], read_learning)?.collect());
+        let learnings = self.sql(learnings)?;
+        Ok(Review {
+            failed_tasks,
+            learnings,
+        })
+    }
+}
+
+/// How many attempts at the end have the signature of the last one.
+fn failing_the_same_way(attempts: &[Attempt]) -> u32 {
+    let signature = |attempt: &Attempt| -> Option<Signature> { attempt.report.as_ref()?.signature.clone() };
+    let Some(last) = attempts.last().and_then(signature) else {
+        return 0;
+    };
+    let same = attempts
+        .iter()
+        .rev()
+        .take_while(|attempt| signature(attempt).as_ref() == Some(&last));
+    u32::try_from(same.count()).unwrap_or(u32::MAX)
+}

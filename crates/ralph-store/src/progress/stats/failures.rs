@@ -1,0 +1,84 @@
+//! Which failures come back: by their signatures, which stand beside the journal.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use ralph_model::{ErrorCategory, Signature, TaskId, first_line};
+use rusqlite::Connection;
+
+use super::FailureFigures;
+use super::in_order::InOrder;
+use crate::progress::columns::word_at;
+
+/// The signatures of all reports by their rows of the journal. An index alone answers that, so it costs less than to ask for
+/// those of some rows.
+pub(super) fn signatures(connection: &Connection) -> rusqlite::Result<HashMap<i64, Signature>> {
+    connection
+        .prepare_cached("SELECT journal, signature FROM failure_reports WHERE signature IS NOT NULL")?
+        .query_map([], |row| {
+            Ok((row.get("journal")?, word_at(row, "signature", Signature::parse)?))
+        })?
+        .collect()
+}
+
+/// The failures that were counted so far.
+#[derive(Default)]
+pub(super) struct Failures(InOrder<Signature, Failure>);
+
+struct Failure {
+    signature: Signature,
+    times: u32,
+    /// The last row of the journal that it stands in, and when that was.
+    last: (i64, Timestamp),
+    tasks: InOrder<TaskId, TaskId>,
+}
+
+impl Failures {
+    /// Counts a failure, which is later than all before it.
+    pub(super) fn add(&mut self, signature: &Signature, task: Option<&TaskId>, last: (i64, Timestamp)) {
+        let new = || Failure {
+            signature: signature.clone(),
+            times: 0,
+            last,
+            tasks: InOrder::default(),
+        };
+        self.0.change(signature, new, |failure| {
+            failure.times = failure.times.saturating_add(1);
+            failure.last = last;
+            if let Some(task) = task {
+                failure.tasks.change(task, || task.clone(), |_| {});
+            }
+        });
+    }
+
+    /// All of them, the most frequent first. What they are about is told later, of those that are listed.
+    pub(super) fn finish(self) -> Vec<FailureFigures> {
+        let mut failures = self.0.into_values();
+        failures.sort_by_key(|failure| Reverse((failure.times, failure.last.0)));
+        let figures = failures.into_iter().map(|failure| FailureFigures {
+            signature: failure.signature,
+            times: failure.times,
+            category: ErrorCategory::Unknown,
+            why: String::new(),
+            last_journal: failure.last.0,
+            last_at: failure.last.1,
+            tasks: failure.tasks.into_values(),
+        });
+        figures.collect()
+    }
+}
+
+/// Says what a failure is about, as its last report does.
+pub(super) fn describe(connection: &Connection, failure: &mut FailureFigures) -> rusqlite::Result<()> {
+    (failure.category, failure.why) = connection
+        .prepare_cached("SELECT category, why_failed FROM failure_reports WHERE journal = ?1")?
+        .query_row([failure.last_journal], |row| {
+            let why: String = row.get("why_failed")?;
+            Ok((
+                word_at(row, "category", ErrorCategory::parse)?,
+                first_line(&why).to_owned(),
+            ))
+        })?;
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! `learnings list`: those that hold, or wait to, or others that are wanted.
+
+use clap::Args;
+use ralph_model::{LearningKind, LearningStatus, TaskType};
+use ralph_notes::cleaned_tags;
+use ralph_store::LearningFilter;
+
+use super::{category, kinds, statuses, task_of, task_types, view};
+use crate::cli::FormatArgs;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::numbers::from_zero;
+
+/// List the learnings that hold, or wait to, the newest first
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph learnings list
+  ralph learnings list --status validated            # what waits for support, or for your word
+  ralph learnings list --kind antipattern --tag docker --limit 0
+  ralph learnings list --task t-1a2b3c --all --json")]
+pub(crate) struct ListArgs {
+    /// Only those that have come so far
+    #[arg(long, value_name = "STATUS", value_parser = statuses(), conflicts_with = "all")]
+    status: Option<LearningStatus>,
+    /// Only those of this kind
+    #[arg(long, visible_alias = "type", value_name = "KIND", value_parser = kinds())]
+    kind: Option<LearningKind>,
+    /// Only those of this category
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<String>,
+    /// Only those that were learned at this kind of work
+    #[arg(long, value_name = "TYPE", value_parser = task_types())]
+    task_type: Option<TaskType>,
+    /// Only those with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+    /// Only those that were first learned at this task, which may have been deleted since
+    #[arg(long, value_name = "TASK")]
+    task: Option<String>,
+    /// All, those that were rejected or pruned too
+    #[arg(long)]
+    all: bool,
+    /// At most so many; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
+    limit: u32,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+/// Those that hold, or wait to.
+const STANDING: [LearningStatus; 3] = [
+    LearningStatus::Promoted,
+    LearningStatus::Validated,
+    LearningStatus::Pending,
+];
+
+pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), CommandError> {
+    let format = args.format.get();
+    let Some(store) = context.facts()? else {
+        return view::list(context, &[], NONE_YET, format);
+    };
+    let statuses = match args.status {
+        _ if args.all => Vec::new(),
+        Some(status) => vec![status],
+        None => STANDING.to_vec(),
+    };
+    let filter = LearningFilter {
+        statuses,
+        kind: args.kind,
+        category: args.category.as_deref().map(category),
+        task_type: args.task_type,
+        task: args.task.as_deref().map(|task| task_of(&store, task)).transpose()?,
+        tag: args.tag.as_deref().map(|tag| cleaned_tags([tag].into_iter()).concat()),
+        text: None,
+    };
+    let learnings = store.learning_list(&filter, (args.limit > 0).then_some(args.limit))?;
+    let nothing = if learnings.is_empty() && !store.has_learnings()? {
+        NONE_YET
+    } else {
+        view::NONE_MATCH
+    };
+    view::list(context, &learnings, nothing, format)
+}
+
+const NONE_YET: &str = "No learnings yet.";

@@ -1,0 +1,92 @@
+//! `ralph learnings …`: what iterations teach, one file a verb.
+
+mod add;
+mod judge;
+mod list;
+mod prune;
+mod query;
+mod restore;
+mod show;
+mod view;
+
+use clap::Subcommand;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use ralph_model::{LearningId, LearningKind, LearningStatus, TaskId, TaskType};
+use ralph_store::{LearningError, Store};
+
+use super::task::store_to_write;
+use crate::context::Context;
+use crate::error::CommandError;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LearningsCommand {
+    Add(add::AddArgs),
+    List(list::ListArgs),
+    Show(show::ShowArgs),
+    Query(query::QueryArgs),
+    Promote(judge::PromoteArgs),
+    Reject(judge::RejectArgs),
+    Prune(prune::PruneArgs),
+    Restore(restore::RestoreArgs),
+}
+
+/// Runs one of the commands about learnings.
+pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<(), CommandError> {
+    match command {
+        LearningsCommand::Add(args) => add::cmd_add(context, args),
+        LearningsCommand::List(args) => list::cmd_list(context, &args),
+        LearningsCommand::Show(args) => show::cmd_show(context, &args),
+        LearningsCommand::Query(args) => query::cmd_query(context, &args),
+        LearningsCommand::Promote(args) => judge::cmd_promote(context, &args),
+        LearningsCommand::Reject(args) => judge::cmd_reject(context, &args),
+        LearningsCommand::Prune(args) => prune::cmd_prune(context, &args),
+        LearningsCommand::Restore(args) => restore::cmd_restore(context, &args),
+    }
+}
+
+/// Learnings that must be there already, each once, in a database to change them in. Where there is none, none is made for
+/// a question that has no answer.
+fn find_to_change(context: &Context<'_>, ids: &[String]) -> Result<(Store, Vec<LearningId>), CommandError> {
+    if let Some(first) = ids.first().filter(|_| !Store::is_there(&context.project.database())) {
+        // What is there instead may be another tool's, which is the better answer.
+        context.facts()?;
+        return Err(LearningError::Unknown { text: first.clone() }.into());
+    }
+    let store = store_to_write(context)?;
+    let mut found: Vec<LearningId> = Vec::new();
+    for id in ids {
+        let id = store.find_learning(id)?;
+        if !found.contains(&id) {
+            found.push(id);
+        }
+    }
+    Ok((store, found))
+}
+
+/// A task that learnings may be of. They outlive their tasks, so a whole id is taken as it is.
+fn task_of(store: &Store, text: &str) -> Result<TaskId, CommandError> {
+    match TaskId::parse(text) {
+        Some(task) => Ok(task),
+        None => Ok(store.find_task(text)?),
+    }
+}
+
+fn statuses() -> impl TypedValueParser<Value = LearningStatus> {
+    PossibleValuesParser::new(LearningStatus::ALL.iter().map(|status| status.word()))
+        .try_map(|word| LearningStatus::parse(&word).ok_or_else(|| format!("there is no status {word}")))
+}
+
+fn kinds() -> impl TypedValueParser<Value = LearningKind> {
+    PossibleValuesParser::new(LearningKind::ALL.iter().map(|kind| kind.word()))
+        .try_map(|word| LearningKind::parse(&word).ok_or_else(|| format!("there is no kind {word}")))
+}
+
+fn task_types() -> impl TypedValueParser<Value = TaskType> {
+    PossibleValuesParser::new(TaskType::ALL.iter().map(|kind| kind.word()))
+        .try_map(|word| TaskType::parse(&word).ok_or_else(|| format!("there is no kind of work {word}")))
+}
+
+/// How the categories of learnings are compared: agents write them in any case.
+fn category(text: &str) -> String {
+    text.trim().to_lowercase()
+}

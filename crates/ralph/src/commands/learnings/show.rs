@@ -1,0 +1,166 @@
+//! `learnings show`: all that is known of a learning, and what speaks for it.
+
+use clap::Args;
+use ralph_model::{JournalRow, Learning, count};
+use ralph_store::{LearningError, LearningEvidence, Showing};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::super::journal::what;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::ui::Style;
+
+/// How many iterations are listed of those that saw it, the last ones; JSON has all.
+const LISTED: usize = 10;
+/// How wide the labels are.
+const LABEL: usize = 12;
+
+/// Show all of a learning, with the iterations that taught it and those that saw it
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph learnings show learn-1a2b3c4d
+  ralph learnings show 1a2b --json")]
+pub(crate) struct ShowArgs {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A learning with its evidence.
+#[derive(Serialize)]
+struct Whole {
+    #[serde(flatten)]
+    learning: Learning,
+    taught_in: Vec<Value>,
+    shown_in: Vec<Value>,
+}
+
+pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), CommandError> {
+    let unknown = || LearningError::Unknown { text: args.id.clone() };
+    let store = context.facts()?.ok_or_else(unknown)?;
+    let id = store.find_learning(&args.id)?;
+    let learning = store.learning(&id)?.ok_or_else(unknown)?;
+    let evidence = store.learning_evidence(&id)?;
+    if args.json {
+        return context.ui.json(&Whole {
+            learning,
+            taught_in: evidence.taught.iter().map(object).collect(),
+            shown_in: evidence.shown.iter().map(shown_object).collect(),
+        });
+    }
+    let title = format!("{} [{}]", learning.id, learning.status);
+    let mut lines = vec![(Some(Style::Strong), title)];
+    for (label, value) in details(&learning).into_iter().filter(|(_, value)| !value.is_empty()) {
+        let labels = std::iter::once(label).chain(std::iter::repeat(""));
+        for (label, line) in labels.zip(value.trim_end().lines()) {
+            lines.push((None, format!("{label:<LABEL$}{line}").trim_end().to_owned()));
+        }
+    }
+    lines.extend(told(&evidence));
+    context.ui.lines(&lines)
+}
+
+fn details(learning: &Learning) -> Vec<(&'static str, String)> {
+    let mut details = vec![
+        ("learned", learning.content.clone()),
+        ("category", format!("{} ({})", learning.category, learning.kind)),
+        ("tags", learning.tags.join(", ")),
+        (
+            "task type",
+            learning.task_type.map(|kind| kind.to_string()).unwrap_or_default(),
+        ),
+        (
+            "task",
+            learning.task.as_ref().map(ToString::to_string).unwrap_or_default(),
+        ),
+        ("source", learning.source.to_string()),
+        ("runs", learning.source_loops.join(", ")),
+        ("confidence", format!("{:.2}", learning.confidence)),
+        ("success", format!("{:.2}", learning.success_rate)),
+        ("used", uses(learning)),
+        (
+            "last used",
+            learning.last_used_at.map(|at| format!("{at:.0}")).unwrap_or_default(),
+        ),
+        ("created", format!("{:.0}", learning.created_at)),
+        ("changed", format!("{:.0}", learning.updated_at)),
+        ("reason", learning.reason.clone().unwrap_or_default()),
+        (
+            "instead",
+            learning
+                .superseded_by
+                .as_ref()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
+        ),
+    ];
+    for example in &learning.examples {
+        details.push(("example", example.clone()));
+    }
+    details
+}
+
+/// How many iterations saw it, and how they ended.
+fn uses(learning: &Learning) -> String {
+    match learning.use_count {
+        0 => "never".to_owned(),
+        uses => {
+            let iterations = count(uses as usize, "iteration", "iterations");
+            format!("in {iterations}, {} of which were done", learning.successes)
+        }
+    }
+}
+
+/// What speaks for it, as lines.
+fn told(evidence: &LearningEvidence) -> Vec<(Option<Style>, String)> {
+    let mut lines = Vec::new();
+    let mut part = |title: String, rows: Vec<String>| {
+        if !rows.is_empty() {
+            lines.push((None, String::new()));
+            lines.push((Some(Style::Strong), title));
+            lines.extend(rows.into_iter().map(|row| (None, format!("  {row}"))));
+        }
+    };
+    part("Learned in".to_owned(), evidence.taught.iter().map(line).collect());
+    let earlier = evidence.shown.len().saturating_sub(LISTED);
+    let title = match earlier {
+        0 => "Shown in".to_owned(),
+        _ => format!("Shown in (the last {LISTED} of {})", evidence.shown.len()),
+    };
+    let shown = evidence.shown.iter().skip(earlier).map(|Showing { row, used }| {
+        let relied = if *used { ", relied on" } else { "" };
+        format!("{}{relied}", line(row))
+    });
+    part(title, shown.collect());
+    lines
+}
+
+fn line(row: &JournalRow) -> String {
+    let JournalRow { row, .. } = row;
+    format!("{}/{}  {}  {}", row.run, row.iteration, row.outcome, what(row))
+}
+
+fn object(row: &JournalRow) -> Value {
+    let JournalRow { id, row } = row;
+    json!({
+        "journal": id,
+        "run": row.run,
+        "iteration": row.iteration,
+        "task": row.task,
+        "task_title": row.task_title,
+        "outcome": row.outcome,
+        "created_at": row.created_at,
+    })
+}
+
+fn shown_object(shown: &Showing) -> Value {
+    let mut object = object(&shown.row);
+    if let Some(object) = object.as_object_mut() {
+        object.insert("used".to_owned(), json!(shown.used));
+    }
+    object
+}

@@ -1,0 +1,113 @@
+//! How learnings are shown.
+
+use ralph_model::{Learning, first_line};
+
+use crate::cli::Format;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+use crate::ui::showing;
+
+/// Said when there are learnings, and none is wanted.
+pub(super) const NONE_MATCH: &str = "No matching learnings found";
+
+const COLUMNS: [Column; 6] = [
+    Column {
+        title: "ID",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "STATUS",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "CATEGORY",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "CONFIDENCE",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "USED",
+        fit: Fit::Optional,
+    },
+    TEXT,
+];
+
+/// What a learning says, which takes the room that is left.
+pub(super) const TEXT: Column = Column {
+    title: "LEARNING",
+    fit: Fit::Cut,
+};
+
+/// Shows learnings in a list; `nothing` is said when there are none.
+pub(super) fn list(
+    context: &Context<'_>,
+    learnings: &[Learning],
+    nothing: &str,
+    format: Format,
+) -> Result<(), CommandError> {
+    match format {
+        Format::Json => context.ui.json(&learnings),
+        Format::Table if learnings.is_empty() => context.ui.data(&format!("{nothing}\n")),
+        Format::Table => {
+            let rows: Vec<Vec<String>> = learnings.iter().map(row).collect();
+            table(context, &COLUMNS, &rows)
+        }
+        other => plain(context, learnings.iter(), other),
+    }
+}
+
+/// Shows learnings as ids, or as they stand in prompts.
+pub(super) fn plain<'l>(
+    context: &Context<'_>,
+    learnings: impl Iterator<Item = &'l Learning>,
+    format: Format,
+) -> Result<(), CommandError> {
+    let line = |learning: &Learning| match format {
+        Format::Markdown => bullet(learning),
+        _ => format!("{}\n", learning.id),
+    };
+    let text: String = learnings.map(line).collect();
+    match format {
+        Format::Markdown => context.ui.text(&text),
+        _ => context.ui.data(&text),
+    }
+}
+
+pub(super) fn table(context: &Context<'_>, columns: &[Column], rows: &[Vec<String>]) -> Result<(), CommandError> {
+    let closing = showing(rows.len(), "learning", "learnings");
+    context.ui.table(columns, rows, &closing)
+}
+
+/// What a learning says, on a line.
+pub(super) fn text(learning: &Learning) -> String {
+    let line = first_line(&learning.content);
+    match learning.examples.len() {
+        0 => line.to_owned(),
+        more => format!("{line} (+{more})"),
+    }
+}
+
+/// How often it stood in a prompt, and how often that ended well.
+pub(super) fn uses(learning: &Learning) -> String {
+    format!("{}/{}", learning.successes, learning.use_count)
+}
+
+/// An item of a list, with what follows its first line further in.
+fn bullet(learning: &Learning) -> String {
+    let content = learning.content.trim_end().replace('\n', "\n  ");
+    format!("- **[{}]** {content}\n", learning.category)
+}
+
+fn row(learning: &Learning) -> Vec<String> {
+    vec![
+        learning.id.to_string(),
+        learning.status.word().to_owned(),
+        learning.category.clone(),
+        format!("{:.2}", learning.confidence),
+        uses(learning),
+        text(learning),
+    ]
+}

@@ -1,0 +1,154 @@
+//! The tables: by model, by kind of work, what keeps failing, what was hard.
+
+use std::time::Duration;
+
+use jiff::tz::TimeZone;
+use ralph_model::{count, duration, short_number};
+use ralph_store::{FailureFigures, Figures, Stats, TaskFigures};
+
+use super::{Line, percent};
+use crate::table::{self, Column, Fit, Plain};
+use crate::ui::Style;
+
+/// What a table is called, its columns and its rows.
+struct Table {
+    title: String,
+    columns: Vec<Column>,
+    rows: Vec<Vec<String>>,
+}
+
+/// Every table that has a row.
+pub(super) fn lines(stats: &Stats, width: usize) -> Vec<Line> {
+    let tables = [by_model(stats), by_task_type(stats), failures(stats), hardest(stats)];
+    let tables = tables.into_iter().filter(|table| !table.rows.is_empty());
+    tables.flat_map(|table| drawn(table, width)).collect()
+}
+
+fn drawn(table: Table, width: usize) -> Vec<Line> {
+    let mut lines = vec![(None, String::new()), (Some(Style::Strong), table.title)];
+    let indent = |line: String| format!("  {line}");
+    let rows = table::lines(&table.columns, &table.rows, Some(width.saturating_sub(2)), &Plain);
+    let mut rows = rows.into_iter().map(indent);
+    lines.extend(rows.next().map(|titles| (Some(Style::Faint), titles)));
+    lines.extend(rows.map(|row| (None, row)));
+    lines
+}
+
+fn columns(all: &[(&'static str, Fit)]) -> Vec<Column> {
+    all.iter().map(|(title, fit)| Column { title, fit: *fit }).collect()
+}
+
+fn by_model(stats: &Stats) -> Table {
+    let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "(the agent's own)".to_owned());
+    let rows = stats.by_model.iter();
+    Table {
+        title: "By model".to_owned(),
+        columns: columns(&figure_columns("MODEL")),
+        rows: rows.map(|of| figure_cells(name(&of.model), &of.figures)).collect(),
+    }
+}
+
+fn by_task_type(stats: &Stats) -> Table {
+    let rows = stats.by_task_type.iter();
+    Table {
+        title: "By kind of work".to_owned(),
+        columns: columns(&figure_columns("WORK")),
+        rows: rows
+            .map(|of| figure_cells(of.task_type.word().to_owned(), &of.figures))
+            .collect(),
+    }
+}
+
+/// What goes first where there is no room stands last.
+fn figure_columns(title: &'static str) -> [(&'static str, Fit); 7] {
+    [
+        (title, Fit::Cut),
+        ("DONE", Fit::Whole),
+        ("RATE", Fit::Whole),
+        ("COST", Fit::Optional),
+        ("TIME", Fit::Optional),
+        ("ITERATIONS", Fit::Optional),
+        ("TOKENS", Fit::Optional),
+    ]
+}
+
+fn figure_cells(name: String, figures: &Figures) -> Vec<String> {
+    let rate = figures.success;
+    vec![
+        name,
+        format!("{}/{}", rate.done, rate.of),
+        percent(rate).unwrap_or_default(),
+        cost(figures),
+        duration(Duration::from_millis(figures.duration_ms)),
+        figures.iterations.to_string(),
+        short_number(figures.usage.tokens()),
+    ]
+}
+
+fn cost(figures: &Figures) -> String {
+    format!("${:.2}", figures.usage.cost_usd)
+}
+
+fn failures(stats: &Stats) -> Table {
+    let rows = stats.failures.iter().map(|failure: &FailureFigures| {
+        let tasks = match failure.tasks.as_slice() {
+            [task] => task.to_string(),
+            tasks => count(tasks.len(), "task", "tasks"),
+        };
+        vec![
+            failure.times.to_string(),
+            failure.category.word().replace('_', " "),
+            tasks,
+            failure.last_at.to_zoned(TimeZone::UTC).date().to_string(),
+            failure.signature.to_string(),
+            failure.why.clone(),
+        ]
+    });
+    Table {
+        title: some_of("Most frequent failures", stats.failures.len(), stats.different_failures),
+        columns: columns(&[
+            ("TIMES", Fit::Whole),
+            ("KIND", Fit::Optional),
+            ("TASKS", Fit::Optional),
+            ("LAST", Fit::Optional),
+            ("SIGNATURE", Fit::Optional),
+            ("WHY", Fit::Cut),
+        ]),
+        rows: rows.collect(),
+    }
+}
+
+fn hardest(stats: &Stats) -> Table {
+    let rows = stats.hardest.iter().map(|task: &TaskFigures| {
+        vec![
+            task.task.to_string(),
+            format!("{}/{}", task.failures, task.figures.success.of),
+            cost(&task.figures),
+            task.difficulty.map(|said| said.to_string()).unwrap_or_default(),
+            task.status
+                .map_or_else(|| "deleted".to_owned(), |status| status.word().replace('_', " ")),
+            task.title.clone(),
+        ]
+    });
+    Table {
+        title: some_of("Hardest tasks", stats.hardest.len(), stats.hard_tasks),
+        columns: columns(&[
+            ("TASK", Fit::Whole),
+            ("FAILED", Fit::Whole),
+            ("COST", Fit::Optional),
+            ("CALLED", Fit::Optional),
+            ("NOW", Fit::Optional),
+            ("TITLE", Fit::Cut),
+        ]),
+        rows: rows.collect(),
+    }
+}
+
+/// A title, with how many there are where not all are listed.
+fn some_of(title: &str, listed: usize, all: u32) -> String {
+    if listed < all as usize {
+        format!("{title} ({listed} of {all})")
+    } else {
+        title.to_owned()
+    }
+}

@@ -1,0 +1,164 @@
+//! How attempts at a task are shown: all of them on one screen.
+
+use std::time::Duration;
+
+use ralph_model::{Attempt, JournalRow, KeptReport, Signature, Task, TaskStatus, duration, preview};
+use ralph_store::Store;
+
+use crate::error::CommandError;
+use crate::ui::{Style, commands};
+
+/// How many attempts are shown, the last of them.
+const MOST_SHOWN: usize = 8;
+/// How many lines of why one failed are shown.
+const WHY_LINES: usize = 2;
+/// The columns of what stands before a text, and the most and the least that a text has.
+const INDENT: &str = "     ";
+const LABEL: usize = 7;
+const MOST_COLUMNS: usize = 100;
+const LEAST_COLUMNS: usize = 20;
+
+/// A line, and how it is set apart.
+type Line = (Option<Style>, String);
+
+/// The attempts at a task that are shown.
+pub(super) struct Attempts {
+    /// The oldest first.
+    shown: Vec<Attempt>,
+    /// How many there were before them.
+    earlier: usize,
+}
+
+impl Attempts {
+    /// Reads the attempts at a task, those that were done or interrupted among them.
+    pub(super) fn read(store: &Store, task: &Task) -> Result<Self, CommandError> {
+        let mut rows = store.journal_of_task(&task.id)?;
+        let shown = rows.split_off(rows.len().saturating_sub(MOST_SHOWN));
+        let with_report = |row: JournalRow| -> Result<Attempt, CommandError> {
+            let failed = row.row.outcome.is_failure() == Some(true);
+            let report = if failed { store.report_of(row.id)? } else { None };
+            Ok(Attempt { row, report })
+        };
+        Ok(Self {
+            earlier: rows.len(),
+            shown: shown.into_iter().map(with_report).collect::<Result<_, _>>()?,
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
+    /// All that is shown of them within a width; nothing where there are none.
+    pub(super) fn lines(&self, task: &Task, width: usize) -> Vec<Line> {
+        if self.is_empty() {
+            return Vec::new();
+        }
+        let columns = width
+            .saturating_sub(INDENT.len() + LABEL)
+            .clamp(LEAST_COLUMNS, MOST_COLUMNS);
+        let mut lines = vec![(None, String::new()), (Some(Style::Strong), "Attempts".to_owned())];
+        if self.earlier > 0 {
+            let all = format!("  {} earlier: ralph journal list --task {}", self.earlier, task.id);
+            lines.push((Some(Style::Faint), all));
+        }
+        for (place, attempt) in self.shown.iter().enumerate() {
+            let before = self.shown.get(..place).unwrap_or_default();
+            lines.push((None, format!("  {}", preview(&headline(attempt), columns + LABEL))));
+            lines.extend(details(attempt, before, columns).into_iter().map(|line| (None, line)));
+        }
+        let suggestion = self
+            .shown
+            .last()
+            .and_then(|last| last.report.as_ref()?.suggestion.as_deref());
+        lines.extend(labelled("next", suggestion.unwrap_or_default(), (1, columns)).map(|line| (None, line)));
+        lines
+    }
+
+    /// The commands that help with a task that has failed.
+    pub(super) fn help(&self, task: &Task, width: usize) -> Vec<Line> {
+        let Some(last) = self.shown.last().filter(|_| task.status == TaskStatus::Failed) else {
+            return Vec::new();
+        };
+        let (id, iteration) = (&task.id, format!("{}/{}", last.row.row.run, last.row.row.iteration));
+        let help = [
+            (format!("ralph task reset {id}"), "let it be tried again"),
+            (format!("ralph why {iteration}"), "what stood in the last prompt"),
+            (format!("ralph journal show {iteration}"), "all of the last attempt"),
+        ];
+        let lines = commands(&help, width);
+        let lines = lines.into_iter().map(|line| (None, line));
+        let title = [(None, String::new()), (Some(Style::Strong), "Next".to_owned())];
+        title.into_iter().chain(lines).collect()
+    }
+}
+
+/// Which attempt it was, with what, and how it ended.
+fn headline(attempt: &Attempt) -> String {
+    let row = &attempt.row.row;
+    let mut parts = vec![row.outcome.to_string()];
+    parts.extend(row.model.clone());
+    parts.push(duration(Duration::from_millis(row.duration_ms)));
+    if row.usage.cost_usd > 0.0 {
+        parts.push(format!("${:.2}", row.usage.cost_usd));
+    }
+    let (number, run, iteration) = (row.attempt, &row.run, row.iteration);
+    format!("{number}. {} ({run}/{iteration})", parts.join(", "))
+}
+
+fn details(attempt: &Attempt, before: &[Attempt], columns: usize) -> Vec<String> {
+    let row = &attempt.row.row;
+    let Some(report) = &attempt.report else {
+        return labelled("why", &row.reason, (WHY_LINES, columns)).collect();
+    };
+    let tried = labelled("tried", &report.report.what_tried, (1, columns));
+    if let Some(first) = same_as(report, before) {
+        let same = format!("the same failure as in attempt {first}");
+        return tried.chain(labelled("why", &same, (1, columns))).collect();
+    }
+    let kind = report.report.category.word().replace('_', " ");
+    let why = format!("{kind}: {}", report.report.why_failed.trim());
+    let gate = report.report.gate.as_ref();
+    let gate = gate.map(|gate| format!("{} ({})", gate.command, gate.end));
+    tried
+        .chain(labelled("why", &why, (WHY_LINES, columns)))
+        .chain(labelled("gate", &gate.unwrap_or_default(), (1, columns)))
+        .collect()
+}
+
+/// The number of the first attempt that failed in the same way.
+fn same_as(report: &KeptReport, before: &[Attempt]) -> Option<u32> {
+    let signature: &Signature = report.signature.as_ref()?;
+    let is_same =
+        |other: &&Attempt| other.report.as_ref().and_then(|other| other.signature.as_ref()) == Some(signature);
+    before.iter().find(is_same).map(|first| first.row.row.attempt)
+}
+
+/// The first lines of a text that are not blank, with a label before the first.
+fn labelled(label: &str, text: &str, (lines, columns): (usize, usize)) -> impl Iterator<Item = String> {
+    let text = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let text: Vec<String> = text.take(lines).map(|line| preview(line, columns)).collect();
+    let labels = std::iter::once(label.to_owned()).chain(std::iter::repeat(String::new()));
+    let line = |(label, text): (String, String)| format!("{INDENT}{label:<LABEL$}{text}");
+    labels.zip(text).map(line)
+}
+
+/// What a reason says, on a line: where the first only leads up to the next, both.
+pub(crate) fn in_short(reason: &str) -> String {
+    let mut lines = reason.lines().map(str::trim).filter(|line| !line.is_empty());
+    match (lines.next().unwrap_or_default(), lines.next()) {
+        (first, Some(next)) if first.ends_with(':') => format!("{first} {next}"),
+        (first, _) => first.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_that_leads_up_to_another_line_takes_it_along() {
+        let said = ["a\nb", "\n a:\n\n b\nc", "a:", ""].map(in_short);
+        assert_eq!(said, ["a", "a: b", "a:", ""]);
+    }
+}

@@ -1,0 +1,233 @@
+//! `ralph task show` of a task that was tried: every attempt on one screen.
+
+use insta::assert_snapshot;
+use ralph_model::{Outcome, display_width};
+use ralph_testkit::TestEnv;
+
+use crate::past::{Worked, task, work};
+use crate::stats::week;
+use crate::terminal::at_terminal;
+use crate::{env, json};
+
+/// The rows of a screen.
+const ROWS: usize = 40;
+
+fn shown(env: &TestEnv, task: &str, columns: &str) -> String {
+    let shown = env.ralph(["task", "show", task]).env("COLUMNS", columns).run();
+    assert_eq!((shown.code, shown.stderr.as_str()), (Some(0), ""));
+    shown.stdout
+}
+
+/// The id of the task that failed.
+fn failed(env: &TestEnv) -> String {
+    let tasks = json(env, &["task", "list", "--status", "failed", "--json"]);
+    tasks[0]["id"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_failed_task_shows_its_attempts_on_one_screen() {
+    let env = week("Draw the colours");
+    let wide = shown(&env, &failed(&env), "80");
+    assert!(wide.lines().count() <= ROWS, "{wide}");
+    assert_snapshot!(wide, @"
+    t-8eec67  Draw the colours
+    status: failed
+    priority: 5
+    attempts: 4, retries used: 4
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-25T10:00:00Z
+    ready: no: it failed; `ralph task reset t-8eec67` opens it again
+
+    Attempts
+      1. retried, haiku, 1 min 23 s, $0.25 (run-00000abc/2)
+         tried  Drew every pixel by hand
+         why    test failure: The picture is upside down
+                in both directions
+         gate   cargo test (exit code 101)
+      2. retried, sonnet, 1 min 23 s, $0.25 (run-00000abc/3)
+         tried  Drew every pixel by hand
+         why    test failure: The picture is upside down
+                in both directions
+         gate   cargo test (exit code 101)
+      3. retried, opus, 1 min 23 s, $0.25 (run-00000abc/4)
+         tried  Drew every pixel by hand
+         why    the same failure as in attempt 2
+      4. retried, opus, 1 min 23 s, $0.25 (run-00000abc/5)
+         tried  Drew every pixel by hand
+         why    the same failure as in attempt 2
+         next   Turn the picture over first
+
+    Log
+      6 earlier: ralph task log t-8eec67
+      2025-01-24T10:00:00Z  Attempt 3 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. It is tried again: retry 3 of 3.
+      2025-01-20T10:00:01Z  In progress: attempt 4, by run-00000abc.
+      2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. Its retries are used up, so it waits for a person.
+
+    Next
+      ralph task reset t-8eec67          # let it be tried again
+      ralph why run-00000abc/5           # what stood in the last prompt
+      ralph journal show run-00000abc/5  # all of the last attempt
+    ");
+    assert_snapshot!(shown(&env, &failed(&env), "44"), @"
+    t-8eec67  Draw the colours
+    status: failed
+    priority: 5
+    attempts: 4, retries used: 4
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-25T10:00:00Z
+    ready: no: it failed; `ralph task reset t-8eec67` opens it again
+
+    Attempts
+      1. retried, haiku, 1 min 23 s, $0.25 (…
+         tried  Drew every pixel by hand
+         why    test failure: The picture is up…
+                in both directions
+         gate   cargo test (exit code 101)
+      2. retried, sonnet, 1 min 23 s, $0.25…
+         tried  Drew every pixel by hand
+         why    test failure: The picture is up…
+                in both directions
+         gate   cargo test (exit code 101)
+      3. retried, opus, 1 min 23 s, $0.25 (r…
+         tried  Drew every pixel by hand
+         why    the same failure as in attempt 2
+      4. retried, opus, 1 min 23 s, $0.25 (r…
+         tried  Drew every pixel by hand
+         why    the same failure as in attempt 2
+         next   Turn the picture over first
+
+    Log
+      6 earlier: ralph task log t-8eec67
+      2025-01-24T10:00:00Z  Attempt 3 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. It is tried again: retry 3 of 3.
+      2025-01-20T10:00:01Z  In progress: attempt 4, by run-00000abc.
+      2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. Its retries are used up, so it waits for a person.
+
+    Next
+      ralph task reset t-8eec67          # let it be tried again
+      ralph why run-00000abc/5           # what stood in the last prompt
+      ralph journal show run-00000abc/5  # all of the last attempt
+    ");
+}
+
+#[test]
+fn a_terminal_sets_the_titles_apart() {
+    let env = week("Draw the colours");
+    let shown = at_terminal(&env, &format!("task show {}", failed(&env)));
+    assert!(
+        shown.stdout.contains("\n^[[1mAttempts^[[0m\n  1. retried, haiku, "),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_task_that_is_done_shows_how_it_came_to_it() {
+    let env = week("Draw the colours");
+    let tasks = json(&env, &["task", "list", "--status", "done", "--json"]);
+    let again = tasks
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|task| task["title"] == "Add a palette");
+    let again = again.unwrap()["id"].as_str().unwrap();
+    assert_snapshot!(shown(&env, again, "80"), @"
+    t-32555e  Add a palette
+    status: done
+    priority: 5
+    attempts: 3, retries used: 0
+    created: 2025-01-20T11:20:00Z
+    updated: 2025-01-28T10:00:00Z
+    ready: no: it is done
+
+    Attempts
+      1. blocked, sonnet, 1 min 23 s, $0.25 (run-00000abc/6)
+         why    the agent said nothing about the task.
+      2. interrupted, sonnet, 1 min 23 s, $0.25 (run-00000abc/7)
+      3. done, sonnet, 1 min 23 s, $0.25 (run-00000abc/8)
+
+    Log
+      4 earlier: ralph task log t-32555e
+      2025-01-27T10:00:00Z  Attempt 2 (run-00000abc): interrupted. It is tried again: retry 2 of 3.
+      2025-01-20T10:00:01Z  In progress: attempt 3, by run-00000abc.
+      2025-01-28T10:00:00Z  Attempt 3 (run-00000abc): done.
+    ");
+    assert_eq!(
+        json(&env, &["task", "show", again, "--json"])["failed_attempts"],
+        serde_json::json!([]),
+        "those before it was done are over"
+    );
+}
+
+#[test]
+fn programs_get_every_failed_attempt_with_its_report() {
+    let env = week("Draw the colours");
+    let whole = json(&env, &["task", "show", &failed(&env), "--json"]);
+    let attempts = whole["failed_attempts"].as_array().unwrap();
+    let numbers: Vec<&serde_json::Value> = attempts.iter().map(|attempt| &attempt["attempt"]).collect();
+    assert_eq!(numbers, [1, 2, 3, 4]);
+    assert_eq!(attempts[0]["report"]["gate"]["command"], "cargo test");
+    assert_eq!(attempts[3]["report"]["suggestion"], "Turn the picture over first");
+    assert_eq!(attempts[0]["model"], "haiku");
+    let untried = task(&env, "Open");
+    let whole = json(&env, &["task", "show", &untried, "--json"]);
+    assert_eq!(whole["failed_attempts"], serde_json::json!([]));
+    assert!(!shown(&env, &untried, "80").contains("Attempts"));
+}
+
+#[test]
+fn of_many_attempts_the_last_are_shown() {
+    let env = env();
+    env.ok(["init"]);
+    let hard = task(&env, "Draw the colours");
+    let again = || Worked {
+        task: &hard,
+        outcome: Outcome::Failed,
+        reason: "It cannot be done.",
+        max_retries: 20,
+        ..Worked::default()
+    };
+    work(&env, 0xabc, &(0..11).map(|_| again()).collect::<Vec<_>>());
+    let shown = shown(&env, &hard, "80");
+    assert!(
+        shown.contains(&format!("\n  3 earlier: ralph journal list --task {hard}\n  4. failed")),
+        "{shown}"
+    );
+    assert!(shown.contains("\n  11. failed, sonnet"), "{shown}");
+    assert!(shown.lines().count() <= ROWS, "{shown}");
+    assert!(!shown.contains("\nNext\n"), "it is open still: {shown}");
+}
+
+#[test]
+fn no_report_breaks_out_of_its_lines() {
+    let env = env();
+    env.ok(["init"]);
+    let hard = task(&env, "Draw the colours");
+    let hostile = "\u{1b}[2J\u{1b}[31mred\u{7} \u{202e}nimda 色を描く色を描く色を描く色を描く色を描く色を描く色を描く "
+        .repeat(300);
+    let worked = || Worked {
+        task: &hard,
+        outcome: Outcome::Failed,
+        reason: &hostile,
+        captured: crate::stats::failure(&hostile, &hostile),
+        ..Worked::default()
+    };
+    work(&env, 0xabc, &[worked(), worked(), worked(), worked()]);
+    for columns in ["44", "80"] {
+        let shown = shown(&env, &hard, columns);
+        let attempts = shown
+            .split("\nAttempts\n")
+            .nth(1)
+            .unwrap()
+            .split("\nLog\n")
+            .next()
+            .unwrap();
+        for line in attempts.lines() {
+            assert!(!line.contains(char::is_control), "{line:?}");
+            assert!(display_width(line) <= columns.parse().unwrap(), "{line:?}");
+        }
+    }
+    let shown = at_terminal(&env, &format!("task show {hard}"));
+    assert!(
+        !shown.stdout.contains("^[[2J") && !shown.stdout.contains("^[[31m"),
+        "{shown}"
+    );
+}

@@ -1,0 +1,469 @@
+//! `ralph learnings`.
+
+use insta::assert_snapshot;
+use ralph_model::{
+    Captured, CapturedLearning, EntryKind, Injection, InjectionReason, LearningId, LearningStatus, Outcome, Tokens,
+};
+use ralph_store::{MergeGroup, Store};
+use ralph_testkit::TestEnv;
+use serde_json::json;
+
+use crate::past::{Worked, task, work};
+use crate::{DATABASE, changes, env, foreign_database, json, names};
+
+/// Adds a learning, each with randomness of its own, and returns its id.
+#[track_caller]
+fn add<'a>(env: &TestEnv, seed: u64, text: &'a str, more: impl IntoIterator<Item = &'a str>) -> String {
+    let arguments = ["learnings", "add", text, "--format", "quiet"].into_iter().chain(more);
+    let finished = env.ralph(arguments).env("RALPH_SEED", seed.to_string()).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    finished.stdout.trim_end().to_owned()
+}
+
+/// Three learnings of a person.
+fn sample() -> (TestEnv, [String; 3]) {
+    let env = env();
+    let ids = [
+        add(
+            &env,
+            1,
+            "Run the migrations before the tests",
+            ["--category", "testing_strategy", "--tags", "Postgres,ci"],
+        ),
+        add(
+            &env,
+            2,
+            "The cache hides the fault:\nclear it first",
+            ["--category", "pitfall", "--task-type", "bug-fix"],
+        ),
+        add(&env, 3, "One file a command", ["--category", "code_structure"]),
+    ];
+    (env, ids)
+}
+
+/// The contents that a command prints as JSON.
+#[track_caller]
+fn contents(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
+    let listed = json(env, &[arguments, &["--json"]].concat());
+    let word = |learning: &serde_json::Value| learning["content"].as_str().unwrap().to_owned();
+    listed.as_array().unwrap().iter().map(word).collect()
+}
+
+#[test]
+fn what_a_person_adds_is_listed_and_holds() {
+    let env = env();
+    assert_eq!(env.ok(["learnings", "list"]), "No learnings yet.\n");
+    assert_eq!(env.ok(["learnings", "list", "--json"]), "[]\n");
+    assert_eq!(names(&env), [] as [&str; 0], "asking makes nothing");
+    let added = env
+        .ralph(["learnings", "add", "Use --locked", "--category", "Tool_Usage"])
+        .run();
+    assert_snapshot!(added, @"
+    exit 0
+    --- stdout
+    Learning stored: learn-89025cc1
+    ");
+    let (env, _) = sample();
+    assert_snapshot!(env.ok(["learnings", "list"]), @"
+    ID              STATUS    CATEGORY          CONFIDENCE  USED  LEARNING
+    learn-db018fed  promoted  code_structure    0.50        0/0   One file a command
+    learn-1c9756ce  promoted  pitfall           0.50        0/0   The cache hides the fault:
+    learn-89025cc1  promoted  testing_strategy  0.50        0/0   Run the migrations before the tests
+
+    Showing 3 learnings
+    ");
+    assert_eq!(
+        env.ok(["learnings", "list", "--status", "pruned"]),
+        "No matching learnings found\n"
+    );
+    assert_eq!(
+        contents(&env, &["learnings", "list", "--tag", "POSTGRES"]),
+        ["Run the migrations before the tests"]
+    );
+    assert_eq!(
+        contents(&env, &["learnings", "list", "--kind", "convention"]),
+        ["One file a command"]
+    );
+    assert_eq!(contents(&env, &["learnings", "list", "--limit", "1"]).len(), 1);
+    assert_eq!(
+        contents(&env, &["learnings", "list", "--task-type", "bug-fix"]).len(),
+        1
+    );
+    assert_snapshot!(env.ok(["learnings", "list", "--category", "PITFALL", "--format", "markdown"]), @"
+    - **[pitfall]** The cache hides the fault:
+      clear it first
+    ");
+}
+
+#[test]
+fn the_same_lesson_is_known_and_becomes_surer() {
+    let (env, ids) = sample();
+    let again = env
+        .ralph([
+            "learnings",
+            "add",
+            "run the migrations, before the TESTS!",
+            "--category",
+            "testing_strategy",
+            "--tags",
+            "sql",
+        ])
+        .run();
+    assert_eq!(again.code, Some(0), "{again}");
+    assert_eq!(again.stdout, format!("Learning stored: {}\n", ids[0]));
+    assert_eq!(again.stderr, "It was known already, and is surer now.\n");
+    let shown = json(&env, &["learnings", "show", &ids[0], "--json"]);
+    assert_eq!(shown["tags"], json!(["postgres", "ci", "sql"]));
+    assert_eq!(shown["content"], "Run the migrations before the tests");
+    assert!((shown["confidence"].as_f64().unwrap() - 0.55).abs() < 1e-9);
+    assert_eq!(contents(&env, &["learnings", "list"]).len(), 3);
+}
+
+#[test]
+fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
+    let env = env();
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let check = |arguments: &[&str], input: &str, code: i32, why: &str| {
+        let refused = env.ralph([&["learnings"], arguments].concat()).input(input).run();
+        assert_eq!(refused.code, Some(code), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+        assert_eq!(refused.stdout, "");
+        assert_eq!(names(&env), [] as [&str; 0], "{arguments:?}");
+    };
+    check(&["add", "text"], "", 2, "--category");
+    check(&["add", " \n", "--category", "other"], "", 2, "the text is blank");
+    check(&["add", "-", "--category", "other"], "a\0b", 2, "NUL");
+    check(
+        &["add", &format!("it is {token}"), "--category", "other"],
+        "",
+        2,
+        "secret (",
+    );
+    check(&["add", "text", "--category", &token], "", 2, "--category: line 1");
+    check(
+        &["add", "text", "--category", "other", "--tags", &token],
+        "",
+        2,
+        "--tags: line 1",
+    );
+    check(
+        &["add", "text", "--category", " "],
+        "",
+        2,
+        "--category: the text is blank",
+    );
+    check(&["add", "text", "--category", "a\nb"], "", 2, "one line");
+    check(&["add", "text", "--category", &"x".repeat(65)], "", 2, "64 characters");
+    check(
+        &["add", "text", "--category", "other", "--tags", "a|b"],
+        "",
+        2,
+        "vertical bar",
+    );
+    check(
+        &["add", "text", "--category", "other", "--task-type", "magic"],
+        "",
+        2,
+        "bug-fix",
+    );
+    check(&["add", "--loced", "--category", "other"], "", 2, "unexpected argument");
+    check(&["list", "--status", "gone"], "", 2, "promoted");
+    check(&["list", "--limit", "-1"], "", 2, "a whole number from 0");
+    check(&["list", "--status", "pruned", "--all"], "", 2, "cannot be used with");
+    check(&["query", "--min-confidence", "1.5"], "", 2, "a number from 0 to 1");
+    check(&["query", "--min-success", "NaN"], "", 2, "a number from 0 to 1");
+    check(&["show", "1a2b"], "", 1, "Error: Learning not found: 1a2b\n");
+    check(&["show", ""], "", 1, "Error: Learning not found: \"\"\n");
+    check(
+        &["promote", "learn-1a2b3c4d"],
+        "",
+        1,
+        "Error: Learning not found: learn-1a2b3c4d\n",
+    );
+    check(&["reject", "1a"], "", 1, "Error: Learning not found: 1a\n");
+    check(&["restore", "1a"], "", 1, "Error: Learning not found: 1a\n");
+    check(&["restore"], "", 2, "<ID>");
+    check(&["promote"], "", 2, "ID");
+    let allowed = env
+        .ralph(["learnings", "add", &token, "--category", "other", "--allow-secret"])
+        .run();
+    assert_eq!(allowed.code, Some(0), "{allowed}");
+    let read = env
+        .ralph(["learnings", "add", "-", "--category", "other", "--json"])
+        .input("a\r\nb\n")
+        .run();
+    assert_eq!(read.code, Some(0), "{read}");
+    assert_eq!(read.stderr, "Line breaks were turned into LF.\n");
+    let read: serde_json::Value = serde_json::from_str(&read.stdout).unwrap();
+    assert_eq!(
+        (&read["content"], &read["source"], &read["status"]),
+        (&json!("a\nb"), &json!("human"), &json!("promoted"))
+    );
+}
+
+#[test]
+fn another_tools_database_is_left_alone() {
+    let env = env();
+    env.write(DATABASE, foreign_database());
+    let before = env.tree();
+    for arguments in [
+        vec!["add", "text", "--category", "other"],
+        vec!["list"],
+        vec!["promote", "1a"],
+        vec!["prune"],
+        vec!["restore", "--list"],
+    ] {
+        let refused = env.ralph(["learnings"].into_iter().chain(arguments)).run();
+        assert_eq!(refused.code, Some(1), "{refused}");
+        assert!(refused.stderr.contains("another tool"), "{refused}");
+    }
+    assert_eq!(changes(&before, &env.tree()), [] as [&str; 0]);
+}
+
+/// A learning that an iteration taught and another saw, and relied on.
+fn taught() -> (TestEnv, Store) {
+    let env = env();
+    let (dates, tea) = (task(&env, "Parse dates"), task(&env, "Make tea"));
+    let captured = Captured {
+        learnings: vec![CapturedLearning {
+            category: "pitfall".to_owned(),
+            tags: vec!["docker".to_owned()],
+            content: "Never run two at once.".to_owned(),
+        }],
+        ..Captured::default()
+    };
+    let id = LearningId::new(1);
+    let shown = [Injection {
+        kind: EntryKind::Learning,
+        id: id.to_string(),
+        digest: 0,
+        section: "learnings".to_owned(),
+        rank: 1,
+        tokens: Tokens(9),
+        score: Some(1.0),
+        reason: InjectionReason::Shown,
+    }];
+    let teaches = Worked {
+        task: &dates,
+        captured,
+        notes: Some("The lock was held."),
+        ..Worked::default()
+    };
+    let sees = Worked {
+        task: &tea,
+        outcome: Outcome::Failed,
+        reason: "no kettle",
+        injections: &shown,
+        used: &[id.as_str()],
+        ..Worked::default()
+    };
+    let store = work(&env, 1, &[teaches, sees]);
+    (env, store)
+}
+
+#[test]
+fn a_learning_is_shown_with_what_speaks_for_it() {
+    let (env, _) = taught();
+    assert_snapshot!(env.ok(["learnings", "show", "00000001"]), @"
+    learn-00000001 [promoted]
+    learned     Never run two at once.
+    category    pitfall (antipattern)
+    tags        docker
+    task type   general
+    task        t-025cc1
+    source      sigil
+    runs        run-00000001
+    confidence  0.50
+    success     0.00
+    used        in 1 iteration, 0 of which were done
+    last used   2025-01-22T10:00:00Z
+    created     2025-01-21T10:00:00Z
+    changed     2025-01-21T10:00:00Z
+
+    Learned in
+      run-00000001/1  done  Parse dates: The lock was held.
+
+    Shown in
+      run-00000001/2  failed  Make tea: no kettle, relied on
+    ");
+    let shown = json(&env, &["learnings", "show", "learn-0", "--json"]);
+    assert_eq!(shown["taught_in"][0]["outcome"], "done");
+    assert_eq!(shown["taught_in"][0]["task_title"], "Parse dates");
+    assert_eq!(shown["shown_in"].as_array().unwrap().len(), 1);
+    assert_eq!(shown["shown_in"][0]["outcome"], "failed");
+    assert_eq!(shown["shown_in"][0]["used"], true);
+    assert_eq!((&shown["use_count"], &shown["successes"]), (&json!(1), &json!(0)));
+}
+
+#[test]
+fn a_query_ranks_by_confidence_rate_and_use() {
+    let (env, store) = taught();
+    add(
+        &env,
+        1,
+        "Docker needs the socket",
+        ["--category", "tool_usage", "--tags", "docker"],
+    );
+    add(&env, 2, "Lint first", ["--category", "tool_usage"]);
+    add(&env, 2, "Lint first", ["--category", "tool_usage"]);
+    drop(store);
+    assert_snapshot!(env.ok(["learnings", "query"]), @"
+    ID              SCORE  CATEGORY    CONFIDENCE  USED  LEARNING
+    learn-1c9756ce  0.55   tool_usage  0.55        0/0   Lint first
+    learn-00000001  0.52   pitfall     0.50        0/1   Never run two at once.
+    learn-89025cc1  0.50   tool_usage  0.50        0/0   Docker needs the socket
+
+    Showing 3 learnings
+    ");
+    let both = ["Never run two at once.", "Docker needs the socket"];
+    assert_eq!(contents(&env, &["learnings", "query", "dockers"]), both);
+    assert_eq!(contents(&env, &["learnings", "query", "--tag", "Docker"]), both);
+    assert_eq!(contents(&env, &["learnings", "query", "docker", "runs"]), both[..1]);
+    assert_eq!(
+        contents(&env, &["learnings", "query", "--type", "antipattern"]),
+        both[..1]
+    );
+    assert_eq!(
+        contents(&env, &["learnings", "query", "--min-confidence", "0.55"]),
+        ["Lint first"]
+    );
+    assert_eq!(
+        contents(&env, &["learnings", "query", "--min-success", "0.5", "--limit", "1"]),
+        ["Lint first"]
+    );
+    assert_eq!(contents(&env, &["learnings", "query", "kettle"]), [] as [&str; 0]);
+    assert_eq!(
+        env.ok(["learnings", "query", "kettle"]),
+        "No matching learnings found\n"
+    );
+    let score = &json(&env, &["learnings", "query", "lint", "--json"])[0]["score"];
+    assert!((score.as_f64().unwrap() - 0.55).abs() < 1e-9, "{score}");
+}
+
+#[test]
+fn a_person_says_what_holds() {
+    let (env, [first, second, third]) = sample();
+    let rejected = env
+        .ralph(["learnings", "reject", &first, &second, "--reason", "it was the cache"])
+        .run();
+    assert_eq!(rejected.code, Some(0), "{rejected}");
+    assert_eq!(
+        rejected.stdout,
+        format!("Learning rejected: {first}\nLearning rejected: {second}\n")
+    );
+    let shown = json(&env, &["learnings", "show", &first, "--json"]);
+    assert_eq!(
+        (&shown["status"], &shown["reason"]),
+        (&json!("rejected"), &json!("it was the cache"))
+    );
+    assert_eq!(contents(&env, &["learnings", "list"]), ["One file a command"]);
+    assert_eq!(contents(&env, &["learnings", "list", "--all"]).len(), 3);
+    assert_eq!(contents(&env, &["learnings", "query"]), ["One file a command"]);
+    let promoted = env.ralph(["learnings", "promote", &first, &third]).run();
+    assert_eq!(promoted.stdout, format!("Learning promoted: {first}\n"));
+    assert_eq!(promoted.stderr, format!("{third} was promoted already.\n"));
+    let half = env.ralph(["learnings", "reject", &third, "ffff"]).run();
+    assert_eq!(half.code, Some(1), "{half}");
+    assert_eq!(contents(&env, &["learnings", "list"]).len(), 2, "all or none");
+}
+
+#[test]
+fn old_learnings_are_pruned_and_brought_back() {
+    let (env, ids) = sample();
+    let later = |arguments: &[&str], now: &str| env.ralph(arguments.iter().copied()).env("RALPH_NOW", now).run();
+    assert_eq!(env.ok(["learnings", "prune"]), "Nothing was pruned.\n");
+    let dry = later(&["learnings", "prune", "--dry-run"], "2025-04-21T00:00:00Z");
+    assert_snapshot!(dry, @"
+    exit 0
+    --- stdout
+    ID              CREATED     WHY                                                    LEARNING
+    learn-89025cc1  2025-01-20  It is older than 90 days, and nothing used it for 30.  Run the migrations before the tests
+    learn-1c9756ce  2025-01-20  It is older than 90 days, and nothing used it for 30.  The cache hides the fault:
+    learn-db018fed  2025-01-20  It is older than 90 days, and nothing used it for 30.  One file a command
+
+    3 learnings would be pruned
+    ");
+    assert_eq!(contents(&env, &["learnings", "list"]).len(), 3, "nothing has changed");
+    let pruned = later(&["learnings", "prune", "--json"], "2025-04-21T00:00:00Z");
+    let pruned: serde_json::Value = serde_json::from_str(&pruned.stdout).unwrap();
+    assert_eq!(pruned.as_array().unwrap().len(), 3);
+    assert_eq!(env.ok(["learnings", "list"]), "No matching learnings found\n");
+    let listed = json(&env, &["learnings", "restore", "--list", "--json"]);
+    assert_eq!(listed.as_array().unwrap().len(), 3);
+    let back = later(
+        &["learnings", "restore", &ids[1], &ids[0], &ids[1]],
+        "2025-04-21T00:00:00Z",
+    );
+    assert_eq!(
+        back.stdout,
+        format!(
+            "Learning restored: {} (promoted)\nLearning restored: {} (promoted)\n",
+            ids[1], ids[0]
+        )
+    );
+    let twice = env.ralph(["learnings", "restore", &ids[1]]).run();
+    assert_eq!(twice.code, Some(1), "{twice}");
+    assert!(
+        twice
+            .stderr
+            .starts_with(&format!("Error: {} is promoted, not pruned", ids[1])),
+        "{twice}"
+    );
+    let again = later(&["learnings", "prune", "--dry-run"], "2025-05-01T00:00:00Z");
+    assert_eq!(
+        again.stdout, "Nothing would be pruned.\n",
+        "a person's word counts as use"
+    );
+}
+
+#[test]
+fn a_merged_learning_can_be_brought_back() {
+    let (env, ids) = sample();
+    let mut store = Store::open_or_create(&env.path(DATABASE)).unwrap();
+    let id = |text: &str| LearningId::parse(text).unwrap();
+    let group = MergeGroup {
+        newest: id(&ids[2]),
+        others: vec![id(&ids[1]), id(&ids[0])],
+    };
+    store
+        .merge_learnings(&[group], "2025-01-20T12:00:00Z".parse().unwrap())
+        .unwrap();
+    assert_snapshot!(env.ok(["learnings", "restore", "--list"]), @"
+    ID              GONE SINCE            WHY                          LEARNING
+    learn-1c9756ce  2025-01-20T12:00:00Z  Merged into learn-db018fed.  The cache hides the fault:
+    learn-89025cc1  2025-01-20T12:00:00Z  Merged into learn-db018fed.  Run the migrations before the tests
+
+    Showing 2 learnings
+    ");
+    let listed = env.ok(["learnings", "list"]);
+    assert!(listed.contains("One file a command (+2)"), "{listed}");
+    env.ok(["learnings", "restore", &ids[0]]);
+    let one = store.learning(&id(&ids[2])).unwrap().unwrap();
+    assert_eq!(one.examples, ["The cache hides the fault:\nclear it first"]);
+    let back = store.learning(&id(&ids[0])).unwrap().unwrap();
+    assert_eq!((back.status, back.superseded_by), (LearningStatus::Promoted, None));
+}
+
+#[test]
+fn processes_that_add_at_once_keep_every_learning_once() {
+    let env = env();
+    env.ok(["learnings", "add", "the first", "--category", "other"]);
+    let texts: Vec<String> = (0..10).map(|number| format!("lesson {}", number % 5)).collect();
+    let started: Vec<_> = texts
+        .iter()
+        .map(|text| {
+            env.ralph(["learnings", "add", text, "--category", "other"])
+                .unfixed()
+                .start()
+        })
+        .collect();
+    for child in started {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    let mut kept = contents(&env, &["learnings", "list"]);
+    kept.sort();
+    assert_eq!(
+        kept,
+        ["lesson 0", "lesson 1", "lesson 2", "lesson 3", "lesson 4", "the first"]
+    );
+}

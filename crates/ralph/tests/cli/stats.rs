@@ -1,0 +1,328 @@
+//! `ralph stats`: the journal in figures.
+
+use insta::assert_snapshot;
+use ralph_model::{
+    Captured, CapturedLearning, Difficulty, ErrorCategory, FailedGate, FailureReport, Outcome, ReportOrigin,
+    display_width,
+};
+use ralph_testkit::TestEnv;
+
+use crate::past::{Worked, task, work};
+use crate::terminal::at_terminal;
+use crate::{env, json};
+
+/// How an attempt failed, with a gate that refused it.
+pub(crate) fn failure(what_tried: &str, why_failed: &str) -> Captured {
+    Captured {
+        failure: Some(FailureReport {
+            what_tried: what_tried.to_owned(),
+            why_failed: why_failed.to_owned(),
+            category: ErrorCategory::TestFailure,
+            relevant_files: vec!["src/draw.rs".to_owned()],
+            error_output: Some("left: 1\nright: 2".to_owned()),
+            origin: ReportOrigin::Agent,
+            gate: Some(FailedGate {
+                command: "cargo test".to_owned(),
+                end: "exit code 101".to_owned(),
+            }),
+        }),
+        ..Captured::default()
+    }
+}
+
+/// A task that is done at once, one that has failed after four attempts, of which three failed the same way, and one that was
+/// done when it was tried again and taught something the first time.
+pub(crate) fn week(hard: &str) -> TestEnv {
+    let env = env();
+    env.ok(["init"]);
+    let [easy, hard, again] = ["Document the colours", hard, "Add a palette"].map(|title| task(&env, title));
+    let failed = |signature, model| Worked {
+        task: &hard,
+        outcome: Outcome::Retried,
+        reason: "The gate `cargo test` refused it:\n1 test failed",
+        captured: failure(
+            "Drew every pixel by hand",
+            "The picture is upside down\nin both directions\nand too late",
+        ),
+        signature: Some(signature),
+        model,
+        difficulty: Some(Difficulty::Hard),
+        ..Worked::default()
+    };
+    let mut last = failed(2, "opus");
+    last.captured.retry_suggestion = Some("Turn the picture over first".to_owned());
+    let lesson = CapturedLearning {
+        category: "pitfall".to_owned(),
+        tags: vec!["palette".to_owned(), "src/palette.rs".to_owned()],
+        content: "A palette has at most 256 colours\nand the first is the background".to_owned(),
+    };
+    let taught = Captured {
+        learnings: vec![lesson],
+        ..Captured::default()
+    };
+    work(
+        &env,
+        0xabc,
+        &[
+            Worked {
+                task: &easy,
+                model: "haiku",
+                ..Worked::default()
+            },
+            failed(1, "haiku"),
+            failed(2, "sonnet"),
+            failed(2, "opus"),
+            last,
+            Worked {
+                task: &again,
+                outcome: Outcome::Blocked,
+                reason: "the agent said nothing about the task.",
+                captured: taught,
+                ..Worked::default()
+            },
+            Worked {
+                task: &again,
+                outcome: Outcome::Interrupted,
+                ..Worked::default()
+            },
+            Worked {
+                task: &again,
+                ..Worked::default()
+            },
+        ],
+    );
+    env
+}
+
+const HARD: &str = "Draw the colours, all of them, in the right order and without a pause between two of them";
+
+fn printed(env: &TestEnv, columns: &str) -> String {
+    let printed = env.ralph(["stats"]).env("COLUMNS", columns).run();
+    assert_eq!((printed.code, printed.stderr.as_str()), (Some(0), ""));
+    printed.stdout
+}
+
+#[test]
+fn a_project_in_which_nothing_has_run_is_all_zeros() {
+    let env = env();
+    let bare = (env.ok(["stats"]), json(&env, &["stats", "--json"]));
+    assert_eq!(bare.0, "No iterations yet: `ralph run` makes the first.\n");
+    env.ok(["init"]);
+    assert_eq!((env.ok(["stats"]), json(&env, &["stats", "--json"])), bare);
+    assert_snapshot!(serde_json::to_string(&bare.1).unwrap(), @r#"{"since":null,"run":null,"runs":0,"tasks":0,"outcomes":{"done":0,"failed":0,"retried":0,"blocked":0,"interrupted":0},"iterations":0,"success":{"done":0,"of":0},"duration_ms":0,"cost_usd":0.0,"input_tokens":0,"output_tokens":0,"by_day":[],"by_run":[],"by_model":[],"by_task_type":[],"different_failures":0,"failures":[],"hard_tasks":0,"hardest":[]}"#);
+}
+
+#[test]
+fn the_figures_fit_80_columns() {
+    assert_snapshot!(printed(&week(HARD), "80"), @"
+    Runs        1 on 3 tasks
+    Days        2025-01-21 to 2025-01-28
+    Iterations  8: 2 done, 4 retried, 1 blocked, 1 interrupted
+    Success     2 of 7 done (29 %)
+    Spent       11 min 07 s, $2.00, 8k tokens
+
+    Over time
+      success     900000.9
+      iterations  99999999
+      2025-01-21 to 2025-01-28, a day each
+      success: 0 none done, 9 all done
+      iterations: 9 is 1; . nothing to count
+
+    By model
+      MODEL   DONE  RATE  COST   TIME        ITERATIONS  TOKENS
+      sonnet  1/3         $1.00  5 min 33 s  4           4k
+      haiku   1/2         $0.50  2 min 46 s  2           2k
+      opus    0/2         $0.50  2 min 46 s  2           2k
+
+    By kind of work
+      WORK           DONE  RATE  COST   TIME        ITERATIONS  TOKENS
+      general        1/6   17 %  $1.75  9 min 44 s  7           7k
+      documentation  1/1         $0.25  1 min 23 s  1           1k
+
+    Most frequent failures
+      TIMES  KIND          TASKS     LAST        WHY
+      3      test failure  t-8eec67  2025-01-25  The picture is upside down
+      1      test failure  t-8eec67  2025-01-22  The picture is upside down
+
+    Hardest tasks
+      TASK      FAILED  COST   CALLED  NOW     TITLE
+      t-8eec67  4/4     $1.00  hard    failed  Draw the colours, all of them, in th…
+      t-32555e  1/2     $0.75          done    Add a palette
+    ");
+}
+
+#[test]
+fn the_figures_fit_44_columns() {
+    assert_snapshot!(printed(&week(HARD), "44"), @"
+    Runs        1 on 3 tasks
+    Days        2025-01-21 to 2025-01-28
+    Iterations  8: 2 done, 4 retried, 1 blocked,
+                1 interrupted
+    Success     2 of 7 done (29 %)
+    Spent       11 min 07 s, $2.00, 8k tokens
+
+    Over time
+      success     900000.9
+      iterations  99999999
+      2025-01-21 to 2025-01-28, a day each
+      success: 0 none done, 9 all done
+      iterations: 9 is 1; . nothing to count
+
+    By model
+      MODEL   DONE  RATE  COST   TIME
+      sonnet  1/3         $1.00  5 min 33 s
+      haiku   1/2         $0.50  2 min 46 s
+      opus    0/2         $0.50  2 min 46 s
+
+    By kind of work
+      WORK           DONE  RATE  COST
+      general        1/6   17 %  $1.75
+      documentation  1/1         $0.25
+
+    Most frequent failures
+      TIMES  WHY
+      3      The picture is upside down
+      1      The picture is upside down
+
+    Hardest tasks
+      TASK      FAILED  TITLE
+      t-8eec67  4/4     Draw the colours, all o…
+      t-32555e  1/2     Add a palette
+    ");
+}
+
+#[test]
+fn a_terminal_gets_blocks_and_titles_that_stand_out() {
+    assert_snapshot!(at_terminal(&week(HARD), "stats --limit 1"), @"
+    exit 0
+    --- stdout
+    ^[[1mRuns^[[0m        1 on 3 tasks
+    ^[[1mDays^[[0m        2025-01-21 to 2025-01-28
+    ^[[1mIterations^[[0m  8: 2 done, 4 retried, 1 blocked, 1 interrupted
+    ^[[1mSuccess^[[0m     2 of 7 done (29 %)
+    ^[[1mSpent^[[0m       11 min 07 s, $2.00, 8k tokens
+
+    ^[[1mOver time^[[0m
+      success     █▁▁▁▁▁·█
+      iterations  ████████
+    ^[[2m  2025-01-21 to 2025-01-28, a day each^[[0m
+    ^[[2m  success: ▁ none done, █ all done^[[0m
+    ^[[2m  iterations: █ is 1; · nothing to count^[[0m
+
+    ^[[1mBy model^[[0m
+    ^[[2m  MODEL   DONE  RATE  COST   TIME        ITERATIONS  TOKENS^[[0m
+      sonnet  1/3         $1.00  5 min 33 s  4           4k
+      haiku   1/2         $0.50  2 min 46 s  2           2k
+      opus    0/2         $0.50  2 min 46 s  2           2k
+
+    ^[[1mBy kind of work^[[0m
+    ^[[2m  WORK           DONE  RATE  COST   TIME        ITERATIONS  TOKENS^[[0m
+      general        1/6   17 %  $1.75  9 min 44 s  7           7k
+      documentation  1/1         $0.25  1 min 23 s  1           1k
+
+    ^[[1mMost frequent failures (1 of 2)^[[0m
+    ^[[2m  TIMES  KIND          TASKS     LAST        SIGNATURE         WHY^[[0m
+      3      test failure  t-8eec67  2025-01-25  0000000000000002  The picture is upside down
+
+    ^[[1mHardest tasks (1 of 2)^[[0m
+    ^[[2m  TASK      FAILED  COST   CALLED  NOW     TITLE^[[0m
+      t-8eec67  4/4     $1.00  hard    failed  Draw the colours, all of them, in the right order and without a pause betwee…
+    ");
+}
+
+#[test]
+fn programs_get_the_same_figures() {
+    let env = week(HARD);
+    let stats = json(&env, &["stats", "--json"]);
+    assert_eq!([&stats["runs"], &stats["tasks"], &stats["iterations"]], [1, 3, 8]);
+    assert_snapshot!(stats["outcomes"], @r#"{"done":2,"failed":0,"retried":4,"blocked":1,"interrupted":1}"#);
+    assert_snapshot!(stats["by_model"], @r#"[{"model":"sonnet","iterations":4,"success":{"done":1,"of":3},"duration_ms":333800,"cost_usd":1.0,"input_tokens":4000,"output_tokens":80},{"model":"haiku","iterations":2,"success":{"done":1,"of":2},"duration_ms":166900,"cost_usd":0.5,"input_tokens":2000,"output_tokens":40},{"model":"opus","iterations":2,"success":{"done":0,"of":2},"duration_ms":166900,"cost_usd":0.5,"input_tokens":2000,"output_tokens":40}]"#);
+    assert_snapshot!(stats["failures"], @r#"[{"signature":"0000000000000002","times":3,"category":"test_failure","why":"The picture is upside down","last_journal":5,"last_at":"2025-01-25T10:00:00Z","tasks":["t-8eec67"]},{"signature":"0000000000000001","times":1,"category":"test_failure","why":"The picture is upside down","last_journal":2,"last_at":"2025-01-22T10:00:00Z","tasks":["t-8eec67"]}]"#);
+    assert_snapshot!(stats["hardest"], @r#"[{"task":"t-8eec67","title":"Draw the colours, all of them, in the right order and without a pause between two of them","status":"failed","failures":4,"difficulty":"hard","iterations":4,"success":{"done":0,"of":4},"duration_ms":333800,"cost_usd":1.0,"input_tokens":4000,"output_tokens":80},{"task":"t-32555e","title":"Add a palette","status":"done","failures":1,"difficulty":null,"iterations":3,"success":{"done":1,"of":2},"duration_ms":250350,"cost_usd":0.75,"input_tokens":3000,"output_tokens":60}]"#);
+    assert_eq!(stats["by_day"].as_array().unwrap().len(), 8);
+    assert_eq!(stats["by_day"][0]["day"], "2025-01-21");
+}
+
+#[test]
+fn figures_are_of_a_run_and_from_a_day_on() {
+    let env = week(HARD);
+    let other = task(&env, "Another one");
+    let worked = Worked {
+        task: &other,
+        ..Worked::default()
+    };
+    work(&env, 0xdef, &[worked]);
+    let iterations = |arguments: &[&str]| {
+        let arguments: Vec<&str> = ["stats", "--json"].iter().chain(arguments).copied().collect();
+        json(&env, &arguments)["iterations"].clone()
+    };
+    assert_eq!(iterations(&[]), 9);
+    assert_eq!(iterations(&["--run", "run-00000def"]), 1);
+    assert_eq!(iterations(&["--run", "00000a"]), 8);
+    assert_eq!(iterations(&["--since", "2025-01-22"]), 7);
+    assert_eq!(iterations(&["--since", "2025-01-22T10:00:00Z", "--run", "00000d"]), 0);
+    let none = env.ok(["stats", "--since", "2031-01-01"]);
+    assert_eq!(none, "No iterations found\n");
+    assert_eq!(
+        json(&env, &["stats", "--json", "--run", "run-00000def"])["run"],
+        "run-00000def"
+    );
+
+    for (arguments, code) in [
+        (["--since", "yesterday"], 2),
+        (["--limit", "-1"], 2),
+        (["--run", "ffff"], 1),
+        (["--run", "00000"], 1),
+    ] {
+        let refused = env.ralph(["stats"].into_iter().chain(arguments)).run();
+        assert_eq!(
+            (refused.code, refused.stdout.as_str()),
+            (Some(code), ""),
+            "{arguments:?}"
+        );
+        assert!(!refused.stderr.is_empty());
+    }
+}
+
+#[test]
+fn what_is_listed_can_be_more_or_less() {
+    let env = week(HARD);
+    let listed = |limit| {
+        let stats = json(&env, &["stats", "--json", "--limit", limit]);
+        let listed = |key: &str| stats[key].as_array().unwrap().len();
+        (
+            listed("failures"),
+            listed("hardest"),
+            stats["different_failures"].clone(),
+        )
+    };
+    assert_eq!(listed("1"), (1, 1, 2.into()));
+    assert_eq!(listed("0"), (2, 2, 2.into()));
+}
+
+#[test]
+fn no_title_breaks_out_of_its_line() {
+    for title in [
+        "\u{1b}[2J\u{1b}[31mred\u{7} \u{202e}nimda\u{9b}",
+        "色を描く色を描く色を描く色を描く色を描く色を描く色を描く色を描く色を描く色を描く",
+        "a title 👩‍👩‍👧‍👧 that is longer than any screen is wide: "
+            .repeat(40)
+            .as_str(),
+    ] {
+        let env = week(title);
+        for columns in ["44", "80"] {
+            for line in printed(&env, columns).lines() {
+                assert!(!line.contains(char::is_control), "{line:?}");
+                let most: usize = columns.parse().unwrap();
+                assert!(display_width(line) <= most, "{line:?}");
+            }
+        }
+        let shown = at_terminal(&env, "stats");
+        assert!(
+            !shown.stdout.contains("^[[2J") && !shown.stdout.contains("^[[31m"),
+            "{shown}"
+        );
+        let stats = json(&env, &["stats", "--json"]);
+        assert_eq!(stats["hardest"][0]["title"], title.trim());
+    }
+}
