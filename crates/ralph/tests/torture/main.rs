@@ -13,6 +13,7 @@ mod import;
 mod index;
 mod kills;
 mod knowledge;
+mod memory;
 mod merges;
 mod migration;
 mod runs;

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::Name;
 use super::tags::{begins_with_sigil, lone_sigil};
 
 /// The shortest row of backticks or tildes that fences code.
@@ -149,7 +150,7 @@ impl PromptLines {
                 continue;
             }
             match self.numbers.get(&bare) {
-                Some(number) if text_lines.len() < self.lines.len() => text_lines.push((*number, line, range.end)),
+                Some(number) if text_lines.len() < self.lines.len() => text_lines.push((*number, line, range)),
                 _ => break,
             }
         }
@@ -163,12 +164,40 @@ impl PromptLines {
         // An answer of one word is no echo, though the prompt says how it is spelled.
         if echoed
             .iter()
-            .all(|(_, line, _)| lone_sigil(line).is_some_and(super::Name::has_fixed_words))
+            .all(|(_, line, _)| lone_sigil(line).is_some_and(Name::has_fixed_words))
         {
             return 0;
         }
-        echoed.last().map_or(0, |(_, _, end)| *end)
+        let end = echoed.last().map_or(0, |(_, _, range)| range.end);
+        // Whoever begins with a tag that the prompt has on a line by itself, and ends it in words of their own, repeats
+        // nothing from there on.
+        let opened = echoed
+            .iter()
+            .rev()
+            .find_map(|(_, line, range)| Some((lone_opening(line)?, range)));
+        match opened {
+            Some((name, range)) if first_end(text, range.end, name).is_some_and(|closed| closed >= end) => range.start,
+            _ => end,
+        }
     }
+}
+
+/// The name of the sigil that a line opens, if it does nothing else.
+fn lone_opening(line: &str) -> Option<Name> {
+    let inside = line.trim().strip_prefix('<')?.strip_suffix('>')?;
+    let name = inside.split_whitespace().next()?;
+    (!inside.contains(['<', '>']) && !inside.ends_with('/')).then(|| Name::parse(name.as_bytes()))?
+}
+
+/// Where the first end tag of a sigil begins, from a place in the text on.
+fn first_end(text: &str, from: usize, name: Name) -> Option<usize> {
+    let ends = text.get(from..)?.match_indices("</");
+    let is_of = |at: usize| {
+        let word = text.get(from + at + 2..).unwrap_or_default().trim_start();
+        let word = word.split(|c: char| matches!(c, '<' | '>') || c.is_whitespace()).next();
+        word.is_some_and(|word| Name::parse(word.as_bytes()) == Some(name))
+    };
+    ends.map(|(at, _)| at).find(|at| is_of(*at)).map(|at| from + at)
 }
 
 /// A line without quote signs, and with single spaces.

@@ -389,6 +389,31 @@ fn fault_9_the_echoed_prompt_is_not_obeyed() {
 }
 
 #[test]
+fn a_message_may_begin_with_a_tag_that_the_prompt_has_on_a_line_by_itself() {
+    check_echo(
+        "<journal>\nWhat I did\n</journal>\n",
+        Control::default(),
+        Some("What I did"),
+    );
+    check_echo(
+        "<journal>\nWhat you did\nand I\n</journal>\n<task-done>t-ffffff</task-done>",
+        done(&["t-ffffff"]),
+        Some("What you did\nand I"),
+    );
+    // What was left open, or is closed in the prompt's own words, is an echo.
+    let (unfinished, _) = PROMPT.split_once("What you did").expect("the prompt has it");
+    check_echo(&format!("{unfinished}```\nI begin."), Control::default(), None);
+    let (example, _) = PROMPT.split_once("```\n\n## Assigned").expect("the prompt has it");
+    check_echo(
+        &format!("{example}```\nI begin.\n<journal>mine</journal>"),
+        Control::default(),
+        Some("mine"),
+    );
+    let long = format!("<journal>\n{}</", "</".repeat(1 << 18));
+    assert_eq!(read_captured(&long, PROMPT).journal, None);
+}
+
+#[test]
 fn fault_30_a_promise_in_the_prompts_own_text_does_not_count() {
     let (first, _) = PROMPT.split_once("\n\nWhen").expect("the prompt has it");
     check_echo(first, Control::default(), None);

@@ -16,6 +16,7 @@ mod hostile_sigils;
 mod knowledge;
 mod limits;
 mod live;
+mod memory_story;
 mod models;
 mod pruning;
 pub(crate) mod signals;
