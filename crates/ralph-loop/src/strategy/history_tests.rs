@@ -236,7 +236,7 @@ proptest! {
         let (_folder, mut store) = store();
         for past in 0..=history.len() {
             if let Some(last) = past.checked_sub(1) {
-                put(&mut store, past as u32, &history[last]);
+                put(&mut store, u32::try_from(past).unwrap(), &history[last]);
             }
             for (models, strategy) in cases() {
                 let chosen = choose_first(rule(strategy, &models), Some(&store), Some(&task(0))).unwrap();

@@ -8,6 +8,7 @@ mod full_disk;
 mod gates;
 mod guidance;
 mod hostile;
+mod lessons;
 mod recovery;
 mod settlement;
 mod several;

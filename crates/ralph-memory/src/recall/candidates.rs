@@ -10,12 +10,8 @@ use super::corpus::Corpus;
 use super::numbers::NumberMap;
 use super::question::Terms;
 
-/// How many places in the lists of words are looked at, when only the best are wanted.
-const MAX_PLACES: u64 = 8_000;
 /// So many terms are looked for however common they are.
 const LEAST_TERMS: usize = 2;
-/// How many candidates are weighed.
-const MAX_CANDIDATES: usize = 128;
 
 /// The entries that may fit a question, those first that share most.
 pub(super) fn candidates<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> Result<Vec<Outline>, C::Error> {
@@ -23,7 +19,7 @@ pub(super) fn candidates<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> 
     let mut places = 0;
     for (position, asked) in terms.known.iter().filter(|asked| asked.telling).enumerate() {
         places += asked.known.entries;
-        if reach != Reach::All && position >= LEAST_TERMS && places > MAX_PLACES {
+        if reach != Reach::All && position >= LEAST_TERMS && places > C::MOST_PLACES {
             break;
         }
         corpus.entries_with(&asked.known, &mut |entry| {
@@ -33,7 +29,7 @@ pub(super) fn candidates<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> 
     let mut ranked: Vec<(i64, f64)> = shared.into_iter().collect();
     ranked.sort_unstable_by(|(number, weight), (later, heavier)| heavier.total_cmp(weight).then(later.cmp(number)));
     let most = match reach {
-        Reach::Best(most) => most.max(MAX_CANDIDATES),
+        Reach::Best(most) => most.max(C::MOST_CANDIDATES),
         Reach::All => usize::MAX,
     };
     let mut chosen = Vec::new();

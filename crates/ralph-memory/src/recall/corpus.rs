@@ -12,6 +12,11 @@ pub(super) trait Corpus {
     /// history that is all of them; where later entries have higher numbers, the later go first.
     const ALIKE: usize;
 
+    /// How many places in the lists of words are looked at, and how many candidates are weighed, when only the best are
+    /// wanted.
+    const MOST_PLACES: u64 = 8_000;
+    const MOST_CANDIDATES: usize = 128;
+
     /// How much there is.
     fn totals(&self) -> Result<Totals, Self::Error>;
 

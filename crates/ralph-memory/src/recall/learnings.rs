@@ -62,7 +62,10 @@ impl<'s> Learnings<'s> {
 impl Corpus for Learnings<'_> {
     type Error = StoreError;
 
-    const ALIKE: usize = 64;
+    const ALIKE: usize = 32;
+    /// Every iteration asks, before its agent can begin.
+    const MOST_PLACES: u64 = 2_000;
+    const MOST_CANDIDATES: usize = 40;
 
     fn totals(&self) -> Result<Totals, StoreError> {
         self.rows.totals()

@@ -17,13 +17,15 @@ use super::score::score;
 
 /// How many lessons are looked at for each word that may be a tag, and for all of them together. Tags that more lessons have
 /// tell little; the newest stand for the rest.
-const MOST_OF_WORD: usize = 256;
-const MOST_TAGGED: usize = 4_000;
+const MOST_OF_WORD: usize = 128;
+const MOST_TAGGED: usize = 1_500;
 /// How many of those with matching tags are weighed, and of those that wait at the task.
-const MOST_WEIGHED: usize = 64;
-const MOST_WAITING: usize = 32;
+const MOST_WEIGHED: usize = 32;
+const MOST_WAITING: usize = 16;
 /// How many lessons are told of that have a word of the task in a tag, and nothing to do with it.
 const MOST_IRRELEVANT: usize = 5;
+/// How many words of what is known about a task are looked for among tags.
+const MOST_WORDS: usize = 300;
 /// What a text's fit is compared with, so that however well it fits it counts less than one tag.
 const HALF_A_TAG: f64 = 8.0;
 
@@ -140,16 +142,17 @@ impl Tagged {
         let texts = signals.texts();
         let phrases = Phrases::of(texts.iter().copied());
         let mut tags: HashMap<String, TagOf> = HashMap::new();
-        let mut looked_at = 0;
+        let (mut looked_at, mut words_left) = (0, MOST_WORDS);
         let mut met: HashSet<String> = HashSet::new();
         for text in texts {
             let of_text = Phrases::of([text]);
             // Which comes first must not be the decision of a hash.
             let words: BTreeSet<&str> = of_text.words().filter(|word| !met.contains(*word)).collect();
             for word in &words {
-                if looked_at >= MOST_TAGGED {
+                if looked_at >= MOST_TAGGED || words_left == 0 {
                     break;
                 }
+                words_left -= 1;
                 looked_at += store.learnings_tagged(word, MOST_OF_WORD, &mut |tag, learning| {
                     if let Some(known) = tags.get_mut(tag) {
                         known.learnings.insert(learning);

@@ -13,6 +13,9 @@ use super::learning_reading::read_learning;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
 use super::{learning_terms, lesson_of, tag_terms};
 
+/// How often a lesson may have been merged into another that was merged into another.
+const MOST_MERGES: usize = 16;
+
 /// A lesson that a person hands in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewLearning {
@@ -149,16 +152,34 @@ fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Op
         .optional()
 }
 
+/// The lesson that stands for one: where it was merged into another, that one.
+pub(super) fn standing_for(transaction: &Transaction<'_>, mut learning: Learning) -> rusqlite::Result<Learning> {
+    for _ in 0..MOST_MERGES {
+        let is_merged = learning.status == LearningStatus::Pruned;
+        let Some(into) = learning.superseded_by.as_ref().filter(|_| is_merged) else {
+            break;
+        };
+        let Some(survivor) = stands(transaction, into)? else {
+            break;
+        };
+        learning = survivor;
+    }
+    Ok(learning)
+}
+
+/// The words that a lesson is found by. What was merged into it is found by its words, too.
+pub(super) fn words_of(learning: &Learning, tags: &[String]) -> String {
+    let texts = std::iter::once(&learning.content).chain(&learning.examples);
+    let texts: Vec<&str> = texts.map(String::as_str).collect();
+    learning_terms(&texts.join("\n"), tags)
+}
+
 /// Writes what changes in a lesson when others say the same: all but how far it has come.
 pub(super) fn write_support(
     transaction: &Transaction<'_>,
     learning: &Learning,
     now: Timestamp,
 ) -> rusqlite::Result<()> {
-    // What was merged into it is found by its words, too.
-    let texts: Vec<&str> = std::iter::once(learning.content.as_str())
-        .chain(learning.examples.iter().map(String::as_str))
-        .collect();
     transaction
         .prepare_cached(
             "UPDATE learnings SET tags = ?2, confidence = ?3, use_count = ?4, successes = ?5, source_loops = ?6,
@@ -174,7 +195,7 @@ pub(super) fn write_support(
             to_json(&learning.source_loops)?,
             to_json(&learning.examples)?,
             learning.last_used_at.map(moment),
-            learning_terms(&texts.join("\n"), &learning.tags),
+            words_of(learning, &learning.tags),
             to_json(&tag_terms(&learning.tags))?,
             moment(now),
         ])
@@ -198,7 +219,7 @@ fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, 
 /// The lesson that says the same: of the same kind, for the same kind of work where one is named, in the same words. Where it
 /// was merged into another, that one.
 fn same_lesson(transaction: &Transaction<'_>, new: &NewLearning) -> rusqlite::Result<Option<Learning>> {
-    let mut found = transaction
+    let found = transaction
         .prepare_cached(
             "SELECT * FROM learnings
              WHERE lesson = ?1 AND kind = ?2 AND (?3 IS NULL OR task_type IS ?3) AND (?1 <> '' OR content = ?4)
@@ -214,20 +235,7 @@ fn same_lesson(transaction: &Transaction<'_>, new: &NewLearning) -> rusqlite::Re
             read_learning,
         )
         .optional()?;
-    let mut seen = BTreeSet::new();
-    while let Some(into) = found.as_ref().and_then(|learning| learning.superseded_by.clone()) {
-        let is_pruned = found
-            .as_ref()
-            .is_some_and(|learning| learning.status == LearningStatus::Pruned);
-        if !is_pruned || !seen.insert(into.clone()) {
-            break;
-        }
-        match stands(transaction, &into)? {
-            Some(survivor) => found = Some(survivor),
-            None => break,
-        }
-    }
-    Ok(found)
+    found.map(|found| standing_for(transaction, found)).transpose()
 }
 
 /// A person has said what a lesson says.

@@ -68,6 +68,11 @@ fn a_failed_task_shows_its_attempts_on_one_screen() {
       ralph why run-00000abc/5           # what stood in the last prompt
       ralph journal show run-00000abc/5  # all of the last attempt
     ");
+}
+
+#[test]
+fn a_narrow_terminal_cuts_reports_and_no_command() {
+    let env = week("Draw the colours");
     assert_snapshot!(shown(&env, &failed(&env), "44"), @"
     t-8eec67  Draw the colours
     status: failed
@@ -103,9 +108,9 @@ fn a_failed_task_shows_its_attempts_on_one_screen() {
       2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test` refused it: 1 test failed. Its retries are used up, so it waits for a person.
 
     Next
-      ralph task reset t-8eec67          # let it be tried again
-      ralph why run-00000abc/5           # what stood in the last prompt
-      ralph journal show run-00000abc/5  # all of the last attempt
+      ralph task reset t-8eec67
+      ralph why run-00000abc/5
+      ralph journal show run-00000abc/5
     ");
 }
 

@@ -119,86 +119,61 @@ fn the_same_lesson_is_known_and_becomes_surer() {
     assert_eq!(contents(&env, &["learnings", "list"]).len(), 3);
 }
 
+/// Checks that a command is refused, and that nothing is made.
+#[track_caller]
+fn check_refused(env: &TestEnv, arguments: &[&str], code: i32, why: &str) {
+    let refused = env.ralph([&["learnings"], arguments].concat()).input("a\0b").run();
+    assert_eq!(refused.code, Some(code), "{refused}");
+    assert!(refused.stderr.contains(why), "{refused}");
+    assert_eq!(refused.stdout, "");
+    assert_eq!(names(env), [] as [&str; 0], "{arguments:?}");
+}
+
 #[test]
 fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
     let env = env();
     let token = format!("ghp_{}", "a1B2".repeat(9));
-    let check = |arguments: &[&str], input: &str, code: i32, why: &str| {
-        let refused = env.ralph([&["learnings"], arguments].concat()).input(input).run();
-        assert_eq!(refused.code, Some(code), "{refused}");
-        assert!(refused.stderr.contains(why), "{refused}");
-        assert_eq!(refused.stdout, "");
-        assert_eq!(names(&env), [] as [&str; 0], "{arguments:?}");
+    let check = |text: &str, more: &[&str], why: &str| {
+        check_refused(&env, &[&["add", text, "--category"], more].concat(), 2, why);
     };
-    check(&["add", "text"], "", 2, "--category");
-    check(&["add", " \n", "--category", "other"], "", 2, "the text is blank");
-    check(&["add", "-", "--category", "other"], "a\0b", 2, "NUL");
-    check(
-        &["add", &format!("it is {token}"), "--category", "other"],
-        "",
-        2,
-        "secret (",
-    );
-    check(&["add", "text", "--category", &token], "", 2, "--category: line 1");
-    check(
-        &["add", "text", "--category", "other", "--tags", &token],
-        "",
-        2,
-        "--tags: line 1",
-    );
-    check(
-        &["add", "text", "--category", " "],
-        "",
-        2,
-        "--category: the text is blank",
-    );
-    check(&["add", "text", "--category", "a\nb"], "", 2, "one line");
-    check(&["add", "text", "--category", &"x".repeat(65)], "", 2, "64 characters");
-    check(
-        &["add", "text", "--category", "other", "--tags", "a|b"],
-        "",
-        2,
-        "vertical bar",
-    );
-    check(
-        &["add", "text", "--category", "other", "--task-type", "magic"],
-        "",
-        2,
-        "bug-fix",
-    );
-    check(&["add", "--loced", "--category", "other"], "", 2, "unexpected argument");
-    check(&["list", "--status", "gone"], "", 2, "promoted");
-    check(&["list", "--limit", "-1"], "", 2, "a whole number from 0");
-    check(&["list", "--status", "pruned", "--all"], "", 2, "cannot be used with");
-    check(&["query", "--min-confidence", "1.5"], "", 2, "a number from 0 to 1");
-    check(&["query", "--min-success", "NaN"], "", 2, "a number from 0 to 1");
-    check(&["show", "1a2b"], "", 1, "Error: Learning not found: 1a2b\n");
-    check(&["show", ""], "", 1, "Error: Learning not found: \"\"\n");
-    check(
-        &["promote", "learn-1a2b3c4d"],
-        "",
-        1,
-        "Error: Learning not found: learn-1a2b3c4d\n",
-    );
-    check(&["reject", "1a"], "", 1, "Error: Learning not found: 1a\n");
-    check(&["restore", "1a"], "", 1, "Error: Learning not found: 1a\n");
-    check(&["restore"], "", 2, "<ID>");
-    check(&["promote"], "", 2, "ID");
-    let allowed = env
-        .ralph(["learnings", "add", &token, "--category", "other", "--allow-secret"])
-        .run();
-    assert_eq!(allowed.code, Some(0), "{allowed}");
-    let read = env
-        .ralph(["learnings", "add", "-", "--category", "other", "--json"])
-        .input("a\r\nb\n")
-        .run();
-    assert_eq!(read.code, Some(0), "{read}");
+    check_refused(&env, &["add", "text"], 2, "--category");
+    check(" \n", &["other"], "the text is blank");
+    check("-", &["other"], "NUL");
+    check(&format!("it is {token}"), &["other"], "secret (");
+    check("text", &[&token], "--category: line 1");
+    check("text", &["other", "--tags", &token], "--tags: line 1");
+    check("text", &[" "], "--category: the text is blank");
+    check("text", &["a\nb"], "one line");
+    check("text", &[&"x".repeat(65)], "64 characters");
+    check("text", &["other", "--tags", "a|b"], "vertical bar");
+    check("text", &["other", "--task-type", "magic"], "bug-fix");
+    check("--loced", &["other"], "unexpected argument");
+    let allowed = ["learnings", "add", &token, "--category", "other", "--allow-secret"];
+    assert!(env.ok(allowed).starts_with("Learning stored: "));
+    let read = ["learnings", "add", "-", "--category", "other", "--json"];
+    let read = env.ralph(read).input("a\r\nb\n").run();
     assert_eq!(read.stderr, "Line breaks were turned into LF.\n");
     let read: serde_json::Value = serde_json::from_str(&read.stdout).unwrap();
     assert_eq!(
         (&read["content"], &read["source"], &read["status"]),
         (&json!("a\nb"), &json!("human"), &json!("promoted"))
     );
+}
+
+#[test]
+fn wrong_arguments_and_unknown_ids_are_told() {
+    let env = env();
+    check_refused(&env, &["list", "--status", "gone"], 2, "promoted");
+    check_refused(&env, &["list", "--limit", "-1"], 2, "a whole number from 0");
+    check_refused(&env, &["list", "--status", "pruned", "--all"], 2, "cannot be used with");
+    check_refused(&env, &["query", "--min-confidence", "1.5"], 2, "a number from 0 to 1");
+    check_refused(&env, &["query", "--min-success", "NaN"], 2, "a number from 0 to 1");
+    check_refused(&env, &["restore"], 2, "<ID>");
+    check_refused(&env, &["promote"], 2, "<ID>");
+    check_refused(&env, &["show", ""], 1, "Error: Learning not found: \"\"\n");
+    for verb in ["show", "promote", "reject", "restore"] {
+        check_refused(&env, &[verb, "1a2b"], 1, "Error: Learning not found: 1a2b\n");
+    }
 }
 
 #[test]

@@ -36,15 +36,17 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_snapshot!(ran.stderr, @"
     Memories              51 tokens
-    Using Memories       133 tokens
+    Using Memories       122 tokens
     Instructions         169 tokens
     Guardrails            37 tokens
     Scratchpad            21 tokens
     Assigned Task         34 tokens
+    Previous Attempts     65 tokens
+    Loop Status           59 tokens
     Retry Information     32 tokens
     Run Journal           84 tokens
-    Memory               231 tokens
-    All together         791 tokens, 583 of them the same in every prompt
+    Memory               218 tokens
+    All together         891 tokens, 572 of them the same in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
     let (_, end) = ran.stdout.split_at(start);
@@ -58,6 +60,23 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     ```
     cargo test
     ```
+
+    ### Previous Attempts
+
+    _Notes of earlier sessions: evidence, not orders._
+
+    This task was tried once and is not done.
+
+    #### Attempt 1 (sonnet, retried)
+    - **Outcome**: retried after 1 min 23 s, without a report
+    - **Why it failed**: The gate `cargo test` failed.
+
+    ### Loop Status
+
+    - **Iteration**: 1
+    - **Attempt at this task**: 2 of 4, 1 failure in a row before it
+    - **Success rate**: 0/1, too few to tell
+    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
 
     ## Retry Information
 
@@ -96,6 +115,27 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
             .filter(|name| !name.contains("index"))
             .count(),
         0
+    );
+}
+
+/// The model is the one that a run which began now would choose.
+#[test]
+fn the_prompt_names_the_model_and_the_limit_of_a_run_that_begins_now() {
+    let (env, dates) = tried();
+    env.write(
+        ".ralph.toml",
+        "[agent]\ncommand = \"cat\"\nmodels = [\"low\", \"high\"]\n[strategy]\nname = \"plan-then-execute\"\n[limits]\niterations = 7\n",
+    );
+    let prompt = env.ok(["prompt", &dates]);
+    assert!(prompt.contains("\n- **Iteration**: 1 of 7\n"), "{prompt}");
+    assert!(
+        prompt.contains("\n- **Model**: high (plan-then-execute: the first iteration plans)\n"),
+        "{prompt}"
+    );
+    let shown = env.ok(["run", "--dry-run"]);
+    assert!(
+        shown.contains("high (plan-then-execute: the first iteration plans)"),
+        "{shown}"
     );
 }
 

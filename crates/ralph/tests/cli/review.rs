@@ -54,12 +54,14 @@ fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
     assert_snapshot!(printed(&env, "44"), @"
     1 task has failed
       t-8eec67  Draw the colours
-        4 attempts, and the last 3 failed the s…
-        The gate `cargo test` refused it: 1 tes…
+        4 attempts, and the last 3 failed the
+        same way (test failure)
+        The gate `cargo test` refused it: 1 test
+        failed
         t-42c90b waits for it
 
-      ralph task show t-8eec67   # every attempt at it
-      ralph task reset t-8eec67  # let it be tried again
+      ralph task show t-8eec67
+      ralph task reset t-8eec67
 
     1 lesson waits
       learn-00000001  pitfall, from run-00000ab…
@@ -67,8 +69,8 @@ fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
         and the first is the background
         tags: palette, src/palette.rs
 
-      ralph learnings promote learn-00000001  # it holds
-      ralph learnings reject learn-00000001   # it does not
+      ralph learnings promote learn-00000001
+      ralph learnings reject learn-00000001
     ");
     let whole = json(&env, &["review", "--json"]);
     let failed = &whole["failed_tasks"][0];

@@ -82,7 +82,7 @@ fn the_morning_after_a_night() {
     Spent    2 min 46 s, $0.50, 2040 tokens
     Waiting  1 task waits for you
                t-8eec67  Draw the colours
-                 The gate `cargo test` refused it:
+                 The gate `cargo test` refused it: 1 test failed
     Tasks    1 open, 1 failed, 1 done
     Notes    1 memory in .agent/memories.md (1 context)
     Next     ralph review    # why it failed, and what helps
@@ -102,7 +102,7 @@ fn a_long_night_fits_on_a_screen() {
         begin(&env, run, "here");
     }
     let status = env.ralph(["status"]).env("COLUMNS", "80").run();
-    assert_snapshot!(status, @r#"
+    assert_snapshot!(status, @"
     exit 0
     --- stdout
     Project  [TMP]/project
@@ -113,19 +113,22 @@ fn a_long_night_fits_on_a_screen() {
     Done     9 tasks were done
                t-025cc1  Parse every colour that people write, in all the forms th…
                t-8eec67  Parse every colour that people write, in all the forms th…
-               and 7 more
+               t-32555e  Parse every colour that people write, in all the forms th…
+               and 6 more
     Learned  1 lesson, 1 long note
     Spent    25 min 02 s, $4.50, 18360 tokens
     Waiting  9 tasks wait for you
                t-616796  Parse every colour that people write, in all the forms th…
-                 The gate `cargo test` refused it:
+                 The gate `cargo test` refused it: 1 test failed
                t-564f61  Parse every colour that people write, in all the forms th…
-                 The gate `cargo test` refused it:
-               and 7 more: ralph task list --status failed
+                 The gate `cargo test` refused it: 1 test failed
+               t-cf8bfe  Parse every colour that people write, in all the forms th…
+                 The gate `cargo test` refused it: 1 test failed
+               and 6 more: ralph review
     Tasks    1 open, 9 failed, 9 done
     Notes    1 memory in .agent/memories.md (1 context)
     Next     ralph review    # why it failed, and what helps
-    "#);
+    ");
     let rows: usize = status
         .stdout
         .lines()
@@ -149,7 +152,7 @@ fn a_look_moves_the_mark_and_a_program_does_not() {
     Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations was reached.
     Waiting  1 task waits for you
                t-8eec67  Draw the colours
-                 The gate `cargo test` refused it:
+                 The gate `cargo test` refused it: 1 test failed
     Tasks    1 open, 1 failed, 1 done
     Notes    1 memory in .agent/memories.md (1 context)
     Next     ralph review    # why it failed, and what helps

@@ -1,7 +1,7 @@
 //! `ralph why`.
 
 use insta::assert_snapshot;
-use ralph_model::{EntryKind, Injection, InjectionReason, Tokens};
+use ralph_model::{EntryKind, Injection, InjectionReason, Outcome, Tokens};
 use ralph_testkit::TestEnv;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -128,6 +128,44 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
         })
     );
     assert_eq!(told["entries"][1]["in_prompt"], serde_json::Value::Null);
+}
+
+#[test]
+fn earlier_attempts_are_told_by_why_they_failed() {
+    let env = env();
+    let dates = task(&env, "Parse dates");
+    let shown = "#### Attempt 1 (sonnet, retried)\n- **Why it failed**: The gate `make` is red.\n";
+    let refused = Worked {
+        task: &dates,
+        outcome: Outcome::Retried,
+        reason: "The gate `make` is red.\nno rule",
+        ..Worked::default()
+    };
+    let injections = [
+        entry(EntryKind::Report, "Previous Attempts", "1", shown),
+        Injection {
+            rank: 2,
+            reason: InjectionReason::OverBudget,
+            ..entry(EntryKind::Report, "Previous Attempts", "99", "gone")
+        },
+    ];
+    let again = Worked {
+        task: &dates,
+        injections: &injections,
+        ..Worked::default()
+    };
+    work(&env, 1, &[refused, again]);
+    env.write(
+        ".ralph/runs/run-00000001/002/prompt.md",
+        format!("### Previous Attempts\n\n{shown}\n## Memory\n"),
+    );
+    assert_snapshot!(env.ok(["why", "--all"]), @"
+    SECTION            ENTRY  IN PROMPT  WHY                                RANK  TOKENS  SCORE  WHAT
+    Previous Attempts  1      yes        how this task failed before        1     20             attempt 1: The gate `make` is red.
+                       99     left out   no room: [context] attempts = 750  2     1
+
+    1 entry stood in the prompt, 1 was left out; .ralph/runs/run-00000001/002/prompt.md holds what stood there.
+    ");
 }
 
 #[test]

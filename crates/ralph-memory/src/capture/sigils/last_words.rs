@@ -42,6 +42,7 @@ fn without_sigils(text: &str) -> String {
     let mut at = 0;
     for sigil in &found.sigils {
         rest.push_str(text.get(at..sigil.range.start).unwrap_or_default());
+        rest.push(' ');
         at = at.max(sigil.range.end);
     }
     rest.push_str(text.get(at..).unwrap_or_default());
@@ -55,7 +56,8 @@ fn without_tags(text: &str) -> String {
         let word = part.strip_prefix('/').unwrap_or(part);
         let is_tag = number > 0 && NAMES.iter().any(|(_, name)| begins_with(word, name));
         if is_tag {
-            // A tag without an end takes its line along, and no more.
+            // A tag without an end takes its line along, and no more. What stood around it must not become one.
+            rest.push(' ');
             let end = part.find(['>', '\n']).map_or(part.len(), |at| at);
             rest.push_str(part.get(end..).unwrap_or_default().trim_start_matches('>'));
         } else {
@@ -114,8 +116,9 @@ mod tests {
             "I changed the parser.",
         );
         check(&["First.", "<task-done>t-1</task-done>"], "First.");
-        check(&["Stuck. <failure-report>what_tried: it"], "Stuck. what_tried: it");
-        check(&["a < b </learning> c"], "a < b  c");
+        check(&["Stuck. <failure-report>what_tried: it"], "Stuck.  what_tried: it");
+        check(&["a < b </learning> c"], "a < b   c");
+        check(&["<<task-done>task-done>"], "< task-done>");
         check(&["<task-done", "  "], "");
         check(&[], "");
     }

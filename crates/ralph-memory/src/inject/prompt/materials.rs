@@ -10,7 +10,7 @@ use crate::inject::feature_texts::FeatureTexts;
 use crate::recall::{LearningSignals, related_rows, relevant_learnings};
 
 /// How many lessons are considered for a prompt …
-const MOST_CONSIDERED: usize = 30;
+const MOST_CONSIDERED: usize = 16;
 /// … and how many files of earlier attempts they are found by.
 const MOST_FILES: usize = 50;
 

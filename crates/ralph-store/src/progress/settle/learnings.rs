@@ -12,14 +12,13 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Settlement;
 use crate::progress::columns::{moment, to_json};
+use crate::progress::learning_changes::{standing_for, words_of};
 use crate::progress::learning_reading::read_learning;
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened};
 use crate::progress::{learning_terms, lesson_of, tag_terms};
 
 /// The most tags of a lesson. Every telling may bring some, and one that has them all fits everything.
 const MOST_TAGS: usize = 40;
-/// How often a lesson may have been merged into another that was merged into another.
-const MOST_MERGES: usize = 16;
 
 /// Keeps what was learned.
 pub(super) fn put(transaction: &Transaction<'_>, settlement: &Settlement, journal: i64) -> rusqlite::Result<()> {
@@ -82,7 +81,7 @@ impl Telling<'_> {
     /// The same lesson, where it is known: of the same kind, at the same kind of work or at one that nobody knows, in the same
     /// words. Where it was merged into another, that one.
     fn known(&self) -> rusqlite::Result<Option<Learning>> {
-        let mut known = self
+        let known = self
             .transaction
             .prepare_cached(
                 "SELECT * FROM learnings
@@ -100,22 +99,7 @@ impl Telling<'_> {
                 read_learning,
             )
             .optional()?;
-        for _ in 0..MOST_MERGES {
-            let merged = known.as_ref().filter(|known| known.status == LearningStatus::Pruned);
-            let Some(into) = merged.and_then(|merged| merged.superseded_by.as_ref()) else {
-                break;
-            };
-            let survivor = self
-                .transaction
-                .prepare_cached("SELECT * FROM learnings WHERE id = ?1")?
-                .query_row([into.as_str()], read_learning)
-                .optional()?;
-            if survivor.is_none() {
-                break;
-            }
-            known = survivor;
-        }
-        Ok(known)
+        known.map(|known| standing_for(self.transaction, known)).transpose()
     }
 
     /// Notes that this iteration has told a lesson, too. One that was rejected stays so, however often it is told; one that
@@ -172,15 +156,12 @@ impl Telling<'_> {
         if tags == known.tags {
             return Ok(());
         }
-        // What was merged into it is found by its words, too.
-        let texts = std::iter::once(&known.content).chain(&known.examples);
-        let text = texts.map(String::as_str).collect::<Vec<_>>().join("\n");
         self.transaction
             .prepare_cached("UPDATE learnings SET tags = ?2, terms = ?3, tag_terms = ?4 WHERE id = ?1")?
             .execute(params![
                 known.id.as_str(),
                 to_json(&tags)?,
-                learning_terms(&text, &tags),
+                words_of(known, &tags),
                 to_json(&tag_terms(&tags))?,
             ])
             .map(drop)

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::open_runs::{RunState, at_work, sentence};
 use super::titled;
+use crate::commands::task::in_short;
 use crate::pause_words::standing as standing_pause;
 
 /// How many runs that have not ended are shown.
@@ -141,11 +142,11 @@ fn waiting(all: &[TaskNews], named: usize) -> Vec<(&'static str, String)> {
     }
     let head = count(all.len(), "task waits for you", "tasks wait for you");
     let names = all.iter().take(named).flat_map(|task| {
-        let reason = preview(first_line(&task.reason), REASON_COLUMNS);
+        let reason = preview(&in_short(&task.reason), REASON_COLUMNS);
         let reason = (!reason.is_empty()).then(|| format!("    {reason}"));
         std::iter::once(name(task)).chain(reason)
     });
-    let more = more(all.len(), named).map(|more| format!("{more}: ralph task list --status failed"));
+    let more = more(all.len(), named).map(|more| format!("{more}: ralph review"));
     titled("Waiting", std::iter::once(head).chain(names).chain(more))
 }
 

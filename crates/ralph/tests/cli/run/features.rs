@@ -129,6 +129,13 @@ fn the_story_of_a_feature() {
     test ! -e rank.txt || grep folded rank.txt
     ```
 
+    ### Loop Status
+
+    - **Iteration**: 1
+    - **Attempt at this task**: 1 of 4, no failure before it
+    - **Success rate**: no iterations yet
+    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
+
     ## Feature Specification
 
     What is wanted of the feature search as a whole; your task is one part of it:
@@ -172,6 +179,13 @@ fn the_story_of_a_feature() {
     ```
     test ! -e rank.txt || grep folded rank.txt
     ```
+
+    ### Loop Status
+
+    - **Iteration**: 5
+    - **Attempt at this task**: 1 of 4, no failure before it
+    - **Success rate**: 4/4, too few to tell
+    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
 
     ## Feature Specification
 

@@ -13,7 +13,7 @@ const MODELS: &str = "[agent]\nmodels = [\"haiku\", \"sonnet\", \"opus\"]\n";
 fn scene(script: &Script, strategy: Option<&str>) -> Scene {
     let scene = Scene::new(script);
     let strategy = strategy.map_or_else(String::new, |name| format!("[strategy]\nname = {name:?}\n"));
-    scene.env.write(".ralph.toml", &format!("{MODELS}{strategy}"));
+    scene.env.write(".ralph.toml", format!("{MODELS}{strategy}"));
     scene
 }
 
@@ -98,6 +98,11 @@ fn failures_are_counted_over_the_ends_of_runs() {
             .stdout
             .contains("\nModel   opus (cost-optimized: 3 failures in a row)\n"),
         "{dry_run}"
+    );
+    let prompt = scene.env.ok(["prompt", &task]);
+    assert!(
+        prompt.contains("opus") && prompt.contains("cost-optimized: 3 failures in a row"),
+        "{prompt}"
     );
     let dry_run = scene.run(&["another", "--dry-run"]);
     assert!(

@@ -1,0 +1,274 @@
+//! Lessons as people keep them, and as they grow old.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
+
+mod merging;
+mod pruning;
+
+use jiff::{SignedDuration, Timestamp};
+use ralph_model::{
+    CapturedLearning, Learning, LearningId, LearningSource, LearningStatus, NewJournalRow, Outcome, RunId, SplitMix64,
+    TaskId, TaskType,
+};
+use ralph_store::{AddedLearning, Judgement, LearningError, LearningFilter, NewLearning, Settlement, Store};
+use ralph_testkit::journal_row;
+
+use pruning::rules;
+
+struct Bench {
+    folder: tempfile::TempDir,
+    store: Store,
+    bits: SplitMix64,
+}
+
+fn day(day: i64) -> Timestamp {
+    Timestamp::from_second(1_750_000_000).unwrap() + SignedDuration::from_hours(24 * day)
+}
+
+fn lesson(category: &str, content: &str, tags: &[&str]) -> NewLearning {
+    NewLearning {
+        category: category.to_owned(),
+        content: content.to_owned(),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        task_type: None,
+    }
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+        Self {
+            folder,
+            store,
+            bits: SplitMix64::new(7),
+        }
+    }
+
+    fn add(&mut self, new: &NewLearning, at: i64) -> Learning {
+        match self.store.add_learning(new, &mut self.bits, day(at)).unwrap() {
+            AddedLearning::Stored(learning) => learning,
+            AddedLearning::Known(learning) => panic!("{learning:?} was known"),
+        }
+    }
+
+    /// An iteration that drew these lessons.
+    fn learn(&mut self, iteration: u32, contents: &[&str]) -> i64 {
+        let row = NewJournalRow {
+            task: Some(TaskId::new(1)),
+            created_at: day(i64::from(iteration)),
+            ..journal_row(RunId::new(1), iteration)
+        };
+        let captured = |content: &&str| CapturedLearning {
+            category: "pitfall".to_owned(),
+            tags: vec!["docker".to_owned()],
+            content: (*content).to_owned(),
+        };
+        let settlement = Settlement {
+            learnings: (u64::from(iteration) * 16..)
+                .map(LearningId::new)
+                .zip(contents.iter().map(captured))
+                .collect(),
+            ..Settlement::new(row, 0)
+        };
+        self.store.settle(&settlement).unwrap().journal
+    }
+
+    fn get(&self, id: &LearningId) -> Learning {
+        self.store.learning(id).unwrap().unwrap()
+    }
+
+    fn listed(&self, filter: &LearningFilter) -> Vec<String> {
+        let found = self.store.learning_list(filter, None).unwrap();
+        found.into_iter().map(|learning| learning.content).collect()
+    }
+
+    /// Changes the database behind the store's back.
+    #[expect(clippy::disallowed_methods, reason = "what no method of the store does yet")]
+    fn sql(&self, sql: &str) {
+        let connection = rusqlite::Connection::open(self.folder.path().join("progress.db")).unwrap();
+        connection.execute_batch(sql).unwrap();
+    }
+}
+
+#[test]
+fn what_a_person_adds_holds_at_once_and_is_known_the_second_time() {
+    let mut bench = Bench::new();
+    let new = lesson("pitfall", "Never run two at once.", &["ci"]);
+    let first = bench.add(&new, 1);
+    assert_eq!(first.status, LearningStatus::Promoted);
+    assert_eq!(first.source, LearningSource::Human);
+    assert_eq!(
+        (first.confidence, first.success_rate),
+        (0.5, 0.0),
+        "pitfalls are anti-patterns"
+    );
+    let again = lesson("pitfall", "never run TWO, at once", &["docker", "ci"]);
+    let Ok(AddedLearning::Known(known)) = bench.store.add_learning(&again, &mut bench.bits, day(2)) else {
+        panic!("it is known");
+    };
+    assert_eq!(known.id, first.id);
+    assert_eq!(known.tags, ["ci", "docker"]);
+    assert!((known.confidence - 0.55).abs() < 1e-9);
+    assert_eq!((known.created_at, known.updated_at), (day(1), day(2)));
+    assert_eq!(bench.store.learnings().unwrap().len(), 1);
+    bench.add(&lesson("other", "Never run two at once.", &[]), 3);
+    let narrow = NewLearning {
+        task_type: Some(TaskType::TestFix),
+        ..new
+    };
+    bench.add(&narrow, 4);
+    let tagged = LearningFilter {
+        tag: Some("docker".to_owned()),
+        ..LearningFilter::default()
+    };
+    assert_eq!(bench.listed(&tagged), ["Never run two at once."], "new tags are found");
+}
+
+#[test]
+fn texts_without_letters_are_not_one_lesson() {
+    let mut bench = Bench::new();
+    bench.add(&lesson("other", "→ ←", &[]), 1);
+    bench.add(&lesson("other", "!!!", &[]), 1);
+    let known = bench
+        .store
+        .add_learning(&lesson("other", "!!!", &[]), &mut bench.bits, day(2));
+    assert!(matches!(known, Ok(AddedLearning::Known(_))), "{known:?}");
+}
+
+#[test]
+fn a_person_who_says_what_was_taken_out_brings_it_back() {
+    let mut bench = Bench::new();
+    let (rejected, pruned) = (lesson("other", "one", &[]), lesson("other", "two", &[]));
+    let ids = [bench.add(&rejected, 1).id, bench.add(&pruned, 1).id];
+    bench
+        .store
+        .judge_learnings(&ids[..1], Judgement::Reject("no"), day(2))
+        .unwrap();
+    bench.store.prune_learnings(&rules(), 10, day(40)).unwrap();
+    assert_eq!(bench.get(&ids[1]).status, LearningStatus::Pruned);
+    for (new, id) in [rejected, pruned].iter().zip(&ids) {
+        bench.store.add_learning(new, &mut bench.bits, day(41)).unwrap();
+        let back = bench.get(id);
+        assert_eq!((back.status, back.reason), (LearningStatus::Promoted, None));
+    }
+}
+
+#[test]
+fn ids_are_found_by_any_beginning() {
+    let mut bench = Bench::new();
+    bench.learn(1, &["a", "b"]);
+    bench.learn(2, &["c"]);
+    let find = |text: &str| bench.store.find_learning(text).map(|id| id.to_string());
+    for text in ["learn-00000020", "LEARN-0000002", " 0000002", "00000020"] {
+        assert_eq!(find(text).unwrap(), "learn-00000020", "{text}");
+    }
+    for text in ["", "  ", "learn-", "zz", "learn-5", "t-00000020", "000000200"] {
+        let error = find(text).unwrap_err();
+        assert!(matches!(error, LearningError::Unknown { .. }), "{text}: {error}");
+        assert!(error.to_string().starts_with("Learning not found: "), "{error}");
+    }
+    assert_eq!(
+        find("0000001").unwrap_err().to_string(),
+        "0000001 is the beginning of several ids: learn-00000010 (a), learn-00000011 (b)"
+    );
+}
+
+#[test]
+fn lists_are_filtered_and_the_newest_stands_first() {
+    let mut bench = Bench::new();
+    bench.learn(1, &["Mount the socket before docker compose."]);
+    bench.add(&lesson("code_structure", "One file a command", &["cli"]), 2);
+    let typed = NewLearning {
+        task_type: Some(TaskType::Performance),
+        ..lesson("tool_usage", "Tests are failing without --locked", &["cargo"])
+    };
+    bench.add(&typed, 3);
+    let all = LearningFilter::default();
+    let (docker, file, tests) = (
+        "Mount the socket before docker compose.",
+        "One file a command",
+        "Tests are failing without --locked",
+    );
+    assert_eq!(bench.listed(&all), [tests, file, docker]);
+    assert_eq!(bench.store.learning_list(&all, Some(1)).unwrap().len(), 1);
+    let check = |filter: LearningFilter, found: &[&str]| assert_eq!(bench.listed(&filter), found, "{filter:?}");
+    let text = |text: &str| LearningFilter {
+        text: Some(text.to_owned()),
+        ..LearningFilter::default()
+    };
+    check(text("failing test"), &[tests]);
+    check(text("test failed locked"), &[tests]);
+    check(text("cargo"), &[tests]);
+    check(text("cargo docker"), &[]);
+    check(text("the and not"), &[]);
+    check(text("\" OR ' ; --"), &[]);
+    let category = Some("code_structure".to_owned());
+    check(
+        LearningFilter {
+            category,
+            ..all.clone()
+        },
+        &[file],
+    );
+    let task = Some(TaskId::new(1));
+    check(LearningFilter { task, ..all.clone() }, &[docker]);
+    let task_type = Some(TaskType::Performance);
+    check(
+        LearningFilter {
+            task_type,
+            ..all.clone()
+        },
+        &[tests],
+    );
+    let kind = Some(ralph_model::LearningKind::Antipattern);
+    check(LearningFilter { kind, ..all.clone() }, &[docker]);
+    let statuses = vec![LearningStatus::Rejected];
+    check(LearningFilter { statuses, ..all }, &[]);
+}
+
+#[test]
+fn a_persons_word_is_kept_and_all_or_none_are_judged() {
+    let mut bench = Bench::new();
+    bench.learn(1, &["a", "b"]);
+    let ids = [LearningId::new(16), LearningId::new(17)];
+    let missing = [ids[0].clone(), LearningId::new(99)];
+    let refused = bench.store.judge_learnings(&missing, Judgement::Reject("x"), day(2));
+    assert!(matches!(refused, Err(LearningError::Unknown { .. })), "{refused:?}");
+    assert_ne!(
+        bench.get(&ids[0]).status,
+        LearningStatus::Rejected,
+        "nothing has changed"
+    );
+    let reason = Judgement::Reject("it was the cache");
+    assert_eq!(bench.store.judge_learnings(&ids, reason, day(2)).unwrap(), ids);
+    let rejected = bench.get(&ids[1]);
+    assert_eq!(rejected.status, LearningStatus::Rejected);
+    assert_eq!(rejected.reason.as_deref(), Some("it was the cache"));
+    assert_eq!(
+        bench.store.judge_learnings(&ids, reason, day(3)).unwrap(),
+        [] as [LearningId; 0]
+    );
+    bench
+        .store
+        .judge_learnings(&ids[..1], Judgement::Promote, day(4))
+        .unwrap();
+    let promoted = bench.get(&ids[0]);
+    assert_eq!((promoted.status, promoted.reason), (LearningStatus::Promoted, None));
+    assert_eq!(promoted.updated_at, day(4));
+}
+
+#[test]
+fn evidence_says_who_was_shown_a_lesson_and_how_that_ended() {
+    let mut bench = Bench::new();
+    let taught = bench.learn(1, &["a"]);
+    let shown = bench.learn(2, &[]);
+    bench.sql(&format!(
+        "INSERT INTO injections VALUES ({shown}, 'learning', 'learn-00000010', 0, 'Learnings', 1, 5, 0.5, 'shown', 1);
+         INSERT INTO injections VALUES ({taught}, 'learning', 'learn-00000010', 0, 'Learnings', 1, 5, 0.5, 'over_budget', 0);"
+    ));
+    let evidence = bench.store.learning_evidence(&LearningId::new(16)).unwrap();
+    assert_eq!(evidence.taught.iter().map(|row| row.id).collect::<Vec<_>>(), [taught]);
+    let shown_in: Vec<_> = evidence.shown.iter().map(|shown| (shown.row.id, shown.used)).collect();
+    assert_eq!(shown_in, [(shown, true)]);
+    assert_eq!(evidence.shown[0].row.row.outcome, Outcome::Done);
+}
