@@ -157,7 +157,11 @@ fn a_person_who_says_what_was_taken_out_brings_it_back() {
         let back = bench.get(id);
         assert_eq!((back.status, back.reason), (LearningStatus::Promoted, None));
     }
-    assert_eq!(bench.mergeable(), ids[..1], "what was pruned and brought back is not merged");
+    assert_eq!(
+        bench.mergeable(),
+        ids[..1],
+        "what was pruned and brought back is not merged"
+    );
 }
 
 #[test]

@@ -206,7 +206,11 @@ fn a_long_suggestion_alone_is_a_long_text_and_a_young_report_of_a_deleted_task_i
     };
     let journal = bench.store.settle(&settlement).unwrap().journal;
     bench.store.delete_task(&task, day(4)).unwrap();
-    assert_eq!(bench.store.shorten_reports(day(3), 9, day(10)).unwrap(), 0, "it is young");
+    assert_eq!(
+        bench.store.shorten_reports(day(3), 9, day(10)).unwrap(),
+        0,
+        "it is young"
+    );
     assert_eq!(bench.store.shorten_reports(day(4), 9, day(10)).unwrap(), 1);
     let suggestion = bench.store.report_of(journal).unwrap().unwrap().suggestion.unwrap();
     assert_eq!(suggestion.chars().count(), 120);

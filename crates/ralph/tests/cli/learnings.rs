@@ -295,6 +295,19 @@ fn a_query_ranks_by_confidence_rate_and_use() {
     assert_eq!(contents(&env, &["learnings", "query", "--tag", "Docker"]), both);
     assert_eq!(contents(&env, &["learnings", "query", "docker", "runs"]), both[..1]);
     assert_eq!(
+        contents(&env, &["learnings", "query", "why does docker need the socket here"]),
+        both[1..],
+        "what no learning holds of a question does not hide those that fit it"
+    );
+    assert_eq!(
+        contents(&env, &["learnings", "query", "docker", "runs", "--type", "strategy"]),
+        both[1..],
+        "of those that are wanted the best"
+    );
+    let misspelled = env.ralph(["learnings", "query", "sokcet", "--format", "quiet"]).run();
+    assert_eq!(misspelled.stdout, "learn-89025cc1\n", "{misspelled}");
+    assert!(misspelled.stderr.contains("words like them: socket."), "{misspelled}");
+    assert_eq!(
         contents(&env, &["learnings", "query", "--type", "antipattern"]),
         both[..1]
     );

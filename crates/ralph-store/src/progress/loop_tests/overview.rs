@@ -115,10 +115,7 @@ fn what_was_rejected_is_not_told_as_learned() {
         ..learning("pitfall")
     };
     let settlement = Settlement {
-        learnings: vec![
-            (LearningId::new(1), learning("pitfall")),
-            (LearningId::new(2), unsound),
-        ],
+        learnings: vec![(LearningId::new(1), learning("pitfall")), (LearningId::new(2), unsound)],
         ..settlement(Outcome::Done, fence)
     };
     bench.store.settle(&settlement).unwrap();
