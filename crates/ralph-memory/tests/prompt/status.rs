@@ -107,7 +107,7 @@ fn it_keeps_to_its_room_whatever_the_model_and_the_reason_for_it_are_called() {
             assert!(!prompt.text.contains("\n## a heading"));
         }
     }
-    let narrow = status(|config, _| config.context.status = Tokens(45));
+    let narrow = status(|config, _| config.context.status = Tokens(42));
     assert_snapshot!(narrow, @"
     - **Iteration**: 3 of 20
     - **Attempt at this task**: 1 of 4, no failure before it

@@ -79,7 +79,7 @@ impl WhyLines {
     }
 
     fn close(&mut self) {
-        if let Some(block) = self.open.take().and_then(|open| open.block()) {
+        if let Some(block) = self.open.take().and_then(Reader::block) {
             self.kept.keep(block);
         }
     }
