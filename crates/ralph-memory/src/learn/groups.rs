@@ -29,7 +29,7 @@ const WORDS_FOR_EACH_SHARED: usize = 4;
 #[must_use]
 pub fn alike(candidates: &[MergeCandidate]) -> Vec<MergeGroup> {
     let mut holding: HashMap<&str, u64> = HashMap::new();
-    for word in candidates.iter().flat_map(|candidate| words_of(candidate)) {
+    for word in candidates.iter().flat_map(words_of) {
         *holding.entry(word).or_default() += 1;
     }
     let all = candidates.len() as u64;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use proptest::prelude::*;
 use ralph_model::{Learning, LearningId, LearningStatus};
-use ralph_store::{AddedLearning, Judgement, LearningFilter, MergeGroup, Merged, NewLearning, Store, Wait};
+use ralph_store::{AddedLearning, Judgement, MergeGroup, Merged, NewLearning, Store, Wait};
 
 use crate::{Bench, day, lesson};
 

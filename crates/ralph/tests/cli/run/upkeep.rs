@@ -85,7 +85,7 @@ fn nothing_is_merged_where_that_is_switched_off() {
     let scene = scene(&Script::new().turn([say(DONE)]));
     scene.env.write(".ralph.toml", "[learning]\nmerge_above = 0\n");
     let finished = scene.run(&[]);
-    let line = "Learnings: 1 pruned; `ralph learnings restore` brings them back.";
+    let line = "Learnings: 1 pruned; `ralph learnings restore` brings it back.";
     assert!(finished.stderr.contains(line), "{finished}");
     assert_eq!(standing(&scene).len(), 3);
 }
