@@ -1,5 +1,7 @@
 //! What lessons are found by: their words, their tags, and what is the same in every telling of one.
 
+use std::collections::HashSet;
+
 use super::journal_terms;
 use crate::index::Phrase;
 
@@ -17,6 +19,14 @@ pub fn lesson_of(content: &str) -> String {
 #[must_use]
 pub(crate) fn learning_terms(content: &str, tags: &[String]) -> String {
     journal_terms(&format!("{content}\n{}", tags.join("\n")))
+}
+
+/// Those of a lesson's words that are not words of its tags, each once, in their order.
+pub(super) fn words_beside(terms: &str, tags: &[String]) -> String {
+    let of_tags = journal_terms(&tags.join("\n"));
+    let mut met: HashSet<&str> = of_tags.split_ascii_whitespace().collect();
+    let words: Vec<&str> = terms.split_ascii_whitespace().filter(|word| met.insert(word)).collect();
+    words.join(" ")
 }
 
 /// Each tag with each of the words of which a text that holds the tag has at least one.
