@@ -29,7 +29,7 @@ pub use notebook::{
     TakenIn, Vanished,
 };
 pub use report::{
-    WhyLines, category_of, may_tell, named_files, normalised, only_counts, signature, tells_of_failure, why_lines,
+    WhyLines, category_of, failure_of, may_tell, named_files, normalised, signature, tells_of_failure, why_lines,
 };
 pub use scratchpad::{Moved, Scratchpad};
 pub use sigils::{EXAMPLE_TASK_ID, last_words, read_captured, read_control, read_verdict};
