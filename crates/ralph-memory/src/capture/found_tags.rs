@@ -139,20 +139,89 @@ const SYSTEM_ERRORS: [&str; 24] = [
 /// [`MOST_FOUND_TAGS`], always in the same order.
 #[must_use]
 pub fn found_tags(texts: &[&str], files: &[String], category: Option<ErrorCategory>) -> Vec<String> {
-    let (mut paths, mut errors, mut tools) = (
-        Kind::of_at_most(MOST_PATHS),
-        Kind::of_at_most(MOST_ERRORS),
-        Kind::of_at_most(MOST_TOOLS),
-    );
-    if let Some(category) = category.filter(|category| *category != ErrorCategory::Unknown) {
-        errors.add(category.word());
+    TaskTags::of(texts, files, category).all()
+}
+
+/// What the texts of a task name, which is found once for all its lessons.
+#[derive(Debug, Clone)]
+pub struct TaskTags {
+    named: Vec<Named>,
+    files: Vec<String>,
+    category: Option<ErrorCategory>,
+}
+
+impl TaskTags {
+    /// Looks for tags in texts; see [`found_tags`].
+    #[must_use]
+    pub fn of(texts: &[&str], files: &[String], category: Option<ErrorCategory>) -> Self {
+        let is_tag = |file: &&String| is_a_tag(file) && !is_of_the_memory(file) && clean(file, LOOKED_AT) == **file;
+        Self {
+            named: texts.iter().map(|text| Named::in_text(text)).collect(),
+            // Some may be named in the texts, and so give way to others.
+            files: files.iter().filter(is_tag).take(2 * MOST_FOUND_TAGS).cloned().collect(),
+            category: category.filter(|category| *category != ErrorCategory::Unknown),
+        }
     }
-    for text in texts {
+
+    /// All tags.
+    #[must_use]
+    pub fn all(&self) -> Vec<String> {
+        self.behind(&[])
+    }
+
+    /// The tags that a text and the task have, those of the text first.
+    #[must_use]
+    pub fn with(&self, text: &str) -> Vec<String> {
+        self.behind(&[Named::in_text(text)])
+    }
+
+    fn behind(&self, first: &[Named]) -> Vec<String> {
+        let mut named = Named::default();
+        if let Some(category) = self.category {
+            named.errors.add(category.word());
+        }
+        for other in first.iter().chain(&self.named) {
+            named.paths.add_all(&other.paths);
+            named.errors.add_all(&other.errors);
+            named.tools.add_all(&other.tools);
+        }
+        let mut all = Kind::of_at_most(MOST_FOUND_TAGS);
+        for kind in [&named.paths, &named.errors, &named.tools] {
+            all.add_all(kind);
+        }
+        for file in &self.files {
+            all.add(file);
+        }
+        all.tags
+    }
+}
+
+/// What a text names.
+#[derive(Debug, Clone)]
+struct Named {
+    paths: Kind,
+    errors: Kind,
+    tools: Kind,
+}
+
+impl Default for Named {
+    fn default() -> Self {
+        Self {
+            paths: Kind::of_at_most(MOST_PATHS),
+            errors: Kind::of_at_most(MOST_ERRORS),
+            tools: Kind::of_at_most(MOST_TOOLS),
+        }
+    }
+}
+
+impl Named {
+    fn in_text(text: &str) -> Self {
+        let mut named = Self::default();
         // Whoever wrote the text: what looks like a secret is no tag.
-        let text = clean(text, LOOKED_AT);
+        let text = clean(beginning(text), LOOKED_AT);
         for token in text.split(ends_token) {
             if let Some(path) = path_in(token) {
-                paths.add(path);
+                named.paths.add(path);
                 continue;
             }
             // An address, or a path that is none of a file.
@@ -161,26 +230,24 @@ pub fn found_tags(texts: &[&str], files: &[String], category: Option<ErrorCatego
             }
             for word in token.split(|sign: char| !sign.is_ascii_alphanumeric()) {
                 if is_error(word) {
-                    errors.add(word);
+                    named.errors.add(word);
                 } else if TOOLS.contains(&word.to_ascii_lowercase().as_str()) {
-                    tools.add(word);
+                    named.tools.add(word);
                 }
             }
         }
+        named
     }
-    let mut all = Kind::of_at_most(MOST_FOUND_TAGS);
-    for tag in paths.tags.iter().chain(&errors.tags).chain(&tools.tags) {
-        all.add(tag);
-    }
-    for file in files {
-        if is_a_tag(file) && !is_of_the_memory(file) && clean(file, LOOKED_AT) == *file {
-            all.add(file);
-        }
-    }
-    all.tags
+}
+
+/// What has to be cleaned of a text, so that what is looked at of it is clean: with so much behind it that no secret is cut.
+fn beginning(text: &str) -> &str {
+    let end = text.char_indices().nth(2 * LOOKED_AT).map(|(at, _)| at);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 /// Tags of one kind, each once.
+#[derive(Debug, Clone)]
 struct Kind {
     tags: Vec<String>,
     most: usize,
@@ -198,6 +265,12 @@ impl Kind {
         let tag = found.to_lowercase();
         if !self.tags.contains(&tag) {
             self.tags.push(tag);
+        }
+    }
+
+    fn add_all(&mut self, others: &Self) {
+        for tag in &others.tags {
+            self.add(tag);
         }
     }
 }

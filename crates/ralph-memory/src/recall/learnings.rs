@@ -1,6 +1,6 @@
 //! Lessons as a body of texts that can be asked: those that may be found.
 
-use ralph_model::{Learning, LearningSource, LearningStatus, TaskId};
+use ralph_model::{Learning, LearningStatus};
 use ralph_store::index::{Age, KnownTerm, Outline, Totals};
 use ralph_store::{LearningOutline, Searched, Store, StoreError};
 
@@ -10,46 +10,24 @@ use super::rows::Rows;
 /// Lessons have no files; all of them count as one.
 pub(super) const LEARNINGS_SOURCE: i64 = i64::MIN;
 
-/// Which lessons may be found.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Whose<'a> {
-    /// Those for the prompt of a task: what agents and people said, if it holds or was learned at this very task.
-    ForTask(&'a TaskId),
-    /// Everything that somebody may look for: what holds, and what waits.
-    Anybodys,
-}
-
-impl Whose<'_> {
-    fn lets_in(self, outline: &LearningOutline) -> bool {
-        if outline.is_superseded {
-            return false;
-        }
-        match self {
-            Self::ForTask(task) => {
-                let is_said = matches!(outline.source, LearningSource::Sigil | LearningSource::Human);
-                let may_stand = match outline.status {
-                    LearningStatus::Promoted => true,
-                    LearningStatus::Validated => outline.task.as_ref() == Some(task),
-                    LearningStatus::Pending | LearningStatus::Rejected | LearningStatus::Pruned => false,
-                };
-                is_said && may_stand
-            }
-            Self::Anybodys => matches!(outline.status, LearningStatus::Promoted | LearningStatus::Validated),
-        }
-    }
+/// Whether somebody may find a lesson: what holds, and what waits.
+fn may_be_found(outline: &LearningOutline) -> bool {
+    let status = match outline.status {
+        LearningStatus::Promoted | LearningStatus::Validated | LearningStatus::Pending => true,
+        LearningStatus::Rejected | LearningStatus::Pruned => false,
+    };
+    status && !outline.is_superseded
 }
 
 /// The lessons that a question is about.
 pub(super) struct Learnings<'s> {
     pub(super) rows: Rows<'s>,
-    whose: Whose<'s>,
 }
 
 impl<'s> Learnings<'s> {
-    pub(super) fn of(store: &'s Store, whose: Whose<'s>) -> Self {
+    pub(super) fn of(store: &'s Store) -> Self {
         Self {
             rows: Rows::of(store, Searched::Learnings),
-            whose,
         }
     }
 
@@ -63,9 +41,6 @@ impl Corpus for Learnings<'_> {
     type Error = StoreError;
 
     const ALIKE: usize = 32;
-    /// Every iteration asks, before its agent can begin.
-    const MOST_PLACES: u64 = 2_000;
-    const MOST_CANDIDATES: usize = 40;
 
     fn totals(&self) -> Result<Totals, StoreError> {
         self.rows.totals()
@@ -82,7 +57,7 @@ impl Corpus for Learnings<'_> {
     fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, StoreError> {
         let outlines = self.rows.store.learning_outlines(numbers)?;
         let day = |outline: &LearningOutline| outline.created_at.strftime("%Y-%m-%d").to_string();
-        let found = outlines.into_iter().filter(|outline| self.whose.lets_in(outline));
+        let found = outlines.into_iter().filter(may_be_found);
         Ok(found
             .map(|outline| Outline {
                 number: outline.number,

@@ -2,7 +2,7 @@
 
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{Attempt, Course, Feature, JournalRow, Learning, RunId, Task, TaskStatus};
+use ralph_model::{Attempt, Course, Feature, JournalRow, Learning, RunId, Suggestion, Task, TaskStatus};
 use ralph_store::{Store, StoreError};
 
 use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
@@ -25,6 +25,7 @@ pub struct Materials {
     last: Option<JournalRow>,
     overflowed_before: bool,
     attempts: Vec<Attempt>,
+    suggestion: Option<Suggestion>,
     learnings: Vec<(Learning, f64)>,
     course: Course,
     recent: Vec<JournalRow>,
@@ -91,6 +92,7 @@ impl Materials {
             last: store.journal_last_counted(&task.id)?,
             overflowed_before: store.has_overflowed(&task.id)?,
             attempts,
+            suggestion: store.last_suggestion(&task.id)?,
             course: store.course(&task.id)?,
             recent: match run {
                 Some(run) => store.journal_recent(run, RECENT_ROWS)?,
@@ -116,6 +118,7 @@ impl Materials {
             last: None,
             overflowed_before: false,
             attempts: Vec::new(),
+            suggestion: None,
             learnings: Vec::new(),
             course: Course::default(),
             recent: Vec::new(),
@@ -161,6 +164,7 @@ impl Materials {
             gates: &config.verify.commands,
             scratchpad: circumstances.scratchpad,
             attempts: &self.attempts,
+            suggestion: self.suggestion.as_ref(),
             learnings: &self.learnings,
             course: self.course,
             round: circumstances.round,

@@ -22,7 +22,7 @@ mod verify;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Task, TaskKind, Tokens};
+use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
 pub use learnings::MOST_LEARNINGS;
@@ -75,6 +75,8 @@ pub struct PromptRequest<'a> {
     pub recent: &'a [JournalRow],
     /// The attempts at the task that failed, oldest first.
     pub attempts: &'a [Attempt],
+    /// What the newest attempt that suggests something suggests for this one.
+    pub suggestion: Option<&'a Suggestion>,
     /// Lessons that fit the task, best first, each with how well it fits.
     pub learnings: &'a [(Learning, f64)],
     /// How it goes.
