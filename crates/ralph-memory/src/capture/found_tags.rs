@@ -353,6 +353,35 @@ mod tests {
     }
 
     #[test]
+    fn the_tags_of_a_task_are_found_once_for_all_its_lessons() {
+        let files = ["src/a.rs", "src/lib.rs", ".ralph/x.md"].map(str::to_owned);
+        let texts = ["Mend src/lib.rs", "cargo says E0308 at b.rs, c.rs, d.rs, e.rs and f.rs"];
+        let tags = TaskTags::of(&texts, &files, Some(ErrorCategory::TestFailure));
+        assert_eq!(tags.all(), found_tags(&texts, &files, Some(ErrorCategory::TestFailure)));
+        for lesson in [
+            "",
+            "git knows README.md",
+            "SRC/LIB.RS fails with ValueError under npm, git, jq and curl",
+        ] {
+            let all = [lesson, texts[0], texts[1]];
+            let expected = found_tags(&all, &files, Some(ErrorCategory::TestFailure));
+            assert_eq!(tags.with(lesson), expected, "{lesson}");
+        }
+    }
+
+    #[test]
+    fn of_a_long_text_the_beginning_is_looked_at() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let (before, after) = ("x ".repeat(LOOKED_AT / 2 - 10), "y ".repeat(LOOKED_AT));
+        check(&format!("src/a.rs {before}{token}.rs {after}src/b.rs"), &["src/a.rs"]);
+        // Nothing but the beginning is even cleaned, or what is invisible in it would be gone.
+        check(
+            &format!("src/a.rs {} src/b.rs", "\u{200b}".repeat(2 * LOOKED_AT)),
+            &["src/a.rs"],
+        );
+    }
+
+    #[test]
     fn files_are_known_by_their_endings() {
         check("Fix src/lib.rs and Cargo.toml.", &["src/lib.rs", "cargo.toml"]);
         check("See `./docs/A B.md` (src/größe.rs:12:5)!", &["b.md", "src/größe.rs"]);

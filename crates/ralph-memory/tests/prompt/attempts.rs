@@ -84,12 +84,12 @@ fn a_suggestion_of_an_attempt_that_was_interrupted_is_passed_on() {
     let suggestion = Suggestion {
         attempt: 1,
         outcome: Outcome::Interrupted,
-        text: "Vendor it.\n# At once".to_owned(),
+        text: "Vendor it.\nAt once".to_owned(),
     };
     let alone = prompt_after(&[], |_, request| request.suggestion = Some(lasting(suggestion.clone())));
     assert!(
         section(&alone)
-            .ends_with("\n- **Suggested for this attempt by one that was interrupted**: Vendor it.\n  \\# At once\n"),
+            .ends_with("\n- **Suggested for this attempt by one that was interrupted**: Vendor it.\n  At once\n"),
         "{}",
         section(&alone)
     );

@@ -153,7 +153,7 @@ mod tests {
         texts.append(Phrases::of(["handling it"]));
         assert!(!texts.hold(&phrase));
         texts.append(Phrases::of(["for the error handling", "more"]));
-        assert!(texts.hold(&phrase) && texts.have("error") && !texts.have("it"));
+        assert!(texts.hold(&phrase) && texts.have("error") && !texts.have("others"));
     }
 
     #[test]

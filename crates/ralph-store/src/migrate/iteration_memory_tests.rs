@@ -136,7 +136,7 @@ fn what_is_new_is_right() {
     };
     assert_eq!(
         found_by("learn-00000001"),
-        "run the tests with one thread they share a port | run test one thread share port cargo test port | \
+        "run the tests with one thread they share a port | run test one thread share port 0x cargo test port | \
          cargo=cargo test port=port"
     );
     // Tags that nobody can read are none, and stay as they are.

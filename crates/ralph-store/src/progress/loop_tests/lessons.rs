@@ -266,8 +266,8 @@ fn the_newest_suggestion_since_the_task_was_done_is_known_however_its_attempt_en
         let mut settlement = settlement(outcome, fence);
         settlement.row.iteration = iteration;
         settlement.row.attempt = iteration;
+        settlement.row.run = run.clone();
         settlement.task = TaskChange::Again;
-        settlement.report = None;
         settlement.suggestion = text.map(str::to_owned);
         bench.store.settle(&settlement).unwrap();
         bench
