@@ -42,7 +42,7 @@ pub use metrics::{Course, HardFailure, Rate, Subject};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;
 pub use note_or_sign::NoteOrSign;
-pub use report::{Attempt, FailedAttempts, FailedGate, FailureReport, KeptReport, ReportOrigin, Signature};
+pub use report::{Attempt, FailedAttempts, FailedGate, FailureReport, KeptReport, ReportOrigin, Signature, Suggestion};
 pub use short_id::{FeatureId, LearningId, RunId, TaskId};
 pub use split_mix::SplitMix64;
 pub use tags::{TagError, Tags};

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{ErrorCategory, JournalRow};
+use crate::{ErrorCategory, JournalRow, Outcome};
 
 word_enum! {
     /// Whose words a report is in.
@@ -109,6 +109,17 @@ pub struct KeptReport {
     pub signature: Option<Signature>,
     /// Whether its long texts were dropped.
     pub shortened: bool,
+}
+
+/// What an attempt suggests for the next one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// The attempt's number.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it suggests.
+    pub text: String,
 }
 
 /// An attempt at a task, and how it failed.

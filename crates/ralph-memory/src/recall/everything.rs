@@ -5,7 +5,7 @@ use ralph_store::index::{IndexError, KnownTerm, Outline, Totals};
 use ralph_store::{Store, StoreError};
 
 use super::corpus::{Corpus, Forgiving};
-use super::learnings::{LEARNINGS_SOURCE, Learnings, Whose};
+use super::learnings::{LEARNINGS_SOURCE, Learnings};
 use super::notes::Notes;
 use super::{Found, Question};
 
@@ -48,7 +48,7 @@ impl<'q> Everything<'q> {
         store: Option<&'q Store>,
         question: &'q Question<'q>,
     ) -> Result<Self, Unreadable> {
-        let learnings = store.map(|store| Learnings::of(store, Whose::Anybodys));
+        let learnings = store.map(Learnings::of);
         let learnings = match learnings {
             Some(learnings) if learnings.totals()?.entries > 0 => Some(learnings),
             _ => None,

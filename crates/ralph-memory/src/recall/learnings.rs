@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use ralph_model::{Learning, LearningId, LearningSource, LearningStatus, TaskId};
+use ralph_model::{Learning, LearningId, LearningStatus};
 use ralph_store::index::{Age, KnownTerm, Outline, Totals};
 use ralph_store::{LearningOutline, Searched, Store, StoreError};
 
@@ -25,7 +25,7 @@ const MATCHING_PERCENT: usize = 70;
 pub fn recall_learnings(store: &Store, text: &str, among: &HashSet<LearningId>) -> Result<Answer, StoreError> {
     let learnings = Learnings {
         among: Some(among),
-        ..Learnings::of(store, Whose::Anybodys)
+        ..Learnings::of(store)
     };
     let fitting = fitting(&learnings, &[LEARNINGS_SOURCE], Reach::All, text)?;
     let words = |outline: &Outline| words_in(outline, &fitting.terms);
@@ -56,54 +56,32 @@ fn words_in(outline: &Outline, terms: &Terms) -> usize {
     terms.known.iter().filter(|asked| holds(&asked.known.number)).count()
 }
 
-/// Which lessons may be found.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Whose<'a> {
-    /// Those for the prompt of a task: what agents and people said, if it holds or was learned at this very task.
-    ForTask(&'a TaskId),
-    /// Everything that somebody may look for: what holds, and what waits.
-    Anybodys,
-}
-
-impl Whose<'_> {
-    fn lets_in(self, outline: &LearningOutline) -> bool {
-        if outline.is_superseded {
-            return false;
-        }
-        match self {
-            Self::ForTask(task) => {
-                let is_said = matches!(outline.source, LearningSource::Sigil | LearningSource::Human);
-                let may_stand = match outline.status {
-                    LearningStatus::Promoted => true,
-                    LearningStatus::Validated => outline.task.as_ref() == Some(task),
-                    LearningStatus::Pending | LearningStatus::Rejected | LearningStatus::Pruned => false,
-                };
-                is_said && may_stand
-            }
-            Self::Anybodys => matches!(outline.status, LearningStatus::Promoted | LearningStatus::Validated),
-        }
-    }
+/// Whether somebody may find a lesson: what holds, and what waits.
+fn may_be_found(outline: &LearningOutline) -> bool {
+    let status = match outline.status {
+        LearningStatus::Promoted | LearningStatus::Validated | LearningStatus::Pending => true,
+        LearningStatus::Rejected | LearningStatus::Pruned => false,
+    };
+    status && !outline.is_superseded
 }
 
 /// The lessons that a question is about.
 pub(super) struct Learnings<'s> {
     pub(super) rows: Rows<'s>,
-    whose: Whose<'s>,
     /// Only these, where they are named.
     among: Option<&'s HashSet<LearningId>>,
 }
 
 impl<'s> Learnings<'s> {
-    pub(super) fn of(store: &'s Store, whose: Whose<'s>) -> Self {
+    pub(super) fn of(store: &'s Store) -> Self {
         Self {
             rows: Rows::of(store, Searched::Learnings),
-            whose,
             among: None,
         }
     }
 
     fn lets_in(&self, outline: &LearningOutline) -> bool {
-        self.whose.lets_in(outline) && self.among.is_none_or(|among| among.contains(&outline.id))
+        may_be_found(outline) && self.among.is_none_or(|among| among.contains(&outline.id))
     }
 
     /// A lesson by its number.
@@ -122,9 +100,6 @@ impl Corpus for Learnings<'_> {
     type Error = StoreError;
 
     const ALIKE: usize = 32;
-    /// Every iteration asks, before its agent can begin.
-    const MOST_PLACES: u64 = 2_000;
-    const MOST_CANDIDATES: usize = 40;
 
     fn totals(&self) -> Result<Totals, StoreError> {
         self.rows.totals()

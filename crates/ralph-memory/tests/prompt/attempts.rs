@@ -7,7 +7,7 @@ use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptReq
 use ralph_model::config::Config;
 use ralph_model::{
     Attempt, EntryKind, ErrorCategory, FailedGate, FailureReport, Injection, InjectionReason, KeptReport, Outcome,
-    ReportOrigin, Signature, TaskKind, Tokens,
+    ReportOrigin, Signature, Suggestion, TaskKind, Tokens,
 };
 
 use crate::rules::headings;
@@ -49,10 +49,24 @@ fn reported(number: u32, report: KeptReport) -> Attempt {
     }
 }
 
+/// What the newest report that has a suggestion suggests.
+fn suggested(attempts: &[Attempt]) -> Option<&'static Suggestion> {
+    let suggests = |attempt: &Attempt| {
+        Some(Suggestion {
+            attempt: attempt.row.row.attempt,
+            outcome: attempt.row.row.outcome,
+            text: attempt.report.as_ref()?.suggestion.clone()?,
+        })
+    };
+    let newest = attempts.iter().rev().find_map(suggests);
+    newest.map(|newest| &*lasting(newest))
+}
+
 fn prompt_after<'a>(attempts: &'a [Attempt], change: impl FnOnce(&mut Config, &mut PromptRequest<'a>)) -> Prompt {
     let mut config = Config::default();
     let mut request: PromptRequest<'a> = PromptRequest {
         attempts,
+        suggestion: suggested(attempts),
         ..request(lasting(task(0xabc, "Parse dates", "")), lasting(Config::default()))
     };
     change(&mut config, &mut request);
@@ -63,6 +77,29 @@ fn prompt_after<'a>(attempts: &'a [Attempt], change: impl FnOnce(&mut Config, &m
             ..request
         },
     )
+}
+
+#[test]
+fn a_suggestion_of_an_attempt_that_was_interrupted_is_passed_on() {
+    let suggestion = Suggestion {
+        attempt: 1,
+        outcome: Outcome::Interrupted,
+        text: "Vendor it.\nAt once".to_owned(),
+    };
+    let alone = prompt_after(&[], |_, request| request.suggestion = Some(lasting(suggestion.clone())));
+    assert!(
+        section(&alone)
+            .ends_with("\n- **Suggested for this attempt by one that was interrupted**: Vendor it.\n  At once\n"),
+        "{}",
+        section(&alone)
+    );
+    let [first, ..] = three();
+    let behind = prompt_after(lasting([first]), |_, request| {
+        request.suggestion = Some(lasting(suggestion))
+    });
+    assert!(section(&behind).contains("#### Attempt 1"));
+    assert!(section(&behind).contains("by one that was interrupted**: Vendor it."));
+    assert!(!prompt_after(&[], |_, _| {}).text.contains("### Previous Attempts"));
 }
 
 fn with_budget(attempts: &[Attempt], tokens: u32) -> Prompt {

@@ -93,6 +93,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
     PromptRequest {
         attempts: &[],
         earlier_attempts: 0,
+        suggestion: None,
         learnings: &[],
         course: ralph_model::Course::default(),
         round: None,

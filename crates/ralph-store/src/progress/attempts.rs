@@ -1,7 +1,8 @@
 //! The attempts at a task, and how they failed.
 
 use ralph_model::{
-    Attempt, ErrorCategory, FailedAttempts, FailedGate, FailureReport, KeptReport, ReportOrigin, Signature, TaskId,
+    Attempt, ErrorCategory, FailedAttempts, FailedGate, FailureReport, KeptReport, Outcome, ReportOrigin, Signature,
+    Suggestion, TaskId,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -9,6 +10,9 @@ use super::Store;
 use super::columns::{count_at, from_json, word_at, word_in};
 use super::journal::read_row;
 use crate::StoreError;
+
+/// How many attempts are asked for a suggestion. What was suggested so long ago was heeded or is of no use.
+const LAST_ATTEMPTS: u32 = 50;
 
 impl Store {
     /// The attempts at a task that did not succeed, the oldest first, each with its report. Those before it was last done are
@@ -27,6 +31,38 @@ impl Store {
     pub fn last_failed_attempts(&self, task: &TaskId, most: u32) -> Result<FailedAttempts, StoreError> {
         let moment = self.connection.unchecked_transaction();
         self.sql(moment.and_then(|moment| failed_attempts(&moment, task, most)))
+    }
+
+    /// What the newest attempt at a task since it was last done that suggests something suggests for the next one, however
+    /// it ended. The last [`LAST_ATTEMPTS`] are asked.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn last_suggestion(&self, task: &TaskId) -> Result<Option<Suggestion>, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT attempt, outcome, suggestion
+                 FROM (SELECT id, attempt, outcome FROM journal WHERE task_id = ?1 AND NOT imported
+                       ORDER BY id DESC LIMIT ?2) AS tried
+                 LEFT JOIN failure_reports ON journal = tried.id ORDER BY tried.id DESC",
+            )
+            .and_then(|mut statement| {
+                let mut rows = statement.query(params![task.as_str(), LAST_ATTEMPTS])?;
+                while let Some(row) = rows.next()? {
+                    let outcome = word_at(row, "outcome", Outcome::parse)?;
+                    if outcome == Outcome::Done {
+                        break;
+                    }
+                    let text: Option<String> = row.get("suggestion")?;
+                    if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+                        let attempt = row.get("attempt")?;
+                        return Ok(Some(Suggestion { attempt, outcome, text }));
+                    }
+                }
+                Ok(None)
+            });
+        self.sql(found)
     }
 
     /// How the attempt of a row of the journal failed, as it is kept.

@@ -5,7 +5,7 @@
 mod entry;
 mod same_way;
 
-use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, TaskKind};
+use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, Outcome, Suggestion, TaskKind};
 
 use super::markdown::{in_item, without_controls};
 use super::room::Room;
@@ -47,15 +47,15 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
         ..Section::default()
     };
     let mut choices: Vec<Choice<'a>> = request.attempts.iter().rev().map(Choice::of).collect();
+    let suggestion = suggestion(request);
+    let budget = room.for_section(request.config.context.attempts);
     if choices.is_empty() {
         return PreviousAttempts {
-            section,
+            section: suggestion_alone(section, &suggestion, budget, room),
             output_above: None,
         };
     }
     let frame = format!("### {HEADING}\n\n{OPENING}\n{}", introduction(request));
-    let suggestion = suggestion(request.attempts);
-    let budget = room.for_section(request.config.context.attempts);
     let earlier = request.earlier_attempts as usize;
     let note = left_out_note(choices.len() + earlier, PrimeFormat::Section).len();
     let fitted = fit(&mut choices, &frame, (&suggestion, note), budget);
@@ -198,17 +198,30 @@ fn introduction(request: &PromptRequest<'_>) -> String {
     text
 }
 
-/// What the newest report that has a suggestion suggests; empty where none has.
-fn suggestion(attempts: &[Attempt]) -> String {
-    let suggested = attempts.iter().rev().find_map(|attempt| {
-        let suggestion = attempt.report.as_ref()?.suggestion.as_deref()?;
-        (!suggestion.trim().is_empty()).then_some((attempt.row.row.attempt, suggestion))
-    });
-    let Some((attempt, suggestion)) = suggested else {
+/// What the newest attempt that suggests something suggests; empty where none does.
+fn suggestion(request: &PromptRequest<'_>) -> String {
+    let Some(Suggestion { attempt, outcome, text }) = request.suggestion else {
         return String::new();
     };
-    let suggestion = in_item(&without_controls(suggestion));
-    format!("\n- **Suggested for this attempt by attempt {attempt}**: {suggestion}\n")
+    // One that was interrupted does not count, so this one may have its number.
+    let by = match outcome {
+        Outcome::Interrupted => "one that was interrupted".to_owned(),
+        _ => format!("attempt {attempt}"),
+    };
+    let text = in_item(&without_controls(text));
+    format!("\n- **Suggested for this attempt by {by}**: {text}\n")
+}
+
+/// The section where no attempt failed, and one that was interrupted suggests something.
+fn suggestion_alone(mut section: Section, suggestion: &str, budget: Budget, room: &mut Room) -> Section {
+    let text = format!("### {HEADING}\n\n{OPENING}\n{suggestion}");
+    let mut room_left = budget;
+    if !suggestion.is_empty() && room_left.take(text.chars().count()) {
+        section.text = text;
+        section.fixed = OPENING.chars().count();
+        room.spend(&section.text);
+    }
+    section
 }
 
 fn output_of(attempt: &Attempt) -> Option<OutputAbove<'_>> {

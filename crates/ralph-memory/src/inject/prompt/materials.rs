@@ -2,7 +2,9 @@
 
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{Attempt, Course, FailedAttempts, Feature, JournalRow, Learning, RunId, Task, TaskStatus};
+use ralph_model::{
+    Attempt, Course, FailedAttempts, Feature, JournalRow, Learning, RunId, Suggestion, Task, TaskStatus,
+};
 use ralph_store::{Store, StoreError};
 
 use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
@@ -27,6 +29,7 @@ pub struct Materials {
     last: Option<JournalRow>,
     overflowed_before: bool,
     failed: FailedAttempts,
+    suggestion: Option<Suggestion>,
     learnings: Vec<(Learning, f64)>,
     course: Course,
     recent: Vec<JournalRow>,
@@ -93,6 +96,7 @@ impl Materials {
             last: store.journal_last_counted(&task.id)?,
             overflowed_before: store.has_overflowed(&task.id)?,
             failed,
+            suggestion: store.last_suggestion(&task.id)?,
             course: store.course(&task.id)?,
             recent: match run {
                 Some(run) => store.journal_recent(run, RECENT_ROWS)?,
@@ -118,6 +122,7 @@ impl Materials {
             last: None,
             overflowed_before: false,
             failed: FailedAttempts::default(),
+            suggestion: None,
             learnings: Vec::new(),
             course: Course::default(),
             recent: Vec::new(),
@@ -164,6 +169,7 @@ impl Materials {
             scratchpad: circumstances.scratchpad,
             attempts: &self.failed.attempts,
             earlier_attempts: self.failed.earlier,
+            suggestion: self.suggestion.as_ref(),
             learnings: &self.learnings,
             course: self.course,
             round: circumstances.round,
