@@ -176,10 +176,9 @@ mod tests {
     }
     #[test]
     fn of_a_gate_that_was_red_before_only_what_is_new_is_told() {
-        let folder = tempfile::tempdir().unwrap();
         let run = |output: &str, before: Baseline| {
-            let file = folder.path().join("output.txt");
-            std::fs::write(file, output).unwrap();
+            let folder = tempfile::tempdir().unwrap();
+            ralph_notes::write_new_file(&folder.path().join("output.txt"), output.as_bytes()).unwrap();
             let runner = GateRunner {
                 commands: vec!["cat output.txt; exit 101".to_owned()],
                 timeout: None,
