@@ -8,3 +8,4 @@ pub mod catalogue;
 pub mod inject;
 pub mod learn;
 pub mod recall;
+mod telling;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use ralph_model::{LearningKind, LearningSource, LearningStatus, TaskId};
 use ralph_store::{MergeCandidate, MergeGroup};
 
-use crate::recall::tells;
+use crate::telling::tells;
 
 /// How many texts a lesson may hold beside its own: more than that helps nobody who reads it.
 pub const MOST_EXAMPLES: usize = 9;

@@ -33,7 +33,6 @@ pub use journal::{related_rows, search_rows};
 pub use knowledge::{Relevant, TaskSignals, relevant_knowledge};
 pub use learnings::recall_learnings;
 pub use likeness::Likeness;
-pub(crate) use question::tells;
 pub use relevant_learnings::{LearningSignals, relevant_learnings};
 pub use score::Score;
 pub use shelves::{Newest, Superseded};

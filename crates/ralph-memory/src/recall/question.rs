@@ -6,13 +6,10 @@ use ralph_store::index::{KnownTerm, is_name, terms_of};
 
 use super::corpus::Corpus;
 use super::numbers::{NumberMap, PairSet};
+use crate::telling::tells;
 
 /// How many different terms of a question are looked at. The longest task has some hundreds.
 const MAX_TERMS: usize = 1_024;
-/// A term that more than one in so many notes holds is common …
-const COMMON_SHARE: u64 = 4;
-/// … from so many notes on; among a handful of notes every word of theirs is common.
-const COMMON_FROM: u64 = 24;
 /// A question of so few words means each of them, also the common ones.
 const FEW_TERMS: usize = 3;
 
@@ -143,11 +140,6 @@ impl Terms {
         self.near_pairs = pairs(1).map(|(one, other)| (other, one)).chain(pairs(2)).collect();
         self.pairs = pairs(1).collect();
     }
-}
-
-/// Whether a term tells something that so many of all entries hold.
-pub(crate) fn tells(holding: u64, all: u64) -> bool {
-    all < COMMON_FROM || holding * COMMON_SHARE <= all
 }
 
 /// How much a term tells that so many of all entries hold: the usual weight of BM25.
