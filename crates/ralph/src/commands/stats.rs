@@ -15,7 +15,7 @@ use super::journal::{beginning, find_run};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
-use crate::ui::Style;
+use crate::ui::{Line, Style};
 use crate::wrap::wrapped;
 
 /// Show how the work goes, in figures: success, cost and time, what keeps failing
@@ -51,9 +51,6 @@ struct Whole<'a> {
     #[serde(flatten)]
     stats: &'a Stats,
 }
-
-/// A line, and how it is set apart.
-type Line = (Option<Style>, String);
 
 pub(crate) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), CommandError> {
     let store = context.facts()?;

@@ -25,7 +25,7 @@ use ralph_model::config::{Config, Inject};
 use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
-pub use learnings::MOST_LEARNINGS;
+pub use learnings::{MOST_LEARNINGS, learning_item};
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;
@@ -73,7 +73,8 @@ pub struct PromptRequest<'a> {
     pub scratchpad: &'a str,
     /// The last rows of this run, oldest first.
     pub recent: &'a [JournalRow],
-    /// The attempts at the task that failed, oldest first.
+    /// The attempts at the task that failed, oldest first. Whoever says that a task is done and resets it then takes that
+    /// back, so what failed before stands among them again.
     pub attempts: &'a [Attempt],
     /// Lessons that fit the task, best first, each with how well it fits.
     pub learnings: &'a [(Learning, f64)],

@@ -5,7 +5,6 @@ use jiff::{ToSpan, tz::TimeZone};
 use ralph_model::count;
 use ralph_store::{Figures, Stats};
 
-use super::Line;
 use crate::ui::{Signs, Style};
 
 /// The most days or runs that are drawn.

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use ralph_model::{count, duration, short_number};
 use ralph_store::{FailureFigures, Figures, Stats, TaskFigures};
 
-use super::{Line, percent};
+use super::percent;
 use crate::table::{self, Column, Fit, Plain};
 use crate::ui::Style;
 
