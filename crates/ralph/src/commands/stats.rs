@@ -15,7 +15,7 @@ use super::journal::{beginning, find_run};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
-use crate::ui::{Line, Style};
+use crate::ui::Style;
 use crate::wrap::wrapped;
 
 /// Show how the work goes, in figures: success, cost and time, what keeps failing

@@ -8,7 +8,7 @@ use ralph_store::{FailureFigures, Figures, Stats, TaskFigures};
 
 use super::percent;
 use crate::table::{self, Column, Fit, Plain};
-use crate::ui::Style;
+use crate::ui::{Line, Style};
 
 /// What a table is called, its columns and its rows.
 struct Table {
