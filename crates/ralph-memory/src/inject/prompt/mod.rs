@@ -73,8 +73,7 @@ pub struct PromptRequest<'a> {
     pub scratchpad: &'a str,
     /// The last rows of this run, oldest first.
     pub recent: &'a [JournalRow],
-    /// The attempts at the task that failed, oldest first. Whoever says that a task is done and resets it then takes that
-    /// back, so what failed before stands among them again.
+    /// The attempts at the task that failed, oldest first.
     pub attempts: &'a [Attempt],
     /// Lessons that fit the task, best first, each with how well it fits.
     pub learnings: &'a [(Learning, f64)],
