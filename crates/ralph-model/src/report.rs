@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{ErrorCategory, JournalRow};
+use crate::{ErrorCategory, JournalRow, Outcome};
 
 word_enum! {
     /// Whose words a report is in.
@@ -111,6 +111,17 @@ pub struct KeptReport {
     pub shortened: bool,
 }
 
+/// What an attempt suggests for the next one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suggestion {
+    /// The attempt's number.
+    pub attempt: u32,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What it suggests.
+    pub text: String,
+}
+
 /// An attempt at a task, and how it failed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Attempt {
@@ -119,6 +130,15 @@ pub struct Attempt {
     pub row: JournalRow,
     /// How it failed; none of one that did not, or of which nothing more is known.
     pub report: Option<KeptReport>,
+}
+
+/// The last attempts at a task that failed since it was last done.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FailedAttempts {
+    /// The attempts, the oldest first.
+    pub attempts: Vec<Attempt>,
+    /// How many failed before them, since it was last done.
+    pub earlier: u32,
 }
 
 #[cfg(test)]

@@ -5,8 +5,15 @@ ALTER TABLE journal ADD COLUMN task_type TEXT NOT NULL DEFAULT 'general';
 -- The files, kinds of errors and tools that the task and its changes named, as JSON: by them tasks are alike.
 ALTER TABLE journal ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
 UPDATE journal SET task_type = task_type_of(task_title);
+-- Where the title does not tell, the description does, of tasks that are still there. Each is read once: it may be long.
+WITH described AS MATERIALIZED (SELECT id, task_type_of(description) AS task_type FROM tasks)
+UPDATE journal SET task_type = described.task_type
+    FROM described WHERE described.id = journal.task_id AND journal.task_type = 'general';
 -- Asked for the first attempt at every task, true of few rows.
 CREATE INDEX journal_hard ON journal (task_type, id) WHERE difficulty IN ('hard', 'blocked');
+-- Asked in every iteration: how it went with a task since it was last done. One that is never over has thousands of rows.
+CREATE INDEX journal_counted ON journal (task_id, imported, id DESC, outcome) WHERE outcome <> 'interrupted';
+CREATE INDEX journal_done ON journal (task_id, imported, id) WHERE outcome = 'done';
 
 -- Whose words a report is in.
 ALTER TABLE failure_reports ADD COLUMN origin TEXT NOT NULL DEFAULT 'agent' CHECK (origin IN ('agent', 'ralph'));
@@ -35,7 +42,7 @@ ALTER TABLE learnings ADD COLUMN pruned_from TEXT;
 -- When a person brought it back last; from then on it is not merged with others by itself.
 ALTER TABLE learnings ADD COLUMN restored_at TEXT;
 CREATE INDEX learnings_by_lesson ON learnings (lesson, kind);
-CREATE INDEX learnings_by_task ON learnings (task) WHERE task IS NOT NULL;
+CREATE INDEX learnings_by_task ON learnings (task, status) WHERE task IS NOT NULL;
 CREATE INDEX learnings_superseded ON learnings (superseded_by) WHERE superseded_by IS NOT NULL;
 -- The iterations that told a lesson: the first, and each that told it again.
 CREATE TABLE learning_sources (
@@ -43,14 +50,12 @@ CREATE TABLE learning_sources (
     journal  INTEGER NOT NULL REFERENCES journal (id),
     PRIMARY KEY (learning, journal)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX learning_sources_by_journal ON learning_sources (journal);
 INSERT INTO learning_sources SELECT seq, journal FROM learnings WHERE journal IS NOT NULL;
 -- Until now nobody had noted what kind of work it was.
 UPDATE learnings SET task_type = (SELECT task_type FROM journal WHERE journal.id = learnings.journal)
     WHERE task_type IS NULL;
--- Until now none had been judged.
-UPDATE learnings SET status = iif(
-    (SELECT outcome FROM journal WHERE journal.id = learnings.journal) = 'done', 'promoted', 'validated'
-) WHERE status = 'pending';
+-- Until now none had been judged. The next iteration does it, by the configuration, which nobody knows here.
 
 CREATE VIRTUAL TABLE learnings_fts USING fts5(terms, content = 'learnings', content_rowid = 'seq', tokenize = 'ascii');
 -- As for the journal: what ranking asks each time.
@@ -63,12 +68,14 @@ CREATE TABLE learning_totals (
     terms   INTEGER NOT NULL
 ) STRICT;
 INSERT INTO learning_totals VALUES (0, 0);
--- The tags: a word that a text which holds it has, whose it is, and the tag; the newest can be taken first.
+-- The tags: a word that a text which holds it has, whether the lesson may stand in every prompt, whose it is, and the tag;
+-- the newest that may can be taken first, however many others there are.
 CREATE TABLE learning_tags (
     word     TEXT NOT NULL,
+    holds    INTEGER NOT NULL,
     tag      TEXT NOT NULL,
     learning INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
-    PRIMARY KEY (word, learning, tag)
+    PRIMARY KEY (word, holds, learning, tag)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX learning_tags_by_learning ON learning_tags (learning);
 CREATE TRIGGER learnings_inserted AFTER INSERT ON learnings BEGIN
@@ -79,8 +86,10 @@ CREATE TRIGGER learnings_inserted AFTER INSERT ON learnings BEGIN
     UPDATE learning_totals SET
         entries = entries + 1,
         terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '');
-    INSERT OR IGNORE INTO learning_tags (word, tag, learning)
-        SELECT value ->> 0, value ->> 1, new.seq FROM json_each(new.tag_terms);
+    INSERT OR IGNORE INTO learning_tags (word, holds, tag, learning)
+        SELECT value ->> 0, new.status = 'promoted' AND new.superseded_by IS NULL AND new.source IN ('sigil', 'human'),
+               value ->> 1, new.seq
+        FROM json_each(new.tag_terms);
 END;
 CREATE TRIGGER learnings_deleted AFTER DELETE ON learnings BEGIN
     INSERT INTO learnings_fts (learnings_fts, rowid, terms) VALUES ('delete', old.seq, old.terms);
@@ -102,8 +111,15 @@ CREATE TRIGGER learnings_updated AFTER UPDATE OF terms, tag_terms ON learnings B
         terms = terms + length(new.terms) - length(replace(new.terms, ' ', '')) + (new.terms <> '')
                       - length(old.terms) + length(replace(old.terms, ' ', '')) - (old.terms <> '');
     DELETE FROM learning_tags WHERE learning = old.seq;
-    INSERT OR IGNORE INTO learning_tags (word, tag, learning)
-        SELECT value ->> 0, value ->> 1, new.seq FROM json_each(new.tag_terms);
+    INSERT OR IGNORE INTO learning_tags (word, holds, tag, learning)
+        SELECT value ->> 0, new.status = 'promoted' AND new.superseded_by IS NULL AND new.source IN ('sigil', 'human'),
+               value ->> 1, new.seq
+        FROM json_each(new.tag_terms);
+END;
+CREATE TRIGGER learnings_judged AFTER UPDATE OF status, superseded_by ON learnings BEGIN
+    UPDATE learning_tags
+        SET holds = new.status = 'promoted' AND new.superseded_by IS NULL AND new.source IN ('sigil', 'human')
+        WHERE learning = new.seq;
 END;
 -- Rows that stand there already enter the tables by being written once more.
 INSERT INTO learnings_fts (learnings_fts) VALUES ('rebuild');
@@ -120,7 +136,7 @@ SELECT id, run_id, iteration, task_id, task_type, attempt, model, difficulty, ou
        duration_ms, cost_usd, input_tokens + output_tokens AS tokens, created_at,
        -- Always 1; whoever asks for it finds the last ones, however many rows were taken over since.
        1 - imported AS ours
-FROM journal WHERE outcome <> 'interrupted' AND NOT imported;
+FROM journal WHERE outcome <> 'interrupted' AND imported = 0;
 
 -- What is done now and then: after which row of the journal it was last done, and when.
 CREATE TABLE lifecycle (

@@ -5,14 +5,15 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_memory::capture::{KnowledgeError, Placement, found_tags};
-use ralph_model::{CapturedKnowledge, CapturedLearning, ErrorCategory, LearningId, NewJournalRow};
-use ralph_store::{OtherPause, Settlement, StoreError, TaskChange, task_type_of};
+use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
+use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
+use ralph_store::{GatesSay, OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
 use super::examine::in_thread;
 use super::prepare::folder_of;
 use super::{Incoming, RunError, Runner};
 use crate::changes::{CommitError, commit_task, commit_that_holds};
+use crate::gates::GateResult;
 use crate::report::Failed;
 use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
@@ -87,8 +88,9 @@ impl Runner<'_> {
             .task(&current.task)?
             .map(|task| task.description)
             .unwrap_or_default();
-        let learnings = self.learnings_of(draft, &description, failed.category);
         let texts = [current.task_title.as_str(), description.as_str()];
+        let tags = TaskTags::of(&texts, &draft.files, failed.category);
+        let learnings = self.learnings_of(draft, &tags);
         Ok(Settlement {
             row: NewJournalRow {
                 run: current.run.clone(),
@@ -96,7 +98,7 @@ impl Runner<'_> {
                 task: Some(current.task.clone()),
                 task_title: current.task_title.clone(),
                 task_type: task_type_of(&current.task_title, &description),
-                tags: found_tags(&texts, &draft.files, failed.category),
+                tags: tags.all(),
                 feature: current.feature.clone(),
                 attempt: current.attempt,
                 outcome: ruling.outcome,
@@ -125,6 +127,7 @@ impl Runner<'_> {
             signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
+            gates: gates_say(draft),
             promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,
             memory_used: self.used(&captured.memory_used),
@@ -140,17 +143,11 @@ impl Runner<'_> {
     }
 
     /// What was learned in the turn, each lesson with an id and with the tags that were found for it after its own.
-    fn learnings_of(
-        &mut self,
-        draft: &Draft,
-        description: &str,
-        category: Option<ErrorCategory>,
-    ) -> Vec<(LearningId, CapturedLearning)> {
+    fn learnings_of(&mut self, draft: &Draft, tags: &TaskTags) -> Vec<(LearningId, CapturedLearning)> {
         let mut learnings = Vec::new();
         for learning in &draft.turn.captured.learnings {
-            let texts = [&learning.content, &draft.current.task_title, description];
             let mut learning = learning.clone();
-            for tag in found_tags(&texts, &draft.files, category) {
+            for tag in tags.with(&learning.content) {
                 if !learning.tags.contains(&tag) {
                     learning.tags.push(tag);
                 }
@@ -277,6 +274,14 @@ impl Runner<'_> {
             Some(file) => Err(format!("{file} had changes of somebody else before the first attempt")),
             None => Ok(files),
         })
+    }
+}
+
+fn gates_say(draft: &Draft) -> GatesSay {
+    if draft.gates.iter().all(GateResult::is_green) {
+        GatesSay::Passed
+    } else {
+        GatesSay::StillRed
     }
 }
 

@@ -139,20 +139,89 @@ const SYSTEM_ERRORS: [&str; 24] = [
 /// [`MOST_FOUND_TAGS`], always in the same order.
 #[must_use]
 pub fn found_tags(texts: &[&str], files: &[String], category: Option<ErrorCategory>) -> Vec<String> {
-    let (mut paths, mut errors, mut tools) = (
-        Kind::of_at_most(MOST_PATHS),
-        Kind::of_at_most(MOST_ERRORS),
-        Kind::of_at_most(MOST_TOOLS),
-    );
-    if let Some(category) = category.filter(|category| *category != ErrorCategory::Unknown) {
-        errors.add(category.word());
+    TaskTags::of(texts, files, category).all()
+}
+
+/// What the texts of a task name, which is found once for all its lessons.
+#[derive(Debug, Clone)]
+pub struct TaskTags {
+    named: Vec<Named>,
+    files: Vec<String>,
+    category: Option<ErrorCategory>,
+}
+
+impl TaskTags {
+    /// Looks for tags in texts; see [`found_tags`].
+    #[must_use]
+    pub fn of(texts: &[&str], files: &[String], category: Option<ErrorCategory>) -> Self {
+        let is_tag = |file: &&String| is_a_tag(file) && !is_of_the_memory(file) && clean(file, LOOKED_AT) == **file;
+        Self {
+            named: texts.iter().map(|text| Named::in_text(text)).collect(),
+            // Some may be named in the texts, and so give way to others.
+            files: files.iter().filter(is_tag).take(2 * MOST_FOUND_TAGS).cloned().collect(),
+            category: category.filter(|category| *category != ErrorCategory::Unknown),
+        }
     }
-    for text in texts {
+
+    /// All tags.
+    #[must_use]
+    pub fn all(&self) -> Vec<String> {
+        self.behind(&[])
+    }
+
+    /// The tags that a text and the task have, those of the text first.
+    #[must_use]
+    pub fn with(&self, text: &str) -> Vec<String> {
+        self.behind(&[Named::in_text(text)])
+    }
+
+    fn behind(&self, first: &[Named]) -> Vec<String> {
+        let mut named = Named::default();
+        if let Some(category) = self.category {
+            named.errors.add(category.word());
+        }
+        for other in first.iter().chain(&self.named) {
+            named.paths.add_all(&other.paths);
+            named.errors.add_all(&other.errors);
+            named.tools.add_all(&other.tools);
+        }
+        let mut all = Kind::of_at_most(MOST_FOUND_TAGS);
+        for kind in [&named.paths, &named.errors, &named.tools] {
+            all.add_all(kind);
+        }
+        for file in &self.files {
+            all.add(file);
+        }
+        all.tags
+    }
+}
+
+/// What a text names.
+#[derive(Debug, Clone)]
+struct Named {
+    paths: Kind,
+    errors: Kind,
+    tools: Kind,
+}
+
+impl Default for Named {
+    fn default() -> Self {
+        Self {
+            paths: Kind::of_at_most(MOST_PATHS),
+            errors: Kind::of_at_most(MOST_ERRORS),
+            tools: Kind::of_at_most(MOST_TOOLS),
+        }
+    }
+}
+
+impl Named {
+    fn in_text(text: &str) -> Self {
+        let mut named = Self::default();
         // Whoever wrote the text: what looks like a secret is no tag.
-        let text = clean(text, LOOKED_AT);
+        let text = clean(beginning(text), LOOKED_AT);
         for token in text.split(ends_token) {
             if let Some(path) = path_in(token) {
-                paths.add(path);
+                named.paths.add(path);
                 continue;
             }
             // An address, or a path that is none of a file.
@@ -161,26 +230,30 @@ pub fn found_tags(texts: &[&str], files: &[String], category: Option<ErrorCatego
             }
             for word in token.split(|sign: char| !sign.is_ascii_alphanumeric()) {
                 if is_error(word) {
-                    errors.add(word);
-                } else if TOOLS.contains(&word.to_ascii_lowercase().as_str()) {
-                    tools.add(word);
+                    named.errors.add(word);
+                } else if is_tool(&word.to_ascii_lowercase()) {
+                    named.tools.add(word);
                 }
             }
         }
+        named
     }
-    let mut all = Kind::of_at_most(MOST_FOUND_TAGS);
-    for tag in paths.tags.iter().chain(&errors.tags).chain(&tools.tags) {
-        all.add(tag);
-    }
-    for file in files {
-        if is_a_tag(file) && !is_of_the_memory(file) && clean(file, LOOKED_AT) == *file {
-            all.add(file);
-        }
-    }
-    all.tags
+}
+
+/// What has to be cleaned of a text, so that what is looked at of it is clean: with so much behind it that no secret is cut.
+fn beginning(text: &str) -> &str {
+    let end = text.char_indices().nth(2 * LOOKED_AT).map(|(at, _)| at);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+/// Whether a tag is the name of a tool. Half of a project's tasks may name the same one, so by it alone none is like another.
+#[must_use]
+pub fn is_tool(tag: &str) -> bool {
+    TOOLS.contains(&tag)
 }
 
 /// Tags of one kind, each once.
+#[derive(Debug, Clone)]
 struct Kind {
     tags: Vec<String>,
     most: usize,
@@ -198,6 +271,12 @@ impl Kind {
         let tag = found.to_lowercase();
         if !self.tags.contains(&tag) {
             self.tags.push(tag);
+        }
+    }
+
+    fn add_all(&mut self, others: &Self) {
+        for tag in &others.tags {
+            self.add(tag);
         }
     }
 }
@@ -277,6 +356,35 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         assert_eq!(found_tags(&[text], &[], None), expected, "{text}");
+    }
+
+    #[test]
+    fn the_tags_of_a_task_are_found_once_for_all_its_lessons() {
+        let files = ["src/a.rs", "src/lib.rs", ".ralph/x.md"].map(str::to_owned);
+        let texts = ["Mend src/lib.rs", "cargo says E0308 at b.rs, c.rs, d.rs, e.rs and f.rs"];
+        let tags = TaskTags::of(&texts, &files, Some(ErrorCategory::TestFailure));
+        assert_eq!(tags.all(), found_tags(&texts, &files, Some(ErrorCategory::TestFailure)));
+        for lesson in [
+            "",
+            "git knows README.md",
+            "SRC/LIB.RS fails with ValueError under npm, git, jq and curl",
+        ] {
+            let all = [lesson, texts[0], texts[1]];
+            let expected = found_tags(&all, &files, Some(ErrorCategory::TestFailure));
+            assert_eq!(tags.with(lesson), expected, "{lesson}");
+        }
+    }
+
+    #[test]
+    fn of_a_long_text_the_beginning_is_looked_at() {
+        let token = format!("ghp_{}", "a1B2".repeat(9));
+        let (before, after) = ("x ".repeat(LOOKED_AT / 2 - 10), "y ".repeat(LOOKED_AT));
+        check(&format!("src/a.rs {before}{token}.rs {after}src/b.rs"), &["src/a.rs"]);
+        // Nothing but the beginning is even cleaned, or what is invisible in it would be gone.
+        check(
+            &format!("src/a.rs {} src/b.rs", "\u{200b}".repeat(2 * LOOKED_AT)),
+            &["src/a.rs"],
+        );
     }
 
     #[test]

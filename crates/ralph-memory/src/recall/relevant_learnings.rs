@@ -4,15 +4,16 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ralph_model::{ErrorCategory, Learning, TaskId};
-use ralph_store::index::{Outline, Phrase, Phrases, Totals};
-use ralph_store::{Store, StoreError};
+use ralph_store::index::{Age, KnownTerm, Outline, Phrase, Phrases, Totals};
+use ralph_store::{Searched, Store, StoreError};
 
 use super::Reach;
 use super::candidates::candidates;
 use super::corpus::Corpus;
-use super::learnings::{Learnings, Whose};
+use super::learnings::LEARNINGS_SOURCE;
 use super::numbers::NumberMap;
 use super::question::{CommonWords, Terms};
+use super::rows::Rows;
 use super::score::score;
 
 /// How many lessons are looked at for each word that may be a tag, and for all of them together. Tags that more lessons have
@@ -69,54 +70,104 @@ pub fn relevant_learnings(
     signals: &LearningSignals<'_>,
     most: usize,
 ) -> Result<Vec<(Learning, f64)>, StoreError> {
-    let learnings = Learnings::of(store, Whose::ForTask(signals.task));
-    let totals = learnings.totals()?;
+    let rows = Rows::of(store, Searched::Learnings);
+    let totals = rows.totals()?;
     if totals.entries == 0 {
         return Ok(Vec::new());
     }
-    let tagged = Tagged::by(store, signals)?;
+    let standing = StandingLearnings {
+        waiting: store.learnings_waiting_at(signals.task, MOST_WAITING)?,
+        rows,
+        totals,
+    };
+    let tagged = Tagged::by(store, signals, &standing.waiting)?;
     let parent = signals.parent.map(|(title, _)| title).unwrap_or_default();
     let text = format!("{}\n{}\n{parent}", signals.title, signals.description);
-    let terms = Terms::of(&learnings, &text, CommonWords::TellNothing)?;
-    let waiting: HashSet<i64> = store
-        .learnings_waiting_at(signals.task, MOST_WAITING)?
-        .into_iter()
-        .collect();
+    let terms = Terms::of(&standing, &text, CommonWords::TellNothing)?;
     let mut weighed: Vec<(f64, i64)> = Vec::new();
     let mut met: HashSet<i64> = HashSet::new();
     let mut others: Vec<i64> = Vec::new();
-    for outline in candidates(&learnings, Reach::Best(most), &terms)? {
-        met.insert(outline.number);
-        let (number, fit) = (outline.number, fit_of_text(&terms, &totals, outline));
+    for outline in candidates(&standing, Reach::Best(most), &terms)? {
+        let (number, fit) = (outline.number, fit_of_text(&terms, &totals, &outline));
+        met.insert(number);
         // A word of a tag that is no tag of this task by itself says nothing.
-        if fit > 0.0 || tagged.matching.contains_key(&number) || waiting.contains(&number) {
+        if fit > 0.0 || tagged.matching.contains_key(&number) || standing.waiting.contains(&number) {
             weighed.push((tagged.worth(number, fit), number));
         } else {
             others.push(number);
         }
     }
-    let rest: Vec<i64> = tagged
-        .best()
-        .into_iter()
-        .chain(waiting)
-        .filter(|number| met.insert(*number))
-        .collect();
-    for outline in learnings.outlines(&rest)? {
-        let (number, fit) = (outline.number, fit_of_text(&terms, &totals, outline));
-        weighed.push((tagged.worth(number, fit), number));
+    let rest = tagged.best().into_iter().chain(standing.waiting.iter().copied());
+    let rest: Vec<i64> = rest.filter(|number| met.insert(*number)).collect();
+    for outline in standing.outlines(&rest)? {
+        let fit = fit_of_text(&terms, &totals, &outline);
+        weighed.push((tagged.worth(outline.number, fit), outline.number));
     }
     weighed.sort_by(|(worth, number), (other, later)| other.total_cmp(worth).then(later.cmp(number)));
     weighed.truncate(most);
     weighed.extend(others.into_iter().take(MOST_IRRELEVANT).map(|number| (0.0, number)));
     let mut found = Vec::with_capacity(weighed.len());
     for (worth, number) in weighed {
-        found.extend(learnings.learning(number)?.map(|learning| (learning, worth)));
+        found.extend(
+            store
+                .learnings_numbered(&[number])?
+                .pop()
+                .map(|learning| (learning, worth)),
+        );
     }
     Ok(found)
 }
 
-/// How well the text of a lesson fits, its tags aside; not at all where it shares only common words.
-fn fit_of_text(terms: &Terms, totals: &Totals, outline: Outline) -> f64 {
+/// The lessons that may stand in the prompt of a task: what agents and people said, if it holds, or was learned at this very
+/// task and waits.
+struct StandingLearnings<'s> {
+    rows: Rows<'s>,
+    totals: Totals,
+    waiting: Vec<i64>,
+}
+
+impl Corpus for StandingLearnings<'_> {
+    type Error = StoreError;
+
+    const ALIKE: usize = 32;
+    /// Every iteration asks, before its agent can begin.
+    const MOST_PLACES: u64 = 2_000;
+    const MOST_CANDIDATES: usize = 40;
+
+    fn totals(&self) -> Result<Totals, StoreError> {
+        Ok(self.totals)
+    }
+
+    fn term(&self, term: &str) -> Result<Option<KnownTerm>, StoreError> {
+        self.rows.term(term)
+    }
+
+    fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), StoreError> {
+        self.rows.with(term, visit)
+    }
+
+    /// The outlines of their texts; tags are looked at by themselves.
+    fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, StoreError> {
+        let texts = self.rows.store.standing_texts(numbers, &self.waiting)?;
+        let outline = |(number, terms): (i64, String)| Outline {
+            number,
+            source: LEARNINGS_SOURCE,
+            id: String::new(),
+            age: Age::default(),
+            terms: self.rows.numbers_of(&terms),
+            tag_terms: Vec::new(),
+        };
+        Ok(texts.into_iter().map(outline).collect())
+    }
+
+    fn text(&self, number: i64) -> Result<String, StoreError> {
+        let learning = self.rows.store.learnings_numbered(&[number])?.pop();
+        Ok(learning.map(|learning| learning.content).unwrap_or_default())
+    }
+}
+
+/// How well the text of a lesson fits; not at all where it shares only common words.
+fn fit_of_text(terms: &Terms, totals: &Totals, outline: &Outline) -> f64 {
     let tells = |number: &u32| {
         let asked = terms.by_number.get(number).and_then(|at| terms.known.get(*at));
         asked.is_some_and(|asked| asked.telling)
@@ -124,11 +175,7 @@ fn fit_of_text(terms: &Terms, totals: &Totals, outline: Outline) -> f64 {
     if !outline.terms.iter().any(tells) {
         return 0.0;
     }
-    let text = Outline {
-        tag_terms: Vec::new(),
-        ..outline
-    };
-    score(terms, totals, &text).total()
+    score(terms, totals, outline).total()
 }
 
 /// Lessons by their tags: how many match, by the number of the lesson.
@@ -138,37 +185,38 @@ struct Tagged {
 }
 
 impl Tagged {
-    fn by(store: &Store, signals: &LearningSignals<'_>) -> Result<Self, StoreError> {
-        let texts = signals.texts();
-        let phrases = Phrases::of(texts.iter().copied());
-        let mut tags: HashMap<String, TagOf> = HashMap::new();
+    fn by(store: &Store, signals: &LearningSignals<'_>, waiting: &[i64]) -> Result<Self, StoreError> {
+        let mut tags: HashMap<String, BTreeSet<i64>> = HashMap::new();
+        let mut note = |tag: &str, learning: i64| match tags.get_mut(tag) {
+            Some(known) => drop(known.insert(learning)),
+            None => drop(tags.insert(tag.to_owned(), BTreeSet::from([learning]))),
+        };
+        for learning in waiting {
+            for tag in store.tags_of_learning(*learning)? {
+                note(&tag, *learning);
+            }
+        }
+        let mut phrases = Phrases::default();
         let (mut looked_at, mut words_left) = (0, MOST_WORDS);
-        let mut met: HashSet<String> = HashSet::new();
-        for text in texts {
+        for text in signals.texts() {
             let of_text = Phrases::of([text]);
             // Which comes first must not be the decision of a hash.
-            let words: BTreeSet<&str> = of_text.words().filter(|word| !met.contains(*word)).collect();
-            for word in &words {
+            let words: BTreeSet<&str> = of_text.words().filter(|word| !phrases.have(word)).collect();
+            for word in words {
                 if looked_at >= MOST_TAGGED || words_left == 0 {
                     break;
                 }
                 words_left -= 1;
-                looked_at += store.learnings_tagged(word, MOST_OF_WORD, &mut |tag, learning| {
-                    if let Some(known) = tags.get_mut(tag) {
-                        known.learnings.insert(learning);
-                    } else {
-                        let matches = Phrase::of(tag).is_some_and(|phrase| phrases.hold(&phrase));
-                        let learnings = BTreeSet::from([learning]);
-                        tags.insert(tag.to_owned(), TagOf { matches, learnings });
-                    }
-                })?;
+                looked_at += store.learnings_tagged(word, MOST_OF_WORD, &mut note)?;
             }
-            met.extend(words.into_iter().map(str::to_owned));
+            phrases.append(of_text);
         }
         let mut tagged = Self::default();
-        for tag in tags.into_values().filter(|tag| tag.matches) {
-            for learning in tag.learnings {
-                *tagged.matching.entry(learning).or_default() += 1;
+        for (tag, learnings) in tags {
+            if Phrase::of(&tag).is_some_and(|phrase| phrases.hold(&phrase)) {
+                for learning in learnings {
+                    *tagged.matching.entry(learning).or_default() += 1;
+                }
             }
         }
         Ok(tagged)
@@ -190,10 +238,4 @@ impl Tagged {
         let tags = self.matching.get(&number).copied().unwrap_or_default();
         f64::from(tags) + fit / (fit + HALF_A_TAG)
     }
-}
-
-/// A tag that a word of the task may stand for.
-struct TagOf {
-    matches: bool,
-    learnings: BTreeSet<i64>,
 }

@@ -7,7 +7,7 @@ use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptReq
 use ralph_model::config::Config;
 use ralph_model::{
     Attempt, EntryKind, ErrorCategory, FailedGate, FailureReport, Injection, InjectionReason, KeptReport, Outcome,
-    ReportOrigin, Signature, TaskKind, Tokens,
+    ReportOrigin, Signature, Suggestion, TaskKind, Tokens,
 };
 
 use crate::rules::headings;
@@ -49,10 +49,24 @@ fn reported(number: u32, report: KeptReport) -> Attempt {
     }
 }
 
+/// What the newest report that has a suggestion suggests.
+fn suggested(attempts: &[Attempt]) -> Option<&'static Suggestion> {
+    let suggests = |attempt: &Attempt| {
+        Some(Suggestion {
+            attempt: attempt.row.row.attempt,
+            outcome: attempt.row.row.outcome,
+            text: attempt.report.as_ref()?.suggestion.clone()?,
+        })
+    };
+    let newest = attempts.iter().rev().find_map(suggests);
+    newest.map(|newest| &*lasting(newest))
+}
+
 fn prompt_after<'a>(attempts: &'a [Attempt], change: impl FnOnce(&mut Config, &mut PromptRequest<'a>)) -> Prompt {
     let mut config = Config::default();
     let mut request: PromptRequest<'a> = PromptRequest {
         attempts,
+        suggestion: suggested(attempts),
         ..request(lasting(task(0xabc, "Parse dates", "")), lasting(Config::default()))
     };
     change(&mut config, &mut request);
@@ -63,6 +77,29 @@ fn prompt_after<'a>(attempts: &'a [Attempt], change: impl FnOnce(&mut Config, &m
             ..request
         },
     )
+}
+
+#[test]
+fn a_suggestion_of_an_attempt_that_was_interrupted_is_passed_on() {
+    let suggestion = Suggestion {
+        attempt: 1,
+        outcome: Outcome::Interrupted,
+        text: "Vendor it.\nAt once".to_owned(),
+    };
+    let alone = prompt_after(&[], |_, request| request.suggestion = Some(lasting(suggestion.clone())));
+    assert!(
+        section(&alone)
+            .ends_with("\n- **Suggested for this attempt by one that was interrupted**: Vendor it.\n  At once\n"),
+        "{}",
+        section(&alone)
+    );
+    let [first, ..] = three();
+    let behind = prompt_after(lasting([first]), |_, request| {
+        request.suggestion = Some(lasting(suggestion))
+    });
+    assert!(section(&behind).contains("#### Attempt 1"));
+    assert!(section(&behind).contains("by one that was interrupted**: Vendor it."));
+    assert!(!prompt_after(&[], |_, _| {}).text.contains("### Previous Attempts"));
 }
 
 fn with_budget(attempts: &[Attempt], tokens: u32) -> Prompt {
@@ -220,6 +257,40 @@ fn many(count: u32) -> Vec<Attempt> {
         reported(number, report)
     };
     (1..=count).map(entry).collect()
+}
+
+/// Of a long past only the end is handed over. The rest counts, and is left out.
+#[test]
+fn attempts_that_were_not_handed_over_count_too() {
+    let attempts = many(2);
+    let with = |earlier, tokens| {
+        let prompt = prompt_after(&attempts, |config, request| {
+            config.context.attempts = Tokens(tokens);
+            request.earlier_attempts = earlier;
+            request.attempts = &attempts;
+        });
+        // With hardly any room there is none.
+        if prompt.text.contains("### Previous Attempts") {
+            section(&prompt).to_owned()
+        } else {
+            String::new()
+        }
+    };
+    let long = with(998, 750);
+    assert!(
+        long.contains("This task was tried 1000 times and is not done."),
+        "{long}"
+    );
+    assert!(
+        long.contains("#### Attempt 1 ") && long.contains("#### Attempt 2 "),
+        "{long}"
+    );
+    assert!(long.ends_with("<!-- 998 entries left out -->\n"), "{long}");
+    assert!(with(998, 100).ends_with("<!-- 999 entries left out -->\n"));
+    for tokens in 20..200 {
+        let section = with(998, tokens);
+        assert!(section.chars().count() <= tokens as usize * 4, "{tokens}: {section}");
+    }
 }
 
 #[test]

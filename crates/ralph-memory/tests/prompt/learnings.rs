@@ -117,6 +117,41 @@ fn check(lessons: &Lessons, title: &str, description: &str, expected: &[&str]) {
 }
 
 #[test]
+fn a_lesson_that_waits_is_read_by_every_task_that_told_it() {
+    let lesson = ("pitfall", ["lexer"].as_slice(), "Look first.");
+    let lessons = Lessons::new()
+        .told(Outcome::Failed, 9, lesson)
+        .told(Outcome::Interrupted, 0xabc, lesson);
+    check(&lessons, "Mend it", "", &["- **[pitfall]** Look first."]);
+    check(&lessons, "Mend the lexer", "", &["- **[pitfall]** Look first."]);
+    let other = lessons.prompt(task(0xdef, "Mend the lexer", ""));
+    assert_eq!(decided(&other), []);
+}
+
+#[test]
+fn lessons_that_wait_elsewhere_take_nobodys_place() {
+    let mut lessons = Lessons::new().with("pitfall", &["cargo"], "Look first.");
+    for number in 0..300 {
+        let text = format!("Wait for it{number}.");
+        lessons = lessons.told(Outcome::Failed, 9, ("pitfall", &["cargo"], &text));
+    }
+    check(&lessons, "Run cargo", "", &["- **[pitfall]** Look first."]);
+    check(&lessons, "Wait for cargo", "", &["- **[pitfall]** Look first."]);
+}
+
+#[test]
+fn a_suggestion_comes_from_the_last_attempt_that_made_one_also_if_it_was_interrupted() {
+    let mut lessons = Lessons::new();
+    let mut row = journal_row(RunId::new(2), 1);
+    (row.outcome, row.task) = (Outcome::Interrupted, Some(TaskId::new(0xabc)));
+    let mut settlement = Settlement::new(row, 0);
+    settlement.suggestion = Some("Vendor it.".to_owned());
+    lessons.store.settle(&settlement).unwrap();
+    let prompt = lessons.prompt(task(0xabc, "Mend it", ""));
+    assert!(prompt.text.contains("by one that was interrupted**: Vendor it.\n"));
+}
+
+#[test]
 fn the_section_has_its_form() {
     let lessons = Lessons::new()
         .with("pitfall", &["lexer"], "Never peek twice:\n\n## it hangs\n```\nnext()")

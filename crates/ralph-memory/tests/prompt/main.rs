@@ -122,6 +122,8 @@ pub(crate) fn learning(content: &str) -> Learning {
 pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'a> {
     PromptRequest {
         attempts: &[],
+        earlier_attempts: 0,
+        suggestion: None,
         learnings: &[],
         course: ralph_model::Course::default(),
         round: None,

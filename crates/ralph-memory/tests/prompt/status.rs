@@ -18,7 +18,6 @@ const ROUND: Round<'static> = Round {
 
 fn course(consecutive_failures: u32, done: u32, of: u32) -> Course {
     Course {
-        attempts: consecutive_failures,
         consecutive_failures,
         recent: Rate { done, of },
     }

@@ -65,6 +65,23 @@ impl Phrases {
         phrases
     }
 
+    /// Adds other texts behind these.
+    pub fn append(&mut self, others: Self) {
+        let before = self.words.len();
+        self.words.extend(others.words);
+        for (word, places) in others.places {
+            let places = places.into_iter().map(|place| before + place);
+            self.places.entry(word).or_default().extend(places);
+        }
+        self.wholes.extend(others.wholes);
+    }
+
+    /// Whether a word is among those of the texts; see [`words`](Self::words).
+    #[must_use]
+    pub fn have(&self, word: &str) -> bool {
+        self.wholes.contains(word) || self.places.contains_key(&Word::Telling(word.to_owned()))
+    }
+
     /// Whether one of the texts holds a phrase.
     #[must_use]
     pub fn hold(&self, phrase: &Phrase) -> bool {
@@ -132,6 +149,11 @@ mod tests {
         check("state of the art", "the state and the art", false);
         let phrase = Phrase::of("error handling").unwrap();
         assert!(!Phrases::of(["an error", "handling it"]).hold(&phrase));
+        let mut texts = Phrases::of(["an error"]);
+        texts.append(Phrases::of(["handling it"]));
+        assert!(!texts.hold(&phrase));
+        texts.append(Phrases::of(["for the error handling", "more"]));
+        assert!(texts.hold(&phrase) && texts.have("error") && !texts.have("others"));
     }
 
     #[test]

@@ -112,21 +112,21 @@ fn what_is_new_is_right() {
     assert_eq!(
         texts(&connection, judged),
         [
-            "learn-00000001 promoted general 1",
-            "learn-00000002 validated general 2",
-            "learn-00000003 validated general 3",
-            "learn-00000004 validated general 4",
-            "learn-00000005 validated general 5",
-            "learn-00000006 validated feature",
+            "learn-00000001 pending general 1",
+            "learn-00000002 pending general 2",
+            "learn-00000003 pending general 3",
+            "learn-00000004 pending general 4",
+            "learn-00000005 pending general 5",
+            "learn-00000006 pending feature",
             "learn-00000007 validated general 1",
             "learn-00000008 rejected general 1",
             "learn-00000009 promoted bug-fix 2",
             "learn-0000000a pruned general 1",
-            "learn-0000000b promoted general 1",
-            "learn-0000000c promoted general 1",
-            "learn-0000000d promoted general 1",
-            "learn-0000000e promoted general 1",
-            "learn-0000000f promoted general 1",
+            "learn-0000000b pending general 1",
+            "learn-0000000c pending general 1",
+            "learn-0000000d pending general 1",
+            "learn-0000000e pending general 1",
+            "learn-0000000f pending general 1",
         ]
     );
     let found_by = |id: &str| {
@@ -136,7 +136,7 @@ fn what_is_new_is_right() {
     };
     assert_eq!(
         found_by("learn-00000001"),
-        "run the tests with one thread they share a port | run test one thread share port cargo test port | \
+        "run the tests with one thread they share a port | run test one thread share port 0x cargo test port | \
          cargo=cargo test port=port"
     );
     // Tags that nobody can read are none, and stay as they are.
@@ -144,6 +144,34 @@ fn what_is_new_is_right() {
     let unused = "SELECT count(*) || '' FROM learnings WHERE successes = 0 AND last_used_at IS NULL AND examples = '[]'
                   AND pruned_from IS NULL";
     assert_eq!(texts(&connection, unused), ["15"]);
+}
+
+#[test]
+fn where_a_title_does_not_tell_the_description_of_a_task_does_if_it_is_still_there() {
+    let folder = before();
+    let path = database_in(folder.path());
+    let connection = connect_for_test(&path);
+    let fill = "UPDATE tasks SET description = 'It crashes.' WHERE id = 't-00000b';
+                UPDATE journal SET task_title = 'Implement it' WHERE id = 3;
+                UPDATE journal SET task_id = 't-ffffff' WHERE id = 4;";
+    connection.execute_batch(fill).unwrap();
+    drop(connection);
+    drop(Store::open_existing(&path, Wait::Long).unwrap().unwrap());
+    let types = texts(
+        &connect_for_test(&path),
+        "SELECT id || ' ' || task_type FROM journal WHERE id <= 6 ORDER BY id",
+    );
+    assert_eq!(
+        types,
+        [
+            "1 general",
+            "2 bug-fix",
+            "3 feature",
+            "4 general",
+            "5 bug-fix",
+            "6 general"
+        ]
+    );
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub struct RowCaptures {
     pub signature: Option<Signature>,
     /// What the next attempt should do.
     pub suggestion: Option<String>,
-    /// What it learned.
+    /// What it learned, also where another one had said it before: as it is kept, with the tags of all who told it.
     pub learnings: Vec<CapturedLearning>,
     /// Its long notes, whether they are written yet or not.
     pub knowledge: Vec<CapturedKnowledge>,
@@ -44,7 +44,10 @@ impl Store {
             None => (None, None, None),
         };
         let learnings = connection
-            .prepare_cached("SELECT category, tags, content FROM learnings WHERE journal = ?1 ORDER BY seq")?
+            .prepare_cached(
+                "SELECT category, tags, content FROM learning_sources JOIN learnings ON seq = learning
+                 WHERE learning_sources.journal = ?1 ORDER BY seq",
+            )?
             .query_map([journal], |row| {
                 Ok(CapturedLearning {
                     category: row.get("category")?,

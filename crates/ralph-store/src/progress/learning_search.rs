@@ -1,13 +1,16 @@
 //! What ranking asks of lessons: which have a tag, which wait at a task, and what is weighed of each.
 
-use ralph_model::{Learning, LearningId, LearningSource, LearningStatus, TaskId};
+use ralph_model::{Learning, LearningId, LearningStatus, TaskId};
 use rusqlite::{OptionalExtension, Row, params};
 
 use super::Store;
-use super::columns::{from_json, time_at, word_at, word_in};
-use super::journal_terms;
+use super::columns::{time_at, word_at};
 use super::learning_reading::read_learning;
+use super::learning_terms::text_and_tags;
 use crate::StoreError;
+
+/// How many attempts at a task are asked for what they told. One assignment may be worked on for ever.
+const LAST_TELLERS: u32 = 200;
 
 /// A lesson without what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,10 +21,6 @@ pub struct LearningOutline {
     pub id: LearningId,
     /// How far it has come.
     pub status: LearningStatus,
-    /// Where it comes from.
-    pub source: LearningSource,
-    /// The task that it was first learned at.
-    pub task: Option<TaskId>,
     /// Whether another one has taken its place.
     pub is_superseded: bool,
     /// When it was first learned.
@@ -33,8 +32,8 @@ pub struct LearningOutline {
 }
 
 impl Store {
-    /// The tags that a word may stand for, each with the number of a lesson that has it: the newest lessons first, so many
-    /// at most. How many there were is the answer.
+    /// The tags that a word may stand for, each with the number of a lesson that has it and may stand in every prompt: the
+    /// newest lessons first, so many at most. How many there were is the answer.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -46,12 +45,14 @@ impl Store {
     ) -> Result<usize, StoreError> {
         let walked = self
             .connection
-            .prepare_cached("SELECT tag, learning FROM learning_tags WHERE word = ?1 ORDER BY learning DESC LIMIT ?2")
+            .prepare_cached(
+                "SELECT tag, learning FROM learning_tags WHERE word = ?1 AND holds = 1 ORDER BY learning DESC LIMIT ?2",
+            )
             .and_then(|mut statement| {
                 let mut rows = statement.query(params![word, i64::try_from(most).unwrap_or(i64::MAX)])?;
                 let mut met = 0;
                 while let Some(row) = rows.next()? {
-                    visit(row.get_ref("tag")?.as_str()?, row.get("learning")?);
+                    visit(row.get_ref(0)?.as_str()?, row.get(1)?);
                     met += 1;
                 }
                 Ok(met)
@@ -59,7 +60,20 @@ impl Store {
         self.sql(walked)
     }
 
-    /// The numbers of the lessons that were learned at a task and wait for evidence, the newest first, so many at most.
+    /// The tags of a lesson that a text may hold.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn tags_of_learning(&self, number: i64) -> Result<Vec<String>, StoreError> {
+        let tags = self
+            .connection
+            .prepare_cached("SELECT DISTINCT tag FROM learning_tags WHERE learning = ?1")
+            .and_then(|mut statement| statement.query_map([number], |row| row.get(0))?.collect());
+        self.sql(tags)
+    }
+
+    /// The numbers of the lessons that wait for evidence and were told at a task, also if another one told them first: the
+    /// newest first, so many at most. Of the attempts at the task the last [`LAST_TELLERS`] are asked.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -67,15 +81,50 @@ impl Store {
         let found = self
             .connection
             .prepare_cached(
-                "SELECT seq FROM learnings WHERE task = ?1 AND status = 'validated' ORDER BY seq DESC LIMIT ?2",
+                "WITH tellers AS (SELECT id FROM journal WHERE task_id = ?1 ORDER BY id DESC LIMIT ?3),
+                      waiting AS (
+                          SELECT learning AS seq FROM tellers CROSS JOIN learning_sources ON journal = tellers.id
+                          UNION
+                          SELECT * FROM (SELECT seq FROM learnings WHERE task = ?1 AND status = 'validated'
+                                         ORDER BY seq DESC LIMIT ?2)
+                      )
+                 SELECT seq FROM waiting CROSS JOIN learnings USING (seq)
+                 WHERE status = 'validated' AND superseded_by IS NULL AND source IN ('sigil', 'human')
+                 ORDER BY seq DESC LIMIT ?2",
             )
             .and_then(|mut statement| {
                 let most = i64::try_from(most).unwrap_or(i64::MAX);
                 statement
-                    .query_map(params![task.as_str(), most], |row| row.get(0))?
+                    .query_map(params![task.as_str(), most, LAST_TELLERS], |row| row.get(0))?
                     .collect()
             });
         self.sql(found)
+    }
+
+    /// The words of the texts of those of these lessons that may stand in every prompt, and of those that wait where they
+    /// may stand, too: a space between each two.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn standing_texts(&self, numbers: &[i64], waiting: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        let texts = self
+            .connection
+            .prepare_cached(
+                "SELECT terms FROM learnings WHERE seq = ?1 AND superseded_by IS NULL
+                     AND (status = 'promoted' AND source IN ('sigil', 'human') OR ?2)",
+            )
+            .and_then(|mut statement| {
+                let mut texts = Vec::new();
+                for number in numbers {
+                    let found = statement.query_row(params![number, waiting.contains(number)], |row| {
+                        let (of_text, _) = text_and_tags(row.get_ref(0)?.as_str()?);
+                        Ok((*number, of_text.to_owned()))
+                    });
+                    texts.extend(found.optional()?);
+                }
+                Ok(texts)
+            });
+        self.sql(texts)
     }
 
     /// The outlines of lessons, in the order of their numbers here. A number that none has is passed over.
@@ -85,10 +134,7 @@ impl Store {
     pub fn learning_outlines(&self, numbers: &[i64]) -> Result<Vec<LearningOutline>, StoreError> {
         let outlines = self
             .connection
-            .prepare_cached(
-                "SELECT seq, id, status, source, task, superseded_by, created_at, terms, tags FROM learnings
-                 WHERE seq = ?1",
-            )
+            .prepare_cached("SELECT seq, id, status, superseded_by, created_at, terms FROM learnings WHERE seq = ?1")
             .and_then(|mut statement| {
                 let found = numbers
                     .iter()
@@ -117,22 +163,14 @@ impl Store {
 }
 
 fn read_outline(row: &Row<'_>) -> rusqlite::Result<LearningOutline> {
-    let tags: Vec<String> = from_json(&row.get::<_, String>("tags")?, "tags")?;
-    let tag_terms = journal_terms(&tags.join("\n"));
-    // A lesson is found by its tags as by its text, so theirs stand behind it; see `learning_terms`.
-    let mut terms: String = row.get("terms")?;
-    if let Some(of_text) = terms.strip_suffix(&tag_terms) {
-        terms.truncate(of_text.trim_end().len());
-    }
+    let (terms, tag_terms) = text_and_tags(row.get_ref("terms")?.as_str()?);
     Ok(LearningOutline {
         number: row.get("seq")?,
         id: word_at(row, "id", LearningId::parse)?,
         status: word_at(row, "status", LearningStatus::parse)?,
-        source: word_at(row, "source", LearningSource::parse)?,
-        task: word_in(row, "task", TaskId::parse)?,
         is_superseded: row.get::<_, Option<String>>("superseded_by")?.is_some(),
         created_at: time_at(row, "created_at")?,
-        terms,
-        tag_terms,
+        terms: terms.to_owned(),
+        tag_terms: tag_terms.to_owned(),
     })
 }

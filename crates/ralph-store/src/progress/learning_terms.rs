@@ -1,22 +1,38 @@
-//! What lessons are found by: their words, their tags, and what is the same in every telling of one.
+//! What lessons are found by: their words and their tags.
+
+use std::collections::HashSet;
 
 use super::journal_terms;
 use crate::index::Phrase;
 
-/// The words of a lesson without case and punctuation: two that have the same are one lesson.
-#[must_use]
-pub fn lesson_of(content: &str) -> String {
-    let words = content
-        .split(|sign: char| !sign.is_alphanumeric())
-        .filter(|word| !word.is_empty());
-    let words: Vec<String> = words.map(str::to_lowercase).collect();
-    words.join(" ")
-}
+/// Stands between the words of a text and those of its tags. It is no word of any text: a word in hex digits has some.
+const TAGS_FOLLOW: &str = "0x";
 
 /// The words of a lesson and of its tags, as its table holds them; see [`journal_terms`].
 #[must_use]
 pub(crate) fn learning_terms(content: &str, tags: &[String]) -> String {
-    journal_terms(&format!("{content}\n{}", tags.join("\n")))
+    let of_tags = journal_terms(&tags.join("\n"));
+    let of_text = journal_terms(content);
+    if of_tags.is_empty() {
+        return of_text;
+    }
+    format!("{of_text} {TAGS_FOLLOW} {of_tags}").trim_start().to_owned()
+}
+
+/// The words of the text and those of the tags.
+pub(super) fn text_and_tags(terms: &str) -> (&str, &str) {
+    if let Some(tags) = terms.strip_prefix("0x ") {
+        return ("", tags);
+    }
+    terms.split_once(" 0x ").unwrap_or((terms, ""))
+}
+
+/// Those of a lesson's words that are not words of its tags, each once, in their order.
+pub(super) fn words_beside(terms: &str, tags: &[String]) -> String {
+    let of_tags = journal_terms(&tags.join("\n"));
+    let mut met: HashSet<&str> = of_tags.split_ascii_whitespace().collect();
+    let words: Vec<&str> = terms.split_ascii_whitespace().filter(|word| met.insert(word)).collect();
+    words.join(" ")
 }
 
 /// Each tag with each of the words of which a text that holds the tag has at least one.
@@ -28,4 +44,36 @@ pub(crate) fn tag_terms(tags: &[String]) -> Vec<(String, String)> {
         }
     }
     terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_of_a_text_and_of_its_tags_are_told_apart() {
+        let tags = |tags: &[&str]| -> Vec<String> { tags.iter().map(|tag| (*tag).to_owned()).collect() };
+        for (content, tagged, expected) in [
+            ("Run the tests", tags(&["cargo", "test"]), ("run test", "cargo test")),
+            ("Run the tests", tags(&[]), ("run test", "")),
+            ("Run the tests", tags(&["the"]), ("run test", "")),
+            ("", tags(&["größe", "0x"]), ("", "gröss 0 x")),
+            ("0x 0x 0x", tags(&["0x"]), ("0 x 0 x 0 x", "0 x")),
+        ] {
+            let terms = learning_terms(content, &tagged);
+            let plain = |terms: &str| journal_terms(terms);
+            let (text, of_tags) = text_and_tags(&terms);
+            assert_eq!(
+                (text, of_tags),
+                (
+                    journal_terms(content).as_str(),
+                    journal_terms(&tagged.join("\n")).as_str()
+                )
+            );
+            assert_eq!(
+                (plain(expected.0).is_empty(), plain(expected.1).is_empty()),
+                (text.is_empty(), of_tags.is_empty())
+            );
+        }
+    }
 }

@@ -19,6 +19,7 @@ mod learning_reading;
 mod learning_search;
 mod learning_strength;
 mod learning_terms;
+mod lesson;
 mod lifecycle;
 mod metrics;
 mod note_log;
@@ -62,8 +63,8 @@ pub use learning_changes::{AddedLearning, Judgement, NewLearning};
 pub use learning_error::LearningError;
 pub use learning_lists::{LearningEvidence, LearningFilter, Showing};
 pub use learning_search::LearningOutline;
-pub use learning_terms::lesson_of;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
+pub use lesson::lesson_of;
 pub use lifecycle::{MergeCandidate, MergeGroup, Merged, PruneRules};
 pub use metrics::HardLike;
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
@@ -72,7 +73,7 @@ pub use overview::{AtWork, Look, Overview, TaskNews};
 pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
 pub use review::{FailedTask, Review};
 pub use runs::{NewRun, Run};
-pub use settle::{Settled, Settlement, TaskChange};
+pub use settle::{GatesSay, Settled, Settlement, TaskChange};
 pub use stats::{
     DayFigures, FailureFigures, Figures, ModelFigures, RunFigures, Stats, StatsFilter, TaskFigures, TypeFigures,
 };

@@ -39,6 +39,16 @@ pub enum TaskChange {
     Progress,
 }
 
+/// What the gates say at the end of an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GatesSay {
+    /// Nothing against the work: all of them passed, or there are none.
+    #[default]
+    Passed,
+    /// One of them is still red, as it was before; so nobody knows whether the work is good.
+    StillRed,
+}
+
 /// Everything that one iteration leaves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settlement {
@@ -60,6 +70,8 @@ pub struct Settlement {
     pub suggestion: Option<String>,
     /// What the agent learned, with the ids to keep it under.
     pub learnings: Vec<(LearningId, CapturedLearning)>,
+    /// What the gates say, by which the lessons of finished work hold or not.
+    pub gates: GatesSay,
     /// Who decides that a lesson holds.
     pub promote: Promote,
     /// The long notes that are to be written to files.
@@ -90,6 +102,7 @@ impl Settlement {
             signature: None,
             suggestion: None,
             learnings: Vec::new(),
+            gates: GatesSay::Passed,
             promote: Promote::default(),
             knowledge: Vec::new(),
             memory_used: Vec::new(),
@@ -125,8 +138,10 @@ impl Store {
             }
             let journal = journal::put(transaction, settlement)?;
             captures::put_report(transaction, settlement, journal)?;
-            learnings::put(transaction, settlement, journal)?;
-            captures::move_injections(transaction, settlement, journal)?;
+            let injections = captures::recorded_injections(transaction, settlement)?;
+            learnings::judge_waiting(transaction, settlement)?;
+            learnings::put(transaction, settlement, journal, &injections)?;
+            captures::move_injections(transaction, settlement, journal, &injections)?;
             for knowledge in &settlement.knowledge {
                 put_knowledge(transaction, &settlement.worktree, journal, knowledge, row.created_at)?;
             }

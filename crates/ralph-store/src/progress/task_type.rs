@@ -25,12 +25,20 @@ fn words(task_type: TaskType) -> &'static [&'static str] {
     }
 }
 
+/// How much of a text is looked at, in characters: what it is about stands at its beginning, and a whole book may follow.
+const LOOKED_AT: usize = 10_000;
+
 /// What kind of work a task is. Its description is asked only where the title does not tell.
 #[must_use]
 pub fn task_type_of(title: &str, description: &str) -> TaskType {
-    of_text(title)
-        .or_else(|| of_text(description))
+    of_text(beginning(title))
+        .or_else(|| of_text(beginning(description)))
         .unwrap_or(TaskType::General)
+}
+
+fn beginning(text: &str) -> &str {
+    let end = text.char_indices().nth(LOOKED_AT).map(|(at, _)| at);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 fn of_text(text: &str) -> Option<TaskType> {
@@ -83,6 +91,8 @@ mod tests {
     #[test]
     fn a_description_is_asked_only_where_the_title_tells_nothing() {
         assert_eq!(task_type_of("Parser", "It crashes."), TaskType::BugFix);
+        let long = format!("{}It crashes.", "ä ".repeat(LOOKED_AT));
+        assert_eq!(task_type_of("Parser", &long), TaskType::General);
         assert_eq!(
             task_type_of("Document the parser", "Its tests fail."),
             TaskType::Documentation

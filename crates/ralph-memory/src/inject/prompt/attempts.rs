@@ -8,7 +8,7 @@
 mod entry;
 mod same_way;
 
-use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, TaskKind};
+use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, Outcome, Suggestion, TaskKind};
 
 use super::markdown::{in_item, without_controls};
 use super::room::Room;
@@ -50,16 +50,18 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
         ..Section::default()
     };
     let mut choices: Vec<Choice<'a>> = request.attempts.iter().rev().map(Choice::of).collect();
+    let suggestion = suggestion(request);
+    let budget = room.for_section(request.config.context.attempts);
     if choices.is_empty() {
         return PreviousAttempts {
-            section,
+            section: suggestion_alone(section, &suggestion, budget, room),
             output_above: None,
         };
     }
     let frame = format!("### {HEADING}\n\n{OPENING}\n{}", introduction(request));
-    let suggestion = suggestion(request.attempts);
-    let budget = room.for_section(request.config.context.attempts);
-    let fitted = fit(&mut choices, &frame, &suggestion, budget);
+    let earlier = request.earlier_attempts as usize;
+    let note = left_out_note(choices.len() + earlier, PrimeFormat::Section).len();
+    let fitted = fit(&mut choices, &frame, (&suggestion, note), budget);
     for position in &fitted.packed.chosen {
         if let Some(choice) = choices.get_mut(*position) {
             choice.reason = InjectionReason::Shown;
@@ -71,9 +73,16 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
             section.text.push('\n');
             section.text.push_str(&choice.text);
         }
-        let left_out = choices.len() - fitted.packed.chosen.len();
-        if left_out > 0 && fitted.packed.note_fits {
-            section.text.push_str(&left_out_note(left_out, PrimeFormat::Section));
+        let left_out = choices.len() - fitted.packed.chosen.len() + earlier;
+        let left_out = match left_out {
+            0 => String::new(),
+            some => left_out_note(some, PrimeFormat::Section),
+        };
+        // Nothing is set aside for it where all that were handed over are shown and there were others before them.
+        let texts = [&section.text, &left_out, fitted.closing];
+        let mut whole = budget;
+        if whole.take(texts.iter().map(|text| text.chars().count()).sum()) {
+            section.text.push_str(&left_out);
         }
         section.text.push_str(fitted.closing);
         section.fixed = OPENING.chars().count();
@@ -121,8 +130,12 @@ struct Fitted<'a> {
 
 /// Finds what there is room for. Rather than the newest attempt, what its failing program printed is left out, then all but
 /// the reason, then the suggestion, at last the reason.
-fn fit<'s>(choices: &mut [Choice<'_>], frame: &str, suggestion: &'s str, budget: Budget) -> Fitted<'s> {
-    let note = left_out_note(choices.len(), PrimeFormat::Section).len();
+fn fit<'s>(
+    choices: &mut [Choice<'_>],
+    frame: &str,
+    (suggestion, note): (&'s str, usize),
+    budget: Budget,
+) -> Fitted<'s> {
     let mut fitted = Fitted {
         packed: Packed::default(),
         newest: Detail::Whole,
@@ -166,8 +179,9 @@ fn items(choices: &[Choice<'_>]) -> Vec<Item> {
 
 /// How often it was tried, and which attempts failed the same way.
 fn introduction(request: &PromptRequest<'_>) -> String {
-    let attempts = request.attempts;
-    let times = match attempts.len() {
+    let (attempts, earlier) = (request.attempts, request.earlier_attempts);
+    let all = attempts.len() + earlier as usize;
+    let times = match all {
         1 => "once".to_owned(),
         many => format!("{many} times"),
     };
@@ -176,10 +190,10 @@ fn introduction(request: &PromptRequest<'_>) -> String {
         TaskKind::PromptLoop => format!("Since it last went on, this assignment has failed {times}."),
     };
     let last = attempts.last().map_or(0, |attempt| attempt.row.row.attempt);
-    if request.task.kind == TaskKind::Once && last as usize > attempts.len() {
+    if request.task.kind == TaskKind::Once && last as usize > all {
         text.push_str(" Attempts whose numbers are missing did not count, or were before it was last done.");
     }
-    if let Some(same) = failed_the_same_way(attempts) {
+    if let Some(same) = failed_the_same_way(attempts, earlier) {
         text.push(' ');
         text.push_str(&same);
     }
@@ -187,17 +201,30 @@ fn introduction(request: &PromptRequest<'_>) -> String {
     text
 }
 
-/// What the newest report that has a suggestion suggests; empty where none has.
-fn suggestion(attempts: &[Attempt]) -> String {
-    let suggested = attempts.iter().rev().find_map(|attempt| {
-        let suggestion = attempt.report.as_ref()?.suggestion.as_deref()?;
-        (!suggestion.trim().is_empty()).then_some((attempt.row.row.attempt, suggestion))
-    });
-    let Some((attempt, suggestion)) = suggested else {
+/// What the newest attempt that suggests something suggests; empty where none does.
+fn suggestion(request: &PromptRequest<'_>) -> String {
+    let Some(Suggestion { attempt, outcome, text }) = request.suggestion else {
         return String::new();
     };
-    let suggestion = in_item(&without_controls(suggestion));
-    format!("\n- **Suggested for this attempt by attempt {attempt}**: {suggestion}\n")
+    // One that was interrupted does not count, so this one may have its number.
+    let by = match outcome {
+        Outcome::Interrupted => "one that was interrupted".to_owned(),
+        _ => format!("attempt {attempt}"),
+    };
+    let text = in_item(&without_controls(text));
+    format!("\n- **Suggested for this attempt by {by}**: {text}\n")
+}
+
+/// The section where no attempt failed, and one that was interrupted suggests something.
+fn suggestion_alone(mut section: Section, suggestion: &str, budget: Budget, room: &mut Room) -> Section {
+    let text = format!("### {HEADING}\n\n{OPENING}\n{suggestion}");
+    let mut room_left = budget;
+    if !suggestion.is_empty() && room_left.take(text.chars().count()) {
+        section.text = text;
+        section.fixed = OPENING.chars().count();
+        room.spend(&section.text);
+    }
+    section
 }
 
 fn output_of(attempt: &Attempt) -> Option<OutputAbove<'_>> {

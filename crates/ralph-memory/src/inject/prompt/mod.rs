@@ -22,7 +22,7 @@ mod verify;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Task, TaskKind, Tokens};
+use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
 pub use learnings::{MOST_LEARNINGS, learning_item};
@@ -73,8 +73,12 @@ pub struct PromptRequest<'a> {
     pub scratchpad: &'a str,
     /// The last rows of this run, oldest first.
     pub recent: &'a [JournalRow],
-    /// The attempts at the task that failed, oldest first.
+    /// The last attempts at the task that failed, oldest first.
     pub attempts: &'a [Attempt],
+    /// How many failed before them, since it was last done.
+    pub earlier_attempts: u32,
+    /// What the newest attempt that suggests something suggests for this one.
+    pub suggestion: Option<&'a Suggestion>,
     /// Lessons that fit the task, best first, each with how well it fits.
     pub learnings: &'a [(Learning, f64)],
     /// How it goes.

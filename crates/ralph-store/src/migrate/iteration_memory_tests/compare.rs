@@ -166,4 +166,7 @@ pub(super) fn assert_sound(connection: &Connection) {
     .into_iter()
     .collect();
     assert_eq!(kept, tags);
+    let wrong = "SELECT word FROM learning_tags JOIN learnings ON seq = learning
+                 WHERE holds <> (status = 'promoted' AND superseded_by IS NULL AND source IN ('sigil', 'human'))";
+    assert_eq!(texts(connection, wrong), [""; 0]);
 }

@@ -14,6 +14,7 @@ enum Change {
     Put(String, Vec<String>),
     Say(i64, String, Vec<String>),
     Use(i64),
+    Judge(i64, &'static str),
     Delete(i64),
 }
 
@@ -25,6 +26,8 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         3 => (text, tags.clone()).prop_map(|(text, tags)| Change::Put(text, tags)),
         2 => (which.clone(), text, tags).prop_map(|(which, text, tags)| Change::Say(which, text, tags)),
         1 => which.clone().prop_map(Change::Use),
+        2 => (which.clone(), proptest::sample::select(vec!["promoted", "validated", "pruned"]))
+            .prop_map(|(which, status)| Change::Judge(which, status)),
         1 => which.prop_map(Change::Delete),
     ];
     proptest::collection::vec(change, 1..12)
@@ -55,6 +58,10 @@ proptest! {
                 Change::Use(which) => {
                     connection.execute("UPDATE learnings SET use_count = use_count + 1 WHERE seq = ?1", [which])
                 }
+                Change::Judge(which, status) => connection.execute(
+                    "UPDATE learnings SET status = ?2, superseded_by = iif(?2 = 'pruned', 'learn-1', NULL) WHERE seq = ?1",
+                    rusqlite::params![which, status],
+                ),
                 Change::Delete(which) => connection.execute("DELETE FROM learnings WHERE seq = ?1", [which]),
             };
             prop_assert!(done.is_ok(), "{change:?}: {done:?}");

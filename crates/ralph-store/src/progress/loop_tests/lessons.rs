@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 use ralph_model::config::Promote;
-use ralph_model::{Learning, LearningKind, LearningStatus, TaskType};
+use ralph_model::{Learning, LearningKind, LearningStatus, TaskId, TaskType};
 
 use super::*;
 use crate::progress::{learning_terms, lesson_of, tag_terms};
@@ -16,6 +16,7 @@ struct Told {
     outcome: Outcome,
     task_type: TaskType,
     promote: Promote,
+    gates: GatesSay,
     /// Category, text and tag of each.
     lessons: Vec<(&'static str, &'static str, &'static str)>,
     /// The lessons that stood in its prompt, and one that was too long for it.
@@ -30,6 +31,7 @@ impl Told {
             outcome,
             task_type: TaskType::BugFix,
             promote: Promote::Auto,
+            gates: GatesSay::Passed,
             lessons: vec![("tool_usage", text, "a")],
             shown: Vec::new(),
             over: None,
@@ -91,6 +93,7 @@ impl Story {
         settlement.row.task_type = told.task_type;
         settlement.task = TaskChange::Again;
         settlement.promote = told.promote;
+        settlement.gates = told.gates;
         for (category, content, tag) in &told.lessons {
             self.ids += 1;
             let learning = CapturedLearning {
@@ -145,6 +148,147 @@ fn a_lesson_of_work_that_is_done_holds_at_once_and_others_wait_for_evidence() {
     check(&told(&[Failed, Interrupted]), Validated, 0.5);
     check(&told(&[Interrupted, Failed, Failed]), Promoted, 0.55);
     check(&told(&[Interrupted, Done]), Promoted, 0.5);
+}
+
+#[test]
+fn work_that_is_done_under_a_gate_that_is_still_red_proves_nothing() {
+    let mut told = Told::once(Outcome::Done, "Look first.");
+    told.gates = GatesSay::StillRed;
+    check(std::slice::from_ref(&told), LearningStatus::Validated, 0.5);
+    check(&[told.clone(), told], LearningStatus::Promoted, 0.55);
+}
+
+#[test]
+fn who_fails_with_a_lesson_before_their_eyes_and_repeats_it_adds_nothing() {
+    let first = Told::once(Outcome::Failed, "Look first.");
+    let mut echo = first.clone();
+    echo.shown = vec![LearningId::new(1)];
+    let done = Told {
+        outcome: Outcome::Done,
+        ..echo.clone()
+    };
+    check(&[first.clone(), echo.clone()], LearningStatus::Validated, 0.5);
+    check(
+        &[first.clone(), echo.clone(), echo.clone()],
+        LearningStatus::Validated,
+        0.5,
+    );
+    check(
+        &[first.clone(), echo.clone(), first.clone()],
+        LearningStatus::Promoted,
+        0.55,
+    );
+    check(&[first.clone(), done], LearningStatus::Promoted, 0.55);
+    // It was left out of the prompt, so the agent found it by itself.
+    let mut unread = first.clone();
+    unread.over = Some(LearningId::new(1));
+    check(&[first, unread], LearningStatus::Promoted, 0.55);
+}
+
+#[test]
+fn lessons_that_nobody_had_judged_are_judged_by_the_configuration() {
+    for (promote, of_done) in [(Promote::Auto, "promoted"), (Promote::Review, "validated")] {
+        let mut story = Story::of(&[
+            Told::once(Outcome::Done, "Look first."),
+            Told::once(Outcome::Failed, "Listen."),
+            Told::once(Outcome::Done, "!?"),
+        ]);
+        story
+            .bench
+            .sql("UPDATE learnings SET status = 'pending', reason = NULL, tags = iif(seq = 1, 'not JSON', tags)");
+        story.tell(&Told {
+            promote,
+            lessons: Vec::new(),
+            ..Told::once(Outcome::Failed, "")
+        });
+        assert_eq!(
+            story
+                .bench
+                .texts("SELECT status || coalesce(': ' || reason, '') FROM learnings ORDER BY seq"),
+            [of_done, "validated", "rejected: Missing required fields"]
+        );
+    }
+}
+
+#[test]
+fn every_iteration_that_tells_a_lesson_has_it_among_its_captures() {
+    let mut story = Story::new();
+    let rows = [
+        story.tell(&Told::once(Outcome::Failed, "Look first.")),
+        story.tell(&Told {
+            lessons: vec![("tool_usage", "look FIRST", "b"), ("pitfall", "Listen.", "c")],
+            ..Told::once(Outcome::Failed, "")
+        }),
+    ];
+    let told = rows.map(|row| -> Vec<String> {
+        let learnings = story.bench.store.captures(row).unwrap().learnings;
+        learnings.into_iter().map(|learning| learning.content).collect()
+    });
+    assert_eq!(told, [vec!["Look first."], vec!["Look first.", "Listen."]]);
+}
+
+#[test]
+fn what_differs_in_an_operator_is_two_lessons() {
+    let story = Story::of(&[
+        Told::once(Outcome::Done, "Check that a == b"),
+        Told::once(Outcome::Done, "Check that a != b."),
+        Told::once(Outcome::Done, "check that `a == b`!"),
+    ]);
+    let texts: Vec<String> = story.learnings().into_iter().map(|learning| learning.content).collect();
+    assert_eq!(texts, ["Check that a == b", "Check that a != b."]);
+}
+
+#[test]
+fn a_lesson_waits_at_every_task_that_told_it() {
+    let mut story = Story::of(&[Told::once(Outcome::Failed, "Look first.")]);
+    story.bench.sql("UPDATE journal SET task_id = 't-00000f'");
+    story.bench.sql("UPDATE learnings SET task = 't-00000f'");
+    let task = task();
+    let waiting = |story: &Story, task: &TaskId| story.bench.store.learnings_waiting_at(task, 9).unwrap();
+    assert!(waiting(&story, &task).is_empty());
+    story.tell(&Told::once(Outcome::Interrupted, "look first"));
+    assert_eq!(waiting(&story, &task), [1]);
+    assert_eq!(waiting(&story, &TaskId::new(0xf)), [1]);
+    story.bench.sql("UPDATE learnings SET status = 'promoted'");
+    assert!(waiting(&story, &task).is_empty());
+}
+
+#[test]
+fn the_newest_suggestion_since_the_task_was_done_is_known_however_its_attempt_ended() {
+    let mut bench = Bench::new();
+    let run = RunId::new(1);
+    bench.begin(&run, "w");
+    let task = task();
+    let mut iteration = 0;
+    let mut suggest = |bench: &mut Bench, outcome, text: Option<&str>| {
+        iteration += 1;
+        let fence = bench.claim(&run, iteration);
+        let mut settlement = settlement(outcome, fence);
+        settlement.row.iteration = iteration;
+        settlement.row.attempt = iteration;
+        settlement.row.run = run.clone();
+        settlement.task = TaskChange::Again;
+        settlement.suggestion = text.map(str::to_owned);
+        bench.store.settle(&settlement).unwrap();
+        bench
+            .store
+            .last_suggestion(&task)
+            .unwrap()
+            .map(|found| (found.attempt, found.text))
+    };
+    let vendor = Some((2, "Vendor it".to_owned()));
+    assert_eq!(
+        suggest(&mut bench, Outcome::Failed, Some("Ask")),
+        Some((1, "Ask".to_owned()))
+    );
+    assert_eq!(suggest(&mut bench, Outcome::Interrupted, Some("Vendor it")), vendor);
+    assert_eq!(suggest(&mut bench, Outcome::Failed, Some("  ")), vendor);
+    assert_eq!(suggest(&mut bench, Outcome::Failed, None), vendor);
+    assert_eq!(suggest(&mut bench, Outcome::Done, Some("Late")), None);
+    assert_eq!(
+        suggest(&mut bench, Outcome::Interrupted, Some("Anew")),
+        Some((6, "Anew".to_owned()))
+    );
 }
 
 #[test]
@@ -282,19 +426,22 @@ fn any_told() -> impl Strategy<Value = Told> {
         1..=3_u64,
         prop::sample::select(Outcome::ALL.to_vec()),
         prop::sample::select(vec![TaskType::BugFix, TaskType::Feature]),
-        prop::bool::weighted(0.2),
+        (prop::bool::weighted(0.2), prop::bool::weighted(0.2)),
         prop::collection::vec(lesson, 0..4),
         prop::collection::btree_set(1..12_u64, 0..4),
     )
-        .prop_map(|(run, outcome, task_type, is_reviewed, lessons, shown)| Told {
-            run,
-            outcome,
-            task_type,
-            promote: if is_reviewed { Promote::Review } else { Promote::Auto },
-            lessons,
-            shown: shown.into_iter().map(LearningId::new).collect(),
-            over: None,
-        })
+        .prop_map(
+            |(run, outcome, task_type, (is_reviewed, is_red), lessons, shown)| Told {
+                run,
+                outcome,
+                task_type,
+                promote: if is_reviewed { Promote::Review } else { Promote::Auto },
+                gates: if is_red { GatesSay::StillRed } else { GatesSay::Passed },
+                lessons,
+                shown: shown.into_iter().map(LearningId::new).collect(),
+                over: None,
+            },
+        )
 }
 
 /// What is to be known of a lesson, as a plain reader of the story would know it.
@@ -306,11 +453,21 @@ struct Expected {
     is_promoted: bool,
 }
 
+/// The id of a lesson, and how many have told it who had not merely read it.
+#[derive(Default)]
+struct Tellers {
+    id: Option<LearningId>,
+    by_themselves: usize,
+}
+
 fn expected(story: &[Told]) -> BTreeMap<(LearningKind, TaskType, String), Expected> {
     let mut all: BTreeMap<(LearningKind, TaskType, String), Expected> = BTreeMap::new();
+    let mut tellers: BTreeMap<(LearningKind, TaskType, String), Tellers> = BTreeMap::new();
+    let mut asked = 0;
     for told in story {
         let mut met = BTreeSet::new();
         for (category, content, tag) in &told.lessons {
+            asked += 1;
             let key = (LearningKind::of_category(category), told.task_type, lesson_of(content));
             let known = all.entry(key.clone()).or_default();
             let is_sound = !key.2.is_empty();
@@ -318,10 +475,16 @@ fn expected(story: &[Told]) -> BTreeMap<(LearningKind, TaskType, String), Expect
                 known.tags.insert((*tag).to_owned());
                 known.runs.insert(RunId::new(told.run).to_string());
             }
-            if met.insert(key) {
-                known.tellers += usize::from(told.outcome != Outcome::Interrupted);
-                let has_evidence =
-                    told.outcome == Outcome::Done || (told.outcome != Outcome::Interrupted && known.tellers > 1);
+            if met.insert(key.clone()) {
+                let counts = told.outcome != Outcome::Interrupted;
+                known.tellers += usize::from(counts);
+                let tellers = tellers.entry(key).or_default();
+                let id = tellers.id.get_or_insert(LearningId::new(asked));
+                let is_done = told.outcome == Outcome::Done;
+                let has_read = told.shown.contains(id);
+                tellers.by_themselves += usize::from(counts && (is_done || !has_read));
+                let is_proof = is_done && told.gates == GatesSay::Passed;
+                let has_evidence = is_proof || (counts && !has_read && tellers.by_themselves > 1);
                 known.is_promoted |= is_sound && has_evidence && told.promote == Promote::Auto;
             }
         }
@@ -377,6 +540,12 @@ fn check_tables(bench: &Bench, learnings: &[Learning]) {
     assert_eq!(
         texts("SELECT word || ' ' || tag || ' ' || id FROM learning_tags JOIN learnings ON seq = learning"),
         tags
+    );
+    assert_eq!(
+        bench.texts(
+            "SELECT tag FROM learning_tags JOIN learnings ON seq = learning WHERE holds <> (status = 'promoted')"
+        ),
+        [""; 0]
     );
 }
 

@@ -48,25 +48,35 @@ pub(super) fn put_report(transaction: &Transaction<'_>, settlement: &Settlement,
         .map(drop)
 }
 
-/// Moves what stood in the prompt from the iteration's record to its row, notes what the agent relied on, and counts the
-/// iteration for the lessons among it.
-pub(super) fn move_injections(
+/// What stood in the prompt, by the iteration's record.
+pub(super) fn recorded_injections(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
-    journal: i64,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Vec<Injection>> {
     let row = &settlement.row;
     let recorded: Option<Option<String>> = transaction
         .prepare_cached("SELECT injections FROM iterations WHERE run = ?1 AND iteration = ?2")?
         .query_row(params![row.run.as_str(), row.iteration], |row| row.get(0))
         .optional()?;
-    let Some(text) = recorded.flatten() else { return Ok(()) };
-    let injections: Vec<Injection> = from_json(&text, "injections")?;
+    match recorded.flatten() {
+        Some(text) => from_json(&text, "injections"),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// Moves what stood in the prompt to the iteration's row, notes what the agent relied on, and counts the iteration for the
+/// lessons among it.
+pub(super) fn move_injections(
+    transaction: &Transaction<'_>,
+    settlement: &Settlement,
+    journal: i64,
+    injections: &[Injection],
+) -> rusqlite::Result<()> {
     let mut statement = transaction.prepare_cached(
         "INSERT INTO injections (journal, kind, entry, digest, section, rank, tokens, score, reason, used)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
-    for injection in &injections {
+    for injection in injections {
         statement.execute(params![
             journal,
             injection.kind.word(),
@@ -80,5 +90,5 @@ pub(super) fn move_injections(
             settlement.memory_used.contains(&injection.id),
         ])?;
     }
-    learnings::count_uses(transaction, settlement, &injections)
+    learnings::count_uses(transaction, settlement, injections)
 }

@@ -6,27 +6,31 @@ use std::collections::BTreeSet;
 use ralph_model::config::Promote;
 use ralph_model::{
     Candidate, CapturedLearning, EntryKind, Injection, InjectionReason, Learning, LearningId, LearningKind,
-    LearningSource, LearningStatus, Outcome,
+    LearningSource, LearningStatus, Outcome, TaskType,
 };
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::Settlement;
-use crate::progress::columns::{moment, to_json};
-use crate::progress::learning_changes::{standing_for, words_of};
+use super::{GatesSay, Settlement};
+use crate::progress::columns::{moment, to_json, word_at};
+use crate::progress::learning_changes::{standing_for, unite_tags, words_of};
 use crate::progress::learning_reading::read_learning;
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened};
 use crate::progress::{learning_terms, lesson_of, tag_terms};
 
-/// The most tags of a lesson. Every telling may bring some, and one that has them all fits everything.
-const MOST_TAGS: usize = 40;
-
 /// Keeps what was learned.
-pub(super) fn put(transaction: &Transaction<'_>, settlement: &Settlement, journal: i64) -> rusqlite::Result<()> {
+pub(super) fn put(
+    transaction: &Transaction<'_>,
+    settlement: &Settlement,
+    journal: i64,
+    injections: &[Injection],
+) -> rusqlite::Result<()> {
+    let shown = shown(injections);
     for (id, learning) in &settlement.learnings {
         let telling = Telling {
             transaction,
             settlement,
             journal,
+            shown: &shown,
             learning,
             kind: LearningKind::of_category(&learning.category),
             lesson: lesson_of(&learning.content),
@@ -49,17 +53,82 @@ pub(super) fn count_uses(
     if !counts(row.outcome) {
         return Ok(());
     }
-    let stood = injections
-        .iter()
-        .filter(|injection| injection.kind == EntryKind::Learning && injection.reason == InjectionReason::Shown);
-    let ids: BTreeSet<&str> = stood.map(|injection| injection.id.as_str()).collect();
     let mut statement = transaction.prepare_cached(
         "UPDATE learnings SET use_count = use_count + 1, successes = successes + ?2, last_used_at = ?3 WHERE id = ?1",
     )?;
-    for id in ids {
+    for id in shown(injections) {
         statement.execute(params![id, row.outcome == Outcome::Done, moment(row.created_at)])?;
     }
     Ok(())
+}
+
+/// The lessons that stood in the prompt.
+fn shown(injections: &[Injection]) -> BTreeSet<&str> {
+    let stood = injections
+        .iter()
+        .filter(|injection| injection.kind == EntryKind::Learning && injection.reason == InjectionReason::Shown);
+    stood.map(|injection| injection.id.as_str()).collect()
+}
+
+/// Judges lessons of the time before any were: as if their iterations had ended now. There are none but after an upgrade.
+pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
+    let waiting: Vec<Waiting> = transaction
+        .prepare_cached(
+            "SELECT seq, kind, learnings.task_type, content, confidence, success_rate,
+                    coalesce(outcome = 'done', 0) AS is_done
+             FROM learnings LEFT JOIN journal ON journal.id = learnings.journal WHERE learnings.status = 'pending'",
+        )?
+        .query_map([], read_waiting)?
+        .collect::<rusqlite::Result<_>>()?;
+    for waiting in waiting {
+        let candidate = Candidate {
+            content: &waiting.content,
+            kind: waiting.kind,
+            task_type: waiting.task_type,
+            confidence: waiting.confidence,
+            success_rate: waiting.success_rate,
+        };
+        let rejection = candidate.rejection();
+        let status = match rejection {
+            Some(_) => LearningStatus::Rejected,
+            None if waiting.is_done => settlement.status_of_supported(),
+            None => LearningStatus::Validated,
+        };
+        transaction
+            .prepare_cached("UPDATE learnings SET status = ?2, reason = ?3, updated_at = ?4 WHERE seq = ?1")?
+            .execute(params![
+                waiting.seq,
+                status.word(),
+                rejection,
+                moment(settlement.row.created_at)
+            ])?;
+    }
+    Ok(())
+}
+
+/// What is judged of a lesson. Its tags are not: what cannot be read of them must not keep an iteration from its end.
+struct Waiting {
+    seq: i64,
+    kind: LearningKind,
+    task_type: Option<TaskType>,
+    content: String,
+    confidence: f64,
+    success_rate: f64,
+    /// Whether its iteration was done.
+    is_done: bool,
+}
+
+fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
+    let task_type: Option<String> = row.get("task_type")?;
+    Ok(Waiting {
+        seq: row.get("seq")?,
+        kind: word_at(row, "kind", LearningKind::parse)?,
+        task_type: task_type.and_then(|word| TaskType::parse(&word)),
+        content: row.get("content")?,
+        confidence: row.get("confidence")?,
+        success_rate: row.get("success_rate")?,
+        is_done: row.get("is_done")?,
+    })
 }
 
 /// Whether an iteration says anything about a lesson.
@@ -72,6 +141,8 @@ struct Telling<'a> {
     transaction: &'a Transaction<'a>,
     settlement: &'a Settlement,
     journal: i64,
+    /// The lessons that stood in the prompt.
+    shown: &'a BTreeSet<&'a str>,
     learning: &'a CapturedLearning,
     kind: LearningKind,
     lesson: String,
@@ -118,9 +189,12 @@ impl Telling<'_> {
         if !known.source_loops.iter().any(|known| known == run) {
             known.source_loops.push(run.to_owned());
         }
+        // Who fails with a lesson before their eyes and repeats it adds nothing to it.
+        let is_own_word = self.settlement.is_proof() || !self.shown.contains(known.id.as_str());
         // An attempt that was killed and its repetition are one, and tell one thing.
-        let is_supported =
-            counts(row.outcome) && (known.source != LearningSource::Sigil || self.sources_that_count(&known.id)? > 1);
+        let is_supported = counts(row.outcome)
+            && is_own_word
+            && (known.source != LearningSource::Sigil || self.is_told_twice(&known.id)?);
         if is_supported {
             known.confidence = strengthened(known.confidence);
         }
@@ -148,11 +222,7 @@ impl Telling<'_> {
     /// Unites the tags of a lesson with those of this telling.
     fn add_tags(&self, known: &Learning) -> rusqlite::Result<()> {
         let mut tags = known.tags.clone();
-        for tag in &self.learning.tags {
-            if tags.len() < MOST_TAGS && !tags.contains(tag) {
-                tags.push(tag.clone());
-            }
-        }
+        unite_tags(&mut tags, &self.learning.tags);
         if tags == known.tags {
             return Ok(());
         }
@@ -236,23 +306,31 @@ impl Telling<'_> {
         Ok(rows == 1)
     }
 
-    /// How many iterations that count have told a lesson.
-    fn sources_that_count(&self, id: &LearningId) -> rusqlite::Result<u64> {
+    /// Whether more than one iteration that counts has told a lesson, and had not merely read it.
+    fn is_told_twice(&self, id: &LearningId) -> rusqlite::Result<bool> {
         self.transaction
             .prepare_cached(
-                "SELECT count(*) FROM learning_sources JOIN journal ON journal.id = learning_sources.journal
-                 WHERE learning = (SELECT seq FROM learnings WHERE id = ?1) AND outcome <> 'interrupted'",
+                "SELECT count(*) = 2 FROM (
+                     SELECT 1 FROM learning_sources JOIN journal ON journal.id = learning_sources.journal
+                     WHERE learning = (SELECT seq FROM learnings WHERE id = ?1) AND outcome <> 'interrupted'
+                           AND (outcome = 'done' OR NOT EXISTS (
+                               SELECT 1 FROM injections WHERE injections.journal = journal.id AND kind = 'learning'
+                                                              AND entry = ?1 AND injections.reason = 'shown'))
+                     LIMIT 2)",
             )?
-            .query_row([id.as_str()], |row| row.get::<_, i64>(0))
-            .map(i64::cast_unsigned)
+            .query_row([id.as_str()], |row| row.get(0))
     }
 }
 
 impl Settlement {
-    /// How far a lesson comes that can be true: work that is done, with its gates passed, is evidence for what was learned at
-    /// it.
+    /// Whether the iteration is evidence for what was learned in it: work that is done, with its gates passed.
+    fn is_proof(&self) -> bool {
+        self.row.outcome == Outcome::Done && self.gates == GatesSay::Passed
+    }
+
+    /// How far a lesson comes that can be true.
     fn status_of_sound(&self) -> LearningStatus {
-        if self.row.outcome == Outcome::Done {
+        if self.is_proof() {
             self.status_of_supported()
         } else {
             LearningStatus::Validated
