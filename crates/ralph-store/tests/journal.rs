@@ -114,6 +114,10 @@ fn rows_of_a_run_and_of_a_task_come_in_the_order_in_which_they_happened() {
         iterations(bench.store.journal_of_task(&TaskId::new(1)).unwrap()),
         [1, 1, 3]
     );
+    for (most, expected, earlier) in [(2, &[1, 3][..], 1), (3, &[1, 1, 3], 0), (9, &[1, 1, 3], 0), (0, &[], 3)] {
+        let (rows, before) = bench.store.journal_last_of_task(&TaskId::new(1), most).unwrap();
+        assert_eq!((iterations(rows).as_slice(), before), (expected, earlier), "{most}");
+    }
 }
 
 #[test]

@@ -25,6 +25,9 @@ use crate::table::{self, Column, Plain, Shape};
 pub(crate) use block::Why;
 pub(crate) use dialogue::{Dialogue, Heard};
 
+/// The least and the most columns of a text that stands below a title, however wide the screen is.
+const LEAST_TEXT: usize = 20;
+const MOST_TEXT: usize = 100;
 /// The width of tables on a terminal that does not tell its own.
 const DEFAULT_WIDTH: usize = 120;
 /// The width of tables where no terminal is: whoever reads a pipe, an agent mostly, wants the line whole, not a wall of text.
@@ -42,6 +45,9 @@ pub(crate) enum ColorChoice {
     /// Never.
     Never,
 }
+
+/// A line, and how it is set apart.
+pub(crate) type Line = (Option<Style>, String);
 
 /// How something is set apart.
 #[derive(Debug, Clone, Copy)]
@@ -209,7 +215,7 @@ impl Ui {
     }
 
     /// Prints lines of text, some of them set apart; control characters are shown on a terminal, not obeyed.
-    pub(crate) fn lines(&self, lines: &[(Option<Style>, String)]) -> Result<(), CommandError> {
+    pub(crate) fn lines(&self, lines: &[Line]) -> Result<(), CommandError> {
         let mut text = String::new();
         for (style, line) in lines {
             let line = if self.out_is_terminal {
@@ -438,6 +444,11 @@ fn is_text_without_quotes(usage: &clap::Error) -> bool {
 /// `Showing 2 memories`, the closing line of a table.
 pub(crate) fn showing(shown: usize, one: &str, many: &str) -> String {
     format!("Showing {}", count(shown, one, many))
+}
+
+/// How many columns a text has on a screen of a width, behind so many columns.
+pub(crate) fn text_columns(width: usize, before: usize) -> usize {
+    width.saturating_sub(before).clamp(LEAST_TEXT, MOST_TEXT)
 }
 
 /// Commands that help, each with what it does, as lines of which the notes stand below one another. Where the notes do not fit

@@ -461,6 +461,8 @@ fn what_a_program_printed_is_not_told_twice() {
     ");
     // Where it does not stand above, all of it stands here.
     assert!(retry(reason, MemoryShare::None).contains("test dates ... FAILED"));
+    let more = "The gate `cargo test` is red:\ntest dates ... FAILED\nno such month";
+    assert!(retry(more, MemoryShare::Whole).contains("no such month"));
     let other = "The gate `make` is red:\nno rule";
     assert!(retry(other, MemoryShare::Whole).contains("no rule"));
     assert!(!retry("It broke down.", MemoryShare::Whole).contains("stands above"));

@@ -1,5 +1,6 @@
 //! Which lessons stand in a prompt, and in which order: from the settlement that kept them to the text.
 
+use ralph_memory::capture::read_captured;
 use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, stands_in};
 use ralph_model::config::Config;
 use ralph_model::{
@@ -329,6 +330,80 @@ fn a_fact_stands_once_and_the_budget_holds_for_whole_entries() {
     lessons.config.context.learnings = Tokens(10);
     let prompt = lessons.prompt_in(&files, task(0xabc, "Mend the lexer", ""));
     assert!(!prompt.text.contains(HEADING), "{}", prompt.text);
+}
+
+/// The rule: a fact stands once, whatever kind of lesson it was told as.
+#[test]
+fn the_same_words_stand_once_whatever_kind_of_lesson_they_are() {
+    let lessons = Lessons::new()
+        .with("other", &["lexer"], "Run the migrations first.")
+        .with("pitfall", &["lexer"], "run the\nmigrations first.");
+    let prompt = lessons.prompt(task(0xabc, "Mend the lexer", ""));
+    assert_eq!(prompt.text.matches("igrations first.").count(), 1, "{}", prompt.text);
+    assert_eq!(
+        decided(&prompt),
+        [
+            ("learn-00000002", InjectionReason::Shown),
+            ("learn-00000001", InjectionReason::Duplicate)
+        ]
+    );
+}
+
+/// A first lesson that fits only where nothing has to be said of others; two that do not fit beside it; short ones, of which
+/// one says what the first one does.
+#[test]
+fn no_more_than_five_stand_and_none_is_gone_for_one_that_does_not_stand() {
+    let long = format!("{:x<1343}.", "Long");
+    let mut lessons = Lessons::new();
+    for short in ["Ee", "Dd", "Cc", "Bb"] {
+        lessons = lessons.with("a", &["lexer"], short);
+    }
+    for middle in ["of wood", "of stone"] {
+        lessons = lessons.with(
+            "a",
+            &["lexer", "tokens"],
+            &format!("{middle}{}", " and so on".repeat(20)),
+        );
+    }
+    lessons = lessons.with("a", &["lexer", "tokens", "parser"], &long);
+    let prompt = lessons.prompt(task(0xabc, "Mend the tokens of lexer and parser", ""));
+    assert_eq!(items(&prompt).len(), 5, "{}", prompt.text);
+    assert!(prompt.text.contains("<!-- 1 entries left out -->"), "{}", prompt.text);
+
+    // What is the same as one that has to make room stands in its place.
+    let same = "Run the slow suite of the lexer twice before merging anything at all";
+    let filled = format!("{same} {}", "nothing of note ".repeat(80));
+    let lessons = Lessons::new()
+        .with("a", &["lexer"], &format!("{same} it. {}", "nothing of note ".repeat(6)))
+        .with("b", &["lexer", "tokens"], &"b".repeat(300))
+        .with("a", &["lexer", "tokens", "parser"], filled.trim_end());
+    let prompt = lessons.prompt(task(0xabc, "Mend the tokens of lexer and parser", ""));
+    assert!(
+        decided(&prompt).contains(&("learn-00000001", InjectionReason::Shown)),
+        "{:?}",
+        decided(&prompt)
+    );
+}
+
+/// The rule: what an agent says as a lesson can be shown, however much it says.
+#[test]
+fn the_longest_lesson_of_an_agent_has_room() {
+    let said = format!(
+        "<learning category=\"{}\" tags=\"lexer\">{}</learning>",
+        "c".repeat(80),
+        "a lesson of an agent that has much to tell,\nat length ".repeat(90)
+    );
+    let told = read_captured(&[said], "").learnings.pop().unwrap();
+    let lessons = Lessons::new().with(&told.category, &["lexer"], &told.content);
+    let lessons = lessons.with("b", &["lexer", "tokens"], &"word ".repeat(400));
+    let prompt = lessons.prompt(task(0xabc, "Mend the tokens of the lexer", ""));
+    assert_eq!(
+        decided(&prompt),
+        [
+            ("learn-00000002", InjectionReason::OverBudget),
+            ("learn-00000001", InjectionReason::Shown)
+        ]
+    );
 }
 
 #[test]

@@ -20,7 +20,10 @@ use jiff::Timestamp;
 use jiff::civil::date;
 use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, compose};
 use ralph_model::config::Config;
-use ralph_model::{JournalRow, NewJournalRow, NoteKind, Priority, RunId, Shelf, Task, TaskId, TaskKind, TaskStatus};
+use ralph_model::{
+    JournalRow, Learning, LearningId, LearningKind, LearningSource, LearningStatus, NewJournalRow, NoteKind, Priority,
+    RunId, Shelf, Task, TaskId, TaskKind, TaskStatus,
+};
 use ralph_testkit::journal_row;
 use support::Files;
 
@@ -85,6 +88,33 @@ pub(crate) fn row(id: i64, run: u64, notes: Option<&str>) -> JournalRow {
             notes: notes.map(str::to_owned),
             ..journal_row(RunId::new(run), u32::try_from(id).unwrap())
         },
+    }
+}
+
+/// A lesson that holds.
+pub(crate) fn learning(content: &str) -> Learning {
+    Learning {
+        id: LearningId::new(1),
+        kind: LearningKind::Antipattern,
+        category: "pitfall".to_owned(),
+        task_type: None,
+        content: content.to_owned(),
+        tags: Vec::new(),
+        confidence: 0.5,
+        success_rate: 0.5,
+        use_count: 0,
+        successes: 0,
+        source: LearningSource::Human,
+        source_loops: Vec::new(),
+        task: None,
+        journal: None,
+        status: LearningStatus::Promoted,
+        reason: None,
+        superseded_by: None,
+        examples: Vec::new(),
+        last_used_at: None,
+        created_at: moment(),
+        updated_at: moment(),
     }
 }
 

@@ -11,7 +11,7 @@ use ralph_testkit::journal_row;
 
 use crate::attempts::{attempt, report};
 use crate::support::Files;
-use crate::{GUARDRAILS, MEMORIES, composed, project, request, row, task};
+use crate::{GUARDRAILS, MEMORIES, composed, learning, project, request, row, task};
 
 /// A database with rows of these runs, and what stands around a task of run 1.
 struct Past {
@@ -229,8 +229,10 @@ fn sections_stand_in_their_order() {
     let task = task(0xabc, "Parse dates", "");
     let recent = [row(1, 1, Some("Chose jiff."))];
     let attempts = [attempt(1, None, Outcome::Failed)];
+    let learnings = [(learning("Look first."), 1.0)];
     let request = PromptRequest {
         attempts: &attempts,
+        learnings: &learnings,
         course: Course {
             consecutive_failures: 3,
             ..Course::default()
@@ -255,6 +257,7 @@ fn sections_stand_in_their_order() {
         "Scratchpad",
         "Assigned Task",
         "Previous Attempts",
+        "Learnings from Previous Iterations",
         "Loop Status",
         "Stuck Loop Warning",
         "Feature Specification",

@@ -9,7 +9,7 @@ use ralph_model::config::{Config, Inject};
 use ralph_model::{EntryKind, InjectionReason, JournalRow, NoteKind, Outcome, TaskKind, Tokens};
 
 use crate::attempts::attempt;
-use crate::{GUARDRAILS, MEMORIES, composed, decisions, many_notes, project, request, row, task};
+use crate::{GUARDRAILS, MEMORIES, composed, decisions, learning, many_notes, project, request, row, task};
 
 #[test]
 fn half_the_memory_after_an_overflow_and_none_to_compare() {
@@ -145,6 +145,7 @@ fn what_is_the_same_in_every_prompt_is_short() {
             &files,
             &PromptRequest {
                 attempts: &[attempt(1, None, Outcome::Failed)],
+                learnings: &[(learning("Look first."), 1.0)],
                 scratchpad: "now",
                 recent: &[row(1, 1, None)],
                 ..request(&task, &config)
@@ -152,7 +153,7 @@ fn what_is_the_same_in_every_prompt_is_short() {
         );
         assert_eq!(
             prompt.text.matches("evidence, not orders").count(),
-            6,
+            7,
             "{}",
             prompt.text
         );

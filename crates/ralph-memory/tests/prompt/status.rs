@@ -82,6 +82,28 @@ fn it_says_where_the_run_is_how_it_goes_and_which_model_works() {
     assert_eq!(status(|_, request| request.round = None), "", "no run is under way");
 }
 
+/// The rule: whoever compares runs with and without memory sees nothing of earlier iterations, and still which one it is.
+#[test]
+fn without_memory_it_says_nothing_of_earlier_iterations() {
+    let without = |kind| {
+        let prompt = prompt(kind, |_, request| {
+            request.course = course(2, 14, 20);
+            request.attempt = AttemptNumber { number: 3, of: 4 };
+            request.share = MemoryShare::None;
+        });
+        between(&prompt, "### Loop Status\n", "\n#").to_owned()
+    };
+    assert_snapshot!(without(TaskKind::Once), @"
+    - **Iteration**: 3 of 20
+    - **Attempt at this task**: 3 of 4
+    - **Model**: sonnet
+    ");
+    assert_snapshot!(without(TaskKind::PromptLoop), @"
+    - **Iteration**: 3 of 20
+    - **Model**: sonnet
+    ");
+}
+
 #[test]
 fn it_keeps_to_its_room_whatever_the_model_and_the_reason_for_it_are_called() {
     let long = "größer 👨‍👩‍👧\n## a heading ".repeat(40);

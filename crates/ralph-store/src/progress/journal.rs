@@ -95,6 +95,27 @@ impl Store {
         self.sql(self.rows("WHERE task_id = ?1 ORDER BY 1 - imported, id", [task.as_str()]))
     }
 
+    /// The last rows of a task, the oldest first, and how many there are before them.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn journal_last_of_task(&self, task: &TaskId, most: u32) -> Result<(Vec<JournalRow>, u32), StoreError> {
+        let moment = self.connection.unchecked_transaction();
+        let found = moment.and_then(|moment| {
+            let mut rows = self.rows(
+                "WHERE task_id = ?1 ORDER BY 1 - imported DESC, id DESC LIMIT ?2",
+                params![task.as_str(), most],
+            )?;
+            rows.reverse();
+            let all = moment
+                .prepare_cached("SELECT count(*) AS entries FROM journal WHERE task_id = ?1")?
+                .query_row([task.as_str()], |row| count_at(row, "entries"))?;
+            let shown = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+            Ok((rows, all.saturating_sub(shown)))
+        });
+        self.sql(found)
+    }
+
     /// The last row of a task that counts: what was interrupted says nothing about how the work goes.
     ///
     /// # Errors

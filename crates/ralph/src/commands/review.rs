@@ -7,7 +7,7 @@ use ralph_store::{FailedTask, Review, Store};
 use super::task::in_short;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::ui::{Style, commands};
+use crate::ui::{Line, Style, commands, text_columns};
 use crate::wrap::wrapped;
 
 /// Show what waits for you: failed tasks, and lessons that nothing has confirmed yet
@@ -31,13 +31,8 @@ const MOST_SHOWN: usize = 10;
 const LESSON_LINES: usize = 3;
 /// How many lines a sentence may have.
 const SENTENCE_LINES: usize = 2;
-/// What stands before a text, and the most and the least columns that it has.
+/// What stands before a text.
 const INDENT: &str = "    ";
-const MOST_COLUMNS: usize = 100;
-const LEAST_COLUMNS: usize = 20;
-
-/// A line, and how it is set apart.
-type Line = (Option<Style>, String);
 
 pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<(), CommandError> {
     let store = context.facts()?;
@@ -67,7 +62,7 @@ fn failed(tasks: &[FailedTask], width: usize) -> Vec<Line> {
     let Some(first) = tasks.first() else {
         return Vec::new();
     };
-    let columns = columns(width);
+    let columns = text_columns(width, INDENT.len());
     let head = count(tasks.len(), "task has failed", "tasks have failed");
     let mut lines = vec![(Some(Style::Strong), head)];
     for task in tasks.iter().take(MOST_SHOWN) {
@@ -88,11 +83,6 @@ fn failed(tasks: &[FailedTask], width: usize) -> Vec<Line> {
     ];
     lines.extend(helping(&help, width));
     lines
-}
-
-/// How many columns a text has within a width.
-fn columns(width: usize) -> usize {
-    width.saturating_sub(INDENT.len()).clamp(LEAST_COLUMNS, MOST_COLUMNS)
 }
 
 /// A sentence on as many lines as it may have.
@@ -129,7 +119,7 @@ fn lessons(store: &Store, learnings: &[Learning], width: usize) -> Result<Vec<Li
     let Some(first) = learnings.first() else {
         return Ok(Vec::new());
     };
-    let columns = columns(width);
+    let columns = text_columns(width, INDENT.len());
     let head = count(learnings.len(), "lesson waits", "lessons wait");
     let mut lines = vec![(Some(Style::Strong), head)];
     for learning in learnings.iter().take(MOST_SHOWN) {

@@ -52,9 +52,6 @@ struct Whole<'a> {
     stats: &'a Stats,
 }
 
-/// A line, and how it is set apart.
-type Line = (Option<Style>, String);
-
 pub(crate) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), CommandError> {
     let store = context.facts()?;
     let mut filter = StatsFilter {

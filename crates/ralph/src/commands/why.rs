@@ -121,7 +121,9 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
     };
     let lessons = all.iter().filter(|injection| injection.kind == EntryKind::Learning);
     let lessons_shown = lessons.filter(|injection| injection.reason == InjectionReason::Shown);
-    let lessons_are_full = lessons_shown.count() >= MOST_LEARNINGS;
+    let places: Vec<u32> = lessons_shown.map(|injection| injection.rank).collect();
+    // The last place that there is; those before it that did not get one were too long.
+    let last_place = places.iter().max().filter(|_| places.len() >= MOST_LEARNINGS);
     let reason = |recorded: &RecordedInjection| {
         let injection = &recorded.injection;
         let reason = match injection.reason {
@@ -137,7 +139,9 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
                 (_, Some(_)) => "fits the task",
                 (_, None) => "there was room",
             },
-            InjectionReason::OverBudget if injection.kind == EntryKind::Learning && lessons_are_full => {
+            InjectionReason::OverBudget
+                if injection.kind == EntryKind::Learning && last_place.is_some_and(|last| injection.rank > *last) =>
+            {
                 "others fit the task better"
             }
             InjectionReason::OverBudget => return no_room(config, &all, &injection.section),

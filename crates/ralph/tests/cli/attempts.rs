@@ -202,6 +202,60 @@ fn of_many_attempts_the_last_are_shown() {
 }
 
 #[test]
+fn attempts_with_much_to_say_stand_on_one_screen_and_an_interruption_hides_no_suggestion() {
+    let env = env();
+    env.ok(["init"]);
+    let hard = task(&env, "Draw the colours");
+    let failed = |number: u64| {
+        let mut captured = crate::stats::failure(&format!("Way {number}"), &format!("Because of {number}\nand more"));
+        captured.retry_suggestion = (number == 7).then(|| "Turn the picture over first".to_owned());
+        Worked {
+            task: &hard,
+            outcome: Outcome::Failed,
+            reason: "It cannot be done.",
+            captured,
+            signature: Some(number),
+            max_retries: 8,
+            ..Worked::default()
+        }
+    };
+    let interrupted = Worked {
+        task: &hard,
+        outcome: Outcome::Interrupted,
+        max_retries: 8,
+        ..Worked::default()
+    };
+    work(
+        &env,
+        0xabc,
+        &(1..=8).map(failed).chain([interrupted]).collect::<Vec<_>>(),
+    );
+    let shown = shown(&env, &hard, "80");
+    assert!(shown.lines().count() <= ROWS, "{shown}");
+    let attempts = shown.split("\nAttempts\n").nth(1).unwrap();
+    assert_snapshot!(attempts.split("\nLog\n").next().unwrap(), @"
+      1 earlier: ralph journal list --task t-025cc1
+      2. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/2)
+         why    test failure: Because of 2
+      3. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/3)
+         why    test failure: Because of 3
+      4. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/4)
+         why    test failure: Because of 4
+      5. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/5)
+         why    test failure: Because of 5
+      6. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/6)
+         why    test failure: Because of 6
+      7. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/7)
+         why    test failure: Because of 7
+      8. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/8)
+         tried  Way 8
+         why    test failure: Because of 8
+      9. interrupted, sonnet, 1 min 23 s, $0.25 (run-00000abc/9)
+         next   Turn the picture over first
+    ");
+}
+
+#[test]
 fn no_report_breaks_out_of_its_lines() {
     let env = env();
     env.ok(["init"]);

@@ -247,6 +247,48 @@ fn an_iteration_without_memory_says_so() {
     ");
 }
 
+/// Of lessons that are left out, only those behind the last one that stands had to make way for better ones.
+#[test]
+fn a_lesson_before_those_that_stood_there_had_no_room() {
+    let env = env();
+    let dates = task(&env, "Parse dates");
+    let reasons = [InjectionReason::OverBudget]
+        .into_iter()
+        .chain([InjectionReason::Shown; 5])
+        .chain([InjectionReason::OverBudget]);
+    let lesson = |(rank, reason): (u32, InjectionReason)| Injection {
+        rank,
+        reason,
+        score: Some(1.0),
+        ..entry(
+            EntryKind::Learning,
+            "Learnings from Previous Iterations",
+            &format!("learn-{rank:08x}"),
+            "x",
+        )
+    };
+    let injections: Vec<Injection> = (1..).zip(reasons).map(lesson).collect();
+    let worked = Worked {
+        task: &dates,
+        injections: &injections,
+        ..Worked::default()
+    };
+    work(&env, 1, &[worked]);
+    let told = json(&env, &["why", "--json"]);
+    let entries = told["entries"].as_array().unwrap();
+    let left_out = entries.iter().filter(|entry| entry["reason"] == "over_budget");
+    let left_out: Vec<(u64, &str)> = left_out
+        .map(|entry| (entry["rank"].as_u64().unwrap(), entry["why"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        left_out,
+        [
+            (1, "no room: [context] learnings = 375"),
+            (7, "others fit the task better")
+        ]
+    );
+}
+
 #[test]
 fn lessons_are_told_with_why_they_stood_there_and_why_not() {
     let env = env();

@@ -16,7 +16,7 @@ mod soup_tests;
 #[cfg(test)]
 mod tests;
 
-pub use captured::read_captured;
+pub use captured::{MOST_LEARNING, read_captured};
 pub use control::read_control;
 pub use last_words::last_words;
 pub use verdict::read_verdict;

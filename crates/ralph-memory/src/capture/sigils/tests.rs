@@ -576,6 +576,9 @@ fn what_is_kept_is_cleaned_capped_and_has_no_secrets() {
     let learning = read_captured(&tagged, "").learnings.pop().expect("there is one");
     assert_eq!(learning.category, "[secret: github]");
     assert_eq!(learning.tags, ["ci", "[secret: github]"]);
+    let long = format!("<learning category=\"other\">{}</learning>", "x".repeat(5000));
+    let learning = read_captured(&long, "").learnings.pop().expect("there is one");
+    assert!(learning.content.chars().count() == 1200 && learning.content.ends_with("x […cut]"));
     let report = captured.failure.expect("there is one");
     assert_eq!(
         (report.what_tried.as_str(), report.why_failed.chars().count()),

@@ -1,6 +1,9 @@
 //! `### Previous Attempts`: how earlier attempts at the task failed, so that none is repeated.
 //!
 //! The newest says most: it is shortened before it is left out. The older ones stand whole or not at all.
+//!
+//! An attempt that was done ends the story of those before it. A person who says that the task is done and then resets it
+//! takes that back, so that what failed before stands there again.
 
 mod entry;
 mod same_way;

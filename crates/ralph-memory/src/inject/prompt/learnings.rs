@@ -6,7 +6,6 @@ use super::markdown::{in_item, one_line};
 use super::room::Room;
 use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
-use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::said::{Fact, Said};
 use crate::recall::Likeness;
@@ -38,35 +37,11 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, said: &mut S
     let frame = format!("### {HEADING}\n\n{OPENING}\n");
     let budget = room.for_section(request.config.context.learnings);
     let mut choices = choices(request);
-    let tried = best(&mut choices, &frame, budget, said);
-    let items: Vec<Item> = tried
-        .iter()
-        .filter_map(|position| choices.get(*position))
-        .map(|choice| Item {
-            group: 0,
-            size: choice.text.chars().count(),
-        })
-        .collect();
-    let note = left_out_note(items.len(), PrimeFormat::Section);
-    let sizes = Sizes {
-        frame: frame.chars().count(),
-        group: &[0],
-        note: note.len(),
-    };
-    let packed = pack(&items, &sizes, budget);
-    for position in packed.chosen.iter().filter_map(|chosen| tried.get(*chosen)) {
-        if let Some(choice) = choices.get_mut(*position) {
-            choice.reason = InjectionReason::Shown;
+    let closing = choose(&mut choices, &frame, budget, said);
+    if choices.iter().any(Choice::is_shown) {
+        for choice in choices.iter().filter(|choice| choice.is_shown()) {
             said.add(Fact::of(&choice.learning.content));
         }
-    }
-    let left_out = items.len() - packed.chosen.len();
-    let closing = if left_out > 0 && packed.note_fits {
-        left_out_note(left_out, PrimeFormat::Section)
-    } else {
-        String::new()
-    };
-    if !packed.chosen.is_empty() {
         add_examples(&mut choices, (&frame, &closing), budget, said);
         section.text = frame;
         for choice in choices.iter().filter(|choice| choice.is_shown()) {
@@ -94,7 +69,7 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
         Choice {
             learning,
             score: *score,
-            text: entry(learning),
+            text: learning_item(learning),
             reason: if belongs {
                 InjectionReason::OverBudget
             } else {
@@ -105,31 +80,52 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
     request.learnings.iter().map(choice).collect()
 }
 
-/// The places of the best lessons that fit, and of those before them that do not. One that says what stands there already, or
-/// what a better one says, is marked as a duplicate.
-fn best(choices: &mut [Choice<'_>], frame: &str, budget: Budget, said: &Said) -> Vec<usize> {
-    let mut room_left = budget;
-    let has_room = room_left.take(frame.chars().count());
-    let mut tried = Vec::new();
-    let mut fitting: Vec<Likeness> = Vec::new();
-    for (position, choice) in choices.iter_mut().enumerate() {
-        if choice.reason == InjectionReason::Irrelevant {
+/// Marks the best lessons that fit as shown, and returns what is said of those that did not. That takes room as well, so where
+/// not all fit it is kept back first.
+fn choose(choices: &mut [Choice<'_>], frame: &str, budget: Budget, said: &Said) -> String {
+    let mut room = budget;
+    if !room.take(frame.chars().count()) {
+        return String::new();
+    }
+    if take_best(choices, room, said) == 0 {
+        return String::new();
+    }
+    let longest = left_out_note(choices.len(), PrimeFormat::Section);
+    let note_fits = room.take(longest.chars().count());
+    let left_out = take_best(choices, room, said);
+    if note_fits && left_out > 0 {
+        left_out_note(left_out, PrimeFormat::Section)
+    } else {
+        String::new()
+    }
+}
+
+/// Marks the best lessons that fit as shown, and counts those before the last of them that do not. One that says what stands
+/// in the prompt already, or what a better one of them says, is marked as a duplicate.
+fn take_best(choices: &mut [Choice<'_>], mut room: Budget, said: &Said) -> usize {
+    let mut left_out = 0;
+    let mut better: Vec<Likeness> = Vec::new();
+    let mut said_here = Said::default();
+    for choice in choices
+        .iter_mut()
+        .filter(|choice| choice.reason != InjectionReason::Irrelevant)
+    {
+        choice.reason = InjectionReason::OverBudget;
+        if better.len() >= MOST_LEARNINGS {
             continue;
         }
-        if fitting.len() >= MOST_LEARNINGS {
-            break;
-        }
-        let likeness = Likeness::of(choice.learning);
-        if said.holds(Fact::of(&choice.learning.content)) || fitting.iter().any(|better| better.is_near(&likeness)) {
+        let (fact, likeness) = (Fact::of(&choice.learning.content), Likeness::of(choice.learning));
+        if said.holds(fact) || said_here.holds(fact) || better.iter().any(|better| better.is_near(&likeness)) {
             choice.reason = InjectionReason::Duplicate;
-            continue;
-        }
-        tried.push(position);
-        if has_room && room_left.take(choice.text.chars().count()) {
-            fitting.push(likeness);
+        } else if room.take(choice.text.chars().count()) {
+            choice.reason = InjectionReason::Shown;
+            better.push(likeness);
+            said_here.add(fact);
+        } else {
+            left_out += 1;
         }
     }
-    tried
+    left_out
 }
 
 /// Puts what others said below the lessons that they were merged into, as far as the room goes.
@@ -159,7 +155,8 @@ impl Choice<'_> {
 }
 
 /// A lesson as an item of the section's list, in the form that the earlier tools gave it.
-fn entry(learning: &Learning) -> String {
+#[must_use]
+pub fn learning_item(learning: &Learning) -> String {
     format!(
         "- **[{}]** {}\n",
         one_line(&learning.category),

@@ -25,7 +25,7 @@ use ralph_model::config::{Config, Inject};
 use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
-pub use learnings::MOST_LEARNINGS;
+pub use learnings::{MOST_LEARNINGS, learning_item};
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;

@@ -6,7 +6,7 @@ use super::attempts::failed_the_same_way;
 use super::markdown::one_line;
 use super::room::Room;
 use super::section::Section;
-use super::{PromptRequest, Round};
+use super::{MemoryShare, PromptRequest, Round};
 
 const STATUS: &str = "Loop Status";
 const WARNING: &str = "Stuck Loop Warning";
@@ -14,7 +14,8 @@ const WARNING: &str = "Stuck Loop Warning";
 const MODEL: usize = 60;
 const RATIONALE: usize = 240;
 
-/// How the run goes; nothing where none is under way. Lines that do not fit are left out.
+/// How the run goes; nothing where none is under way. Lines that do not fit are left out. Without memory it says only which
+/// iteration it is: what became of earlier ones is memory, and so is why a model was chosen.
 pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room) -> Section {
     let mut section = Section {
         heading: STATUS,
@@ -27,12 +28,19 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room) -> Section {
         return section;
     }
     let (model, model_alone) = model(round);
-    let lines = [
-        [iteration(round), String::new()],
-        [attempt(request), String::new()],
-        [rate(request.course.recent), String::new()],
-        [model, model_alone],
-    ];
+    let lines = match request.share {
+        MemoryShare::None => vec![
+            [iteration(round), String::new()],
+            [attempt_alone(request), String::new()],
+            [model_alone, String::new()],
+        ],
+        MemoryShare::Whole | MemoryShare::Half => vec![
+            [iteration(round), String::new()],
+            [attempt(request), String::new()],
+            [rate(request.course.recent), String::new()],
+            [model, model_alone],
+        ],
+    };
     let mut text = heading.clone();
     // Of each line the first form that fits.
     for forms in lines {
@@ -66,6 +74,15 @@ fn attempt(request: &PromptRequest<'_>) -> String {
     }
 }
 
+/// The same without what became of those before it.
+fn attempt_alone(request: &PromptRequest<'_>) -> String {
+    let attempt = request.attempt;
+    match request.task.kind {
+        TaskKind::Once => format!("- **Attempt at this task**: {} of {}\n", attempt.number, attempt.of),
+        TaskKind::PromptLoop => String::new(),
+    }
+}
+
 fn rate(recent: Rate) -> String {
     let Rate { done, of } = recent;
     match (of, recent.share()) {
@@ -81,7 +98,7 @@ fn model(round: &Round<'_>) -> (String, String) {
     let name = if name.is_empty() { "the agent's own" } else { &name };
     let alone = format!("- **Model**: {name}\n");
     match preview(&one_line(round.rationale), RATIONALE) {
-        rationale if rationale.is_empty() => (alone, String::new()),
+        rationale if rationale.is_empty() => (alone.clone(), alone),
         rationale => (format!("- **Model**: {name} ({rationale})\n"), alone),
     }
 }

@@ -71,11 +71,13 @@ pub(super) fn retry(request: &PromptRequest<'_>, above: Option<OutputAbove<'_>>)
     section
 }
 
-/// Whether a reason goes on, after its first line, with what a program printed: at least a line of that is in it.
+/// Whether all that a reason says after its first line is among what a program printed; a line or two may be the same by
+/// chance.
 fn is_told_by(above: &OutputAbove<'_>, reason: &str) -> bool {
     let lines = |text| str::lines(text).map(str::trim).filter(|line| !line.is_empty());
     let printed: HashSet<&str> = lines(above.text).collect();
-    lines(reason).skip(1).any(|line| printed.contains(line))
+    let mut further = lines(reason).skip(1).peekable();
+    further.peek().is_some() && further.all(|line| printed.contains(line))
 }
 
 pub(super) fn named(task: &Task) -> String {

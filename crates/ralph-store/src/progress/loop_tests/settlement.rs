@@ -228,6 +228,33 @@ fn attempts_count_until_the_retries_are_used_up() {
 }
 
 #[test]
+fn a_task_that_has_parts_by_now_waits_for_them_and_for_no_person() {
+    for max_retries in [0, 3] {
+        let mut bench = Bench::new();
+        let fence = bench.start(&run_id(), 1);
+        bench.tasks += 1;
+        let mut part = NewTask::titled("Parse red");
+        part.parent = Some(task());
+        bench.store.add_task(&part, &mut Same(bench.tasks), at(5)).unwrap();
+        let mut failed = settlement(Outcome::Failed, fence);
+        failed.task = TaskChange::Attempt { max_retries };
+        assert_eq!(
+            bench.store.settle(&failed).unwrap().task,
+            Some(TaskStatus::Pending),
+            "{max_retries}"
+        );
+        let log = bench.texts("SELECT text FROM task_log WHERE text LIKE 'Attempt%'");
+        assert_eq!(
+            log,
+            [
+                "Attempt 1 (run-00000abc): failed: the agent said nothing about the task. Where it stands now follows from its parts."
+            ],
+            "{max_retries}"
+        );
+    }
+}
+
+#[test]
 fn a_report_is_kept_however_the_attempt_ended_and_a_suggestion_unless_it_is_done() {
     for (outcome, report, suggestion, kept) in [
         (Outcome::Done, true, true, 1),

@@ -34,7 +34,12 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
     transaction
         .prepare_cached("UPDATE tasks SET retries_used = ?2 WHERE id = ?1")?
         .execute(params![task.as_str(), retries_used])?;
-    let sentence = sentence(settlement, said, retries_used);
+    let sentence = match (&settlement.task, has_parts(transaction, task)?) {
+        (TaskChange::Attempt { .. }, true) => {
+            format!("{}. Where it stands now follows from its parts.", beginning(settlement))
+        }
+        _ => sentence(settlement, said, retries_used),
+    };
     say(transaction, task, (said, &sentence), row.created_at)
 }
 
@@ -101,14 +106,26 @@ fn retries_if_held(
         .optional()
 }
 
-/// What happened, for the log of the task.
-fn sentence(settlement: &Settlement, said: Said<'_>, retries_used: u32) -> String {
+/// Whether a task has parts. An agent may have added them in its attempt, and then they are what is done next.
+fn has_parts(transaction: &Transaction<'_>, task: &TaskId) -> rusqlite::Result<bool> {
+    transaction
+        .prepare_cached("SELECT 1 FROM tasks WHERE parent = ?1")?
+        .exists([task.as_str()])
+}
+
+/// Which attempt it was and how it ended.
+fn beginning(settlement: &Settlement) -> String {
     let row = &settlement.row;
     let begin = format!("Attempt {} ({}): {}", row.attempt, row.run, row.outcome);
-    let begin = match preview(row.reason.trim(), REASON_COLUMNS) {
+    match preview(row.reason.trim(), REASON_COLUMNS) {
         reason if reason.is_empty() => begin,
         reason => format!("{begin}: {}", reason.trim_end_matches('.')),
-    };
+    }
+}
+
+/// What happened, for the log of the task.
+fn sentence(settlement: &Settlement, said: Said<'_>, retries_used: u32) -> String {
+    let begin = beginning(settlement);
     match (&settlement.task, said) {
         (TaskChange::Done { commit: Some(commit) }, _) => format!("{begin}. Done in commit {commit}."),
         (TaskChange::Done { commit: None }, _) => format!("{begin}."),

@@ -1,5 +1,6 @@
 //! How learnings are shown.
 
+use ralph_memory::inject::prompt::learning_item;
 use ralph_model::Learning;
 
 use super::super::task::in_short;
@@ -67,7 +68,7 @@ pub(super) fn plain<'l>(
     format: Format,
 ) -> Result<(), CommandError> {
     let line = |learning: &Learning| match format {
-        Format::Markdown => bullet(learning),
+        Format::Markdown => learning_item(learning),
         _ => format!("{}\n", learning.id),
     };
     let text: String = learnings.map(line).collect();
@@ -94,12 +95,6 @@ pub(super) fn text(learning: &Learning) -> String {
 /// How often it stood in a prompt, and how often that ended well.
 pub(super) fn uses(learning: &Learning) -> String {
     format!("{}/{}", learning.successes, learning.use_count)
-}
-
-/// An item of a list, with what follows its first line further in.
-fn bullet(learning: &Learning) -> String {
-    let content = learning.content.trim_end().replace('\n', "\n  ");
-    format!("- **[{}]** {content}\n", learning.category)
 }
 
 fn row(learning: &Learning) -> Vec<String> {

@@ -5,8 +5,7 @@ use jiff::{ToSpan, tz::TimeZone};
 use ralph_model::count;
 use ralph_store::{Figures, Stats};
 
-use super::Line;
-use crate::ui::{Signs, Style};
+use crate::ui::{Line, Signs, Style};
 
 /// The most days or runs that are drawn.
 const MOST: usize = 60;

@@ -6,9 +6,9 @@ use jiff::tz::TimeZone;
 use ralph_model::{count, duration, short_number};
 use ralph_store::{FailureFigures, Figures, Stats, TaskFigures};
 
-use super::{Line, percent};
+use super::percent;
 use crate::table::{self, Column, Fit, Plain};
-use crate::ui::Style;
+use crate::ui::{Line, Style};
 
 /// What a table is called, its columns and its rows.
 struct Table {

@@ -2,46 +2,67 @@
 
 use std::time::Duration;
 
-use ralph_model::{Attempt, JournalRow, KeptReport, Signature, Task, TaskStatus, duration, preview};
+use ralph_model::{Attempt, KeptReport, Signature, Task, TaskStatus, duration, preview};
 use ralph_store::Store;
 
 use crate::error::CommandError;
-use crate::ui::{Style, commands};
+use crate::ui::{Line, Style, commands, text_columns};
 
 /// How many attempts are shown, the last of them.
-const MOST_SHOWN: usize = 8;
+const MOST_SHOWN: u32 = 8;
+/// How many lines all of them have: with the rest of a task they stand on a screen of forty.
+const MOST_LINES: usize = 18;
 /// How many lines of why one failed are shown.
 const WHY_LINES: usize = 2;
-/// The columns of what stands before a text, and the most and the least that a text has.
+/// What stands before a text: this, and then a label of so many columns.
 const INDENT: &str = "     ";
 const LABEL: usize = 7;
-const MOST_COLUMNS: usize = 100;
-const LEAST_COLUMNS: usize = 20;
-
-/// A line, and how it is set apart.
-type Line = (Option<Style>, String);
 
 /// The attempts at a task that are shown.
 pub(super) struct Attempts {
     /// The oldest first.
     shown: Vec<Attempt>,
     /// How many there were before them.
-    earlier: usize,
+    earlier: u32,
+    /// What the newest of them that suggests anything suggests for the next, since it was last done.
+    suggestion: String,
+}
+
+/// How much is told of an attempt below its headline, the least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Why it failed, on a line.
+    Why,
+    /// And what was tried.
+    Tried,
+    /// All that is known.
+    Whole,
 }
 
 impl Attempts {
     /// Reads the attempts at a task, those that were done or interrupted among them.
     pub(super) fn read(store: &Store, task: &Task) -> Result<Self, CommandError> {
-        let mut rows = store.journal_of_task(&task.id)?;
-        let shown = rows.split_off(rows.len().saturating_sub(MOST_SHOWN));
-        let with_report = |row: JournalRow| -> Result<Attempt, CommandError> {
-            let failed = row.row.outcome.is_failure() == Some(true);
-            let report = if failed { store.report_of(row.id)? } else { None };
-            Ok(Attempt { row, report })
-        };
+        let (rows, earlier) = store.journal_last_of_task(&task.id, MOST_SHOWN)?;
+        let mut suggestion = None;
+        let mut shown = Vec::new();
+        for row in rows {
+            let report = store.report_of(row.id)?;
+            let is_failure = row.row.outcome.is_failure();
+            // What an attempt suggests that was interrupted is for the next one all the same.
+            let suggested = report.as_ref().and_then(|kept| kept.suggestion.clone());
+            suggestion = match is_failure {
+                Some(false) => None,
+                _ => suggested.filter(|text| !text.trim().is_empty()).or(suggestion),
+            };
+            shown.push(Attempt {
+                row,
+                report: report.filter(|_| is_failure == Some(true)),
+            });
+        }
         Ok(Self {
-            earlier: rows.len(),
-            shown: shown.into_iter().map(with_report).collect::<Result<_, _>>()?,
+            shown,
+            earlier,
+            suggestion: suggestion.unwrap_or_default(),
         })
     }
 
@@ -54,25 +75,40 @@ impl Attempts {
         if self.is_empty() {
             return Vec::new();
         }
-        let columns = width
-            .saturating_sub(INDENT.len() + LABEL)
-            .clamp(LEAST_COLUMNS, MOST_COLUMNS);
+        let columns = text_columns(width, INDENT.len() + LABEL);
         let mut lines = vec![(None, String::new()), (Some(Style::Strong), "Attempts".to_owned())];
         if self.earlier > 0 {
             let all = format!("  {} earlier: ralph journal list --task {}", self.earlier, task.id);
             lines.push((Some(Style::Faint), all));
         }
-        for (place, attempt) in self.shown.iter().enumerate() {
-            let before = self.shown.get(..place).unwrap_or_default();
+        let next: Vec<String> = labelled("next", &self.suggestion, (1, columns)).collect();
+        let others = usize::from(self.earlier > 0) + next.len();
+        for (attempt, details) in self.shown.iter().zip(self.details(columns, others)) {
             lines.push((None, format!("  {}", preview(&headline(attempt), columns + LABEL))));
-            lines.extend(details(attempt, before, columns).into_iter().map(|line| (None, line)));
+            lines.extend(details.into_iter().map(|line| (None, line)));
         }
-        let suggestion = self
-            .shown
-            .last()
-            .and_then(|last| last.report.as_ref()?.suggestion.as_deref());
-        lines.extend(labelled("next", suggestion.unwrap_or_default(), (1, columns)).map(|line| (None, line)));
+        lines.extend(next.into_iter().map(|line| (None, line)));
         lines
+    }
+
+    /// What is told below the headline of each attempt, beside so many other lines: first why each failed, then more, of the
+    /// newest before the older ones, as far as the screen goes.
+    fn details(&self, columns: usize, others: usize) -> Vec<Vec<String>> {
+        let mut room = MOST_LINES.saturating_sub(self.shown.len() + others);
+        let mut told = vec![Vec::new(); self.shown.len()];
+        for detail in [Detail::Why, Detail::Tried, Detail::Whole] {
+            for (place, attempt) in self.shown.iter().enumerate().rev() {
+                let before = self.shown.get(..place).unwrap_or_default();
+                let lines = details(attempt, before, (detail, columns));
+                let Some(told) = told.get_mut(place) else { continue };
+                let more = lines.len().saturating_sub(told.len());
+                if more <= room {
+                    room -= more;
+                    *told = lines;
+                }
+            }
+        }
+        told
     }
 
     /// The commands that help with a task that has failed.
@@ -106,22 +142,27 @@ fn headline(attempt: &Attempt) -> String {
     format!("{number}. {} ({run}/{iteration})", parts.join(", "))
 }
 
-fn details(attempt: &Attempt, before: &[Attempt], columns: usize) -> Vec<String> {
+fn details(attempt: &Attempt, before: &[Attempt], (detail, columns): (Detail, usize)) -> Vec<String> {
     let row = &attempt.row.row;
+    let why_lines = if detail == Detail::Whole { WHY_LINES } else { 1 };
     let Some(report) = &attempt.report else {
-        return labelled("why", &row.reason, (WHY_LINES, columns)).collect();
+        return labelled("why", &row.reason, (why_lines, columns)).collect();
     };
-    let tried = labelled("tried", &report.report.what_tried, (1, columns));
+    let tried = match detail {
+        Detail::Why => "",
+        Detail::Tried | Detail::Whole => report.report.what_tried.as_str(),
+    };
+    let tried = labelled("tried", tried, (1, columns));
     if let Some(first) = same_as(report, before) {
         let same = format!("the same failure as in attempt {first}");
         return tried.chain(labelled("why", &same, (1, columns))).collect();
     }
     let kind = report.report.category.word().replace('_', " ");
     let why = format!("{kind}: {}", report.report.gist().trim());
-    let gate = report.report.gate.as_ref();
+    let gate = report.report.gate.as_ref().filter(|_| detail == Detail::Whole);
     let gate = gate.map(|gate| format!("{} ({})", gate.command, gate.end));
     tried
-        .chain(labelled("why", &why, (WHY_LINES, columns)))
+        .chain(labelled("why", &why, (why_lines, columns)))
         .chain(labelled("gate", &gate.unwrap_or_default(), (1, columns)))
         .collect()
 }

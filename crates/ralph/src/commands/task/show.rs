@@ -9,7 +9,7 @@ use super::attempts::Attempts;
 use super::{blockers, commits_of_others_here, find_to_read, view};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::ui::Style;
+use crate::ui::{Line, Style};
 
 /// Show all of a task: every attempt at it and how it failed, why it is not ready, its log
 #[derive(Debug, Args)]
@@ -78,7 +78,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
 /// How many lines of the log stand below the attempts, which tell more of the same.
 const LOG_BELOW_ATTEMPTS: usize = 3;
 
-fn log(all: &[TaskLogLine], task: &Task, attempts: &Attempts) -> Vec<(Option<Style>, String)> {
+fn log(all: &[TaskLogLine], task: &Task, attempts: &Attempts) -> Vec<Line> {
     let most = if attempts.is_empty() {
         usize::MAX
     } else {
@@ -95,7 +95,7 @@ fn log(all: &[TaskLogLine], task: &Task, attempts: &Attempts) -> Vec<(Option<Sty
     lines
 }
 
-fn head(store: &Store, task: &Task) -> Result<Vec<(Option<Style>, String)>, CommandError> {
+fn head(store: &Store, task: &Task) -> Result<Vec<Line>, CommandError> {
     let mut lines = vec![
         (Some(Style::Strong), format!("{}  {}", task.id, task.title)),
         (None, format!("status: {}", view::status(task.status))),

@@ -2,7 +2,7 @@
 //! attempts and nowhere else, stronger models, the warning, lessons where they fit.
 
 use insta::{Settings, assert_snapshot};
-use ralph_testkit::scripted::{Script, if_prompt_holds, say, write};
+use ralph_testkit::scripted::{Script, if_prompt_holds, run, say, write};
 
 use super::{DONE, Scene, normal};
 
@@ -16,7 +16,7 @@ name = \"escalate\"
 commands = [\"sh check.sh\"]
 ";
 
-/// The gate: much noise, and the two lines that say why.
+/// The gate: much noise, and at its end what failed and why. The line with the error is the one that a report tells.
 const CHECK: &str = "\
 test -e leap.txt || exit 0
 for number in $(seq 200); do echo \"case $number ... ok\"; done
@@ -184,6 +184,58 @@ fn what_always_fails_is_warned_of_once_and_left_to_a_person_while_the_run_goes_o
     }
     let review = normal(scene.ralph(&["review"]).run());
     assert!(review.stdout.contains("Build the bridge"), "{review}");
+}
+
+/// The warning names a way out for an agent that cannot do all of a task: others do its parts.
+#[test]
+fn a_task_that_its_last_attempt_splits_is_done_with_its_parts() {
+    let failed = || [write("bridge-{turn}.txt", "bent\n"), say(STUCK)];
+    let split = if_prompt_holds(
+        "`ralph task add \"TITLE\" --parent {task}`",
+        [
+            run("RALPH_SEED=91 ralph task add 'Raise the pillars' --parent {task}"),
+            run("RALPH_SEED=92 ralph task add 'Lay the deck' --parent {task}"),
+            say(STUCK),
+        ],
+        [say("I know of no way out.")],
+    );
+    let script = Script::new()
+        .turn(failed())
+        .turn(failed())
+        .turn(failed())
+        .turn([split])
+        .turn([write("pillars.txt", "up\n"), say(DONE)])
+        .turn([write("deck.txt", "flat\n"), say(DONE)]);
+    let scene = Scene::new(&script);
+    scene.env.write("plan.md", "- [ ] Build the bridge\n");
+    let finished = scene.run(&["plan.md"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert_eq!(
+        scene.outcomes(),
+        ["failed", "failed", "failed", "failed", "done", "done"],
+        "{finished}"
+    );
+    for (turn, title) in [(5, "Raise the pillars"), (6, "Lay the deck")] {
+        let prompt = scene.agent.prompt(turn);
+        assert!(assigned(&prompt).starts_with(&format!("**{title}** (")), "{prompt}");
+        assert!(
+            assigned(&prompt).contains("It is a part of **Build the bridge** ("),
+            "{prompt}"
+        );
+    }
+    assert_eq!(scene.open_tasks(), []);
+    let all = crate::json(&scene.env, &["task", "list", "--all", "--json"]);
+    let bridge = all
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|task| task["title"] == "Build the bridge");
+    let bridge = bridge.unwrap();
+    assert_eq!(bridge["status"], "done", "{all}");
+    let log = scene.env.ok(["task", "log", bridge["id"].as_str().unwrap()]);
+    assert!(!log.contains("waits for a person"), "{log}");
+    assert!(log.contains("Where it stands now follows from its parts."), "{log}");
+    assert!(log.contains("Done: all its parts are."), "{log}");
 }
 
 fn task_titled(scene: &Scene, title: &str) -> String {
