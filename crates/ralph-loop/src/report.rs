@@ -40,7 +40,7 @@ impl Failed {
         };
         let is_known = report.origin == ReportOrigin::Agent || report.category != ErrorCategory::Unknown;
         Self {
-            signature: Some(signature(&report)),
+            signature: Some(signature(&report, root)),
             category: is_known.then_some(report.category),
             report: Some(report),
         }
@@ -102,12 +102,12 @@ fn what_tried(draft: &Draft) -> String {
     clean(&told, MOST_REASON)
 }
 
-/// The reason without the lines of the gate, which stand by themselves.
+/// The reason without the lines of the gate, which stand by themselves; what was added behind them stays.
 fn why_failed(reason: &str, gate: Option<&GateResult>) -> String {
     let lines = gate.map(|gate| gate.why.as_str()).filter(|why| !why.is_empty());
-    let sentence = lines.and_then(|why| reason.strip_suffix(why)?.trim_end().strip_suffix(':'));
-    match sentence {
-        Some(sentence) => clean(&format!("{sentence}."), MOST_REASON),
+    let around = lines.and_then(|why| reason.split_once(&format!(":\n{why}")));
+    match around {
+        Some((sentence, more)) => clean(&format!("{sentence}.{more}"), MOST_REASON),
         None => clean(reason, MOST_REASON),
     }
 }
@@ -132,10 +132,11 @@ fn failed_gate(gate: &GateResult) -> FailedGate {
     }
 }
 
-/// The files of the project that the telling lines name, else those that the attempt changed.
+/// The files of the project that the telling lines name, else those that the attempt changed: for a reader who looks for a
+/// place to begin.
 fn relevant_files(telling: &str, changed: &[String], root: &Path) -> Vec<String> {
     let mut files: Vec<String> = Vec::new();
-    for name in named_files(telling) {
+    for name in named_files(telling, root) {
         let Some(file) = project_file(name, changed, root) else {
             continue;
         };

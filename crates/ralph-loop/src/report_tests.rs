@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 use ralph_agent::TurnEnd;
-use ralph_memory::capture::{MOST_ERROR_OUTPUT, why_lines};
+use ralph_memory::capture::{MOST_ERROR_OUTPUT, WhyLines, why_lines};
 use ralph_model::{Captured, Outcome, RunId, TaskId, TaskKind};
 use ralph_store::PauseChange;
 use ralph_testkit::{RECORDED_ROOT, recorded};
@@ -76,16 +76,28 @@ fn refused(command: &str, end: GateEnd, output: &str) -> Draft {
 /// The same in a project elsewhere.
 fn refused_in(root: &str, command: &str, end: GateEnd, output: &str) -> Draft {
     let gate = GateResult {
+        // How much is picked does not depend on where the test runs.
+        why: why_lines(output, Path::new(RECORDED_ROOT), MOST_ERROR_OUTPUT).replace(RECORDED_ROOT, root),
+        ..ran(command, end, output)
+    };
+    refused_after(&Baseline::default(), gate)
+}
+
+/// What a gate said that printed this.
+fn ran(command: &str, end: GateEnd, output: &str) -> GateResult {
+    GateResult {
         command: command.to_owned(),
         end,
         output: output.to_owned(),
         duration_ms: 1,
         failures: failure_lines(output),
-        // How much is picked does not depend on where the test runs.
-        why: why_lines(output, MOST_ERROR_OUTPUT).replace(RECORDED_ROOT, root),
-    };
+        why: String::new(),
+    }
+}
+
+/// A draft of work that a gate refused, which had said so much before.
+fn refused_after(baseline: &Baseline, gate: GateResult) -> Draft {
     let gates = vec![gate];
-    let baseline = Baseline::default();
     let verdict = baseline.verdict(&gates, Changed::Something);
     let facts = Facts {
         assigned: &TaskId::new(1),
@@ -465,6 +477,87 @@ fn a_script_is_reported_with_what_the_shell_or_its_last_command_said() {
     2 prices are negative: a.csv line 3, b.csv line 9
     make: *** [Makefile:2: all] Error 3
     ");
+}
+
+#[test]
+fn the_same_failure_is_recognised_whatever_the_attempts_changed() {
+    let signed = |mut draft: Draft, files: &[&str]| {
+        draft.files = files.iter().map(|file| (*file).to_owned()).collect();
+        Failed::of(&draft, Path::new("/home/dev/project")).signature.unwrap()
+    };
+    let gate = || {
+        let end = GateEnd::Failed("exit code 1".to_owned());
+        refused("./check.sh", end, "expected 3 lines, got 2\n")
+    };
+    let silent = || draft(ruling(Outcome::Failed, StopReason::Idle, "The agent was silent."));
+    let elsewhere = || {
+        let end = GateEnd::Failed("exit code 1".to_owned());
+        refused("./check.sh", end, "/srv/web/cart.py:3: error: no price\n")
+    };
+    for draft in [&gate as &dyn Fn() -> Draft, &silent, &elsewhere] {
+        let one = signed(draft(), &["src/a.rs"]);
+        assert_eq!(one, signed(draft(), &["src/a.rs", "src/b.rs"]));
+        assert_eq!(one, signed(draft(), &["web/cart.py"]));
+        assert_eq!(one, signed(draft(), &[]));
+    }
+}
+
+#[test]
+fn a_gate_that_was_red_before_is_reported_with_what_is_new() {
+    let panics = |tests: &[&str]| -> String {
+        let panic = |test: &&str| {
+            format!(
+                "thread '{test}' panicked at src/{test}.rs:9:5:\nassertion `left == right` failed\n  left: 1\n right: 2\nnote: run with\n"
+            )
+        };
+        tests.iter().map(panic).collect()
+    };
+    let end = || GateEnd::Failed("exit code 101".to_owned());
+    let before = Baseline::of(&[ran("cargo test", end(), &panics(&["a", "b", "c"]))]);
+    let failed = |output: &str| {
+        let mut lines = WhyLines::new(Path::new(RECORDED_ROOT), before.failures_of("cargo test"));
+        output.lines().for_each(|line| lines.take(line));
+        let gate = GateResult {
+            why: lines.pick(MOST_ERROR_OUTPUT),
+            ..ran("cargo test", end(), output)
+        };
+        Failed::of(&refused_after(&before, gate), Path::new(RECORDED_ROOT))
+    };
+    let one = failed(&panics(&["a", "b", "c", "x"]));
+    let other = failed(&panics(&["a", "b", "c", "y"]));
+    assert_ne!(one.signature, other.signature);
+    // A test that was red before and is mended makes no other failure of it.
+    assert_eq!(one.signature, failed(&panics(&["b", "x"])).signature);
+    let build = failed(&format!(
+        "{}{}",
+        panics(&["a"]),
+        "error[E0308]: mismatched types\n --> src/lib.rs:5:23\n"
+    ));
+    assert_eq!(build.category, Some(ErrorCategory::TypeError));
+    assert_snapshot!(shown(&one.report.unwrap()), @"
+    test_failure of ralph, in src/lib.rs, README.md
+    tried: I rewrote total() and ran nothing.
+    why: The gate `cargo test` was red before, and now shows a failure that is new: thread 'x' panicked at src/x.rs:#:#:
+    The gate `cargo test` failed (exit code 101).
+    gate: cargo test (exit code 101)
+    thread 'x' panicked at src/x.rs:9:5:
+    assertion `left == right` failed
+      left: 1
+     right: 2
+    ");
+}
+
+#[test]
+fn what_is_said_after_the_lines_of_a_gate_stays_and_they_stand_once() {
+    let end = GateEnd::Failed("exit code 1".to_owned());
+    let mut draft = refused("make", end, "error: no\n");
+    draft.ruling.also("The commit was not made.");
+    let report = Failed::of(&draft, Path::new("/")).report.unwrap();
+    assert_eq!(
+        report.why_failed,
+        "The gate `make` failed (exit code 1).\nThe commit was not made."
+    );
+    assert_eq!(report.error_output.as_deref(), Some("error: no"));
 }
 
 #[test]

@@ -230,7 +230,7 @@ impl World {
                 ..TurnSummary::lost()
             })),
             Effect::RecordEnd(_) => Happening::EndRecorded,
-            Effect::Examine { .. } => Happening::Examined(Box::new(Examined {
+            Effect::Examine(_) => Happening::Examined(Box::new(Examined {
                 changed_something: true,
                 ..Examined::default()
             })),
@@ -632,7 +632,7 @@ fn what_goes_on_by_itself_is_done_again_when_there_is_room() {
         [Effect::RunBaseline(current.clone())]
     );
     let examine = state.judged(current, Box::new(turn_done(1)));
-    assert!(matches!(examine[..], [Effect::Examine { gates: Gates::Run, .. }]));
+    assert!(matches!(&examine[..], [Effect::Examine(what)] if what.gates == Gates::Run));
     assert_eq!(state.step(event(Duration::ZERO, Happening::NoRoom)), [Effect::FindRoom]);
     assert_eq!(state.step(event(Duration::ZERO, Happening::RoomFound)), examine);
     state.plan.commit = ralph_model::config::Commit::Task;

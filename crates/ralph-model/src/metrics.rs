@@ -27,9 +27,7 @@ impl Rate {
 /// How it goes with a task, and with everything lately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Course {
-    /// How many attempts at the task count.
-    pub attempts: u32,
-    /// How many of them failed since the last that was done. Those that were interrupted are passed over.
+    /// How many attempts at the task failed since the last that was done. Those that were interrupted are passed over.
     pub consecutive_failures: u32,
     /// The last iterations of all tasks that count, at most [`Course::RECENT`].
     pub recent: Rate,
@@ -45,10 +43,17 @@ impl Course {
 pub struct HardFailure {
     /// The row of the journal.
     pub journal: i64,
-    /// The task.
-    pub task: TaskId,
     /// How hard it was found.
     pub difficulty: Difficulty,
+    /// What it was about.
+    pub subject: Subject,
+}
+
+/// What an attempt was about: by it tasks are alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// The task.
+    pub task: TaskId,
     /// What the task and its changes named.
     pub tags: Vec<String>,
     /// The files that changed, and those that its report is about.

@@ -38,6 +38,18 @@ pub struct FailureReport {
     pub gate: Option<FailedGate>,
 }
 
+impl FailureReport {
+    /// What says most about why it failed: the agent's own words, else what the failing program printed, else ralph's.
+    #[must_use]
+    pub fn gist(&self) -> &str {
+        let printed = self.error_output.as_deref().filter(|output| !output.trim().is_empty());
+        match (self.origin, printed) {
+            (ReportOrigin::Ralph, Some(printed)) => printed,
+            _ => &self.why_failed,
+        }
+    }
+}
+
 /// Reports that were recorded before anybody but agents wrote them.
 fn agent() -> ReportOrigin {
     ReportOrigin::Agent
@@ -118,4 +130,38 @@ pub struct Attempt {
     pub row: JournalRow,
     /// How it failed; none of one that did not, or of which nothing more is known.
     pub report: Option<KeptReport>,
+}
+
+/// The last attempts at a task that failed since it was last done.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct FailedAttempts {
+    /// The attempts, the oldest first.
+    pub attempts: Vec<Attempt>,
+    /// How many failed before them, since it was last done.
+    pub earlier: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agents_words_say_most_and_then_what_a_program_printed() {
+        let gist = |origin, error_output: Option<&str>| {
+            let report = FailureReport {
+                what_tried: String::new(),
+                why_failed: "why".to_owned(),
+                category: ErrorCategory::Unknown,
+                relevant_files: Vec::new(),
+                error_output: error_output.map(str::to_owned),
+                origin,
+                gate: None,
+            };
+            report.gist().to_owned()
+        };
+        assert_eq!(gist(ReportOrigin::Agent, Some("printed")), "why");
+        assert_eq!(gist(ReportOrigin::Ralph, Some("printed")), "printed");
+        assert_eq!(gist(ReportOrigin::Ralph, Some(" \n")), "why");
+        assert_eq!(gist(ReportOrigin::Ralph, None), "why");
+    }
 }

@@ -5,8 +5,15 @@ ALTER TABLE journal ADD COLUMN task_type TEXT NOT NULL DEFAULT 'general';
 -- The files, kinds of errors and tools that the task and its changes named, as JSON: by them tasks are alike.
 ALTER TABLE journal ADD COLUMN tags TEXT NOT NULL DEFAULT '[]';
 UPDATE journal SET task_type = task_type_of(task_title);
+-- Where the title does not tell, the description does, of tasks that are still there. Each is read once: it may be long.
+WITH described AS MATERIALIZED (SELECT id, task_type_of(description) AS task_type FROM tasks)
+UPDATE journal SET task_type = described.task_type
+    FROM described WHERE described.id = journal.task_id AND journal.task_type = 'general';
 -- Asked for the first attempt at every task, true of few rows.
 CREATE INDEX journal_hard ON journal (task_type, id) WHERE difficulty IN ('hard', 'blocked');
+-- Asked in every iteration: how it went with a task since it was last done. One that is never over has thousands of rows.
+CREATE INDEX journal_counted ON journal (task_id, imported, id DESC, outcome) WHERE outcome <> 'interrupted';
+CREATE INDEX journal_done ON journal (task_id, imported, id) WHERE outcome = 'done';
 
 -- Whose words a report is in.
 ALTER TABLE failure_reports ADD COLUMN origin TEXT NOT NULL DEFAULT 'agent' CHECK (origin IN ('agent', 'ralph'));
@@ -129,7 +136,7 @@ SELECT id, run_id, iteration, task_id, task_type, attempt, model, difficulty, ou
        duration_ms, cost_usd, input_tokens + output_tokens AS tokens, created_at,
        -- Always 1; whoever asks for it finds the last ones, however many rows were taken over since.
        1 - imported AS ours
-FROM journal WHERE outcome <> 'interrupted' AND NOT imported;
+FROM journal WHERE outcome <> 'interrupted' AND imported = 0;
 
 -- What is done now and then: after which row of the journal it was last done, and when.
 CREATE TABLE lifecycle (

@@ -13,11 +13,11 @@ use ralph_process::StopHandle;
 use super::prepare::{environment, folder_of, project_files};
 use super::{Incoming, RunError, Runner};
 use crate::changes::{Changes, ProjectFiles, Snapshot};
-use crate::gates::{GateEnd, GateNews, GateResult, GateRunner};
+use crate::gates::{Baseline, GateEnd, GateNews, GateResult, GateRunner};
 use crate::heart::INTERVAL;
 use crate::inbox::Sender;
 use crate::run_folder::IterationFolder;
-use crate::state::{Current, Examined, Gates};
+use crate::state::{Current, Examined, Gates, ToExamine};
 
 /// How many columns of the names of files stand in a warning.
 const NAMES_COLUMNS: usize = 300;
@@ -27,7 +27,7 @@ const PATCH_BYTES: usize = 4 << 20;
 impl Runner<'_> {
     /// Runs the gates before the first iteration.
     pub(super) fn run_baseline(&mut self, current: &Current) -> Result<(), RunError> {
-        let runner = self.gate_runner(current)?;
+        let runner = self.gate_runner(current, Baseline::default())?;
         let left = self.store.baseline_of_unfinished(&self.site.worktree, &self.run)?;
         // What another version wrote cannot be held against anybody.
         let left = left.and_then(|json| serde_json::from_str(&json).ok());
@@ -44,7 +44,13 @@ impl Runner<'_> {
     }
 
     /// Sees what changed, and asks the gates.
-    pub(super) fn examine(&mut self, current: &Current, writes: &[String], gates: Gates) -> Result<(), RunError> {
+    pub(super) fn examine(&mut self, what: &ToExamine) -> Result<(), RunError> {
+        let ToExamine {
+            current,
+            writes,
+            gates,
+            baseline,
+        } = what;
         let examination = Examination {
             files: project_files(self.site, current)?,
             folder: folder_of(self.site, current),
@@ -52,10 +58,10 @@ impl Runner<'_> {
                 .before
                 .as_deref()
                 .and_then(|json| serde_json::from_str(json).ok()),
-            writes: writes.to_vec(),
+            writes: writes.clone(),
             dead_since: self.dead_since(current)?,
             gates: match gates {
-                Gates::Run => Some(self.gate_runner(current)?),
+                Gates::Run => Some(self.gate_runner(current, baseline.clone())?),
                 Gates::Skip => None,
             },
         };
@@ -87,8 +93,8 @@ impl Runner<'_> {
         Ok(last_sign.and_then(|sign| sign.checked_add(INTERVAL)))
     }
 
-    /// The gates, with the environment that the agent has.
-    fn gate_runner(&self, current: &Current) -> Result<GateRunner, RunError> {
+    /// The gates, with the environment that the agent has, and what they said before.
+    fn gate_runner(&self, current: &Current, before: Baseline) -> Result<GateRunner, RunError> {
         let site = self.site;
         Ok(GateRunner {
             commands: site.config.verify.commands.clone(),
@@ -96,6 +102,7 @@ impl Runner<'_> {
             folder: site.root.clone(),
             environment: environment(site, current)?,
             marker: current.marker.clone(),
+            before,
         })
     }
 }

@@ -634,8 +634,8 @@ impl<'a> Runner<'a> {
                 self.store.record_end(&self.run, &end, summary.session.as_deref())?;
                 Happening::EndRecorded
             }
-            Effect::Examine { current, writes, gates } => {
-                self.examine(current, writes, *gates)?;
+            Effect::Examine(what) => {
+                self.examine(what)?;
                 return Ok(None);
             }
             Effect::Ask(asked) => {

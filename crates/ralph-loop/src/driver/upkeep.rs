@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use ralph_memory::learn::{LIFECYCLE_TIME, Upkeep, keep_up};
+use ralph_store::{Store, Wait};
 
 use super::Runner;
 use crate::watch::News;
@@ -14,9 +15,14 @@ impl Runner<'_> {
         let mut done = Upkeep::default();
         let now = self.site.clock.now();
         let has_time = || begun.elapsed() < LIFECYCLE_TIME;
-        let kept = keep_up(&mut self.store, &self.site.config.learning, now, &has_time, &mut done);
+        // Others may hold the database for longer than there is time.
+        let kept = match Store::open_existing(&self.site.database, Wait::Brief) {
+            Ok(Some(mut store)) => keep_up(&mut store, &self.site.config.learning, now, &has_time, &mut done),
+            Ok(None) => Ok(()),
+            Err(error) => Err(error),
+        };
         if let Err(error) = kept {
-            let warning = format!("The learnings were not looked through: {error}");
+            let warning = format!("The learnings were not looked through, which the next run does: {error}");
             self.watch.tell(&News::Warning(&warning));
         }
         if done != Upkeep::default() {

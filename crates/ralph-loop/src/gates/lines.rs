@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ralph_memory::capture::{clean, may_tell, normalised, only_counts, tells_of_failure};
+use ralph_memory::capture::{clean, failure_of, may_tell, normalised, tells_of_failure};
 
 /// How many different failures are kept of one gate.
 const MAX_LINES: usize = 2000;
@@ -23,19 +23,20 @@ pub(super) struct FailureLines {
 impl FailureLines {
     /// Takes the next line as the program printed it.
     pub(super) fn take(&mut self, line: &str) {
-        let line: String = line.chars().take(MAX_READ).collect();
-        if self.telling.len() >= MAX_LINES || !may_tell(&line) {
+        let beginning = beginning(line);
+        if self.telling.len() >= MAX_LINES || !may_tell(&beginning) {
             return;
         }
         // Cleaning costs more than all else, and most outputs repeat themselves.
         let mut hasher = DefaultHasher::new();
-        normalised(&line).hash(&mut hasher);
+        normalised(&beginning).hash(&mut hasher);
         if self.seen.len() < MAX_SEEN && !self.seen.insert(hasher.finish()) {
             return;
         }
-        let line = clean(&line, MAX_READ);
-        if tells_of_failure(&line) {
-            self.telling.extend(failure(&line));
+        // A secret must be masked before the line is cut: half of one is none that can be found.
+        let cleaned = self::beginning(&clean(line, usize::MAX));
+        if tells_of_failure(&cleaned) {
+            self.telling.extend(failure_of(&cleaned));
         }
     }
 
@@ -44,7 +45,7 @@ impl FailureLines {
     pub(super) fn found(&mut self, kept: &str) -> BTreeSet<String> {
         let telling = std::mem::take(self).telling;
         if telling.is_empty() {
-            kept.lines().filter_map(failure).take(MAX_LINES).collect()
+            kept.lines().filter_map(failure_of).take(MAX_LINES).collect()
         } else {
             telling
         }
@@ -59,9 +60,9 @@ pub fn failure_lines(output: &str) -> BTreeSet<String> {
     lines.found(output)
 }
 
-/// The failure that a line tells of, in its normal form.
-fn failure(line: &str) -> Option<String> {
-    Some(normalised(line)).filter(|text| !text.is_empty() && !only_counts(text))
+/// As much of a line as is looked at.
+fn beginning(line: &str) -> String {
+    line.chars().take(MAX_READ).collect()
 }
 
 #[cfg(test)]
@@ -128,6 +129,15 @@ mod tests {
         let mut output = "warning: unused\n".repeat(MAX_LINES + 10);
         output.push_str("test b ... FAILED\n");
         check(&output, &["warning: unused", "test b ... FAILED"]);
+    }
+
+    #[test]
+    fn a_secret_that_stands_across_the_cut_of_a_line_is_masked() {
+        let token = format!("ghp_{}", "aBcD".repeat(9));
+        // Of numbers little is left in the normal form, so that the cut is seen in it.
+        let line = format!("error: {} {token}", "1".repeat(MAX_READ - 20));
+        let found = failure_lines(&line);
+        assert!(!found.iter().any(|line| line.contains("ghp_")), "{found:?}");
     }
 
     #[test]

@@ -30,8 +30,8 @@ pub struct GateResult {
     /// The failures that all of its output shows, also where that is too long to be kept; see [`failure_lines`].
     #[serde(skip)]
     pub failures: BTreeSet<String>,
-    /// The lines of all of its output that say why, as it printed them, or its last ones; see
-    /// [`WhyLines`](ralph_memory::capture::WhyLines).
+    /// The lines of all of its output that say why, as it printed them, or its last ones; of a gate that was red before,
+    /// those that are new, if there are any. See [`WhyLines`](ralph_memory::capture::WhyLines).
     #[serde(default)]
     pub why: String,
 }
@@ -167,6 +167,14 @@ impl Baseline {
         }
     }
 
+    /// The failures that a gate showed before, each in its normal form; none of one that was green.
+    pub(crate) fn failures_of(&self, command: &str) -> BTreeSet<String> {
+        self.red
+            .get(command)
+            .map(|red| red.failures.clone())
+            .unwrap_or_default()
+    }
+
     /// The gates that are red.
     #[must_use]
     pub fn red_gates(&self) -> Vec<String> {
@@ -245,7 +253,7 @@ mod tests {
             output: output.to_owned(),
             duration_ms: 1,
             failures: failure_lines(output),
-            why: ralph_memory::capture::why_lines(output, 500),
+            why: ralph_memory::capture::why_lines(output, std::path::Path::new("/"), 500),
         }
     }
 

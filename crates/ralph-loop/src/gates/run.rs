@@ -9,7 +9,7 @@ use ralph_memory::capture::{MOST_ERROR_OUTPUT, WhyLines, clean, why_lines};
 use ralph_process::{HowEnded, Input, RunLimits, Spec, StopHandle, run_to_end_watched};
 
 use super::lines::FailureLines;
-use super::{GateEnd, GateResult};
+use super::{Baseline, GateEnd, GateResult};
 
 /// The most that is kept of what a gate prints, in characters: all that is read, with room for the line that says what
 /// was left out and for the names of masked secrets. The end of an output must not be cut.
@@ -32,6 +32,8 @@ pub(crate) struct GateRunner {
     pub(crate) folder: PathBuf,
     pub(crate) environment: Vec<(OsString, OsString)>,
     pub(crate) marker: String,
+    /// What they said before: why they refuse is told of what is new.
+    pub(crate) before: Baseline,
 }
 
 impl GateRunner {
@@ -65,7 +67,8 @@ impl GateRunner {
             time: self.timeout,
             ..RunLimits::default()
         };
-        let lines = Arc::new(Mutex::new((FailureLines::default(), WhyLines::default())));
+        let why = WhyLines::new(&self.folder, self.before.failures_of(command));
+        let lines = Arc::new(Mutex::new((FailureLines::default(), why)));
         let watched = Arc::clone(&lines);
         let watch = Box::new(move |line: String| {
             let (failures, why) = &mut *watched.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +87,7 @@ impl GateRunner {
         let (mut failures, why) = std::mem::take(&mut *lines.lock().unwrap_or_else(PoisonError::into_inner));
         let why = match why.pick(MOST_ERROR_OUTPUT) {
             // What could not be started printed nothing.
-            why if why.is_empty() => why_lines(&output, MOST_ERROR_OUTPUT),
+            why if why.is_empty() => why_lines(&output, &self.folder, MOST_ERROR_OUTPUT),
             why => why,
         };
         let failures = failures.found(&output);
@@ -128,6 +131,7 @@ mod tests {
             folder: folder.path().to_owned(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             marker: format!("gate-test-{}", std::process::id()),
+            before: Baseline::default(),
         };
         let results = runner.run(&StopHandle::default(), |_| {});
         let [result] = results.as_slice() else {
@@ -153,6 +157,7 @@ mod tests {
             folder: folder.path().to_owned(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
             marker: format!("gate-test-long-{}", std::process::id()),
+            before: Baseline::default(),
         };
         let results = runner.run(&StopHandle::default(), |_| {});
         let [result] = results.as_slice() else {
@@ -167,6 +172,37 @@ mod tests {
         File "/home/dev/project/cart.py", line 7, in shown
           return cents / "100"
         TypeError: unsupported operand type(s) for /: 'int' and 'str'
+        "#);
+    }
+    #[test]
+    fn of_a_gate_that_was_red_before_only_what_is_new_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |output: &str, before: Baseline| {
+            let file = folder.path().join("output.txt");
+            std::fs::write(file, output).unwrap();
+            let runner = GateRunner {
+                commands: vec!["cat output.txt; exit 101".to_owned()],
+                timeout: None,
+                folder: folder.path().to_owned(),
+                environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
+                marker: format!("gate-test-red-{}", std::process::id()),
+                before,
+            };
+            runner.run(&StopHandle::default(), |_| {})
+        };
+        let before = run(
+            ralph_testkit::recorded("cargo_test_assertion").output,
+            Baseline::default(),
+        );
+        let after = run(ralph_testkit::recorded("cargo_test_two").output, Baseline::of(&before));
+        let [result] = after.as_slice() else {
+            panic!("{after:?}");
+        };
+        insta::assert_snapshot!(result.why, @r#"
+        thread 'tests::shows_cents' (1808) panicked at src/lib.rs:24:9:
+        assertion `left == right` failed
+          left: "1050"
+         right: "10.50"
         "#);
     }
 }

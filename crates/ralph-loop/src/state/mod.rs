@@ -23,7 +23,7 @@ pub use limits::Reached;
 pub use standstill::Standstill;
 pub use types::{
     Current, Draft, Effect, Event, Examined, FirstTry, Gates, Happening, Left, LostLooks, Notice, Pace, PauseWait,
-    Pauses, Plan, State, WhoVerifies,
+    Pauses, Plan, State, ToExamine, WhoVerifies,
 };
 
 use crate::gates::{Baseline, GateEnd, GateResult, unusable};
@@ -167,11 +167,7 @@ impl State {
     fn do_again(&mut self, phase: Phase) -> Vec<Effect> {
         let effect = match &phase {
             Phase::Baselining(current) => Some(Effect::RunBaseline(current.clone())),
-            Phase::Examining(examining) => Some(Effect::Examine {
-                current: examining.current.clone(),
-                writes: examining.turn.writes.clone(),
-                gates: examining.gates,
-            }),
+            Phase::Examining(examining) => Some(self.examine(&examining.current, &examining.turn, examining.gates)),
             Phase::Committing(draft) => Some(Effect::Commit(draft.clone())),
             Phase::Verifying(verifying) => return self.consult(verifying.draft.clone()),
             _ => None,

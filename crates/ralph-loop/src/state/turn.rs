@@ -10,7 +10,7 @@ use ralph_store::PauseChange;
 
 use super::pauses::MAX_TRANSIENTS;
 use super::types::{Examining, Moment, Phase, Working};
-use super::{Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Reached, State};
+use super::{Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Reached, State, ToExamine};
 use crate::gates::{Baseline, Changed, GateEnd};
 use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};
 use crate::strategy::on_the_ladder;
@@ -80,11 +80,7 @@ impl State {
             Judgement::AskGates(_) if self.interrupts == 0 => Gates::Run,
             Judgement::AskGates(_) | Judgement::Settled(_) => Gates::Skip,
         };
-        let effect = Effect::Examine {
-            current: current.clone(),
-            writes: turn.writes.clone(),
-            gates,
-        };
+        let effect = self.examine(&current, &turn, gates);
         self.phase = Phase::Examining(Box::new(Examining {
             current,
             turn,
@@ -92,6 +88,21 @@ impl State {
             gates,
         }));
         vec![effect]
+    }
+
+    /// What a turn has left is to be seen.
+    pub(super) fn examine(&self, current: &Current, turn: &TurnSummary, gates: Gates) -> Effect {
+        Effect::Examine(Box::new(ToExamine {
+            current: Box::new(current.clone()),
+            writes: turn.writes.clone(),
+            gates,
+            baseline: self.baseline_of(current).cloned().unwrap_or_default(),
+        }))
+    }
+
+    /// What the gates said before an iteration.
+    fn baseline_of<'a>(&'a self, current: &'a Current) -> Option<&'a Baseline> {
+        current.baseline.as_ref().or(self.baseline.as_ref())
     }
 
     /// What changed and what the gates say is known: the settlement can be drawn up.
@@ -108,7 +119,7 @@ impl State {
             Changed::Nothing
         };
         let empty = Baseline::default();
-        let baseline = current.baseline.as_ref().or(self.baseline.as_ref()).unwrap_or(&empty);
+        let baseline = self.baseline_of(&current).unwrap_or(&empty);
         let broken_off = examined.gates.iter().any(|result| result.end == GateEnd::Stopped);
         let claims_done = matches!(judgement, Judgement::AskGates(Claimed::Done));
         let ruling = match judgement {

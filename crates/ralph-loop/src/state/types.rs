@@ -335,6 +335,19 @@ pub enum Gates {
     Skip,
 }
 
+/// What has to be known to see what a turn has left on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToExamine {
+    /// The iteration.
+    pub current: Box<Current>,
+    /// The files that the agent's write calls named.
+    pub writes: Vec<String>,
+    /// Whether the gates are asked.
+    pub gates: Gates,
+    /// What they said before.
+    pub baseline: Baseline,
+}
+
 /// What a turn has left on disk, and what the gates say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Examined {
@@ -597,14 +610,7 @@ pub enum Effect {
     /// Put the end of the turn on record.
     RecordEnd(Box<TurnSummary>),
     /// See what the turn has left on disk, and ask the gates.
-    Examine {
-        /// The iteration.
-        current: Box<Current>,
-        /// The files that the agent's write calls named.
-        writes: Vec<String>,
-        /// Whether the gates are asked.
-        gates: Gates,
-    },
+    Examine(Box<ToExamine>),
     /// Ask the person what should be done differently.
     Ask(Box<Asked>),
     /// They shall answer at once.

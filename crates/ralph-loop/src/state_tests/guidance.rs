@@ -129,7 +129,7 @@ fn the_second_ctrl_c_while_it_asks_gives_the_asking_up_and_the_run_ends() {
                 Effect::StopAgent,
                 Effect::Tell(Notice::WillAsk),
                 Effect::RecordEnd(_),
-                Effect::Examine { .. }
+                Effect::Examine(_)
             ]
         ));
         let asked = steps(&mut state, [Happening::Examined(Box::default())]);
@@ -180,8 +180,8 @@ fn interrupted_gates(guided: Guided) -> (Draft, Option<End>) {
         [Happening::TurnEnded(Box::new(turn_done(1))), Happening::EndRecorded],
     );
     assert!(matches!(
-        effects[..],
-        [Effect::RecordEnd(_), Effect::Examine { gates: Gates::Run, .. }]
+        &effects[..],
+        [Effect::RecordEnd(_), Effect::Examine(what)] if what.gates == Gates::Run
     ));
     assert_eq!(steps(&mut state, [Happening::Interrupt]), [Effect::StopGates, WILL_ASK]);
     let state = world.happens(state, Happening::Examined(Box::default()), 1);
@@ -230,7 +230,7 @@ fn nobody_is_asked_about_what_a_dead_run_has_left() {
     let current = Box::new(Current::of(&RunId::new(99), 4, &claim, chosen));
     let left = vec![Left::Ended(current, Box::new(TurnSummary::lost()))];
     let effects = steps(&mut state, [Happening::Recovered(left), Happening::Interrupt]);
-    assert!(matches!(effects[..], [Effect::Examine { .. }, Effect::StopGates]));
+    assert!(matches!(effects[..], [Effect::Examine(_), Effect::StopGates]));
     let mut world = world(said("x", WhatNext::GoOn));
     let state = world.happens(state, Happening::Examined(Box::default()), 0);
     assert_eq!((state.end(), count_of(&world, "Ask")), (Some(&End::Interrupted), 0));

@@ -26,7 +26,7 @@ fn turn_over(guided: Guided) -> (World, State) {
         &mut state,
         [Happening::TurnEnded(Box::new(turn_done(1))), Happening::EndRecorded],
     );
-    assert!(matches!(effects[..], [Effect::RecordEnd(_), Effect::Examine { .. }]));
+    assert!(matches!(effects[..], [Effect::RecordEnd(_), Effect::Examine(_)]));
     (world, state)
 }
 

@@ -47,10 +47,10 @@ proptest! {
 fn past(failures: u32, done: u32) -> Past {
     Past {
         course: ralph_model::Course {
-            attempts: failures,
             consecutive_failures: failures,
             recent: ralph_model::Rate { done, of: 20 },
         },
+        failed_on: None,
         like: None,
     }
 }

@@ -176,11 +176,32 @@ impl<'a> Rule<'a> {
         (course.consecutive_failures == 0 && place < self.top()).then_some(place)
     }
 
+    /// The place, or a stronger one where the last attempt failed with a model that was stronger already, because a task like
+    /// it had lifted it or somebody had asked for it. What it failed with is no answer to escalate, which climbs.
+    fn no_weaker(&self, rung: Rung, failed_on: Option<&str>) -> Rung {
+        let is_it = |(_, model): &(usize, &String)| failed_on.is_some_and(|failed| model.eq_ignore_ascii_case(failed));
+        let Some((last, model)) = self.models.iter().enumerate().find(is_it) else {
+            return rung;
+        };
+        let (least, relation) = if self.strategy == StrategyName::Escalate && last < self.top() {
+            (last + 1, "above")
+        } else {
+            (last, "not below")
+        };
+        if rung.place >= least {
+            return rung;
+        }
+        Rung::new(
+            least,
+            format!("{}; {relation} {model}, on which the last attempt failed", rung.why),
+        )
+    }
+
     /// The place by how things go, and by what was like it.
     fn informed(&self, past: &Past) -> Rung {
         let Rung { place, why } = self.by_course(&past.course);
         if self.liftable(&past.course).is_none() {
-            return Rung { place, why };
+            return self.no_weaker(Rung { place, why }, past.failed_on.as_deref());
         }
         match &past.like {
             Some(like) => Rung::new(place + 1, format!("{why}; {like}")),

@@ -8,10 +8,10 @@ use super::*;
 fn past(failures: u32, done: u32, of: u32) -> Past {
     Past {
         course: Course {
-            attempts: failures,
             consecutive_failures: failures,
             recent: Rate { done, of },
         },
+        failed_on: None,
         like: None,
     }
 }
@@ -180,9 +180,56 @@ fn a_like_task_lifts_the_first_choice_by_one() {
     let cost = |past: &Past, length| model(StrategyName::CostOptimized, length, past);
     assert_eq!(cost(&with(0, 20, "haiku"), 3), "sonnet");
     assert_eq!(cost(&with(0, 0, "sonnet"), 3), "opus");
-    assert_eq!(cost(&with(1, 0, "sonnet"), 3), "sonnet");
     assert_eq!(model(StrategyName::Fixed, 3, &with(0, 0, "sonnet")), "sonnet");
     assert_eq!(model(StrategyName::PlanThenExecute, 5, &with(0, 0, "saga")), "saga");
+}
+
+/// After a failure nothing weaker is tried than what failed, however that was chosen.
+#[test]
+fn no_attempt_is_made_with_a_weaker_model_than_the_last_one_failed_with() {
+    let after = |failures, model: &str| Past {
+        failed_on: Some(model.to_owned()),
+        ..past(failures, 0, 20)
+    };
+    // Failures, the model of the last of them, and what comes next by cost-optimized and by escalate.
+    for (failures, last, length, cost, escalate) in [
+        (1, "haiku", 3, "sonnet", "sonnet"),
+        (1, "sonnet", 3, "sonnet", "opus"),
+        (1, "opus", 3, "opus", "opus"),
+        (2, "haiku", 3, "opus", "opus"),
+        (1, "sonnet", 2, "sonnet", "sonnet"),
+        (1, "haiku", 5, "opus", "opus"),
+        (1, "opus", 5, "opus", "fable"),
+        (1, "Fable", 5, "fable", "saga"),
+        (1, "haiku", 1, "haiku", "haiku"),
+        (1, "another", 3, "sonnet", "sonnet"),
+    ] {
+        let past = after(failures, last);
+        for (strategy, expected) in [(StrategyName::CostOptimized, cost), (StrategyName::Escalate, escalate)] {
+            assert_eq!(
+                model(strategy, length, &past),
+                expected,
+                "{strategy:?} {past:?} {length}"
+            );
+        }
+    }
+    let never = chosen(StrategyName::CostOptimized, 3, &after(9, "opus"), |choice| {
+        choice.rule.escalate_after = None;
+    });
+    assert_eq!(never.model.as_deref(), Some("opus"));
+    let rationale = |strategy, past: &Past| chosen(strategy, 3, past, |_| {}).rationale;
+    assert_eq!(
+        rationale(StrategyName::CostOptimized, &after(1, "opus")),
+        "cost-optimized: 1 failure; not below opus, on which the last attempt failed"
+    );
+    assert_eq!(
+        rationale(StrategyName::Escalate, &after(1, "sonnet")),
+        "escalate: 1 failure; above sonnet, on which the last attempt failed"
+    );
+    assert_eq!(
+        rationale(StrategyName::Escalate, &after(1, "haiku")),
+        "escalate: 1 failure"
+    );
 }
 
 #[test]

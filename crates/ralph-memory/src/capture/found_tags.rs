@@ -231,7 +231,7 @@ impl Named {
             for word in token.split(|sign: char| !sign.is_ascii_alphanumeric()) {
                 if is_error(word) {
                     named.errors.add(word);
-                } else if TOOLS.contains(&word.to_ascii_lowercase().as_str()) {
+                } else if is_tool(&word.to_ascii_lowercase()) {
                     named.tools.add(word);
                 }
             }
@@ -244,6 +244,12 @@ impl Named {
 fn beginning(text: &str) -> &str {
     let end = text.char_indices().nth(2 * LOOKED_AT).map(|(at, _)| at);
     end.and_then(|end| text.get(..end)).unwrap_or(text)
+}
+
+/// Whether a tag is the name of a tool. Half of a project's tasks may name the same one, so by it alone none is like another.
+#[must_use]
+pub fn is_tool(tag: &str) -> bool {
+    TOOLS.contains(&tag)
 }
 
 /// Tags of one kind, each once.

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
 pub use clean::{MOST_ERROR_OUTPUT, MOST_REASON, clean};
-pub use found_tags::{MOST_FOUND_TAGS, TaskTags, found_tags};
+pub use found_tags::{MOST_FOUND_TAGS, TaskTags, found_tags, is_tool};
 pub use guess::guess_kind;
 pub use knowledge::{
     Deleted, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, Outboxed, Placement, Written, accept_knowledge,
@@ -29,7 +29,7 @@ pub use notebook::{
     TakenIn, Vanished,
 };
 pub use report::{
-    WhyLines, category_of, may_tell, named_files, normalised, only_counts, signature, tells_of_failure, why_lines,
+    WhyLines, category_of, failure_of, may_tell, named_files, normalised, signature, tells_of_failure, why_lines,
 };
 pub use scratchpad::{Moved, Scratchpad};
 pub use sigils::{EXAMPLE_TASK_ID, last_words, read_captured, read_control, read_verdict};

@@ -79,7 +79,7 @@ impl TranscriptCleaner {
             })
         } else {
             // A line break inside would make two lines of one.
-            let cleaned = self.lines.clean(line, Pieces::AreLines);
+            let cleaned = self.lines.clean_line(line);
             CleanLine::Text(replaced(cleaned, ['\n', '\n']))
         }
     }
@@ -158,11 +158,16 @@ enum Pieces {
 
 /// A text that comes in pieces: what of the pieces so far matters for the next one.
 #[derive(Debug, Default)]
-struct Stream {
+pub(super) struct Stream {
     before: String,
 }
 
 impl Stream {
+    /// The next line of a text, cleaned, with its secrets masked, also those that began in a line before it.
+    pub(super) fn clean_line<'a>(&mut self, line: &'a str) -> Cow<'a, str> {
+        self.clean(line, Pieces::AreLines)
+    }
+
     /// The next piece, cleaned, with its secrets masked, also those that began before it.
     fn clean<'a>(&mut self, piece: &'a str, pieces: Pieces) -> Cow<'a, str> {
         let start = self.before.len();

@@ -24,8 +24,8 @@ const SUPERSEDED_REASON: &str = "Another took its place more than 30 days ago.";
 
 /// How many iterations have to end between two merges.
 const ITERATIONS_BETWEEN_MERGES: u64 = 10;
-/// How many lessons a merge looks at, the newest.
-const MOST_CANDIDATES: u32 = 100_000;
+/// How many lessons a merge looks at, the newest: they are compared in one piece.
+const MOST_CANDIDATES: u32 = 10_000;
 /// How many lessons or reports a piece of the upkeep is about.
 const PIECE: u32 = 200;
 /// How many groups are merged in a piece; each has up to ten lessons.

@@ -100,7 +100,7 @@ fn alike_lessons_are_merged_only_when_there_are_too_many_and_not_too_often() {
         one.examples,
         ["lesson 4", "lesson 3", "lesson 2", "lesson 1", "lesson 0"]
     );
-    bench.add("another lesson", &["cargo"], day(8));
+    bench.add("a later lesson", &["cargo", "tests"], day(8));
     bench.iterate(9);
     assert_eq!(
         bench.keep_up(&merge_above(1), day(8), &always),
@@ -115,7 +115,7 @@ fn alike_lessons_are_merged_only_when_there_are_too_many_and_not_too_often() {
     };
     assert_eq!(bench.keep_up(&merge_above(1), day(8), &always), merged);
     let [one] = bench.standing().try_into().unwrap();
-    assert_eq!((one.content.as_str(), one.examples.len()), ("another lesson", 6));
+    assert_eq!((one.content.as_str(), one.examples.len()), ("a later lesson", 6));
 }
 
 #[test]
@@ -123,7 +123,8 @@ fn what_is_not_done_in_time_waits_for_the_next_run() {
     let mut bench = Bench::new();
     for number in 0..600 {
         let tags = [format!("tag {}", number / 10)];
-        bench.add(&format!("lesson {number}"), &[&tags[0]], day(0));
+        let part = char::from(b'a' + u8::try_from(number / 10 % 20).unwrap());
+        bench.add(&format!("lesson {number} of part{part}"), &[&tags[0]], day(0));
     }
     // Time for looking at what is to be pruned, shortened and merged, and for one piece of the merge.
     let looks = Cell::new(0);

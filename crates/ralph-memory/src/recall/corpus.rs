@@ -37,3 +37,9 @@ pub(super) trait Corpus {
     /// The text of an entry.
     fn text(&self, number: i64) -> Result<String, Self::Error>;
 }
+
+/// A body of entries that can tell all of its terms, so that a typo in a question can be forgiven.
+pub(super) trait Forgiving: Corpus {
+    /// Every term that is held by something that may be found, in the same order each time, with how many entries hold it.
+    fn all_terms(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), Self::Error>;
+}

@@ -4,7 +4,7 @@
 use ralph_store::index::{IndexError, KnownTerm, Outline, Totals};
 use ralph_store::{Store, StoreError};
 
-use super::corpus::Corpus;
+use super::corpus::{Corpus, Forgiving};
 use super::learnings::{LEARNINGS_SOURCE, Learnings};
 use super::notes::Notes;
 use super::{Found, Question};
@@ -79,15 +79,6 @@ impl<'q> Everything<'q> {
         }
     }
 
-    /// Every term that is held by something that may be found: first those of notes, then those of lessons.
-    pub(super) fn all_terms(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), Unreadable> {
-        self.notes.all_terms(&mut |known| visit(&known.term, known.entries))?;
-        if let Some(learnings) = &self.learnings {
-            learnings.rows.plain_terms(visit)?;
-        }
-        Ok(())
-    }
-
     /// The lessons, and which of them a number is of; none where it is a note's.
     fn learning_at(&self, number: i64) -> Option<(&Learnings<'q>, i64)> {
         let learnings = self.learnings.as_ref().filter(|_| number >= FIRST_LEARNING)?;
@@ -111,6 +102,17 @@ impl<'q> Everything<'q> {
             outline.number += FIRST_LEARNING;
         }
         Ok(found)
+    }
+}
+
+impl Forgiving for Everything<'_> {
+    /// First those of notes, then those of lessons.
+    fn all_terms(&self, visit: &mut dyn FnMut(&str, u64)) -> Result<(), Unreadable> {
+        self.notes.all_terms(&mut |known| visit(&known.term, known.entries))?;
+        if let Some(learnings) = &self.learnings {
+            learnings.all_terms(visit)?;
+        }
+        Ok(())
     }
 }
 

@@ -5,8 +5,7 @@ use std::collections::HashSet;
 
 use ralph_store::index::{KnownTerm, is_name};
 
-use super::corpus::Corpus;
-use super::everything::{Everything, Unreadable};
+use super::corpus::Forgiving;
 use super::question::Terms;
 
 /// Shorter words have too many neighbours.
@@ -17,7 +16,7 @@ const LONG_WORD: usize = 8;
 const MAX_MENDED: usize = 16;
 
 /// Replaces the unknown terms of a question by near ones, and says which by which.
-pub(super) fn forgive(all: &Everything<'_>, terms: &mut Terms) -> Result<Vec<(String, String)>, Unreadable> {
+pub(super) fn forgive<C: Forgiving>(all: &C, terms: &mut Terms) -> Result<Vec<(String, String)>, C::Error> {
     let unknown: Vec<String> = terms
         .unknown
         .iter()

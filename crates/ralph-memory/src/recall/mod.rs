@@ -31,7 +31,9 @@ use ralph_store::index::{Age, IndexError, Outline, places_of};
 pub use found::{Found, FoundKnowledge, day_of};
 pub use journal::{related_rows, search_rows};
 pub use knowledge::{Relevant, TaskSignals, relevant_knowledge};
+pub use learnings::recall_learnings;
 pub use likeness::Likeness;
+pub(crate) use question::tells;
 pub use relevant_learnings::{LearningSignals, relevant_learnings};
 pub use score::Score;
 pub use shelves::{Newest, Superseded};
@@ -40,7 +42,7 @@ pub use wanted::{Wanted, first_day};
 use crate::catalogue::Catalogue;
 use candidates::candidates;
 use choose::{Choosing, choose};
-use corpus::Corpus;
+use corpus::{Corpus, Forgiving};
 use everything::{Everything, Unreadable};
 use notes::Notes;
 use question::{CommonWords, Terms};
@@ -143,22 +145,9 @@ fn answer(catalogue: &Catalogue, learnings: Option<&Store>, question: &Question<
     if !all.has_any() {
         return Ok(Answer::default());
     }
-    let mut terms = Terms::of(&all, question.text, CommonWords::AreMeant)?;
-    let mut answer = ask(&all, question.reach, &terms)?;
-    if answer.hits.is_empty() {
-        let forgiven = forgive::forgive(&all, &mut terms)?;
-        if !forgiven.is_empty() {
-            answer = ask(&all, question.reach, &terms)?;
-            answer.forgiven = forgiven;
-        }
-    }
-    answer.terms = terms.all();
-    Ok(answer)
-}
-
-fn ask(all: &Everything<'_>, reach: Reach, terms: &Terms) -> Result<Answer, Unreadable> {
+    let fitting = fitting(&all, &all.sources, question.reach, question.text)?;
     let mut hits = Vec::new();
-    for (score, outline) in best(all, &all.sources, reach, terms)? {
+    for (score, outline) in fitting.found {
         hits.extend(all.found(&outline)?.map(|item| Hit {
             item,
             age: outline.age,
@@ -167,8 +156,34 @@ fn ask(all: &Everything<'_>, reach: Reach, terms: &Terms) -> Result<Answer, Unre
     }
     Ok(Answer {
         hits,
+        forgiven: fitting.forgiven,
+        terms: fitting.terms.all(),
         ..Answer::default()
     })
+}
+
+/// What fits a question that somebody asks.
+struct Fitting {
+    /// The entries, best first.
+    found: Vec<(Score, Outline)>,
+    /// Words of the question that nothing held, with the words that were taken for them.
+    forgiven: Vec<(String, String)>,
+    /// The terms that were looked for.
+    terms: Terms,
+}
+
+/// What of a corpus fits a text. Where nothing does, its words are taken for near ones.
+fn fitting<C: Forgiving>(corpus: &C, sources: &[i64], reach: Reach, text: &str) -> Result<Fitting, C::Error> {
+    let mut terms = Terms::of(corpus, text, CommonWords::AreMeant)?;
+    let mut found = best(corpus, sources, reach, &terms)?;
+    let mut forgiven = Vec::new();
+    if found.is_empty() {
+        forgiven = forgive::forgive(corpus, &mut terms)?;
+        if !forgiven.is_empty() {
+            found = best(corpus, sources, reach, &terms)?;
+        }
+    }
+    Ok(Fitting { found, forgiven, terms })
 }
 
 /// The entries of a corpus that fit a question best.

@@ -114,7 +114,7 @@ impl Terms {
                     weight: rarity * (1.0 + often.get(&known.number).copied().unwrap_or(1.0).ln()),
                     rarity,
                     is_name: is_name(&known.term),
-                    telling: self.entries < COMMON_FROM || known.entries * COMMON_SHARE <= self.entries,
+                    telling: tells(known.entries, self.entries),
                     known,
                 }
             })
@@ -143,6 +143,11 @@ impl Terms {
         self.near_pairs = pairs(1).map(|(one, other)| (other, one)).chain(pairs(2)).collect();
         self.pairs = pairs(1).collect();
     }
+}
+
+/// Whether a term tells something that so many of all entries hold.
+pub(crate) fn tells(holding: u64, all: u64) -> bool {
+    all < COMMON_FROM || holding * COMMON_SHARE <= all
 }
 
 /// How much a term tells that so many of all entries hold: the usual weight of BM25.

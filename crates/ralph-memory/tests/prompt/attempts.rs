@@ -259,6 +259,40 @@ fn many(count: u32) -> Vec<Attempt> {
     (1..=count).map(entry).collect()
 }
 
+/// Of a long past only the end is handed over. The rest counts, and is left out.
+#[test]
+fn attempts_that_were_not_handed_over_count_too() {
+    let attempts = many(2);
+    let with = |earlier, tokens| {
+        let prompt = prompt_after(&attempts, |config, request| {
+            config.context.attempts = Tokens(tokens);
+            request.earlier_attempts = earlier;
+            request.attempts = &attempts;
+        });
+        // With hardly any room there is none.
+        if prompt.text.contains("### Previous Attempts") {
+            section(&prompt).to_owned()
+        } else {
+            String::new()
+        }
+    };
+    let long = with(998, 750);
+    assert!(
+        long.contains("This task was tried 1000 times and is not done."),
+        "{long}"
+    );
+    assert!(
+        long.contains("#### Attempt 1 ") && long.contains("#### Attempt 2 "),
+        "{long}"
+    );
+    assert!(long.ends_with("<!-- 998 entries left out -->\n"), "{long}");
+    assert!(with(998, 100).ends_with("<!-- 999 entries left out -->\n"));
+    for tokens in 20..200 {
+        let section = with(998, tokens);
+        assert!(section.chars().count() <= tokens as usize * 4, "{tokens}: {section}");
+    }
+}
+
 #[test]
 fn the_newest_are_kept_and_what_is_left_out_is_counted() {
     let prompt = with_budget(&many(7), 200);

@@ -92,6 +92,7 @@ pub(crate) fn row(id: i64, run: u64, notes: Option<&str>) -> JournalRow {
 pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'a> {
     PromptRequest {
         attempts: &[],
+        earlier_attempts: 0,
         suggestion: None,
         learnings: &[],
         course: ralph_model::Course::default(),

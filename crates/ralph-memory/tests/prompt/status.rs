@@ -18,7 +18,6 @@ const ROUND: Round<'static> = Round {
 
 fn course(consecutive_failures: u32, done: u32, of: u32) -> Course {
     Course {
-        attempts: consecutive_failures,
         consecutive_failures,
         recent: Rate { done, of },
     }
@@ -107,7 +106,7 @@ fn it_keeps_to_its_room_whatever_the_model_and_the_reason_for_it_are_called() {
             assert!(!prompt.text.contains("\n## a heading"));
         }
     }
-    let narrow = status(|config, _| config.context.status = Tokens(45));
+    let narrow = status(|config, _| config.context.status = Tokens(42));
     assert_snapshot!(narrow, @"
     - **Iteration**: 3 of 20
     - **Attempt at this task**: 1 of 4, no failure before it

@@ -147,6 +147,34 @@ fn what_is_new_is_right() {
 }
 
 #[test]
+fn where_a_title_does_not_tell_the_description_of_a_task_does_if_it_is_still_there() {
+    let folder = before();
+    let path = database_in(folder.path());
+    let connection = connect_for_test(&path);
+    let fill = "UPDATE tasks SET description = 'It crashes.' WHERE id = 't-00000b';
+                UPDATE journal SET task_title = 'Implement it' WHERE id = 3;
+                UPDATE journal SET task_id = 't-ffffff' WHERE id = 4;";
+    connection.execute_batch(fill).unwrap();
+    drop(connection);
+    drop(Store::open_existing(&path, Wait::Long).unwrap().unwrap());
+    let types = texts(
+        &connect_for_test(&path),
+        "SELECT id || ' ' || task_type FROM journal WHERE id <= 6 ORDER BY id",
+    );
+    assert_eq!(
+        types,
+        [
+            "1 general",
+            "2 bug-fix",
+            "3 feature",
+            "4 general",
+            "5 bug-fix",
+            "6 general"
+        ]
+    );
+}
+
+#[test]
 fn metrics_leave_out_what_was_interrupted_and_what_happened_elsewhere() {
     let folder = before();
     let path = database_in(folder.path());

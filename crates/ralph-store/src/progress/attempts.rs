@@ -1,12 +1,14 @@
 //! The attempts at a task, and how they failed.
 
 use ralph_model::{
-    Attempt, ErrorCategory, FailedGate, FailureReport, KeptReport, Outcome, ReportOrigin, Signature, Suggestion, TaskId,
+    Attempt, ErrorCategory, FailedAttempts, FailedGate, FailureReport, KeptReport, Outcome, ReportOrigin, Signature,
+    Suggestion, TaskId,
 };
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
-use super::columns::{from_json, word_at, word_in};
+use super::columns::{count_at, from_json, word_at, word_in};
+use super::journal::read_row;
 use crate::StoreError;
 
 /// How many attempts are asked for a suggestion. What was suggested so long ago was heeded or is of no use.
@@ -19,18 +21,16 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn failed_attempts(&self, task: &TaskId) -> Result<Vec<Attempt>, StoreError> {
-        let mut attempts = Vec::new();
-        for row in self.journal_of_task(task)? {
-            match row.row.outcome.is_failure() {
-                Some(false) => attempts.clear(),
-                Some(true) => attempts.push(Attempt {
-                    report: self.report_of(row.id)?,
-                    row,
-                }),
-                None => {}
-            }
-        }
-        Ok(attempts)
+        Ok(self.last_failed_attempts(task, u32::MAX)?.attempts)
+    }
+
+    /// The last so many of them: a task may have a long past.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn last_failed_attempts(&self, task: &TaskId, most: u32) -> Result<FailedAttempts, StoreError> {
+        let moment = self.connection.unchecked_transaction();
+        self.sql(moment.and_then(|moment| failed_attempts(&moment, task, most)))
     }
 
     /// What the newest attempt at a task since it was last done that suggests something suggests for the next one, however
@@ -70,12 +70,103 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn report_of(&self, journal: i64) -> Result<Option<KeptReport>, StoreError> {
-        let found = self
-            .connection
-            .prepare_cached("SELECT * FROM failure_reports WHERE journal = ?1")
-            .and_then(|mut statement| statement.query_row([journal], read_kept_report).optional());
-        self.sql(found)
+        self.sql(report_of(&self.connection, journal))
     }
+}
+
+pub(super) const LAST_DONE: &str =
+    "SELECT max(id) FROM journal WHERE task_id = ?1 AND imported = ?2 AND outcome = 'done'";
+
+/// What counts and is not done has failed.
+macro_rules! failed_since {
+    ($what:literal, $order:literal) => {
+        concat!(
+            "SELECT ",
+            $what,
+            " FROM journal WHERE task_id = ?1 AND imported = ?2 AND id > ?3 AND outcome <> 'interrupted'",
+            $order
+        )
+    };
+}
+pub(super) const LAST_FAILED: &str = failed_since!("*", " ORDER BY id DESC LIMIT ?4");
+pub(super) const FAILURES: &str = failed_since!("count(*) AS failures", "");
+
+/// Which rows of the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whence {
+    /// What happened here.
+    Here,
+    /// What was taken over from another tool.
+    Elsewhere,
+}
+
+/// The last attempts at a task that failed since it was last done, within a transaction.
+pub(super) fn failed_attempts(connection: &Connection, task: &TaskId, most: u32) -> rusqlite::Result<FailedAttempts> {
+    let mut found = FailedAttempts::default();
+    // From the newest on: what was taken over happened before everything else.
+    for whence in [Whence::Here, Whence::Elsewhere] {
+        let since = Since::done(connection, task, whence)?;
+        let mut left = since.failures(connection)?;
+        let mut statement = connection.prepare_cached(LAST_FAILED)?;
+        let room = i64::from(most) - i64::try_from(found.attempts.len()).unwrap_or(i64::MAX);
+        let wanted = params![task.as_str(), since.imported(), since.row(), room.max(0)];
+        for row in statement.query_map(wanted, read_row)? {
+            let row = row?;
+            let report = report_of(connection, row.id)?;
+            found.attempts.push(Attempt { row, report });
+            left = left.saturating_sub(1);
+        }
+        found.earlier = found.earlier.saturating_add(left);
+        if since.done.is_some() {
+            break;
+        }
+    }
+    found.attempts.reverse();
+    Ok(found)
+}
+
+/// The time since a task was last done.
+pub(super) struct Since<'a> {
+    task: &'a TaskId,
+    whence: Whence,
+    /// The row in which it was done; none where it never was.
+    done: Option<i64>,
+}
+
+impl<'a> Since<'a> {
+    /// The time since a task was last done, as far as rows of this kind tell.
+    pub(super) fn done(connection: &Connection, task: &'a TaskId, whence: Whence) -> rusqlite::Result<Self> {
+        let mut since = Self {
+            task,
+            whence,
+            done: None,
+        };
+        let mut statement = connection.prepare_cached(LAST_DONE)?;
+        since.done = statement.query_row(params![task.as_str(), since.imported()], |row| row.get(0))?;
+        Ok(since)
+    }
+
+    /// How many attempts have failed since.
+    pub(super) fn failures(&self, connection: &Connection) -> rusqlite::Result<u32> {
+        let mut statement = connection.prepare_cached(FAILURES)?;
+        let wanted = params![self.task.as_str(), self.imported(), self.row()];
+        statement.query_row(wanted, |row| count_at(row, "failures"))
+    }
+
+    fn imported(&self) -> bool {
+        self.whence == Whence::Elsewhere
+    }
+
+    fn row(&self) -> i64 {
+        self.done.unwrap_or_default()
+    }
+}
+
+fn report_of(connection: &Connection, journal: i64) -> rusqlite::Result<Option<KeptReport>> {
+    connection
+        .prepare_cached("SELECT * FROM failure_reports WHERE journal = ?1")?
+        .query_row([journal], read_kept_report)
+        .optional()
 }
 
 pub(super) fn read_kept_report(row: &Row<'_>) -> rusqlite::Result<KeptReport> {

@@ -100,10 +100,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn journal_last_counted(&self, task: &TaskId) -> Result<Option<JournalRow>, StoreError> {
-        self.sql(self.row(
-            "WHERE task_id = ?1 AND outcome <> 'interrupted' ORDER BY 1 - imported DESC, id DESC LIMIT 1",
-            [task.as_str()],
-        ))
+        self.sql(self.row(LAST_COUNTED, [task.as_str()]))
     }
 
     /// Whether a prompt of a task was ever too long for the model.
@@ -179,7 +176,11 @@ impl Store {
     }
 }
 
-fn read_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
+/// What was taken over from another tool happened before everything else.
+pub(super) const LAST_COUNTED: &str =
+    "WHERE task_id = ?1 AND outcome <> 'interrupted' ORDER BY imported, id DESC LIMIT 1";
+
+pub(super) fn read_row(row: &Row<'_>) -> rusqlite::Result<JournalRow> {
     let files: String = row.get("files_modified")?;
     let tags: String = row.get("tags")?;
     Ok(JournalRow {

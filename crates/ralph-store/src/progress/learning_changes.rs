@@ -15,6 +15,8 @@ use super::{learning_terms, lesson_of, tag_terms};
 
 /// How often a lesson may have been merged into another that was merged into another.
 const MOST_MERGES: usize = 16;
+/// The most tags of a lesson. Every telling and every merge may bring some, and one that has them all fits everything.
+const MOST_TAGS: usize = 40;
 
 /// A lesson that a person hands in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,9 +124,6 @@ impl Store {
                 let merged_into = learning.superseded_by.clone();
                 let status = pruned_from(transaction, id)?;
                 set_status(transaction, id, (status, None), now)?;
-                transaction
-                    .prepare_cached("UPDATE learnings SET restored_at = ?2 WHERE id = ?1")?
-                    .execute([id.as_str(), &moment(now)])?;
                 leave_merged(transaction, &learning, merged_into, now)?;
                 restored.push(existing(transaction, id)?);
             }
@@ -211,6 +210,13 @@ pub(super) fn unite<'t>(own: &mut Vec<String>, others: impl IntoIterator<Item = 
     }
 }
 
+/// Adds the tags that are not there yet, as far as there is room.
+pub(super) fn unite_tags(own: &mut Vec<String>, others: &[String]) {
+    let already = own.len();
+    unite(own, others);
+    own.truncate(MOST_TAGS.max(already));
+}
+
 fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
     let unknown = || LearningError::Unknown { text: id.to_string() };
     Ok(stands(transaction, id)?.ok_or_else(unknown)?)
@@ -242,7 +248,7 @@ fn same_lesson(transaction: &Transaction<'_>, new: &NewLearning) -> rusqlite::Re
 fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, now: Timestamp) -> rusqlite::Result<()> {
     let mut stronger = known.clone();
     stronger.confidence = strengthened(known.confidence);
-    unite(&mut stronger.tags, &new.tags);
+    unite_tags(&mut stronger.tags, &new.tags);
     write_support(transaction, &stronger, now)?;
     if known.status == LearningStatus::Promoted && known.superseded_by.is_none() {
         return Ok(());
@@ -284,7 +290,8 @@ fn pruned_from(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Resu
         .query_row([id.as_str()], |row| word_at(row, "status", LearningStatus::parse))
 }
 
-/// Says how far a lesson has come. Nothing stands in its place any more.
+/// Says how far a lesson has come, by a person's word. Nothing stands in its place any more, and if it was pruned, it is not
+/// merged by itself from now on.
 fn set_status(
     transaction: &Transaction<'_>,
     id: &LearningId,
@@ -293,7 +300,8 @@ fn set_status(
 ) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
-            "UPDATE learnings SET status = ?2, reason = ?3, updated_at = ?4, pruned_from = NULL, superseded_by = NULL
+            "UPDATE learnings SET status = ?2, reason = ?3, updated_at = ?4, pruned_from = NULL, superseded_by = NULL,
+                 restored_at = iif(status = 'pruned', ?4, restored_at)
              WHERE id = ?1",
         )?
         .execute(params![id.as_str(), status.word(), reason, moment(now)])

@@ -5,7 +5,6 @@ use rusqlite::named_params;
 
 use super::Store;
 use super::columns::{to_json, word_at};
-use super::journal_terms;
 use super::learning_error::LearningError;
 use super::learning_reading::read_learning;
 use crate::StoreError;
@@ -28,8 +27,6 @@ pub struct LearningFilter {
     pub task: Option<TaskId>,
     /// Only those with this tag, in lower case.
     pub tag: Option<String>,
-    /// Only those that hold every telling word of this text, by its stem, in what they say or in their tags.
-    pub text: Option<String>,
 }
 
 /// What speaks for a lesson.
@@ -101,7 +98,6 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn learning_list(&self, filter: &LearningFilter, limit: Option<u32>) -> Result<Vec<Learning>, StoreError> {
-        let words = filter.text.as_deref().map(journal_terms);
         let found = (|| {
             let statuses: Vec<&str> = filter.statuses.iter().map(|status| status.word()).collect();
             let mut statement = self.connection.prepare_cached(
@@ -112,9 +108,6 @@ impl Store {
                    AND (:type IS NULL OR task_type = :type)
                    AND (:task IS NULL OR task = :task)
                    AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
-                   AND (:words IS NULL OR :words <> '' AND NOT EXISTS (
-                       SELECT 1 FROM json_each('[\"' || replace(:words, ' ', '\",\"') || '\"]')
-                       WHERE instr(' ' || terms || ' ', ' ' || value || ' ') = 0))
                  ORDER BY created_at DESC, seq DESC LIMIT :limit",
             )?;
             let parameters = named_params! {
@@ -124,7 +117,6 @@ impl Store {
                 ":type": filter.task_type.map(TaskType::word),
                 ":task": filter.task.as_ref().map(TaskId::as_str),
                 ":tag": filter.tag,
-                ":words": words,
                 ":limit": limit.map_or(-1, i64::from),
             };
             statement.query_map(parameters, read_learning)?.collect()

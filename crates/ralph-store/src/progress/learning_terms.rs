@@ -1,5 +1,7 @@
 //! What lessons are found by: their words and their tags.
 
+use std::collections::HashSet;
+
 use super::journal_terms;
 use crate::index::Phrase;
 
@@ -23,6 +25,14 @@ pub(super) fn text_and_tags(terms: &str) -> (&str, &str) {
         return ("", tags);
     }
     terms.split_once(" 0x ").unwrap_or((terms, ""))
+}
+
+/// Those of a lesson's words that are not words of its tags, each once, in their order.
+pub(super) fn words_beside(terms: &str, tags: &[String]) -> String {
+    let of_tags = journal_terms(&tags.join("\n"));
+    let mut met: HashSet<&str> = of_tags.split_ascii_whitespace().collect();
+    let words: Vec<&str> = terms.split_ascii_whitespace().filter(|word| met.insert(word)).collect();
+    words.join(" ")
 }
 
 /// Each tag with each of the words of which a text that holds the tag has at least one.

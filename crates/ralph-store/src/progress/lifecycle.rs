@@ -8,8 +8,9 @@ use rusqlite::{Connection, OptionalExtension, Row, Transaction, named_params, pa
 
 use super::Store;
 use super::columns::{count_at, from_json, moment, word_at, word_in};
-use super::learning_changes::{unite, write_support};
+use super::learning_changes::{unite, unite_tags, write_support};
 use super::learning_reading::read_learning;
+use super::learning_terms::words_beside;
 use crate::StoreError;
 
 /// Statuses of lessons that hold, or wait to.
@@ -50,6 +51,8 @@ pub struct MergeCandidate {
     pub task: Option<TaskId>,
     /// Its tags.
     pub tags: Vec<String>,
+    /// What its text says beside its tags, as stems with a space between each two; also of what was merged into it.
+    pub words: String,
     /// How many were merged into it already.
     pub examples: u32,
 }
@@ -125,7 +128,7 @@ impl Store {
     /// When the database cannot be read.
     pub fn merge_candidates(&self, most: u32) -> Result<Vec<MergeCandidate>, StoreError> {
         let sql = format!(
-            "SELECT id, kind, category, status, source, task, tags, json_array_length(examples) AS examples
+            "SELECT id, kind, category, status, source, task, tags, terms, json_array_length(examples) AS examples
              FROM learnings WHERE {MERGEABLE}
              ORDER BY created_at DESC, seq DESC LIMIT ?1"
         );
@@ -183,6 +186,7 @@ impl Store {
 }
 
 fn read_candidate(row: &Row<'_>) -> rusqlite::Result<MergeCandidate> {
+    let tags: Vec<String> = from_json(&row.get::<_, String>("tags")?, "tags")?;
     Ok(MergeCandidate {
         id: word_at(row, "id", LearningId::parse)?,
         kind: word_at(row, "kind", LearningKind::parse)?,
@@ -190,7 +194,8 @@ fn read_candidate(row: &Row<'_>) -> rusqlite::Result<MergeCandidate> {
         status: word_at(row, "status", LearningStatus::parse)?,
         source: word_at(row, "source", LearningSource::parse)?,
         task: word_in(row, "task", TaskId::parse)?,
-        tags: from_json(&row.get::<_, String>("tags")?, "tags")?,
+        words: words_beside(&row.get::<_, String>("terms")?, &tags),
+        tags,
         examples: count_at(row, "examples")?,
     })
 }
@@ -230,7 +235,7 @@ fn take_in(newest: &mut Learning, other: &Learning) {
     let said = std::iter::once(&other.content).chain(&other.examples);
     let content = newest.content.clone();
     unite(&mut newest.examples, said.filter(|text| **text != content));
-    unite(&mut newest.tags, &other.tags);
+    unite_tags(&mut newest.tags, &other.tags);
     unite(&mut newest.source_loops, &other.source_loops);
     newest.use_count = newest.use_count.saturating_add(other.use_count);
     newest.successes = newest.successes.saturating_add(other.successes);

@@ -1,9 +1,10 @@
 //! How things go: figures drawn from the journal, never written down.
 
-use ralph_model::{Course, Difficulty, HardFailure, Rate, TaskId, TaskType};
-use rusqlite::{Connection, Row, named_params, params};
+use ralph_model::{Course, Difficulty, HardFailure, Rate, Subject, TaskId, TaskType};
+use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::Store;
+use super::attempts::{Since, Whence};
 use super::columns::{count_at, from_json, to_json, word_at};
 use crate::StoreError;
 
@@ -13,11 +14,25 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn course(&self, task: &TaskId) -> Result<Course, StoreError> {
-        self.sql(course(&self.connection, task))
+        let moment = self.connection.unchecked_transaction();
+        self.sql(moment.and_then(|moment| course(&moment, task)))
     }
 
-    /// The last attempts at other tasks of this kind that failed with this model and that their agents found hard, the newest
-    /// first.
+    /// The model that the last attempt at a task had, of those that count; none where there is none, or where it was left to
+    /// the agent.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn last_model(&self, task: &TaskId) -> Result<Option<String>, StoreError> {
+        let found = self.connection.prepare_cached(LAST_MODEL).and_then(|mut statement| {
+            let model = statement.query_row([task.as_str()], |row| row.get(0));
+            Ok(model.optional()?.flatten())
+        });
+        self.sql(found)
+    }
+
+    /// The attempts at other tasks of this kind that failed lately with this model and that their agents found hard, the
+    /// newest first.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -27,22 +42,28 @@ impl Store {
                 ":type": like.task_type.word(),
                 ":model": like.model,
                 ":task": like.other_than.as_str(),
-                ":most": like.most,
+                ":within": like.within,
             };
             statement.query_map(wanted, read_hard_failure)?.collect()
         });
         self.sql(found)
     }
 
-    /// Whether a task was done after a row of the journal, with one of these models.
+    /// What was done after a row of the journal in work of this kind, with one of these models: the rows, the newest first.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn was_done_since(&self, task: &TaskId, journal: i64, models: &[String]) -> Result<bool, StoreError> {
+    pub fn done_since(
+        &self,
+        journal: i64,
+        task_type: TaskType,
+        models: &[String],
+    ) -> Result<Vec<(i64, Subject)>, StoreError> {
         let found = to_json(models).and_then(|models| {
-            self.connection
-                .prepare_cached(DONE_SINCE)?
-                .exists(params![task.as_str(), journal, models])
+            let mut statement = self.connection.prepare_cached(DONE_SINCE)?;
+            let wanted = params![journal, task_type.word(), models];
+            let read = |row: &Row<'_>| Ok((row.get("id")?, read_subject(row)?));
+            statement.query_map(wanted, read)?.collect()
         });
         self.sql(found)
     }
@@ -57,43 +78,48 @@ pub struct HardLike<'a> {
     pub model: &'a str,
     /// At any task but this.
     pub other_than: &'a TaskId,
-    /// At most so many.
-    pub most: u32,
+    /// Among so many of the last rows of the journal.
+    pub within: u32,
 }
 
 const RECENT: &str = "
     SELECT count(*) FILTER (WHERE NOT failed) AS done, count(*) AS counted
     FROM (SELECT failed FROM strategy_metrics WHERE ours = 1 ORDER BY id DESC LIMIT ?1)";
 
-const OF_TASK: &str = "
-    SELECT count(*) AS attempts,
-           count(*) FILTER (WHERE id > coalesce(
-               (SELECT max(id) FROM strategy_metrics WHERE task_id = ?1 AND NOT failed), 0)) AS failures
-    FROM strategy_metrics WHERE task_id = ?1";
+const LAST_MODEL: &str = "SELECT model FROM strategy_metrics WHERE task_id = ?1 ORDER BY id DESC LIMIT 1";
 
 const DONE_SINCE: &str = "
-    SELECT 1 FROM strategy_metrics
-    WHERE task_id = ?1 AND id > ?2 AND NOT failed AND model IN (SELECT value FROM json_each(?3))";
+    SELECT done.id, done.task_id, journal.tags, journal.files_modified, NULL AS relevant_files
+    FROM strategy_metrics done CROSS JOIN journal ON journal.id = done.id
+    WHERE done.id > ?1 AND NOT done.failed AND done.task_type = ?2
+      AND done.model IN (SELECT value FROM json_each(?3)) AND done.task_id IS NOT NULL
+    ORDER BY done.id DESC";
 
 const HARD_FAILURES: &str = "
     SELECT hard.id, hard.task_id, hard.difficulty, journal.tags, journal.files_modified,
            (SELECT relevant_files FROM failure_reports WHERE failure_reports.journal = hard.id) AS relevant_files
     FROM strategy_metrics hard CROSS JOIN journal ON journal.id = hard.id
     WHERE hard.difficulty IN ('hard', 'blocked') AND hard.task_type = :type AND hard.model = :model
-      AND hard.failed AND hard.task_id <> :task
-    ORDER BY hard.id DESC LIMIT :most";
+      AND hard.failed AND hard.task_id <> :task AND hard.id > (SELECT max(id) FROM journal) - :within
+    ORDER BY hard.id DESC";
 
 fn read_hard_failure(row: &Row<'_>) -> rusqlite::Result<HardFailure> {
+    Ok(HardFailure {
+        journal: row.get("id")?,
+        difficulty: word_at(row, "difficulty", Difficulty::parse)?,
+        subject: read_subject(row)?,
+    })
+}
+
+fn read_subject(row: &Row<'_>) -> rusqlite::Result<Subject> {
     let list = |column: &str| -> rusqlite::Result<Vec<String>> {
         let text: Option<String> = row.get(column)?;
         text.map_or_else(|| Ok(Vec::new()), |text| from_json(&text, column))
     };
     let mut files = list("files_modified")?;
     files.extend(list("relevant_files")?);
-    Ok(HardFailure {
-        journal: row.get("id")?,
+    Ok(Subject {
         task: word_at(row, "task_id", TaskId::parse)?,
-        difficulty: word_at(row, "difficulty", Difficulty::parse)?,
         tags: list("tags")?,
         files,
     })
@@ -106,12 +132,8 @@ fn course(connection: &Connection, task: &TaskId) -> rusqlite::Result<Course> {
             of: count_at(row, "counted")?,
         })
     })?;
-    let (attempts, consecutive_failures) = connection.prepare_cached(OF_TASK)?.query_row([task.as_str()], |row| {
-        Ok((count_at(row, "attempts")?, count_at(row, "failures")?))
-    })?;
     Ok(Course {
-        attempts,
-        consecutive_failures,
+        consecutive_failures: Since::done(connection, task, Whence::Here)?.failures(connection)?,
         recent,
     })
 }

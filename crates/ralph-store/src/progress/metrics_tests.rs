@@ -5,6 +5,8 @@ use ralph_testkit::journal_row;
 
 use super::*;
 use crate::Settlement;
+use crate::progress::attempts::{FAILURES, LAST_DONE, LAST_FAILED};
+use crate::progress::journal::LAST_COUNTED;
 
 struct Bench {
     _folder: tempfile::TempDir,
@@ -61,17 +63,17 @@ impl Bench {
         self.put(row)
     }
 
-    fn figures(&self, task: u64) -> (u32, u32, Rate) {
+    fn figures(&self, task: u64) -> (u32, Rate) {
         let course = self.store.course(&TaskId::new(task)).unwrap();
-        (course.attempts, course.consecutive_failures, course.recent)
+        (course.consecutive_failures, course.recent)
     }
 
-    fn hard_failures(&self, most: u32) -> Vec<HardFailure> {
+    fn hard_failures(&self, within: u32) -> Vec<HardFailure> {
         let like = HardLike {
             task_type: TaskType::General,
             model: "haiku",
             other_than: &TaskId::new(1),
-            most,
+            within,
         };
         self.store.hard_failures(&like).unwrap()
     }
@@ -80,7 +82,7 @@ impl Bench {
 #[test]
 fn a_streak_is_of_one_task_and_ends_when_it_is_done() {
     let mut bench = Bench::new();
-    assert_eq!(bench.figures(1), (0, 0, Rate::default()));
+    assert_eq!(bench.figures(1), (0, Rate::default()));
     for outcome in [
         Outcome::Failed,
         Outcome::Done,
@@ -91,11 +93,11 @@ fn a_streak_is_of_one_task_and_ends_when_it_is_done() {
         bench.add(1, outcome);
     }
     bench.add(2, Outcome::Failed);
-    assert_eq!(bench.figures(1), (4, 2, Rate { done: 1, of: 5 }));
-    assert_eq!(bench.figures(2), (1, 1, Rate { done: 1, of: 5 }));
+    assert_eq!(bench.figures(1), (2, Rate { done: 1, of: 5 }));
+    assert_eq!(bench.figures(2), (1, Rate { done: 1, of: 5 }));
     bench.add(1, Outcome::Done);
     bench.add(1, Outcome::Interrupted);
-    assert_eq!(bench.figures(1), (5, 0, Rate { done: 2, of: 6 }));
+    assert_eq!(bench.figures(1), (0, Rate { done: 2, of: 6 }));
 }
 
 #[test]
@@ -106,9 +108,9 @@ fn the_rate_is_of_the_last_twenty_that_count() {
         bench.add(2, Outcome::Done);
         bench.add(2, Outcome::Interrupted);
     }
-    assert_eq!(bench.figures(1), (1, 1, Rate { done: 20, of: 20 }));
+    assert_eq!(bench.figures(1), (1, Rate { done: 20, of: 20 }));
     bench.add(3, Outcome::Blocked);
-    assert_eq!(bench.figures(1), (1, 1, Rate { done: 19, of: 20 }));
+    assert_eq!(bench.figures(1), (1, Rate { done: 19, of: 20 }));
 }
 
 #[test]
@@ -118,7 +120,7 @@ fn what_was_taken_over_counts_for_nothing() {
     for _ in 0..30 {
         bench.import(1, Outcome::Failed);
     }
-    assert_eq!(bench.figures(1), (1, 0, Rate { done: 1, of: 1 }));
+    assert_eq!(bench.figures(1), (0, Rate { done: 1, of: 1 }));
     assert_eq!(bench.hard_failures(50), []);
 }
 
@@ -152,43 +154,134 @@ fn hard_failures_are_of_the_same_kind_of_work_and_model_and_of_other_tasks() {
     let expected = [
         HardFailure {
             journal: new,
-            task: TaskId::new(3),
             difficulty: Difficulty::Blocked,
-            tags: Vec::new(),
-            files: vec!["build.rs".to_owned()],
+            subject: Subject {
+                task: TaskId::new(3),
+                tags: Vec::new(),
+                files: vec!["build.rs".to_owned()],
+            },
         },
         HardFailure {
             journal: old,
-            task: TaskId::new(2),
             difficulty: Difficulty::Hard,
-            tags: vec!["cargo".to_owned()],
-            files: vec!["src/lib.rs".to_owned()],
+            subject: Subject {
+                task: TaskId::new(2),
+                tags: vec!["cargo".to_owned()],
+                files: vec!["src/lib.rs".to_owned()],
+            },
         },
     ];
     assert_eq!(bench.hard_failures(50), expected);
-    assert_eq!(bench.hard_failures(1), expected[..1]);
+    assert_eq!(bench.hard_failures(10), expected, "of ten rows");
+    assert_eq!(bench.hard_failures(9), expected[..1], "it was the first of ten");
+    assert_eq!(bench.hard_failures(0), []);
 }
 
 #[test]
-fn it_is_known_which_models_have_done_a_task_since() {
+fn it_is_known_what_these_models_have_done_since() {
     let mut bench = Bench::new();
     bench.add(1, Outcome::Done);
     let failed = bench.add(1, Outcome::Failed);
-    bench.add(2, Outcome::Done);
-    let is_done = |bench: &Bench, models: &[&str]| {
+    let is_done = |bench: &Bench, models: &[&str]| -> Vec<(i64, u64)> {
         let models: Vec<String> = models.iter().copied().map(str::to_owned).collect();
-        bench.store.was_done_since(&TaskId::new(1), failed, &models).unwrap()
+        let done = bench.store.done_since(failed, TaskType::General, &models).unwrap();
+        let task = |task: &TaskId| (1..3).find(|number| *task == TaskId::new(*number)).unwrap();
+        done.iter().map(|(row, other)| (*row, task(&other.task))).collect()
     };
-    assert!(!is_done(&bench, &["haiku"]), "before, and another task");
+    bench.add(2, Outcome::Interrupted);
+    bench.import(2, Outcome::Done);
+    let mut other = bench.row(2, Outcome::Done);
+    other.task_type = TaskType::Feature;
+    bench.put(other);
+    let mut nobody = bench.row(2, Outcome::Done);
+    nobody.task = None;
+    bench.put(nobody);
+    assert_eq!(is_done(&bench, &["haiku"]), []);
+    let mut named = bench.row(2, Outcome::Done);
+    (named.tags, named.files_modified) = (vec!["cargo".to_owned()], vec!["src/lib.rs".to_owned()]);
+    let second = bench.put(named);
+    let first = bench.add(1, Outcome::Done);
+    assert_eq!(is_done(&bench, &["sonnet", "haiku"]), [(first, 1), (second, 2)]);
+    assert!(is_done(&bench, &["sonnet"]).is_empty() && is_done(&bench, &[]).is_empty());
+    let models = ["haiku".to_owned()];
+    let (_, subject) = bench
+        .store
+        .done_since(failed, TaskType::General, &models)
+        .unwrap()
+        .remove(1);
+    let expected = Subject {
+        task: TaskId::new(2),
+        tags: vec!["cargo".to_owned()],
+        files: vec!["src/lib.rs".to_owned()],
+    };
+    assert_eq!(subject, expected);
+}
+
+#[test]
+fn the_last_model_is_that_of_the_last_attempt_that_counts() {
+    let mut bench = Bench::new();
+    let last = |bench: &Bench| bench.store.last_model(&TaskId::new(1)).unwrap();
+    assert_eq!(last(&bench), None);
+    for (model, outcome) in [("opus", Outcome::Failed), ("saga", Outcome::Interrupted)] {
+        let row = NewJournalRow {
+            model: Some(model.to_owned()),
+            ..bench.row(1, outcome)
+        };
+        bench.put(row);
+    }
+    bench.add(2, Outcome::Failed);
+    bench.import(1, Outcome::Failed);
+    assert_eq!(last(&bench).as_deref(), Some("opus"));
+    let mut own = bench.row(1, Outcome::Failed);
+    own.model = None;
+    bench.put(own);
+    assert_eq!(last(&bench), None, "it was left to the agent");
+}
+
+#[test]
+fn the_last_failures_since_a_task_was_done_are_read_and_the_others_counted() {
+    let mut bench = Bench::new();
+    let failed = |bench: &Bench, most| {
+        let found = bench.store.last_failed_attempts(&TaskId::new(1), most).unwrap();
+        let ids: Vec<i64> = found.attempts.iter().map(|attempt| attempt.row.id).collect();
+        (ids, found.earlier)
+    };
+    assert_eq!(failed(&bench, 3), (Vec::new(), 0));
+    // What was taken over comes first, whenever that was done.
+    bench.import(1, Outcome::Failed);
+    bench.import(1, Outcome::Done);
+    let own = bench.add(1, Outcome::Failed);
+    bench.import(1, Outcome::Failed);
+    bench.add(1, Outcome::Interrupted);
+    let last = bench.add(1, Outcome::Blocked);
+    bench.add(2, Outcome::Failed);
+    let foreign = own + 1;
+    assert_eq!(failed(&bench, 20), (vec![foreign, own, last], 0));
+    assert_eq!(failed(&bench, 2), (vec![own, last], 1));
+    assert_eq!(failed(&bench, 1), (vec![last], 2));
+    assert_eq!(failed(&bench, 0), (Vec::new(), 3));
     bench.add(1, Outcome::Done);
-    assert!(is_done(&bench, &["sonnet", "haiku"]));
-    assert!(!is_done(&bench, &["sonnet"]) && !is_done(&bench, &[]));
+    assert_eq!(failed(&bench, 20), (Vec::new(), 0));
+    let again = bench.add(1, Outcome::Retried);
+    bench.import(1, Outcome::Done);
+    assert_eq!(failed(&bench, 20), (vec![again], 0));
+    assert_eq!(bench.store.failed_attempts(&TaskId::new(1)).unwrap().len(), 1);
 }
 
 #[test]
 fn no_figure_is_had_by_reading_the_whole_journal() {
     let bench = Bench::new();
-    for sql in [RECENT, OF_TASK, DONE_SINCE, HARD_FAILURES] {
+    let last_counted = format!("SELECT * FROM journal {LAST_COUNTED}");
+    for sql in [
+        RECENT,
+        LAST_MODEL,
+        DONE_SINCE,
+        HARD_FAILURES,
+        LAST_DONE,
+        LAST_FAILED,
+        FAILURES,
+        &last_counted,
+    ] {
         let mut statement = bench
             .store
             .connection

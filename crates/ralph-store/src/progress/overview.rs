@@ -122,7 +122,13 @@ impl Store {
                     "journal.outcome = 'done' AND coalesce(tasks.status, 'done') = 'done'",
                 )?,
                 failed: news_since(&moment, since_journal, "tasks.status = 'failed'")?,
-                learnings: count_since(&moment, "learnings", "content", since_journal)?,
+                learnings: count_since(
+                    &moment,
+                    "learnings",
+                    // What cannot be true was not learned.
+                    "iif(status = 'rejected', NULL, content)",
+                    since_journal,
+                )?,
                 knowledge: count_since(
                     &moment,
                     "outbox",
@@ -226,7 +232,7 @@ fn counts<T: Ord>(
         .collect()
 }
 
-/// How many different ones there are: what is said again is not new.
+/// How many different ones there are: what is said again is not new. What is nothing is not counted.
 fn count_since(connection: &Connection, table: &str, what: &str, since: i64) -> rusqlite::Result<u32> {
     connection
         .prepare_cached(&format!(

@@ -8,39 +8,45 @@ use super::Store;
 use super::columns::moment;
 use crate::StoreError;
 
-/// How many characters of what was tried, and of why that failed, are left.
+/// How many characters of what was tried, of why that failed, and of what to try instead are left.
 const LINE_CHARACTERS: usize = 120;
 /// What stands where a line was cut.
 const CUT: char = '…';
 
 impl Store {
-    /// Shortens at most so many reports of tasks that were done before this moment, and that nobody has touched since; how
-    /// many it were.
+    /// Shortens at most so many reports of tasks that were done before this moment, and that nobody has touched since, and of
+    /// attempts before it at tasks that were deleted; how many it were. The names of files stay: by them tasks are alike.
     ///
     /// # Errors
     /// When the database cannot be written; then none was shortened.
     pub fn shorten_reports(&mut self, done_before: Timestamp, most: u32, now: Timestamp) -> Result<usize, StoreError> {
         self.write(|transaction| {
-            let long: Vec<(i64, String, String)> = transaction
+            let long: Vec<(i64, String, String, Option<String>)> = transaction
                 .prepare_cached(
-                    "SELECT failure_reports.journal, what_tried, why_failed
-                     FROM failure_reports CROSS JOIN tasks ON tasks.id = failure_reports.task
-                     WHERE shortened_at IS NULL AND tasks.status = 'done' AND tasks.updated_at < ?1
+                    "SELECT failure_reports.journal, what_tried, why_failed, suggestion
+                     FROM failure_reports
+                     CROSS JOIN journal ON journal.id = failure_reports.journal
+                     LEFT JOIN tasks ON tasks.id = failure_reports.task
+                     WHERE shortened_at IS NULL AND coalesce(tasks.status, 'done') = 'done'
+                       AND coalesce(tasks.updated_at, journal.created_at) < ?1
                        AND (error_output IS NOT NULL
                             OR length(what_tried) > ?2 OR instr(what_tried, char(10)) > 0
-                            OR length(why_failed) > ?2 OR instr(why_failed, char(10)) > 0)
+                            OR length(why_failed) > ?2 OR instr(why_failed, char(10)) > 0
+                            OR length(suggestion) > ?2 OR instr(suggestion, char(10)) > 0)
                      ORDER BY failure_reports.journal LIMIT ?3",
                 )?
                 .query_map(params![moment(done_before), LINE_CHARACTERS as i64, most], |row| {
-                    Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+                    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
                 })?
                 .collect::<rusqlite::Result<_>>()?;
             let mut shorten = transaction.prepare_cached(
-                "UPDATE failure_reports SET what_tried = ?2, why_failed = ?3, error_output = NULL, shortened_at = ?4
+                "UPDATE failure_reports SET what_tried = ?2, why_failed = ?3, suggestion = ?4, error_output = NULL,
+                     shortened_at = ?5
                  WHERE journal = ?1",
             )?;
-            for (journal, tried, why) in &long {
-                shorten.execute(params![journal, short(tried), short(why), moment(now)])?;
+            for (journal, tried, why, suggestion) in &long {
+                let suggestion = suggestion.as_deref().map(short);
+                shorten.execute(params![journal, short(tried), short(why), suggestion, moment(now)])?;
             }
             Ok(long.len())
         })

@@ -4,6 +4,7 @@ use ralph_model::{Attempt, Learning, Signature, TaskId};
 use serde::Serialize;
 
 use super::Store;
+use super::attempts::failed_attempts;
 use super::learning_reading::read_learning;
 use super::overview::waiting;
 use crate::StoreError;
@@ -49,7 +50,7 @@ impl Store {
         let moment = self.sql(self.connection.unchecked_transaction())?;
         let mut failed_tasks = Vec::new();
         for task in self.sql(waiting(&moment))? {
-            let failed_attempts = self.failed_attempts(&task.id)?;
+            let failed_attempts = self.sql(failed_attempts(&moment, &task.id, u32::MAX))?.attempts;
             failed_tasks.push(FailedTask {
                 same: failing_the_same_way(&failed_attempts),
                 holds_up: self.waiting_for(&task.id)?,

@@ -93,7 +93,7 @@ pub struct FailureFigures {
     pub times: u32,
     /// What kind of failure it is.
     pub category: ErrorCategory,
-    /// Why the last of them failed, its first line.
+    /// Why the last of them failed, the first line of what says most about it.
     pub why: String,
     /// The last row of the journal that it stands in.
     pub last_journal: i64,

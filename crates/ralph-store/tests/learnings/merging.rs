@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use proptest::prelude::*;
 use ralph_model::{Learning, LearningId, LearningStatus};
-use ralph_store::{AddedLearning, Judgement, LearningFilter, MergeGroup, Merged, Store, Wait};
+use ralph_store::{AddedLearning, Judgement, MergeGroup, Merged, NewLearning, Store, Wait};
 
 use crate::{Bench, day, lesson};
 
@@ -60,15 +60,11 @@ fn alike_lessons_become_one_with_the_evidence_of_all() {
         .map(|row| row.id)
         .collect();
     assert_eq!(taught, [1, 2]);
-    let by_example = LearningFilter {
-        text: Some("second docker".to_owned()),
-        statuses: vec![LearningStatus::Promoted],
-        ..LearningFilter::default()
-    };
+    let [candidate] = bench.store.merge_candidates(9).unwrap().try_into().unwrap();
     assert_eq!(
-        bench.listed(&by_example),
-        ["third"],
-        "it is found by what was merged into it"
+        (candidate.id, candidate.words.as_str()),
+        (third, "third second first"),
+        "what it is found by, its tags aside"
     );
 }
 
@@ -96,9 +92,46 @@ fn a_merged_lesson_is_known_and_stands_on_its_own_again_when_it_is_brought_back(
     let one = bench.get(&third);
     assert_eq!((one.examples.len(), one.use_count, one.successes), (0, 4, 1));
     assert_eq!(timeless(&bench.get(&first)), timeless(&before));
-    let candidates = bench.store.merge_candidates(9).unwrap();
-    let ids: Vec<&LearningId> = candidates.iter().map(|candidate| &candidate.id).collect();
-    assert_eq!(ids, [&third], "what a person brought back is left alone");
+    assert_eq!(bench.mergeable(), [third], "what a person brought back is left alone");
+}
+
+#[test]
+fn a_merged_lesson_that_a_person_promotes_is_left_alone_from_then_on() {
+    let (mut bench, [first, _, third], group) = three();
+    bench.store.merge_learnings(&[group], day(5)).unwrap();
+    bench
+        .store
+        .judge_learnings(std::slice::from_ref(&first), Judgement::Promote, day(6))
+        .unwrap();
+    assert_eq!(bench.get(&first).status, LearningStatus::Promoted);
+    assert_eq!(bench.mergeable(), [third]);
+}
+
+#[test]
+fn a_lesson_never_gets_more_tags_than_a_reader_can_tell_apart() {
+    let mut bench = Bench::new();
+    let tags = |letter: &str| -> Vec<String> { (0..30).map(|number| format!("{letter}{number}")).collect() };
+    let [older, newer] = ["older", "newer"].map(|content| {
+        let new = NewLearning {
+            tags: tags(content),
+            ..lesson("pitfall", content, &[])
+        };
+        bench.add(&new, 1).id
+    });
+    let group = MergeGroup {
+        newest: newer.clone(),
+        others: vec![older],
+    };
+    bench.store.merge_learnings(&[group], day(2)).unwrap();
+    let merged = bench.get(&newer).tags;
+    assert_eq!(merged.len(), 40);
+    assert_eq!(merged[..30], tags("newer"), "its own come first");
+    let again = NewLearning {
+        tags: tags("again"),
+        ..lesson("pitfall", "newer", &[])
+    };
+    bench.store.add_learning(&again, &mut bench.bits, day(3)).unwrap();
+    assert_eq!(bench.get(&newer).tags, merged);
 }
 
 /// A lesson without when it last changed.

@@ -118,7 +118,7 @@ fn pruned_lessons_come_back_all_or_none() {
 fn long_texts_of_reports_go_when_their_task_is_done_for_long() {
     let mut bench = Bench::new();
     let mut journal = Vec::new();
-    for (number, title) in (1..).zip(["done", "open", "just done"]) {
+    for (number, title) in (1..).zip(["done", "open", "just done", "deleted"]) {
         let task = bench
             .store
             .add_task(&NewTask::titled(title), &mut bench.bits, day(0))
@@ -141,7 +141,7 @@ fn long_texts_of_reports_go_when_their_task_is_done_for_long() {
         let settlement = Settlement {
             report: Some(report),
             signature: Some(ralph_model::Signature::new(5)),
-            suggestion: Some("try less".to_owned()),
+            suggestion: Some("Try less.\nThen more.".to_owned()),
             ..Settlement::new(row, 0)
         };
         journal.push(bench.store.settle(&settlement).unwrap().journal);
@@ -152,28 +152,66 @@ fn long_texts_of_reports_go_when_their_task_is_done_for_long() {
         match title {
             "done" => drop(bench.store.finish_task(&task, &here, day(1)).unwrap()),
             "just done" => drop(bench.store.finish_task(&task, &here, day(8)).unwrap()),
+            "deleted" => drop(bench.store.delete_task(&task, day(1)).unwrap()),
             _ => {}
         }
     }
     let whole = bench.store.report_of(journal[0]).unwrap().unwrap();
-    assert_eq!(bench.store.shorten_reports(day(5), 9, day(10)).unwrap(), 1);
+    assert_eq!(bench.store.shorten_reports(day(5), 9, day(10)).unwrap(), 2);
     assert_eq!(bench.store.shorten_reports(day(5), 9, day(10)).unwrap(), 0);
-    let short = bench.store.report_of(journal[0]).unwrap().unwrap();
-    assert!(short.shortened && !whole.shortened);
-    assert_eq!(short.report.what_tried, "I changed the parser.…");
-    assert_eq!(short.report.why_failed.chars().count(), 120);
-    assert_eq!(short.report.error_output, None);
-    let stays = |kept: &ralph_model::KeptReport| {
-        let report = kept.report.clone();
-        (
-            report.category,
-            report.relevant_files,
-            kept.signature.clone(),
-            kept.suggestion.clone(),
-        )
-    };
-    assert_eq!(stays(&short), stays(&whole));
-    for other in &journal[1..] {
+    for gone in [journal[0], journal[3]] {
+        let short = bench.store.report_of(gone).unwrap().unwrap();
+        assert!(short.shortened && !whole.shortened);
+        assert_eq!(short.report.what_tried, "I changed the parser.…");
+        assert_eq!(short.report.why_failed.chars().count(), 120);
+        assert_eq!(short.report.error_output, None);
+        assert_eq!(short.suggestion.as_deref(), Some("Try less.…"));
+        let stays = |kept: &ralph_model::KeptReport| {
+            let report = kept.report.clone();
+            (report.category, report.relevant_files, kept.signature.clone())
+        };
+        assert_eq!(stays(&short), stays(&whole));
+    }
+    for other in &journal[1..3] {
         assert_eq!(bench.store.report_of(*other).unwrap().unwrap().report, whole.report);
     }
+}
+
+#[test]
+fn a_long_suggestion_alone_is_a_long_text_and_a_young_report_of_a_deleted_task_is_whole() {
+    let mut bench = Bench::new();
+    let task = bench
+        .store
+        .add_task(&NewTask::titled("deleted"), &mut bench.bits, day(0))
+        .unwrap()
+        .id;
+    let row = NewJournalRow {
+        task: Some(task.clone()),
+        outcome: Outcome::Failed,
+        created_at: day(3),
+        ..journal_row(RunId::new(1), 1)
+    };
+    let settlement = Settlement {
+        report: Some(FailureReport {
+            what_tried: "All.".to_owned(),
+            why_failed: "Nothing.".to_owned(),
+            category: ErrorCategory::TestFailure,
+            relevant_files: Vec::new(),
+            error_output: None,
+            origin: ralph_model::ReportOrigin::Agent,
+            gate: None,
+        }),
+        suggestion: Some("y".repeat(200)),
+        ..Settlement::new(row, 0)
+    };
+    let journal = bench.store.settle(&settlement).unwrap().journal;
+    bench.store.delete_task(&task, day(4)).unwrap();
+    assert_eq!(
+        bench.store.shorten_reports(day(3), 9, day(10)).unwrap(),
+        0,
+        "it is young"
+    );
+    assert_eq!(bench.store.shorten_reports(day(4), 9, day(10)).unwrap(), 1);
+    let suggestion = bench.store.report_of(journal).unwrap().unwrap().suggestion.unwrap();
+    assert_eq!(suggestion.chars().count(), 120);
 }

@@ -10,7 +10,7 @@ use crate::error::CommandError;
 use crate::ui::{Style, commands};
 use crate::wrap::wrapped;
 
-/// Show what waits for you: tasks that have failed, and lessons that nothing has confirmed yet
+/// Show what waits for you: failed tasks, and lessons that nothing has confirmed yet
 ///
 /// A failed task is tried again once it is reset. A lesson that an agent drew from work which was not done stands in no
 /// prompt but those of its own task, until another iteration teaches the same or you promote it; with

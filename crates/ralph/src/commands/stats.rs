@@ -18,7 +18,7 @@ use crate::numbers::from_zero;
 use crate::ui::Style;
 use crate::wrap::wrapped;
 
-/// Show how the work goes: success over time, cost and time by model and kind of work, what keeps failing
+/// Show how the work goes, in figures: success, cost and time, what keeps failing
 ///
 /// Everything is counted from the journal, as it stands now. What was interrupted counts in cost and time, and not in how
 /// often work succeeds. Iterations that were taken over from another tool are left out.

@@ -221,6 +221,7 @@ fn all_that_the_agent_said_for_later_is_shown() {
     let (_, told) = shown.split_once("another worktree)\n").unwrap();
     assert_snapshot!(told, @"
     malformed   1 tag could not be read
+    report      in the agent's words
     tried       a table
     failed      too slow
     about       src/a.rs
@@ -233,6 +234,11 @@ fn all_that_the_agent_said_for_later_is_shown() {
     ");
     let told = json(&env, &["journal", "show", "--json"]);
     assert_eq!(told["report"]["what_tried"], "a table");
+    assert_eq!(told["report"]["origin"], "agent");
+    assert_eq!(
+        (&told["report"]["gate"], &told["signature"]),
+        (&serde_json::Value::Null, &serde_json::Value::Null)
+    );
     assert_eq!(told["learnings"][0]["category"], "pitfall");
     assert_eq!((&told["id"], &told["suggestion"]), (&1.into(), &"try a map".into()));
 }

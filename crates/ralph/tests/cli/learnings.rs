@@ -67,7 +67,7 @@ fn what_a_person_adds_is_listed_and_holds() {
     assert_snapshot!(env.ok(["learnings", "list"]), @"
     ID              STATUS    CATEGORY          CONFIDENCE  USED  LEARNING
     learn-db018fed  promoted  code_structure    0.50        0/0   One file a command
-    learn-1c9756ce  promoted  pitfall           0.50        0/0   The cache hides the fault:
+    learn-1c9756ce  promoted  pitfall           0.50        0/0   The cache hides the fault: clear it first
     learn-89025cc1  promoted  testing_strategy  0.50        0/0   Run the migrations before the tests
 
     Showing 3 learnings
@@ -295,6 +295,19 @@ fn a_query_ranks_by_confidence_rate_and_use() {
     assert_eq!(contents(&env, &["learnings", "query", "--tag", "Docker"]), both);
     assert_eq!(contents(&env, &["learnings", "query", "docker", "runs"]), both[..1]);
     assert_eq!(
+        contents(&env, &["learnings", "query", "why does docker need the socket here"]),
+        both[1..],
+        "what no learning holds of a question does not hide those that fit it"
+    );
+    assert_eq!(
+        contents(&env, &["learnings", "query", "docker", "runs", "--type", "strategy"]),
+        both[1..],
+        "of those that are wanted the best"
+    );
+    let misspelled = env.ralph(["learnings", "query", "sokcet", "--format", "quiet"]).run();
+    assert_eq!(misspelled.stdout, "learn-89025cc1\n", "{misspelled}");
+    assert!(misspelled.stderr.contains("words like them: socket."), "{misspelled}");
+    assert_eq!(
         contents(&env, &["learnings", "query", "--type", "antipattern"]),
         both[..1]
     );
@@ -353,12 +366,21 @@ fn old_learnings_are_pruned_and_brought_back() {
     --- stdout
     ID              CREATED     WHY                                                    LEARNING
     learn-89025cc1  2025-01-20  It is older than 90 days, and nothing used it for 30.  Run the migrations before the tests
-    learn-1c9756ce  2025-01-20  It is older than 90 days, and nothing used it for 30.  The cache hides the fault:
+    learn-1c9756ce  2025-01-20  It is older than 90 days, and nothing used it for 30.  The cache hides the fault: clear it first
     learn-db018fed  2025-01-20  It is older than 90 days, and nothing used it for 30.  One file a command
 
     3 learnings would be pruned
     ");
     assert_eq!(contents(&env, &["learnings", "list"]).len(), 3, "nothing has changed");
+    let narrow = env
+        .ralph(["learnings", "prune", "--dry-run"])
+        .env("RALPH_NOW", "2025-04-21T00:00:00Z")
+        .env("COLUMNS", "44")
+        .run();
+    assert!(
+        narrow.stdout.contains("learn-1c9756ce  The cache hides the fault"),
+        "{narrow}"
+    );
     let pruned = later(&["learnings", "prune", "--json"], "2025-04-21T00:00:00Z");
     let pruned: serde_json::Value = serde_json::from_str(&pruned.stdout).unwrap();
     assert_eq!(pruned.as_array().unwrap().len(), 3);
@@ -405,7 +427,7 @@ fn a_merged_learning_can_be_brought_back() {
         .unwrap();
     assert_snapshot!(env.ok(["learnings", "restore", "--list"]), @"
     ID              GONE SINCE            WHY                          LEARNING
-    learn-1c9756ce  2025-01-20T12:00:00Z  Merged into learn-db018fed.  The cache hides the fault:
+    learn-1c9756ce  2025-01-20T12:00:00Z  Merged into learn-db018fed.  The cache hides the fault: clear it first
     learn-89025cc1  2025-01-20T12:00:00Z  Merged into learn-db018fed.  Run the migrations before the tests
 
     Showing 2 learnings

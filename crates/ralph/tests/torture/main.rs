@@ -20,6 +20,7 @@ mod runs;
 mod setup;
 mod shelves;
 mod transitions;
+mod upkeep;
 mod writers;
 
 use std::path::{Path, PathBuf};

@@ -2,6 +2,7 @@
 //! the same way.
 
 mod category;
+mod message;
 mod named_files;
 mod normal;
 mod signature;
@@ -12,5 +13,5 @@ pub use category::category_of;
 pub use named_files::named_files;
 pub use normal::normalised;
 pub use signature::signature;
-pub use telling::{may_tell, only_counts, tells_of_failure};
+pub use telling::{failure_of, may_tell, tells_of_failure};
 pub use why::{WhyLines, why_lines};

@@ -1,41 +1,79 @@
 //! The files that an output names.
 
+use std::path::Path;
+
 use crate::capture::found_tags::ENDINGS;
 
 /// What may stand around a name.
 const AROUND: [char; 17] = [
     '\'', '"', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '=', '|', '*', '…',
 ];
-/// Folders whose files are nobody's work: those of the system, of tools and of what others wrote.
-const FOREIGN: [&str; 9] = [
-    "/usr/",
+/// Where the files of the system and of its tools lie. A project may lie there, too: its own files are never foreign.
+const SYSTEM: [&str; 12] = [
+    "/usr/lib/",
+    "/usr/lib64/",
+    "/usr/local/",
+    "/usr/include/",
+    "/usr/share/",
+    "/lib/",
+    "/lib64/",
     "/opt/",
     "/rustc/",
-    "/lib/",
-    "/.cargo/registry/",
-    "/.rustup/",
-    "/site-packages/",
-    "/node_modules/",
-    "/.pyenv/",
+    "/nix/store/",
+    "/System/",
+    "/Library/",
 ];
+/// Folders for what others wrote, wherever they lie: most lie right in the project that needs them.
+const OF_OTHERS: [&str; 5] = ["node_modules", "site-packages", "dist-packages", ".rustup", ".pyenv"];
 /// The most names that are looked for in one text.
 const MOST_NAMES: usize = 200;
 
 /// The files that a text names, each once, in order, without line numbers; as they are written there. Files of the system
-/// and of what others wrote are left out.
+/// and of what others wrote are left out; the project is the folder `root`.
 #[must_use]
-pub fn named_files(text: &str) -> Vec<&str> {
+pub fn named_files<'a>(text: &'a str, root: &Path) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for word in text.split(|sign: char| sign.is_whitespace() || AROUND.contains(&sign)) {
         if names.len() >= MOST_NAMES {
             break;
         }
-        let Some(name) = file_of(word) else { continue };
+        let Some(name) = file_of(word).filter(|name| !is_foreign(name, root)) else {
+            continue;
+        };
         if !names.contains(&name) {
             names.push(name);
         }
     }
     names
+}
+
+/// A file as one calls it from the root of the project; none for one that is written from elsewhere, or lies there.
+pub(super) fn below_root<'a>(name: &'a str, root: &Path) -> Option<&'a Path> {
+    // All there is lies below the topmost folder, which says nothing.
+    root.parent()?;
+    Path::new(name).strip_prefix(root).ok()
+}
+
+fn is_foreign(name: &str, root: &Path) -> bool {
+    let below = below_root(name, root);
+    if below.is_none() && SYSTEM.iter().any(|folder| name.starts_with(folder)) {
+        return true;
+    }
+    // A project that lies in such a folder itself is no foreign one.
+    let name = below.and_then(Path::to_str).unwrap_or(name);
+    let mut parts = name.split(['/', '\\']).peekable();
+    while let Some(part) = parts.next() {
+        let next = parts.peek().copied().unwrap_or_default();
+        let is_python = part == "lib" && next.strip_prefix("python").is_some_and(begins_with_digit);
+        if is_python || OF_OTHERS.contains(&part) || (part, next) == (".cargo", "registry") {
+            return true;
+        }
+    }
+    false
+}
+
+fn begins_with_digit(text: &str) -> bool {
+    text.starts_with(|sign: char| sign.is_ascii_digit())
 }
 
 /// The file that a word names, if it looks like one: a name with an ending, maybe below folders, maybe with a line.
@@ -65,8 +103,7 @@ fn file_of(word: &str) -> Option<&str> {
     let is_stem = stem.chars().any(char::is_alphanumeric)
         && !stem.ends_with('.')
         && !stem.bytes().all(|byte| byte.is_ascii_digit());
-    let is_foreign = FOREIGN.iter().any(|folder| name.contains(folder));
-    (is_ending && is_known && is_stem && !is_foreign).then_some(name)
+    (is_ending && is_known && is_stem).then_some(name)
 }
 
 #[cfg(test)]
@@ -75,7 +112,12 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        assert_eq!(named_files(text), expected, "of {text:?}");
+        check_in("/home/dev/project", text, expected);
+    }
+
+    #[track_caller]
+    fn check_in(root: &str, text: &str, expected: &[&str]) {
+        assert_eq!(named_files(text, Path::new(root)), expected, "of {text:?} in {root}");
     }
 
     #[test]
@@ -110,5 +152,37 @@ mod tests {
         check("at /usr/lib/python3.11/unittest/case.py:57", &[]);
         check("/root/.cargo/registry/src/x/serde/src/lib.rs:1:1", &[]);
         check("and/or n/a 3/10 a::b", &[]);
+    }
+    #[test]
+    fn a_project_has_files_of_its_own_wherever_it_lies() {
+        for root in [
+            "/usr/src/app",
+            "/opt/app",
+            "/usr/local/lib/shop",
+            "/home/dev/node_modules/shop",
+        ] {
+            let file = format!("{root}/lib/cart.py");
+            check_in(root, &format!("File \"{file}\", line 3"), &[&file]);
+            check_in(root, &format!("at f ({root}/node_modules/chai/index.js:1:1)"), &[]);
+            check_in(root, "File \"/usr/lib/python3.11/json/decoder.py\", line 3", &[]);
+        }
+        check("/home/dev/shop/lib/cart.js:3", &["/home/dev/shop/lib/cart.js"]);
+        check("packages/web/lib/cart.ts:3", &["packages/web/lib/cart.ts"]);
+        check("lib/python/cart.py", &["lib/python/cart.py"]);
+        check("src/usr/lib/a.c opt/b.c", &["src/usr/lib/a.c", "opt/b.c"]);
+        // A gate that runs in a container names files as they are called there.
+        check("/usr/src/app/cart.py:3", &["/usr/src/app/cart.py"]);
+    }
+
+    #[test]
+    fn what_others_wrote_is_foreign_also_below_the_project() {
+        check(
+            "node_modules/chai/index.js:3 /home/dev/project/node_modules/a/b.js",
+            &[],
+        );
+        check("/home/dev/project/.venv/lib/python3.11/site-packages/a/b.py", &[]);
+        check("/home/dev/miniconda/lib/python3.12/json/decoder.py:3", &[]);
+        check("/opt/tools/a.py /lib/b.py /rustc/1/c.rs", &[]);
+        check_in("/", "/usr/lib/a.py", &[]);
     }
 }

@@ -1,10 +1,14 @@
 //! When two failures are the same.
 
 use ralph_model::{ErrorCategory, ReportOrigin};
-use ralph_testkit::{RECORDED, Recorded};
+use ralph_testkit::{RECORDED, RECORDED_ROOT, Recorded};
 
 use super::*;
 use crate::capture::{MOST_ERROR_OUTPUT, category_of, why_lines};
+
+fn signature(report: &FailureReport) -> Signature {
+    super::signature(report, Path::new(RECORDED_ROOT))
+}
 
 fn report(output: &str) -> FailureReport {
     FailureReport {
@@ -69,6 +73,65 @@ fn what_says_what_is_wrong_does() {
 }
 
 #[test]
+fn values_that_differ_make_other_failures() {
+    different("  left: 12.5", "  left: 13.5");
+    different(" right: Some(404)", " right: Some(500)");
+    different("AssertionError: 350 != 1550", "AssertionError: 350 != 2550");
+    different("HTTP 404", "HTTP 500");
+    different("\"GET /a HTTP/1.1\" 404 -", "\"GET /a HTTP/1.1\" 500 -");
+    different("status=404", "status=500");
+    different("{\"status\":404}", "{\"status\":500}");
+    different("exited with code=1", "exited with code=2");
+    different("returned 404 instead of 200", "returned 500 instead of 200");
+    different("returned 404 instead of 200", "returned 404 instead of 201");
+    different("expected:<200> but was:<404>", "expected:<201> but was:<404>");
+    different("expected 1.0.0 got 1.0.1", "expected 1.0.0 got 2.3.4");
+}
+
+#[test]
+fn a_route_is_no_path() {
+    different("GET /users/new returned 404", "GET /orders/new returned 404");
+    different("GET /a/index.html returned 404", "GET /b/index.html returned 404");
+    different("no handler for /users/new", "no handler for /orders/new");
+    same("GET /users/17 returned 404", "GET /users/4711 returned 404");
+    same("cannot open /home/a/cart.py:3", "cannot open /home/b/cart.py:9");
+}
+
+#[test]
+fn durations_and_names_of_other_things_are_no_values() {
+    same(
+        "expected less than 100 ms, got 132 ms",
+        "expected less than 100 ms, got 148 ms",
+    );
+    same("got pid=77 port=8080", "got pid=78 port=43521");
+    same("[16/Nov/2026 13:36:23] code 404", "[03/Feb/2027 01:02:03] code 404");
+    same("error: 1700000000 is too late", "error: 1800000000 is too late");
+    same("status=failed after=12.5s", "status=failed after=13s");
+    same("left at 0x7ffe12ab", "left at 0x10");
+}
+
+#[test]
+fn what_an_attempt_changed_is_no_part_of_how_it_failed() {
+    let changed = |files: &[&str]| FailureReport {
+        relevant_files: files.iter().map(|file| (*file).to_owned()).collect(),
+        ..report("expected 3 lines, got 2")
+    };
+    let (one, two) = (changed(&["src/a.rs"]), changed(&["src/a.rs", "src/b.rs"]));
+    assert_eq!(signature(&one), signature(&two));
+    let silent = |report: FailureReport| FailureReport {
+        error_output: None,
+        ..report
+    };
+    assert_eq!(signature(&silent(one.clone())), signature(&silent(two.clone())));
+    // What an agent lists, it lists on purpose.
+    let listed = |report: FailureReport| FailureReport {
+        origin: ReportOrigin::Agent,
+        ..report
+    };
+    assert_ne!(signature(&listed(one)), signature(&listed(two)));
+}
+
+#[test]
 fn the_kind_and_the_files_count_and_the_order_of_lines_does_not() {
     let one = report("test a ... FAILED\ntest b ... FAILED");
     assert_eq!(
@@ -80,11 +143,20 @@ fn the_kind_and_the_files_count_and_the_order_of_lines_does_not() {
         ..one.clone()
     };
     assert_ne!(signature(&one), signature(&other_kind));
+    let one = FailureReport {
+        origin: ReportOrigin::Agent,
+        ..one
+    };
     let other_file = FailureReport {
         relevant_files: vec!["src/main.rs".to_owned()],
         ..one.clone()
     };
     assert_ne!(signature(&one), signature(&other_file));
+    let in_file = |file: &str| report(&format!("{file}: no such price"));
+    assert_ne!(
+        signature(&in_file("src/a/cart.py")),
+        signature(&in_file("src/b/cart.py"))
+    );
     let with_line = FailureReport {
         relevant_files: vec!["src/lib.rs:12".to_owned()],
         ..one.clone()
@@ -100,16 +172,12 @@ fn the_kind_and_the_files_count_and_the_order_of_lines_does_not() {
 
 #[test]
 fn a_project_elsewhere_fails_the_same_way() {
-    let output = |root: &str| FailureReport {
-        relevant_files: vec!["src/cart.py".to_owned()],
-        ..report(&format!(
-            "  File \"{root}/src/cart.py\", line 5, in total\nTypeError: no"
-        ))
+    let signed = |root: &str| {
+        let output = format!("  File \"{root}/src/cart.py\", line 5, in total\nTypeError: no {root}/prices in {root}");
+        super::signature(&report(&output), Path::new(root))
     };
-    assert_eq!(
-        signature(&output("/home/dev/project")),
-        signature(&output("/home/dev/worktrees/two"))
-    );
+    assert_eq!(signed("/home/dev/project"), signed("/home/dev/worktrees/two"));
+    assert_eq!(signed("/home/dev/project"), signed("/usr/src/app"));
 }
 
 #[test]
@@ -128,7 +196,7 @@ fn without_an_output_the_reason_counts() {
 }
 
 /// Recorded outputs that show the same failure: another time, or after other lines were added above.
-const SAME: [(&str, &str); 8] = [
+const SAME: [(&str, &str); 9] = [
     ("cargo_test_assertion", "cargo_test_assertion_moved"),
     ("cargo_test_missing_file", "cargo_test_missing_file_again"),
     ("cargo_test_two", "cargo_test_backtrace"),
@@ -136,30 +204,28 @@ const SAME: [(&str, &str); 8] = [
     ("node_test_assertion", "node_test_assertion_moved"),
     ("unittest_assertion", "unittest_assertion_moved"),
     ("shell_command_not_found", "shell_command_not_found_moved"),
+    ("shell_served_404", "shell_served_404_again"),
     ("shell_temporary", "shell_temporary_again"),
 ];
 
 #[test]
 fn recorded_failures_are_the_same_when_they_are_and_only_then() {
     let signed = |recorded: &Recorded| {
-        let why = why_lines(recorded.output, MOST_ERROR_OUTPUT);
+        let why = why_lines(recorded.output, Path::new(RECORDED_ROOT), MOST_ERROR_OUTPUT);
         signature(&FailureReport {
             category: category_of(&why),
             relevant_files: Vec::new(),
             ..report(&why)
         })
     };
-    for (at, one) in RECORDED.iter().enumerate() {
-        for other in RECORDED.iter().skip(at + 1) {
-            let names = [(one.name, other.name), (other.name, one.name)];
-            let expected = names.iter().any(|pair| SAME.contains(pair));
-            assert_eq!(
-                signed(one) == signed(other),
-                expected,
-                "{} and {}",
-                one.name,
-                other.name
-            );
+    let all: Vec<(&str, Signature)> = RECORDED
+        .iter()
+        .map(|recorded| (recorded.name, signed(recorded)))
+        .collect();
+    for (at, (one, signature)) in all.iter().enumerate() {
+        for (other, other_signature) in all.iter().skip(at + 1) {
+            let expected = SAME.contains(&(*one, *other)) || SAME.contains(&(*other, *one));
+            assert_eq!(signature == other_signature, expected, "{one} and {other}");
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Which lines of an output tell of a failure by their words, and which of these only count.
 
+use super::normal::normalised;
+
 /// Words that test runners, compilers and linters put into the lines that matter.
 const WORDS: [&str; 19] = [
     "error",
@@ -61,8 +63,7 @@ pub fn may_tell(line: &str) -> bool {
 }
 
 /// Whether a line in its normal form says nothing but how many.
-#[must_use]
-pub fn only_counts(text: &str) -> bool {
+pub(super) fn only_counts(text: &str) -> bool {
     let lower = text.to_lowercase();
     let mut words = lower
         .split(|sign: char| !sign.is_alphanumeric())
@@ -70,6 +71,12 @@ pub fn only_counts(text: &str) -> bool {
     (lower.contains('#') && words.all(|word| COUNTING_WORDS.split_whitespace().any(|other| other == word)))
         || COUNTING_BEGINNINGS.iter().any(|beginning| lower.starts_with(beginning))
         || COUNTING_PARTS.iter().any(|part| lower.contains(part))
+}
+
+/// The failure that a clean line tells of, in its normal form; none when it only counts.
+#[must_use]
+pub fn failure_of(line: &str) -> Option<String> {
+    Some(normalised(line.trim())).filter(|text| !text.is_empty() && !only_counts(text))
 }
 
 /// The words of a line in lower case, each with the one before it.

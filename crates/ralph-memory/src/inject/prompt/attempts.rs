@@ -56,7 +56,9 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
         };
     }
     let frame = format!("### {HEADING}\n\n{OPENING}\n{}", introduction(request));
-    let fitted = fit(&mut choices, &frame, &suggestion, budget);
+    let earlier = request.earlier_attempts as usize;
+    let note = left_out_note(choices.len() + earlier, PrimeFormat::Section).len();
+    let fitted = fit(&mut choices, &frame, (&suggestion, note), budget);
     for position in &fitted.packed.chosen {
         if let Some(choice) = choices.get_mut(*position) {
             choice.reason = InjectionReason::Shown;
@@ -68,9 +70,16 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
             section.text.push('\n');
             section.text.push_str(&choice.text);
         }
-        let left_out = choices.len() - fitted.packed.chosen.len();
-        if left_out > 0 && fitted.packed.note_fits {
-            section.text.push_str(&left_out_note(left_out, PrimeFormat::Section));
+        let left_out = choices.len() - fitted.packed.chosen.len() + earlier;
+        let left_out = match left_out {
+            0 => String::new(),
+            some => left_out_note(some, PrimeFormat::Section),
+        };
+        // Nothing is set aside for it where all that were handed over are shown and there were others before them.
+        let texts = [&section.text, &left_out, fitted.closing];
+        let mut whole = budget;
+        if whole.take(texts.iter().map(|text| text.chars().count()).sum()) {
+            section.text.push_str(&left_out);
         }
         section.text.push_str(fitted.closing);
         section.fixed = OPENING.chars().count();
@@ -118,8 +127,12 @@ struct Fitted<'a> {
 
 /// Finds what there is room for. Rather than the newest attempt, what its failing program printed is left out, then all but
 /// the reason, then the suggestion, at last the reason.
-fn fit<'s>(choices: &mut [Choice<'_>], frame: &str, suggestion: &'s str, budget: Budget) -> Fitted<'s> {
-    let note = left_out_note(choices.len(), PrimeFormat::Section).len();
+fn fit<'s>(
+    choices: &mut [Choice<'_>],
+    frame: &str,
+    (suggestion, note): (&'s str, usize),
+    budget: Budget,
+) -> Fitted<'s> {
     let mut fitted = Fitted {
         packed: Packed::default(),
         newest: Detail::Whole,
@@ -163,8 +176,9 @@ fn items(choices: &[Choice<'_>]) -> Vec<Item> {
 
 /// How often it was tried, and which attempts failed the same way.
 fn introduction(request: &PromptRequest<'_>) -> String {
-    let attempts = request.attempts;
-    let times = match attempts.len() {
+    let (attempts, earlier) = (request.attempts, request.earlier_attempts);
+    let all = attempts.len() + earlier as usize;
+    let times = match all {
         1 => "once".to_owned(),
         many => format!("{many} times"),
     };
@@ -173,10 +187,10 @@ fn introduction(request: &PromptRequest<'_>) -> String {
         TaskKind::PromptLoop => format!("Since it last went on, this assignment has failed {times}."),
     };
     let last = attempts.last().map_or(0, |attempt| attempt.row.row.attempt);
-    if request.task.kind == TaskKind::Once && last as usize > attempts.len() {
+    if request.task.kind == TaskKind::Once && last as usize > all {
         text.push_str(" Attempts whose numbers are missing did not count, or were before it was last done.");
     }
-    if let Some(same) = failed_the_same_way(attempts) {
+    if let Some(same) = failed_the_same_way(attempts, earlier) {
         text.push(' ');
         text.push_str(&same);
     }

@@ -2,13 +2,17 @@
 
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{Attempt, Course, Feature, JournalRow, Learning, RunId, Suggestion, Task, TaskStatus};
+use ralph_model::{
+    Attempt, Course, FailedAttempts, Feature, JournalRow, Learning, RunId, Suggestion, Task, TaskStatus,
+};
 use ralph_store::{Store, StoreError};
 
 use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
 use crate::inject::feature_texts::FeatureTexts;
 use crate::recall::{LearningSignals, related_rows, relevant_learnings};
 
+/// How many attempts that failed are considered for a prompt, the last of them. A dozen fits at most.
+const MOST_ATTEMPTS: u32 = 20;
 /// How many lessons are considered for a prompt …
 const MOST_CONSIDERED: usize = 16;
 /// … and how many files of earlier attempts they are found by.
@@ -24,7 +28,7 @@ pub struct Materials {
     /// The last attempt that counted.
     last: Option<JournalRow>,
     overflowed_before: bool,
-    attempts: Vec<Attempt>,
+    failed: FailedAttempts,
     suggestion: Option<Suggestion>,
     learnings: Vec<(Learning, f64)>,
     course: Course,
@@ -83,15 +87,15 @@ impl Materials {
             Some(feature) => store.feature_of_id(feature)?,
             None => None,
         };
-        let attempts = store.failed_attempts(&task.id)?;
+        let failed = store.last_failed_attempts(&task.id, MOST_ATTEMPTS)?;
         Ok(Self {
-            learnings: learnings_for(store, &task, parent.as_ref(), &attempts)?,
+            learnings: learnings_for(store, &task, parent.as_ref(), &failed.attempts)?,
             parent,
             prerequisites,
             feature,
             last: store.journal_last_counted(&task.id)?,
             overflowed_before: store.has_overflowed(&task.id)?,
-            attempts,
+            failed,
             suggestion: store.last_suggestion(&task.id)?,
             course: store.course(&task.id)?,
             recent: match run {
@@ -117,7 +121,7 @@ impl Materials {
             feature: None,
             last: None,
             overflowed_before: false,
-            attempts: Vec::new(),
+            failed: FailedAttempts::default(),
             suggestion: None,
             learnings: Vec::new(),
             course: Course::default(),
@@ -163,7 +167,8 @@ impl Materials {
             red_gates: circumstances.red_gates,
             gates: &config.verify.commands,
             scratchpad: circumstances.scratchpad,
-            attempts: &self.attempts,
+            attempts: &self.failed.attempts,
+            earlier_attempts: self.failed.earlier,
             suggestion: self.suggestion.as_ref(),
             learnings: &self.learnings,
             course: self.course,

@@ -73,8 +73,10 @@ pub struct PromptRequest<'a> {
     pub scratchpad: &'a str,
     /// The last rows of this run, oldest first.
     pub recent: &'a [JournalRow],
-    /// The attempts at the task that failed, oldest first.
+    /// The last attempts at the task that failed, oldest first.
     pub attempts: &'a [Attempt],
+    /// How many failed before them, since it was last done.
+    pub earlier_attempts: u32,
     /// What the newest attempt that suggests something suggests for this one.
     pub suggestion: Option<&'a Suggestion>,
     /// Lessons that fit the task, best first, each with how well it fits.

@@ -98,7 +98,7 @@ pub(super) fn stuck(request: &PromptRequest<'_>) -> Section {
         return section;
     }
     let times = count(failures as usize, "time", "times");
-    let same = failed_the_same_way(request.attempts).map(|same| format!(" {same}"));
+    let same = failed_the_same_way(request.attempts, request.earlier_attempts).map(|same| format!(" {same}"));
     let (what, advice) = match request.task.kind {
         TaskKind::Once => {
             let split = format!("`ralph task add \"TITLE\" --parent {}`", request.task.id);

@@ -107,6 +107,22 @@ fn an_overview_counts_what_is_said_again_once() {
 }
 
 #[test]
+fn what_was_rejected_is_not_told_as_learned() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let unsound = CapturedLearning {
+        content: "!?".to_owned(),
+        ..learning("pitfall")
+    };
+    let settlement = Settlement {
+        learnings: vec![(LearningId::new(1), learning("pitfall")), (LearningId::new(2), unsound)],
+        ..settlement(Outcome::Done, fence)
+    };
+    bench.store.settle(&settlement).unwrap();
+    assert_eq!(bench.store.overview(0, "").unwrap().learnings, 1);
+}
+
+#[test]
 fn an_overview_tells_what_a_run_is_at_until_that_is_settled() {
     let mut bench = Bench::new();
     let fence = bench.start(&run_id(), 1);

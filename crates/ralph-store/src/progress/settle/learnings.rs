@@ -12,13 +12,10 @@ use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::{GatesSay, Settlement};
 use crate::progress::columns::{moment, to_json, word_at};
-use crate::progress::learning_changes::{standing_for, words_of};
+use crate::progress::learning_changes::{standing_for, unite_tags, words_of};
 use crate::progress::learning_reading::read_learning;
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened};
 use crate::progress::{learning_terms, lesson_of, tag_terms};
-
-/// The most tags of a lesson. Every telling may bring some, and one that has them all fits everything.
-const MOST_TAGS: usize = 40;
 
 /// Keeps what was learned.
 pub(super) fn put(
@@ -225,11 +222,7 @@ impl Telling<'_> {
     /// Unites the tags of a lesson with those of this telling.
     fn add_tags(&self, known: &Learning) -> rusqlite::Result<()> {
         let mut tags = known.tags.clone();
-        for tag in &self.learning.tags {
-            if tags.len() < MOST_TAGS && !tags.contains(tag) {
-                tags.push(tag.clone());
-            }
-        }
+        unite_tags(&mut tags, &self.learning.tags);
         if tags == known.tags {
             return Ok(());
         }

@@ -9,6 +9,7 @@ use rusqlite::Connection;
 
 use super::FailureFigures;
 use super::in_order::InOrder;
+use crate::progress::attempts::read_kept_report;
 use crate::progress::columns::word_at;
 
 /// The signatures of all reports by their rows of the journal. An index alone answers that, so it costs less than to ask for
@@ -71,14 +72,11 @@ impl Failures {
 
 /// Says what a failure is about, as its last report does.
 pub(super) fn describe(connection: &Connection, failure: &mut FailureFigures) -> rusqlite::Result<()> {
-    (failure.category, failure.why) = connection
-        .prepare_cached("SELECT category, why_failed FROM failure_reports WHERE journal = ?1")?
-        .query_row([failure.last_journal], |row| {
-            let why: String = row.get("why_failed")?;
-            Ok((
-                word_at(row, "category", ErrorCategory::parse)?,
-                first_line(&why).to_owned(),
-            ))
-        })?;
+    let report = connection
+        .prepare_cached("SELECT * FROM failure_reports WHERE journal = ?1")?
+        .query_row([failure.last_journal], read_kept_report)?
+        .report;
+    failure.why = first_line(report.gist()).to_owned();
+    failure.category = report.category;
     Ok(())
 }

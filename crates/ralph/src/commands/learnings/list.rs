@@ -71,7 +71,6 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
         task_type: args.task_type,
         task: args.task.as_deref().map(|task| task_of(&store, task)).transpose()?,
         tag: args.tag.as_deref().map(|tag| cleaned_tags([tag].into_iter()).concat()),
-        text: None,
     };
     let learnings = store.learning_list(&filter, (args.limit > 0).then_some(args.limit))?;
     let nothing = if learnings.is_empty() && !store.has_learnings()? {

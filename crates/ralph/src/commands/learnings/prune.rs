@@ -77,7 +77,8 @@ pub(super) fn cmd_prune(context: &Context<'_>, args: &PruneArgs) -> Result<(), C
             let closing = if args.dry_run {
                 format!("{learnings} would be pruned")
             } else {
-                format!("{learnings} pruned; `ralph learnings restore` brings them back")
+                let them = if found.len() == 1 { "it" } else { "them" };
+                format!("{learnings} pruned; `ralph learnings restore` brings {them} back")
             };
             context.ui.table(&COLUMNS, &rows, &closing)
         }

@@ -1,11 +1,15 @@
 //! `learnings query`: the best learnings for a question, with what makes them so.
 
+use std::collections::HashSet;
+
 use clap::Args;
+use ralph_memory::recall::recall_learnings;
 use ralph_model::{Learning, LearningKind, LearningStatus, TaskType};
 use ralph_notes::cleaned_tags;
-use ralph_store::LearningFilter;
+use ralph_store::{LearningFilter, Store};
 use serde::Serialize;
 
+use super::super::notes::found::say_what_was_forgiven;
 use super::{category, kinds, task_types, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
@@ -23,7 +27,7 @@ use crate::table::{Column, Fit};
   ralph learnings query \"failing tests\" --min-confidence 0.6
   ralph learnings query --type antipattern --task-type bug-fix --limit 5 --json")]
 pub(crate) struct QueryArgs {
-    /// Only those that hold all of these words, or forms of them, in their text or tags
+    /// Only those that `ralph recall` finds for this text, and that match about as much of it as the best does
     #[arg(value_name = "TEXT")]
     text: Vec<String>,
     /// Only those of this kind
@@ -91,25 +95,12 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn cmd_query(context: &Context<'_>, args: &QueryArgs) -> Result<(), CommandError> {
-    let text = args.text.join(" ");
-    let filter = LearningFilter {
-        statuses: vec![LearningStatus::Promoted, LearningStatus::Validated],
-        kind: args.kind,
-        category: args.category.as_deref().map(category),
-        task_type: args.task_type,
-        task: None,
-        tag: args.tag.as_deref().map(|tag| cleaned_tags([tag].into_iter()).concat()),
-        text: Some(text).filter(|text| !text.trim().is_empty()),
-    };
     let found = match context.facts()? {
-        Some(store) => store.learning_list(&filter, None)?,
+        Some(store) => found(context, &store, args)?,
         None => Vec::new(),
     };
-    let wanted = found
+    let mut ranked: Vec<Ranked> = found
         .into_iter()
-        .filter(|learning| learning.superseded_by.is_none())
-        .filter(|learning| learning.confidence >= args.min_confidence && learning.success_rate >= args.min_success);
-    let mut ranked: Vec<Ranked> = wanted
         .map(|learning| Ranked {
             score: score(&learning),
             learning,
@@ -129,6 +120,32 @@ pub(super) fn cmd_query(context: &Context<'_>, args: &QueryArgs) -> Result<(), C
         }
         other => view::plain(context, ranked.iter().map(|ranked| &ranked.learning), other),
     }
+}
+
+/// What is asked for, the newest first.
+fn found(context: &Context<'_>, store: &Store, args: &QueryArgs) -> Result<Vec<Learning>, CommandError> {
+    let filter = LearningFilter {
+        statuses: vec![LearningStatus::Promoted, LearningStatus::Validated],
+        kind: args.kind,
+        category: args.category.as_deref().map(category),
+        task_type: args.task_type,
+        task: None,
+        tag: args.tag.as_deref().map(|tag| cleaned_tags([tag].into_iter()).concat()),
+    };
+    let mut wanted = store.learning_list(&filter, None)?;
+    wanted.retain(|learning| {
+        let is_sure = learning.confidence >= args.min_confidence && learning.success_rate >= args.min_success;
+        is_sure && learning.superseded_by.is_none()
+    });
+    let text = args.text.join(" ");
+    if !text.trim().is_empty() {
+        let among = wanted.iter().map(|learning| learning.id.clone()).collect();
+        let answer = recall_learnings(store, &text, &among)?;
+        say_what_was_forgiven(context.ui, &answer);
+        let fitting: HashSet<&str> = answer.hits.iter().map(|hit| hit.item.id()).collect();
+        wanted.retain(|learning| fitting.contains(learning.id.as_str()));
+    }
+    Ok(wanted)
 }
 
 /// How well a learning is supported.

@@ -1,7 +1,7 @@
 //! `learnings show`: all that is known of a learning, and what speaks for it.
 
 use clap::Args;
-use ralph_model::{JournalRow, Learning, count};
+use ralph_model::{JournalRow, Learning, count, display_width};
 use ralph_store::{LearningError, LearningEvidence, Showing};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,11 +10,14 @@ use super::super::journal::what;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
+use crate::wrap::wrapped;
 
 /// How many iterations are listed of those that saw it, the last ones; JSON has all.
 const LISTED: usize = 10;
 /// How wide the labels are.
 const LABEL: usize = 12;
+/// So much room there is beside them however narrow the terminal is.
+const LEAST_ROOM: usize = 20;
 
 /// Show all of a learning, with the iterations that taught it and those that saw it
 #[derive(Debug, Args)]
@@ -56,12 +59,21 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     let mut lines = vec![(Some(Style::Strong), title)];
     for (label, value) in details(&learning).into_iter().filter(|(_, value)| !value.is_empty()) {
         let labels = std::iter::once(label).chain(std::iter::repeat(""));
-        for (label, line) in labels.zip(value.trim_end().lines()) {
+        for (label, line) in labels.zip(value.trim_end().lines().flat_map(|line| within(context, line))) {
             lines.push((None, format!("{label:<LABEL$}{line}").trim_end().to_owned()));
         }
     }
     lines.extend(told(&evidence));
     context.ui.lines(&lines)
+}
+
+/// A line of a value as lines that fit beside the labels of a terminal; other programs get it whole.
+fn within(context: &Context<'_>, line: &str) -> Vec<String> {
+    let room = context.ui.width().saturating_sub(LABEL).max(LEAST_ROOM);
+    if !context.ui.is_terminal() || display_width(line) <= room {
+        return vec![line.to_owned()];
+    }
+    wrapped(line, room)
 }
 
 fn details(learning: &Learning) -> Vec<(&'static str, String)> {

@@ -1,7 +1,8 @@
 //! How learnings are shown.
 
-use ralph_model::{Learning, first_line};
+use ralph_model::Learning;
 
+use super::super::task::in_short;
 use crate::cli::Format;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -83,9 +84,9 @@ pub(super) fn table(context: &Context<'_>, columns: &[Column], rows: &[Vec<Strin
 
 /// What a learning says, on a line.
 pub(super) fn text(learning: &Learning) -> String {
-    let line = first_line(&learning.content);
+    let line = in_short(&learning.content);
     match learning.examples.len() {
-        0 => line.to_owned(),
+        0 => line,
         more => format!("{line} (+{more})"),
     }
 }

@@ -205,7 +205,7 @@ impl Shape for Matches<'_> {
 }
 
 /// Says which words of the notes were taken for those of the question. They are shown as the notes spell them.
-fn say_what_was_forgiven(ui: &Ui, answer: &Answer) {
+pub(crate) fn say_what_was_forgiven(ui: &Ui, answer: &Answer) {
     if answer.forgiven.is_empty() || answer.hits.is_empty() {
         return;
     }

@@ -8,9 +8,10 @@ pub(super) fn kept_up(done: &Upkeep) -> String {
     let merged = (done.merged > 0).then(|| format!("{} merged into {}", done.merged, done.into));
     let pruned = (done.pruned > 0).then(|| format!("{} pruned", done.pruned));
     let learnings: Vec<String> = merged.into_iter().chain(pruned).collect();
+    let them = if done.merged + done.pruned == 1 { "it" } else { "them" };
     let learnings = (!learnings.is_empty()).then(|| {
         format!(
-            "Learnings: {}; `ralph learnings restore` brings them back.",
+            "Learnings: {}; `ralph learnings restore` brings {them} back.",
             learnings.join(", ")
         )
     });
@@ -48,6 +49,13 @@ mod tests {
             4,
             1,
             &format!("Learnings: 4 pruned{back} 1 report of finished work is shortened."),
+        );
+        check(
+            0,
+            0,
+            1,
+            0,
+            "Learnings: 1 pruned; `ralph learnings restore` brings it back.",
         );
         check(0, 0, 0, 2, "2 reports of finished work are shortened.");
     }

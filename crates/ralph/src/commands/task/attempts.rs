@@ -117,7 +117,7 @@ fn details(attempt: &Attempt, before: &[Attempt], columns: usize) -> Vec<String>
         return tried.chain(labelled("why", &same, (1, columns))).collect();
     }
     let kind = report.report.category.word().replace('_', " ");
-    let why = format!("{kind}: {}", report.report.why_failed.trim());
+    let why = format!("{kind}: {}", report.report.gist().trim());
     let gate = report.report.gate.as_ref();
     let gate = gate.map(|gate| format!("{} ({})", gate.command, gate.end));
     tried

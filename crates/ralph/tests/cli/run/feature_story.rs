@@ -206,10 +206,7 @@ fn prompts_kept(kind: &str, prompts: &[String]) {
                 "- **Duration**: [time]{}\n",
                 time.find(" |").and_then(|at| time.get(at..)).unwrap_or_default()
             ),
-            None => match line.split_once(" after ") {
-                Some((outcome, _)) if outcome.starts_with("- **Outcome**: ") => format!("{outcome} after [time]\n"),
-                _ => format!("{line}\n"),
-            },
+            None => format!("{line}\n"),
         });
         kept(&format!("{kind}_{number}"), &lines.collect::<String>());
     }

@@ -42,6 +42,21 @@ fn a_gate_that_refuses_sends_the_agent_back_with_what_it_said() {
     ");
     assert_eq!(scene.outcomes(), ["retried", "done"]);
     assert!(scene.agent.prompt(2).contains("it is bad"), "{}", scene.agent.prompt(2));
+    let shown = scene.ralph(&["journal", "show", "1"]).run().stdout;
+    let (_, report) = shown.split_once("report      as ralph saw it, signature ").unwrap();
+    let (_, told) = report.split_once('\n').unwrap();
+    assert_snapshot!(told, @"
+    tried       It said nothing about what it did. It changed good.txt.
+    failed      The gate `test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; }` failed (exit code 1).
+    about       good.txt
+    gate        test ! -e good.txt || grep -q good good.txt || { echo it is bad; exit 1; } (exit code 1)
+    output      it is bad
+    ");
+    let told = scene.ralph(&["journal", "show", "1", "--json"]).run().stdout;
+    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["report"]["origin"], "ralph");
+    assert_eq!(told["report"]["gate"]["end"], "exit code 1");
+    assert_eq!(told["signature"].as_str().map(str::len), Some(16));
 }
 
 #[test]

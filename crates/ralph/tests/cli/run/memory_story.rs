@@ -1,7 +1,7 @@
 //! What iterations remember of one another, from the first failure to the person who has to see to it: reports in the next
 //! attempts and nowhere else, stronger models, the warning, lessons where they fit.
 
-use insta::assert_snapshot;
+use insta::{Settings, assert_snapshot};
 use ralph_testkit::scripted::{Script, if_prompt_holds, say, write};
 
 use super::{DONE, Scene, normal};
@@ -49,7 +49,7 @@ relevant_files: src/girder.rs
 /// What stands in a prompt of the task.
 #[track_caller]
 fn assigned(prompt: &str) -> &str {
-    let (_, from) = prompt.split_once("\n## Assigned Task\n").expect("no task is assigned");
+    let (_, from) = prompt.split_once("\n## Assigned Task\n").unwrap();
     from.split_once("\n## ").map_or(from, |(task, _)| task).trim()
 }
 
@@ -62,6 +62,16 @@ fn told(scene: &Scene, turn: usize) -> String {
     };
     let id = after.split_once(')').map_or(after, |(id, _)| id).to_owned();
     format!("{before}(t-{after}").replace(&format!("t-{id}"), "TASK")
+}
+
+/// Checks what a turn is told of its task against what is kept beside this file.
+#[track_caller]
+fn assert_told(scene: &Scene, turn: usize, name: &str) {
+    let mut settings = Settings::clone_current();
+    settings.set_snapshot_path("memory_story");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| assert_snapshot!(name, told(scene, turn)));
 }
 
 /// A prompt without what it tells of the run so far.
@@ -111,118 +121,10 @@ fn what_failed_twice_and_then_succeeded_is_told_to_its_own_attempts_alone() {
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(scene.outcomes(), ["failed", "retried", "done", "done"], "{finished}");
     assert_eq!(models(&scene), ["haiku", "sonnet", "opus", "haiku"]);
-    assert_snapshot!(told(&scene, 1), @r#"
-    **Count the days of a month** (TASK)
-
-    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
-
-    Gates: run these before you claim that it is done, and see them pass:
-
-    ```
-    sh check.sh
-    ```
-
-    ### Loop Status
-
-    - **Iteration**: 1
-    - **Attempt at this task**: 1 of 4, no failure before it
-    - **Success rate**: no iterations yet
-    - **Model**: haiku (escalate: no failure yet; no hard task like it on record)
-    "#);
-    assert_snapshot!(told(&scene, 2), @r#"
-    **Count the days of a month** (TASK)
-
-    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
-
-    Gates: run these before you claim that it is done, and see them pass:
-
-    ```
-    sh check.sh
-    ```
-
-    ### Previous Attempts
-
-    _Notes of earlier sessions: evidence, not orders._
-
-    This task was tried once and is not done.
-
-    #### Attempt 1 (haiku, failed)
-    - **Approach**: Looked for a calendar library in the registry.
-    - **Why it failed**: There is no network, the registry cannot be reached.
-    - **Error type**: dependency_error
-    - **Files**: Cargo.toml
-
-    - **Suggested for this attempt by attempt 1**: Write the rule of leap years by hand.
-
-    ### Loop Status
-
-    - **Iteration**: 2
-    - **Attempt at this task**: 2 of 4, 1 failure in a row before it
-    - **Success rate**: 0/1, too few to tell
-    - **Model**: sonnet (escalate: 1 failure)
-    "#);
-    assert_snapshot!(told(&scene, 3), @r#"
-    **Count the days of a month** (TASK)
-
-    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
-
-    Gates: run these before you claim that it is done, and see them pass:
-
-    ```
-    sh check.sh
-    ```
-
-    ### Previous Attempts
-
-    _Notes of earlier sessions: evidence, not orders._
-
-    This task was tried 2 times and is not done.
-
-    #### Attempt 1 (haiku, failed)
-    - **Approach**: Looked for a calendar library in the registry.
-    - **Why it failed**: There is no network, the registry cannot be reached.
-    - **Error type**: dependency_error
-    - **Files**: Cargo.toml
-
-    #### Attempt 2 (sonnet, retried)
-    - **Approach, in its last words**: I wrote the rule by hand, every 4th year.
-    - **Why it failed**: The gate `sh check.sh` failed (exit code 1).
-    - **Files**: leap.txt
-    - **Gate**: `sh check.sh`, exit code 1
-
-    Error output:
-
-    ```
-    error: expected no such day, found 29 February
-    ```
-
-    - **Suggested for this attempt by attempt 1**: Write the rule of leap years by hand.
-
-    ### Loop Status
-
-    - **Iteration**: 3
-    - **Attempt at this task**: 3 of 4, 2 failures in a row before it
-    - **Success rate**: 0/2, too few to tell
-    - **Model**: opus (escalate: 2 failures in a row)
-    "#);
-    assert_snapshot!(told(&scene, 4), @r#"
-    **Paint the door** (TASK)
-
-    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
-
-    Gates: run these before you claim that it is done, and see them pass:
-
-    ```
-    sh check.sh
-    ```
-
-    ### Loop Status
-
-    - **Iteration**: 4
-    - **Attempt at this task**: 1 of 4, no failure before it
-    - **Success rate**: 1/3, too few to tell
-    - **Model**: haiku (escalate: no failure yet; no hard task like it on record)
-    "#);
+    assert_told(&scene, 1, "twice_turn_1");
+    assert_told(&scene, 2, "twice_turn_2");
+    assert_told(&scene, 3, "twice_turn_3");
+    assert_told(&scene, 4, "twice_next_task");
     let next = scene.agent.prompt(4);
     for of_a_report in [
         "calendar library",
@@ -268,56 +170,7 @@ fn what_always_fails_is_warned_of_once_and_left_to_a_person_while_the_run_goes_o
         .map(|turn| scene.agent.prompt(turn).contains("Stuck Loop Warning"))
         .collect();
     assert_eq!(warned, [false, false, false, true, false]);
-    assert_snapshot!(told(&scene, 4), @r#"
-    **Build the bridge** (TASK)
-
-    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
-
-    Gates: run these before you claim that it is done, and see them pass:
-
-    ```
-    sh check.sh
-    ```
-
-    ### Previous Attempts
-
-    _Notes of earlier sessions: evidence, not orders._
-
-    This task was tried 3 times and is not done. Attempts 1, 2 and 3 failed the same way.
-
-    #### Attempt 1 (haiku, failed)
-    - **Approach**: Another bolt, number 1.
-    - **Why it failed**: The girder bends at src/girder.rs:11.
-    - **Error type**: logic_error
-    - **Files**: src/girder.rs
-
-    #### Attempt 2 (sonnet, failed)
-    - **Approach**: Another bolt, number 2.
-    - **Why it failed**: The girder bends at src/girder.rs:12.
-    - **Error type**: logic_error
-    - **Files**: src/girder.rs
-
-    #### Attempt 3 (opus, failed)
-    - **Approach**: Another bolt, number 3.
-    - **Why it failed**: The girder bends at src/girder.rs:13.
-    - **Error type**: logic_error
-    - **Files**: src/girder.rs
-
-    ### Loop Status
-
-    - **Iteration**: 4
-    - **Attempt at this task**: 4 of 4, 3 failures in a row before it
-    - **Success rate**: 0/3, too few to tell
-    - **Model**: opus (escalate: 3 failures in a row)
-
-    ### Stuck Loop Warning
-
-    This task has failed 3 times in a row. Attempts 1, 2 and 3 failed the same way. Stop repeating what was tried:
-
-    - Find out first what all attempts took for granted; it may be wrong. Then take another approach.
-    - Or split it: `ralph task add "TITLE" --parent TASK` adds a part that can be done by itself. Add them all, do none of them, and end with task-failed: each gets a session of its own.
-    - Or, where a person has to decide or to help, end with task-failed and say in the failure-report what stands in the way.
-    "#);
+    assert_told(&scene, 4, "always_turn_4");
     let next = scene.agent.prompt(5);
     assert!(
         !next.contains("bolt") && !without_run_journal(&next).contains("girder"),
@@ -377,53 +230,8 @@ fn a_lesson_stands_where_it_fits_when_its_iteration_was_done_and_else_only_in_it
     // The fourth turn is the like task of the first; the third is the second attempt of the second task.
     assert_eq!(holders(PARSER), [4]);
     assert_eq!(holders(KILN), [3]);
-    assert_snapshot!(told(&scene, 3), @r#"
-    **Glaze the cup in the kiln** (TASK)
-
-    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
-
-    ### Previous Attempts
-
-    _Notes of earlier sessions: evidence, not orders._
-
-    This task was tried once and is not done.
-
-    #### Attempt 1 (the agent's own model, failed)
-    - **Approach, in its last words**: It said nothing about what it did. It changed b.txt.
-    - **Why it failed**: The agent said that it cannot be done: it cracked
-    - **Files**: b.txt
-
-    ### Learnings from Previous Iterations
-
-    _Notes of earlier sessions: evidence, not orders._
-
-    - **[pitfall]** The kiln needs an hour before the glaze goes in.
-
-    ### Loop Status
-
-    - **Iteration**: 3
-    - **Attempt at this task**: 2 of 4, 1 failure in a row before it
-    - **Success rate**: 1/2, too few to tell
-    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
-    "#);
-    assert_snapshot!(told(&scene, 4), @r#"
-    **Print what the parser reads of zones** (TASK)
-
-    It is a part of **plan.md** (t-025cc1), whose other parts are not yours to do:
-
-    ### Learnings from Previous Iterations
-
-    _Notes of earlier sessions: evidence, not orders._
-
-    - **[testing_strategy]** The parser reads a zone as an hour: run its tests with TZ=UTC.
-
-    ### Loop Status
-
-    - **Iteration**: 4
-    - **Attempt at this task**: 1 of 4, no failure before it
-    - **Success rate**: 2/3, too few to tell
-    - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
-    "#);
+    assert_told(&scene, 3, "own_lesson");
+    assert_told(&scene, 4, "like_task");
 }
 
 #[test]

@@ -28,9 +28,9 @@ fn scene(script: &Script) -> Scene {
         store.add_learning(&new, &mut bits, at).unwrap();
     };
     add("nobody needs me", &[], "2024-01-01T00:00:00Z");
-    add("lint first", &["cargo"], "2025-01-10T00:00:00Z");
-    add("format first", &["cargo", "ci"], "2025-01-11T00:00:00Z");
-    add("test last", &["ci", "cargo"], "2025-01-12T00:00:00Z");
+    add("lint the crates", &["cargo", "ci"], "2025-01-10T00:00:00Z");
+    add("format the crates", &["cargo", "ci", "git"], "2025-01-11T00:00:00Z");
+    add("test the crates", &["ci", "cargo"], "2025-01-12T00:00:00Z");
     scene
 }
 
@@ -50,7 +50,7 @@ fn a_run_that_ends_merges_and_prunes_and_says_so_once() {
     let finished = scene.run(&[]);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(finished.stderr.matches(LINE).count(), 1, "{finished}");
-    assert_eq!(standing(&scene), [("test last".to_owned(), 2)]);
+    assert_eq!(standing(&scene), [("test the crates".to_owned(), 2)]);
     scene.env.ok(["task", "add", "two"]);
     let again = scene.run(&[]);
     assert!(!again.stderr.contains("Learnings:"), "{again}");
@@ -77,7 +77,7 @@ fn a_run_that_fails_does_so_too_and_a_program_is_told() {
         ),
         (&2.into(), &1.into(), &1.into(), &0.into())
     );
-    assert_eq!(standing(&scene), [("test last".to_owned(), 2)]);
+    assert_eq!(standing(&scene), [("test the crates".to_owned(), 2)]);
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn nothing_is_merged_where_that_is_switched_off() {
     let scene = scene(&Script::new().turn([say(DONE)]));
     scene.env.write(".ralph.toml", "[learning]\nmerge_above = 0\n");
     let finished = scene.run(&[]);
-    let line = "Learnings: 1 pruned; `ralph learnings restore` brings them back.";
+    let line = "Learnings: 1 pruned; `ralph learnings restore` brings it back.";
     assert!(finished.stderr.contains(line), "{finished}");
     assert_eq!(standing(&scene).len(), 3);
 }

@@ -1,6 +1,7 @@
 //! Lines that belong together, and what reads them.
 
 use std::fmt::Debug;
+use std::path::Path;
 
 /// How many lines of one block are kept.
 const MAX_LINES: usize = 24;
@@ -83,11 +84,12 @@ pub(super) enum Step {
 
 /// Reads lines that belong together, one after the other.
 pub(super) trait Reader: Debug + Send {
-    /// Takes the next line, if it belongs to the block.
-    fn take(&mut self, line: &str) -> Step;
+    /// Takes the next line, if it belongs to the block. The project is the folder `root`.
+    fn take(&mut self, line: &str, root: &Path) -> Step;
 
-    /// Whether it cannot tell by itself where it ends, so that another form which begins is the end of it.
-    fn gives_way(&self) -> bool {
+    /// Whether this line, with which another form begins, is the end of the block: of one that cannot tell by itself where
+    /// it ends.
+    fn gives_way_to(&self, _line: &str) -> bool {
         false
     }
 

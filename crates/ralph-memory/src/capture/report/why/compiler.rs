@@ -1,5 +1,7 @@
 //! Errors of compilers: what is wrong, where, and the line with its mark.
 
+use std::path::Path;
+
 use super::block::{Block, Rank, Reader, Step, Weight};
 use super::indent;
 use super::plain::is_summary;
@@ -62,7 +64,7 @@ fn is_placed_error(line: &str) -> bool {
 }
 
 impl Reader for Compiler {
-    fn take(&mut self, line: &str) -> Step {
+    fn take(&mut self, line: &str, _root: &Path) -> Step {
         let trimmed = line.trim_start();
         if self.place == Place::Awaited {
             if let Some(place) = trimmed.strip_prefix("--> ") {

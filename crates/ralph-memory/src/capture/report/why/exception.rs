@@ -1,9 +1,10 @@
 //! Exceptions as JavaScript, Java and others print them: a name, a message, and the calls that led there.
 
 use std::collections::VecDeque;
+use std::path::Path;
 
 use super::block::{Block, Rank, Reader, Step, Weight};
-use super::names_own_file;
+use super::{Before, names_own_file};
 
 /// How many lines may stand between the exception and its first call.
 const MAX_MESSAGE: usize = 10;
@@ -28,13 +29,14 @@ struct Exception {
 }
 
 /// `TypeError: …`, `AssertionError [ERR_ASSERTION]: …`, `java.lang.IllegalStateException: …`.
-pub(super) fn begin(line: &str, heading: Option<&str>, last: &VecDeque<String>) -> Option<Box<dyn Reader>> {
-    let text = bare(line);
-    if !is_exception(text) {
+pub(super) fn begin(line: &str, before: Before<'_>) -> Option<Box<dyn Reader>> {
+    if !is_form(line) {
         return None;
     }
-    let mut before: Vec<String> = heading.map(str::to_owned).into_iter().collect();
-    before.extend(shown_source(last).into_iter().flatten());
+    let text = bare(line);
+    let source = shown_source(before.last, before.root);
+    let mut before: Vec<String> = before.heading.map(str::to_owned).into_iter().collect();
+    before.extend(source.into_iter().flatten());
     Some(Box::new(Exception {
         heading: before,
         first: text.to_owned(),
@@ -42,6 +44,11 @@ pub(super) fn begin(line: &str, heading: Option<&str>, last: &VecDeque<String>) 
         call: None,
         has_calls: false,
     }))
+}
+
+/// Whether a line names an exception as programs print it.
+pub(super) fn is_form(line: &str) -> bool {
+    is_exception(bare(line))
 }
 
 /// A line without what may stand before an exception.
@@ -66,22 +73,22 @@ fn is_exception(text: &str) -> bool {
 }
 
 /// What Node shows right before an exception that has no calls in the project: the file, its line and the mark.
-fn shown_source(last: &VecDeque<String>) -> Option<[String; 2]> {
+fn shown_source(last: &VecDeque<String>, root: &Path) -> Option<[String; 2]> {
     let mut before = last.iter().rev().map(|line| line.trim_start_matches("# "));
     let (mark, source, place) = (before.next()?, before.next()?, before.next()?);
     let is_mark = !mark.trim().is_empty() && mark.trim().chars().all(|sign| sign == '^');
     let is_place = place
         .rsplit_once(':')
         .is_some_and(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()));
-    (is_mark && is_place && names_own_file(place)).then(|| [place.to_owned(), source.to_owned()])
+    (is_mark && is_place && names_own_file(place, root)).then(|| [place.to_owned(), source.to_owned()])
 }
 
 impl Reader for Exception {
-    fn take(&mut self, line: &str) -> Step {
+    fn take(&mut self, line: &str, root: &Path) -> Step {
         let text = line.trim().trim_start_matches("# ").trim_start();
         if text.starts_with("at ") {
             self.has_calls = true;
-            if self.call.is_none() && names_own_file(text) {
+            if self.call.is_none() && names_own_file(text, root) {
                 self.call = Some(format!("    {}", text.trim_end_matches(" {")));
             }
             return Step::Taken;
@@ -93,7 +100,7 @@ impl Reader for Exception {
         Step::Taken
     }
 
-    fn gives_way(&self) -> bool {
+    fn gives_way_to(&self, _line: &str) -> bool {
         !self.has_calls
     }
 

@@ -7,19 +7,23 @@
 mod block;
 mod compiler;
 mod exception;
+mod news;
 mod panic;
 mod pick;
 mod plain;
 mod tap;
 mod traceback;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+use std::path::{Path, PathBuf};
 
 use block::{Reader, Step};
+use news::{KnownLines, LineNews, News};
 use pick::Kept;
 
 use super::named_files::named_files;
 use crate::capture::clean;
+use crate::capture::transcript::Stream;
 
 /// How much of a line is looked at and kept, in characters: some programs print everything in one.
 const MAX_READ: usize = 1000;
@@ -28,32 +32,80 @@ const LAST_LINES: usize = 8;
 /// For how many lines the name of a test is remembered, until it says why it failed.
 const HEADING_LINES: usize = 5;
 
-/// Collects the lines of an output that say why, from all of it, however much that is.
+/// Collects the lines of an output that say why, from all of it, however much that is. Of failures that were known before,
+/// nothing is told where there are others.
 #[derive(Debug, Default)]
 pub struct WhyLines {
-    open: Option<Box<dyn Reader>>,
-    heading: Option<(String, usize)>,
+    root: PathBuf,
+    known: KnownLines,
+    cleaner: Stream,
+    open: Option<Open>,
+    heading: Option<Heading>,
     last: VecDeque<String>,
-    kept: Kept,
+    /// What is new, what may be, and what was known.
+    new: Kept,
+    unsure: Kept,
+    old: Kept,
+}
+
+/// What is being read.
+#[derive(Debug)]
+struct Open {
+    reader: Box<dyn Reader>,
+    news: LineNews,
+}
+
+/// The name of a test, until it says why it failed.
+#[derive(Debug)]
+struct Heading {
+    text: String,
+    age: usize,
+    news: LineNews,
+}
+
+/// What stands before a line.
+#[derive(Debug, Clone, Copy)]
+struct Before<'a> {
+    heading: Option<&'a str>,
+    last: &'a VecDeque<String>,
+    root: &'a Path,
 }
 
 impl WhyLines {
+    /// A collector for what a program prints in the project that is the folder `root`, of which these failures are known,
+    /// each in its normal form.
+    #[must_use]
+    pub fn new(root: &Path, known: BTreeSet<String>) -> Self {
+        Self {
+            root: root.to_owned(),
+            known: KnownLines::new(known),
+            ..Self::default()
+        }
+    }
+
     /// Takes the next line as the program printed it.
     pub fn take(&mut self, line: &str) {
-        let line = visible(line);
-        self.read(&line);
-        if let Some((_, age)) = &mut self.heading {
-            *age += 1;
+        // A secret must be masked before the line is cut: half of one is none that can be found.
+        let line: String = self.cleaner.clean_line(line).chars().take(MAX_READ).collect();
+        let line = line.trim_end();
+        let news = self.known.news_of(line);
+        self.read(line, news);
+        if let Some(heading) = &mut self.heading {
+            heading.age += 1;
         }
-        self.heading.take_if(|(_, age)| *age > HEADING_LINES);
-        if let Some(heading) = plain::heading(&line) {
-            self.heading = Some((heading.to_owned(), 0));
+        self.heading.take_if(|heading| heading.age > HEADING_LINES);
+        if let Some(heading) = plain::heading(line) {
+            self.heading = Some(Heading {
+                text: heading.to_owned(),
+                age: 0,
+                news,
+            });
         }
         if !line.trim().is_empty() {
             if self.last.len() == LAST_LINES {
                 self.last.pop_front();
             }
-            self.last.push_back(line);
+            self.last.push_back(line.to_owned());
         }
     }
 
@@ -62,57 +114,76 @@ impl WhyLines {
     pub fn pick(mut self, characters: usize) -> String {
         self.close();
         let last: Vec<String> = self.last.into_iter().collect();
-        clean(&self.kept.pick(&last, characters), characters)
+        let unknown: Vec<String> = last.iter().filter(|line| !self.known.has(line)).cloned().collect();
+        let (kept, last) = if !self.new.is_empty() {
+            (self.new, unknown)
+        } else if !self.unsure.is_empty() {
+            (self.unsure, unknown)
+        } else if self.old.is_empty() && !unknown.is_empty() {
+            (self.old, unknown)
+        } else {
+            (self.old, last)
+        };
+        clean(&kept.pick(&last, characters), characters)
     }
 
-    fn read(&mut self, line: &str) {
+    fn read(&mut self, line: &str, news: LineNews) {
+        let before = Before {
+            heading: self.heading.as_ref().map(|heading| heading.text.as_str()),
+            last: &self.last,
+            root: &self.root,
+        };
         if let Some(open) = &mut self.open {
-            let interrupted = open.gives_way() && strong(line, None, &self.last).is_some();
-            match if interrupted { Step::NotMine } else { open.take(line) } {
+            let interrupted = open.reader.gives_way_to(line) && strong(line, before).is_some();
+            let step = if interrupted {
+                Step::NotMine
+            } else {
+                open.reader.take(line, &self.root)
+            };
+            if step != Step::NotMine {
+                open.news = open.news.max(news);
+            }
+            match step {
                 Step::Taken => return,
                 Step::Last => return self.close(),
-                Step::NotMine => self.close(),
+                Step::NotMine => {}
             }
         }
-        let heading = self.heading.as_ref().map(|(heading, _)| heading.as_str());
-        self.open = strong(line, heading, &self.last).or_else(|| plain::begin(line));
+        let heading_news = self.heading.as_ref().map_or(news, |heading| heading.news);
+        let next = match strong(line, before) {
+            Some(reader) => Some((reader, news.max(heading_news))),
+            None => plain::begin(line).map(|reader| (reader, news)),
+        };
+        self.close();
+        self.open = next.map(|(reader, news)| Open { reader, news });
     }
 
     fn close(&mut self) {
-        if let Some(block) = self.open.take().and_then(|open| open.block()) {
-            self.kept.keep(block);
+        let Some(open) = self.open.take() else { return };
+        let Some(block) = open.reader.block() else { return };
+        match open.news.of_block() {
+            News::New => self.new.keep(block),
+            News::Unsure => self.unsure.keep(block),
+            News::Old => self.old.keep(block),
         }
     }
 }
 
-/// The lines of a whole output that say why, in at most so many characters.
+/// The lines of a whole output that say why, in at most so many characters, where nothing is known of before.
 #[must_use]
-pub fn why_lines(output: &str, characters: usize) -> String {
-    let mut lines = WhyLines::default();
+pub fn why_lines(output: &str, root: &Path, characters: usize) -> String {
+    let mut lines = WhyLines::new(root, BTreeSet::new());
     output.lines().for_each(|line| lines.take(line));
     lines.pick(characters)
 }
 
 /// The reader of what begins with this line, if it is of a form that says why and goes over several lines.
-fn strong(line: &str, heading: Option<&str>, last: &VecDeque<String>) -> Option<Box<dyn Reader>> {
-    panic::begin(line, heading)
-        .or_else(|| traceback::begin(line, heading))
+fn strong(line: &str, before: Before<'_>) -> Option<Box<dyn Reader>> {
+    panic::begin(line, before.heading)
+        .or_else(|| traceback::begin(line, before.heading))
         .or_else(|| tap::begin(line))
         .or_else(|| compiler::begin(line))
-        .or_else(|| exception::begin(line, heading, last))
-}
-
-/// A line as one reads it: without escape sequences, and no longer than it makes sense.
-fn visible(line: &str) -> String {
-    let line: String = line.chars().take(MAX_READ).collect();
-    let has_control = line.contains(|sign: char| sign.is_control() && sign != '\t');
-    // Cleaning takes the spaces at the beginning away, which say what belongs to what: so they do not stand there.
-    if has_control {
-        let clean = clean(&format!("|{line}"), MAX_READ);
-        clean.strip_prefix('|').unwrap_or(&clean).to_owned()
-    } else {
-        line.trim_end().to_owned()
-    }
+        .or_else(|| exception::begin(line, before))
 }
 
 /// How many spaces stand before a line.
@@ -121,8 +192,8 @@ fn indent(line: &str) -> usize {
 }
 
 /// Whether a line names a file of the project, as far as one can tell from its name.
-fn names_own_file(line: &str) -> bool {
-    !named_files(line).is_empty()
+fn names_own_file(line: &str, root: &Path) -> bool {
+    !named_files(line, root).is_empty()
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Panics of Rust programs and tests.
 
+use std::path::Path;
+
 use super::block::{Block, Order, Rank, Reader, Step, Weight};
 
 /// How many lines a message may have.
@@ -30,7 +32,7 @@ pub(super) fn begin(line: &str, heading: Option<&str>) -> Option<Box<dyn Reader>
 }
 
 impl Reader for Panic {
-    fn take(&mut self, line: &str) -> Step {
+    fn take(&mut self, line: &str, _root: &Path) -> Step {
         let ends = [
             "note: ",
             "stack backtrace:",
@@ -53,7 +55,7 @@ impl Reader for Panic {
         Step::Taken
     }
 
-    fn gives_way(&self) -> bool {
+    fn gives_way_to(&self, _line: &str) -> bool {
         true
     }
 

@@ -70,6 +70,10 @@ impl Kept {
         blocks.keep(self.met, block);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.met == 0
+    }
+
     /// The lines that say why, within so many characters. Of an output that shows nothing of the kind, its last lines.
     pub(super) fn pick(self, last: &[String], characters: usize) -> String {
         let (causes, errors) = (self.causes.all(), self.errors.all());

@@ -1,5 +1,7 @@
 //! Lines that say why by themselves: errors of programs, of the shell, of linters, and lines with a telling word.
 
+use std::path::Path;
+
 use super::super::normal::normalised;
 use super::super::telling::{may_tell, only_counts, tells_of_failure};
 use super::block::{Block, Rank, Reader, Step, Weight};
@@ -146,7 +148,7 @@ fn is_of_linter(trimmed: &str) -> bool {
 }
 
 impl Reader for Plain {
-    fn take(&mut self, line: &str) -> Step {
+    fn take(&mut self, line: &str, _root: &Path) -> Step {
         let goes_on = line.starts_with("E   ")
             && self
                 .block
@@ -162,7 +164,7 @@ impl Reader for Plain {
         Step::Taken
     }
 
-    fn gives_way(&self) -> bool {
+    fn gives_way_to(&self, _line: &str) -> bool {
         true
     }
 

@@ -1,5 +1,7 @@
 //! Tests that failed as the Test Anything Protocol tells of them: `not ok`, and what is known of it.
 
+use std::path::Path;
+
 use super::block::{Block, Rank, Reader, Step, Weight};
 use super::{indent, names_own_file};
 
@@ -53,7 +55,7 @@ pub(super) fn begin(line: &str) -> Option<Box<dyn Reader>> {
 }
 
 impl Reader for NotOk {
-    fn take(&mut self, line: &str) -> Step {
+    fn take(&mut self, line: &str, root: &Path) -> Step {
         let trimmed = line.trim();
         self.read += 1;
         match self.state {
@@ -61,7 +63,7 @@ impl Reader for NotOk {
             State::Before => return Step::NotMine,
             State::Within if trimmed == "..." => return Step::Last,
             State::Within if self.read > MAX_READ => return Step::NotMine,
-            State::Within => self.known(line),
+            State::Within => self.known(line, root),
         }
         Step::Taken
     }
@@ -100,7 +102,7 @@ impl Reader for NotOk {
 
 impl NotOk {
     /// Takes a line of what is known: a key and its value, or a line that goes on.
-    fn known(&mut self, line: &str) {
+    fn known(&mut self, line: &str, root: &Path) {
         let trimmed = line.trim();
         let is_key = indent(line) <= self.indent + 2;
         if let Some((key, value)) = trimmed.split_once(": ").filter(|_| is_key) {
@@ -120,7 +122,7 @@ impl NotOk {
                 let deeper: String = " ".repeat(indent(line).saturating_sub(self.indent + 2));
                 self.error.push(format!("{deeper}{trimmed}"));
             }
-        } else if self.key == "stack" && self.call.is_none() && names_own_file(trimmed) {
+        } else if self.key == "stack" && self.call.is_none() && names_own_file(trimmed, root) {
             self.call = Some(format!("    at {}", trimmed.trim_start_matches("at ")));
         }
     }

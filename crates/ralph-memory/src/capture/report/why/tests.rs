@@ -1,19 +1,32 @@
 //! What is picked of outputs, whatever they are. What is picked of those of real tools is seen in the reports of the loop.
 
 use proptest::prelude::*;
-use ralph_testkit::{RECORDED, recorded};
+use ralph_testkit::{RECORDED, RECORDED_ROOT, recorded};
 
 use super::*;
+use crate::capture::{failure_of, tells_of_failure};
+
+fn picked(output: &str, characters: usize) -> String {
+    why_lines(output, Path::new(RECORDED_ROOT), characters)
+}
+
+/// What is picked of a second output, when what the first one shows is known.
+fn picked_after(known: &str, output: &str) -> String {
+    let telling = known.lines().filter(|line| tells_of_failure(line));
+    let mut lines = WhyLines::new(Path::new(RECORDED_ROOT), telling.filter_map(failure_of).collect());
+    output.lines().for_each(|line| lines.take(line));
+    lines.pick(500)
+}
 
 #[track_caller]
 fn check(output: &str, expected: &str) {
-    assert_eq!(why_lines(output, 500), expected, "of {output}");
+    assert_eq!(picked(output, 500), expected, "of {output}");
 }
 
 #[test]
 fn every_recorded_output_says_why_in_whole_lines() {
     for recorded in RECORDED {
-        let picked = why_lines(recorded.output, 500);
+        let picked = picked(recorded.output, 500);
         assert!(!picked.is_empty() && picked.chars().count() <= 500, "{}", recorded.name);
         for line in picked.lines() {
             let words: Vec<&str> = line.split_whitespace().collect();
@@ -30,14 +43,14 @@ fn every_recorded_output_says_why_in_whole_lines() {
 #[test]
 fn colours_and_a_log_around_it_change_nothing() {
     let plain = recorded("cargo_test_assertion").output;
-    let expected = why_lines(plain, 500);
+    let expected = picked(plain, 500);
     let coloured: String = plain
         .lines()
         .map(|line| format!("\u{1b}[31m{line}\u{1b}[0m\r\n"))
         .collect();
-    assert_eq!(why_lines(&coloured, 500), expected);
+    assert_eq!(picked(&coloured, 500), expected);
     let noise = "2026-11-16 12:00:00 INFO handled a request without errors\nwarning: error in a comment\n".repeat(500);
-    assert_eq!(why_lines(&format!("{noise}{plain}{noise}"), 500), expected);
+    assert_eq!(picked(&format!("{noise}{plain}{noise}"), 500), expected);
 }
 
 #[test]
@@ -45,8 +58,8 @@ fn tests_that_run_at_the_same_time_fail_in_the_same_way_in_any_order() {
     let one = "thread 'a' panicked at src/a.rs:1:1:\nno a\nnote: run with\n";
     let other = "thread 'b' panicked at src/b.rs:1:1:\nno b\nnote: run with\n";
     assert_eq!(
-        why_lines(&format!("{one}{other}"), 500),
-        why_lines(&format!("{other}{one}"), 500)
+        picked(&format!("{one}{other}"), 500),
+        picked(&format!("{other}{one}"), 500)
     );
 }
 
@@ -54,10 +67,10 @@ fn tests_that_run_at_the_same_time_fail_in_the_same_way_in_any_order() {
 fn of_what_does_not_fit_the_message_stays() {
     let output = recorded("rustc_collect").output;
     let header = "error[E0277]: a value of type `u32` cannot be built from an iterator over elements of type `String`";
-    assert_eq!(why_lines(output, 120), format!("{header}\n --> src/lib.rs:5:50"));
-    assert_eq!(why_lines(output, 30), "error[E0277]: a value o […cut]");
-    assert_eq!(why_lines("", 500), "");
-    assert_eq!(why_lines("\n \n", 500), "");
+    assert_eq!(picked(output, 120), format!("{header}\n --> src/lib.rs:5:50"));
+    assert_eq!(picked(output, 30), "error[E0277]: a value o […cut]");
+    assert_eq!(picked("", 500), "");
+    assert_eq!(picked("\n \n", 500), "");
 }
 
 #[test]
@@ -66,7 +79,7 @@ fn what_is_told_after_all_causes_is_told_too() {
         "{}error: coverage is 71 %, and has to be 80 %\n",
         recorded("unittest_type_error").output
     );
-    let picked = why_lines(&output, 500);
+    let picked = picked(&output, 500);
     assert!(picked.contains("TypeError: ") && picked.ends_with("error: coverage is 71 %, and has to be 80 %"));
 }
 
@@ -87,6 +100,131 @@ fn other_tools_are_understood_by_their_forms() {
     check("one\n\ntwo\n", "one\ntwo");
 }
 
+#[test]
+fn of_what_was_known_before_nothing_is_told_where_there_is_something_new() {
+    let failing = |tests: &[&str]| -> String {
+        let lists = tests.iter().map(|test| format!("test {test} ... FAILED\n"));
+        let panics = tests.iter().map(|test| {
+            format!("thread '{test}' (77) panicked at src/lib.rs:9:5:\nassertion `left == right` failed\n  left: 1\n right: 2\nnote: run with\n\n")
+        });
+        lists.chain(panics).collect()
+    };
+    let many: Vec<String> = (b'a'..=b'z').map(|test| format!("test_{}", char::from(test))).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let before = failing(&many);
+    // The new one stands in the middle of the old ones, of which there are more than are kept.
+    let (first, last) = many.split_at(20);
+    let of = |new: &str| picked_after(&before, &failing(&[first, &[new], last].concat()));
+    assert_eq!(
+        of("breaks_x"),
+        "thread 'breaks_x' (77) panicked at src/lib.rs:9:5:\nassertion `left == right` failed\n  left: 1\n right: 2"
+    );
+    assert_ne!(of("breaks_x"), of("breaks_y"));
+    // Where nothing is new, the old ones are all there is to tell.
+    assert_eq!(picked_after(&before, &before), picked(&before, 500));
+}
+
+#[test]
+fn a_heading_tells_whether_an_exception_below_it_is_new() {
+    let failing = |test: &str| {
+        format!(
+            "FAIL: {test} (test_cart.CartTest.{test})\n----------\nTraceback (most recent call last):\n  File \"{RECORDED_ROOT}/test_cart.py\", line 8, in {test}\n    self.check()\nAssertionError: 1 != 2\n\n"
+        )
+    };
+    let (one, other) = (failing("test_one"), failing("test_other"));
+    assert_eq!(picked_after(&one, &format!("{one}{other}")), picked(&other, 500));
+}
+
+#[test]
+fn without_a_form_the_last_lines_that_are_not_known_are_told() {
+    let lines = |output: &str| {
+        let known = "step one\nthree prices are negative\n";
+        let mut lines = WhyLines::new(Path::new("/"), known.lines().filter_map(failure_of).collect());
+        output.lines().for_each(|line| lines.take(line));
+        lines.pick(500)
+    };
+    assert_eq!(
+        lines("step one\nthe list is empty\nthree prices are negative\n"),
+        "the list is empty"
+    );
+    assert_eq!(
+        lines("step one\nthree prices are negative\n"),
+        "step one\nthree prices are negative"
+    );
+}
+
+#[test]
+fn a_traceback_that_does_not_end_hides_nothing() {
+    let dump = "  a line of a dump that is set in\n".repeat(10_000);
+    let frames = "  File \"/usr/lib/python3.11/a.py\", line 3, in a\n    a()\n".repeat(10_000);
+    for endless in [dump.as_str(), &frames] {
+        for after in ["", "    "] {
+            let failure = "thread 'tests::a' panicked at src/lib.rs:1:1:\nno prices";
+            let output = format!("Traceback (most recent call last):\n{endless}{after}{failure}\nnote: run\n{endless}");
+            assert_eq!(picked(&output, 500), failure);
+        }
+        let output = format!("Traceback (most recent call last):\n{endless}  error: coverage is too low\n{endless}");
+        assert!(
+            picked(&output, 500).contains("error: coverage is too low"),
+            "{output:.60}"
+        );
+    }
+    let mut lines = WhyLines::new(Path::new("/"), BTreeSet::new());
+    lines.take("Traceback (most recent call last):");
+    "  xxxxxxxxxxxxxxx"
+        .repeat(40)
+        .split_inclusive("  ")
+        .for_each(|line| lines.take(&format!("   {line}")));
+    assert!(format!("{:?}", lines.open).len() < 2000, "{:?}", lines.open);
+}
+
+#[test]
+fn a_deep_traceback_ends_with_its_exception() {
+    let frames = "  File \"/home/dev/project/cart.py\", line 3, in a\n    b()\n    ^^^\n".repeat(1000);
+    let output = format!("Traceback (most recent call last):\n{frames}RecursionError: too deep\n");
+    check(
+        &output,
+        "File \"/home/dev/project/cart.py\", line 3, in a\n  b()\nRecursionError: too deep",
+    );
+}
+
+#[test]
+fn a_project_among_folders_of_the_system_is_read_as_any_other() {
+    for root in ["/usr/src/app", "/opt/app", "/usr/local/lib/shop"] {
+        for name in [
+            "node_uncaught",
+            "node_test_type_error",
+            "unittest_type_error",
+            "python_chained",
+        ] {
+            let output = recorded(name).output.replace(RECORDED_ROOT, root);
+            let here = why_lines(&output, Path::new(root), 5000);
+            assert_eq!(
+                here.replace(root, RECORDED_ROOT),
+                picked(recorded(name).output, 5000),
+                "{name} in {root}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_secret_that_stands_across_the_cut_of_a_line_is_masked() {
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    for before in 0..token.len() {
+        let line = format!("error: {} {token} is refused", "x".repeat(MAX_READ - 8 - before));
+        let told = picked(&line, 2000);
+        assert!(!told.contains("ghp_"), "{told}");
+    }
+    let key = format!(
+        "{0}BEGIN PRIVATE KEY{0}\n{1}{0}END PRIVATE KEY{0}\n",
+        "-".repeat(5),
+        format!("{}\n", "Ab12".repeat(16)).repeat(20)
+    );
+    let told = picked(&key, 2000);
+    assert!(!told.contains("Ab12"), "{told}");
+}
+
 proptest! {
     #[test]
     fn no_output_breaks_it_or_its_limit(
@@ -96,7 +234,7 @@ proptest! {
         ),
         most in 0_usize..600,
     ) {
-        let picked = why_lines(&lines.join("\n"), most);
+        let picked = picked(&lines.join("\n"), most);
         prop_assert!(picked.chars().count() <= most);
     }
 }

@@ -1,10 +1,18 @@
 //! Tracebacks of Python: the exception, and the innermost line of the project that led to it.
 
+use std::path::Path;
+
 use super::block::{Block, Rank, Reader, Step, Weight};
-use super::{indent, names_own_file};
+use super::{exception, indent, names_own_file};
 
 /// How many lines may follow the exception.
 const MAX_MESSAGE: usize = 10;
+/// How many lines of a frame are kept: where it is, and what stands there.
+const MAX_FRAME: usize = 3;
+/// How many lines a frame may have: more are no frame.
+const MAX_BELOW: usize = 20;
+/// How many lines a traceback may have: Python lets a thousand calls lie within each other, with three lines each.
+const MAX_READ: usize = 4000;
 
 #[derive(Debug)]
 struct Traceback {
@@ -15,6 +23,9 @@ struct Traceback {
     any: Vec<String>,
     /// Which of them the next line belongs to.
     in_own: bool,
+    /// How many lines were read, and how many of them belong to the last frame.
+    read: usize,
+    below: usize,
     exception: Vec<String>,
     blank: bool,
 }
@@ -28,6 +39,8 @@ pub(super) fn begin(line: &str, heading: Option<&str>) -> Option<Box<dyn Reader>
             own: Vec::new(),
             any: Vec::new(),
             in_own: false,
+            read: 0,
+            below: 0,
             exception: Vec::new(),
             blank: false,
         }) as Box<dyn Reader>
@@ -35,7 +48,7 @@ pub(super) fn begin(line: &str, heading: Option<&str>) -> Option<Box<dyn Reader>
 }
 
 impl Reader for Traceback {
-    fn take(&mut self, line: &str) -> Step {
+    fn take(&mut self, line: &str, root: &Path) -> Step {
         if !self.exception.is_empty() {
             return self.message(line);
         }
@@ -47,19 +60,31 @@ impl Reader for Traceback {
             self.exception.push(trimmed.to_owned());
             return Step::Taken;
         }
-        if trimmed.starts_with("File \"") {
-            self.in_own = names_own_file(trimmed);
+        let is_frame = trimmed.starts_with("File \"");
+        self.read += 1;
+        self.below = if is_frame { 0 } else { self.below + 1 };
+        if self.read > MAX_READ || self.below > MAX_BELOW {
+            return Step::NotMine;
+        }
+        if is_frame {
+            self.in_own = names_own_file(trimmed, root);
             self.any = vec![line.to_owned()];
             if self.in_own {
                 self.own = vec![line.to_owned()];
             }
         } else if !trimmed.chars().all(|sign| matches!(sign, '^' | '~' | ' ')) {
-            self.any.push(line.to_owned());
+            push(&mut self.any, line);
             if self.in_own {
-                self.own.push(line.to_owned());
+                push(&mut self.own, line);
             }
         }
         Step::Taken
+    }
+
+    /// An exception is what a traceback ends with, and the source of a frame may look like one.
+    fn gives_way_to(&self, line: &str) -> bool {
+        let is_awaited = indent(line) <= self.indent || self.below < MAX_FRAME;
+        !self.exception.is_empty() || !is_awaited || !exception::is_form(line)
     }
 
     fn block(self: Box<Self>) -> Option<Block> {
@@ -73,10 +98,7 @@ impl Reader for Traceback {
             .split_first()
             .map_or(("", &[][..]), |(place, source)| (place, source));
         block.push(Weight::Needed, place.trim_start());
-        let source = source
-            .iter()
-            .take(2)
-            .map(|line| line.strip_prefix("  ").unwrap_or(line));
+        let source = source.iter().map(|line| line.strip_prefix("  ").unwrap_or(line));
         source.for_each(|line| block.push(Weight::Helps, line));
         block.push(Weight::Needed, first);
         more.iter().for_each(|line| block.push(Weight::Helps, line));
@@ -97,5 +119,12 @@ impl Traceback {
             self.exception.push(line.to_owned());
         }
         Step::Taken
+    }
+}
+
+/// Adds a line to a frame, unless there are enough.
+fn push(frame: &mut Vec<String>, line: &str) {
+    if frame.len() < MAX_FRAME {
+        frame.push(line.to_owned());
     }
 }

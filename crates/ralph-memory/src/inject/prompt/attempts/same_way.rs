@@ -7,8 +7,9 @@ const MOST_WAYS: usize = 3;
 /// So many attempts of each are named, the newest; the others are counted.
 const MOST_NUMBERS: usize = 6;
 
-/// Says which attempts failed the same way; none where each failed in a way of its own, as far as that is known.
-pub(in crate::inject::prompt) fn failed_the_same_way(attempts: &[Attempt]) -> Option<String> {
+/// Says which of the last attempts failed the same way; none where each failed in a way of its own, as far as that is known.
+/// How those failed that there were earlier is not known.
+pub(in crate::inject::prompt) fn failed_the_same_way(attempts: &[Attempt], earlier: u32) -> Option<String> {
     let mut ways: Vec<(&Signature, Vec<u32>)> = Vec::new();
     // From the newest on, so that the way that came back last stands first.
     for attempt in attempts.iter().rev() {
@@ -21,6 +22,7 @@ pub(in crate::inject::prompt) fn failed_the_same_way(attempts: &[Attempt]) -> Op
         }
     }
     ways.retain(|(_, numbers)| numbers.len() > 1);
+    let named = |numbers: &[u32]| named(numbers, if earlier > 0 { "at least " } else { "" });
     let sentences: Vec<String> = ways
         .iter()
         .take(MOST_WAYS)
@@ -34,14 +36,14 @@ pub(in crate::inject::prompt) fn failed_the_same_way(attempts: &[Attempt]) -> Op
 }
 
 /// `attempts 2 and 3`, from their numbers, the newest first.
-fn named(numbers: &[u32]) -> String {
+fn named(numbers: &[u32], about: &str) -> String {
     let mut newest: Vec<String> = numbers.iter().take(MOST_NUMBERS).map(u32::to_string).collect();
     newest.reverse();
     let last = newest.pop().unwrap_or_default();
     let listed = format!("attempts {} and {last}", newest.join(", "));
     match numbers.len().saturating_sub(MOST_NUMBERS) {
         0 => listed,
-        earlier => format!("{listed} and {earlier} earlier"),
+        earlier => format!("{listed} and {about}{earlier} earlier"),
     }
 }
 
@@ -88,7 +90,16 @@ mod tests {
     #[track_caller]
     fn check(signatures: &[Option<u64>], expected: Option<&str>) {
         let attempts: Vec<Attempt> = (1..).zip(signatures).map(|(n, digest)| attempt(n, *digest)).collect();
-        assert_eq!(failed_the_same_way(&attempts).as_deref(), expected, "{signatures:?}");
+        assert_eq!(failed_the_same_way(&attempts, 0).as_deref(), expected, "{signatures:?}");
+    }
+
+    #[test]
+    fn earlier_ones_may_have_failed_the_same_way_too() {
+        let attempts: Vec<Attempt> = (21..=29).map(|number| attempt(number, Some(1))).collect();
+        assert_eq!(
+            failed_the_same_way(&attempts, 20).as_deref(),
+            Some("Attempts 24, 25, 26, 27, 28 and 29 and at least 3 earlier failed the same way.")
+        );
     }
 
     #[test]
