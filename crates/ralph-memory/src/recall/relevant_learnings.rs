@@ -186,10 +186,10 @@ struct Tagged {
 
 impl Tagged {
     fn by(store: &Store, signals: &LearningSignals<'_>, waiting: &[i64]) -> Result<Self, StoreError> {
-        let mut tags: HashMap<String, BTreeSet<i64>> = HashMap::new();
+        let mut tags: HashMap<String, Vec<i64>> = HashMap::new();
         let mut note = |tag: &str, learning: i64| match tags.get_mut(tag) {
-            Some(known) => drop(known.insert(learning)),
-            None => drop(tags.insert(tag.to_owned(), BTreeSet::from([learning]))),
+            Some(known) => known.push(learning),
+            None => drop(tags.insert(tag.to_owned(), vec![learning])),
         };
         for learning in waiting {
             for tag in store.tags_of_learning(*learning)? {
@@ -212,8 +212,11 @@ impl Tagged {
             phrases.append(of_text);
         }
         let mut tagged = Self::default();
-        for (tag, learnings) in tags {
+        for (tag, mut learnings) in tags {
             if Phrase::of(&tag).is_some_and(|phrase| phrases.hold(&phrase)) {
+                // Two words may have led to the same one.
+                learnings.sort_unstable();
+                learnings.dedup();
                 for learning in learnings {
                     *tagged.matching.entry(learning).or_default() += 1;
                 }
