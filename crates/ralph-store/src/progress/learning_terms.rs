@@ -27,6 +27,15 @@ pub(super) fn text_and_tags(terms: &str) -> (&str, &str) {
     terms.split_once(" 0x ").unwrap_or((terms, ""))
 }
 
+/// Those of a lesson's words that are not words of its tags, each once, in their order.
+pub(super) fn words_beside(terms: &str, tags: &[String]) -> String {
+    let of_tags = journal_terms(&tags.join("\n"));
+    let mut met: HashSet<&str> = of_tags.split_ascii_whitespace().collect();
+    met.insert(TAGS_FOLLOW);
+    let words: Vec<&str> = terms.split_ascii_whitespace().filter(|word| met.insert(word)).collect();
+    words.join(" ")
+}
+
 /// Each tag with each of the words of which a text that holds the tag has at least one.
 pub(crate) fn tag_terms(tags: &[String]) -> Vec<(String, String)> {
     let mut terms = Vec::new();

@@ -10,7 +10,7 @@ use super::Store;
 use super::columns::{count_at, from_json, moment, word_at, word_in};
 use super::learning_changes::{unite, unite_tags, write_support};
 use super::learning_reading::read_learning;
-use super::learning_terms::text_and_tags;
+use super::learning_terms::words_beside;
 use crate::StoreError;
 
 /// Statuses of lessons that hold, or wait to.
@@ -194,7 +194,7 @@ fn read_candidate(row: &Row<'_>) -> rusqlite::Result<MergeCandidate> {
         status: word_at(row, "status", LearningStatus::parse)?,
         source: word_at(row, "source", LearningSource::parse)?,
         task: word_in(row, "task", TaskId::parse)?,
-        words: text_and_tags(row.get_ref("terms")?.as_str()?).0.to_owned(),
+        words: words_beside(&row.get::<_, String>("terms")?, &tags),
         tags,
         examples: count_at(row, "examples")?,
     })
