@@ -31,6 +31,7 @@ pub(super) fn text_and_tags(terms: &str) -> (&str, &str) {
 pub(super) fn words_beside(terms: &str, tags: &[String]) -> String {
     let of_tags = journal_terms(&tags.join("\n"));
     let mut met: HashSet<&str> = of_tags.split_ascii_whitespace().collect();
+    met.insert(TAGS_FOLLOW);
     let words: Vec<&str> = terms.split_ascii_whitespace().filter(|word| met.insert(word)).collect();
     words.join(" ")
 }
