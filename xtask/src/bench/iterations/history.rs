@@ -78,7 +78,7 @@ fn remember(settlement: &mut Settlement, number: usize, lessons: &mut usize, tot
     let row = &settlement.row;
     if row.outcome != Outcome::Done {
         let report = report(number, row);
-        settlement.signature = Some(signature(&report, std::path::Path::new("/home/dev/project")));
+        settlement.signature = Some(signature(&report, Path::new("/home/dev/project")));
         settlement.report = Some(report);
         return;
     }
