@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_model::{Attempt, KeptReport, Signature, Task, TaskStatus, duration, preview};
+use ralph_model::{Attempt, JournalRow, KeptReport, Signature, Task, TaskStatus, duration, preview};
 use ralph_store::Store;
 
 use crate::error::CommandError;
@@ -24,7 +24,7 @@ pub(super) struct Attempts {
     shown: Vec<Attempt>,
     /// How many there were before them.
     earlier: u32,
-    /// What the newest of them that suggests anything suggests for the next, since it was last done.
+    /// What is suggested for the next, as its prompt tells it.
     suggestion: String,
 }
 
@@ -43,26 +43,16 @@ impl Attempts {
     /// Reads the attempts at a task, those that were done or interrupted among them.
     pub(super) fn read(store: &Store, task: &Task) -> Result<Self, CommandError> {
         let (rows, earlier) = store.journal_last_of_task(&task.id, MOST_SHOWN)?;
-        let mut suggestion = None;
-        let mut shown = Vec::new();
-        for row in rows {
-            let report = store.report_of(row.id)?;
-            let is_failure = row.row.outcome.is_failure();
-            // What an attempt suggests that was interrupted is for the next one all the same.
-            let suggested = report.as_ref().and_then(|kept| kept.suggestion.clone());
-            suggestion = match is_failure {
-                Some(false) => None,
-                _ => suggested.filter(|text| !text.trim().is_empty()).or(suggestion),
-            };
-            shown.push(Attempt {
-                row,
-                report: report.filter(|_| is_failure == Some(true)),
-            });
-        }
+        let with_report = |row: JournalRow| -> Result<Attempt, CommandError> {
+            let failed = row.row.outcome.is_failure() == Some(true);
+            let report = if failed { store.report_of(row.id)? } else { None };
+            Ok(Attempt { row, report })
+        };
+        let suggestion = store.last_suggestion(&task.id)?;
         Ok(Self {
-            shown,
+            shown: rows.into_iter().map(with_report).collect::<Result<_, _>>()?,
             earlier,
-            suggestion: suggestion.unwrap_or_default(),
+            suggestion: suggestion.map(|suggestion| suggestion.text).unwrap_or_default(),
         })
     }
 
