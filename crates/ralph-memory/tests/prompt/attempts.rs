@@ -59,7 +59,7 @@ fn suggested(attempts: &[Attempt]) -> Option<&'static Suggestion> {
         })
     };
     let newest = attempts.iter().rev().find_map(suggests);
-    newest.map(|newest| &*lasting(newest))
+    newest.map(|newest| lasting(newest) as &Suggestion)
 }
 
 fn prompt_after<'a>(attempts: &'a [Attempt], change: impl FnOnce(&mut Config, &mut PromptRequest<'a>)) -> Prompt {
@@ -95,7 +95,7 @@ fn a_suggestion_of_an_attempt_that_was_interrupted_is_passed_on() {
     );
     let [first, ..] = three();
     let behind = prompt_after(lasting([first]), |_, request| {
-        request.suggestion = Some(lasting(suggestion))
+        request.suggestion = Some(lasting(suggestion));
     });
     assert!(section(&behind).contains("#### Attempt 1"));
     assert!(section(&behind).contains("by one that was interrupted**: Vendor it."));
