@@ -15,10 +15,10 @@ use ralph_testkit::journal_row;
 use crate::bench::corpus;
 use crate::random::Random;
 
-/// The first iteration is of the first day of 2024, in seconds since 1970.
-const FIRST_SECOND: i64 = 1_704_067_200;
+/// So long ago the first iteration was: not so long that what it taught would be pruned.
+const FIRST: SignedDuration = SignedDuration::from_hours(80 * 24);
 /// From one iteration to the next.
-const PACE_SECONDS: i64 = 240;
+const PACE_SECONDS: i64 = 60;
 /// How many iterations a run has.
 const RUN_LENGTH: usize = 20;
 /// How many iterations a task takes.
@@ -206,7 +206,8 @@ fn title(number: usize) -> String {
 
 fn moment(number: usize) -> Result<Timestamp, String> {
     let after = i64::try_from(number).unwrap_or_default() * PACE_SECONDS;
-    Timestamp::from_second(FIRST_SECOND)
+    Timestamp::now()
+        .checked_sub(FIRST)
         .and_then(|first| first.checked_add(SignedDuration::from_secs(after)))
         .map_err(|error| error.to_string())
 }

@@ -16,8 +16,9 @@ const LESSONS: usize = 5_000;
 const MORE: Target = Target::AtMost(5.0);
 /// Nothing is asked about the past.
 const PLAIN: &str = "[strategy]\nname = \"fixed\"\n";
-/// Every choice asks how things went.
-const CHOOSING: &str = "[strategy]\nname = \"cost-optimized\"\n[agent]\nmodels = [\"low\", \"middle\", \"high\"]\n";
+/// Every choice asks how things went. Lessons are not merged, which is work of the end of a run and not of an iteration.
+const CHOOSING: &str = "[strategy]\nname = \"cost-optimized\"\n[agent]\nmodels = [\"low\", \"middle\", \"high\"]\n\
+     [learning]\nmerge_above = 0\n";
 
 /// Takes the figures.
 pub(super) fn take(figures: &mut Figures, programs: &Programs, runs: usize) -> Result<(), String> {
