@@ -166,13 +166,14 @@ impl Corpus for StandingLearnings<'_> {
     }
 }
 
-/// How well the text of a lesson fits; not at all where it shares only common words.
+/// How well the text of a lesson fits; not at all where it shares only common words, or a single one: where lessons are few
+/// every word is rare, and the end of a line has nothing to do with the end of a day. A name tells enough by itself.
 fn fit_of_text(terms: &Terms, totals: &Totals, outline: &Outline) -> f64 {
-    let tells = |number: &u32| {
-        let asked = terms.by_number.get(number).and_then(|at| terms.known.get(*at));
-        asked.is_some_and(|asked| asked.telling)
-    };
-    if !outline.terms.iter().any(tells) {
+    let asked = |number: &u32| terms.by_number.get(number).and_then(|at| terms.known.get(*at));
+    let telling = outline.terms.iter().filter_map(asked).filter(|asked| asked.telling);
+    let has_name = telling.clone().any(|asked| asked.is_name);
+    let words: HashSet<u32> = telling.map(|asked| asked.known.number).collect();
+    if !has_name && words.len() < 2 {
         return 0.0;
     }
     score(terms, totals, outline).total()

@@ -413,3 +413,27 @@ fn what_has_nothing_to_do_with_the_task_is_told_of() {
     assert_eq!(items(&prompt), [""; 0]);
     assert_eq!(decided(&prompt), [("learn-00000001", InjectionReason::Irrelevant)]);
 }
+
+#[test]
+fn one_everyday_word_makes_no_lesson_fit() {
+    let rounding = "Round money to two digits once, at the end.";
+    let lessons = Lessons::new().with("pitfall", &["totals"], rounding);
+    check(&lessons, "Clean up at the end", "", &[]);
+    check(&lessons, "Paint the money page", "", &[]);
+    let shown = format!("- **[pitfall]** {rounding}");
+    check(&lessons, "Round the money column", "", &[&shown]);
+    check(&lessons, "The totals are wrong", "", &[&shown]);
+    let lessons = Lessons::new().with("pitfall", &["other"], "parse_config reads files twice.");
+    check(
+        &lessons,
+        "Rename parse_config",
+        "",
+        &["- **[pitfall]** parse_config reads files twice."],
+    );
+}
+
+#[test]
+fn no_control_character_of_a_lesson_reaches_an_agent() {
+    let lessons = Lessons::new().with("other", &["totals"], "Totals are \u{1b}[31mred\u{7}.");
+    check(&lessons, "The totals", "", &["- **[other]** Totals are [31mred."]);
+}

@@ -168,12 +168,14 @@ enum Key {
     StackTrace,
 }
 
-const KEYS: [(Key, &str); 5] = [
+/// What a prompt calls error output is taken for it, too.
+const KEYS: [(Key, &str); 6] = [
     (Key::WhatTried, "what_tried"),
     (Key::WhyFailed, "why_failed"),
     (Key::ErrorCategory, "error_category"),
     (Key::RelevantFiles, "relevant_files"),
     (Key::StackTrace, "stack_trace"),
+    (Key::StackTrace, "error_output"),
 ];
 
 /// A report; none when it does not say what was tried or why that failed.

@@ -703,3 +703,11 @@ proptest! {
         prop_assert_eq!(control.done, vec!["t-1a2b3c".to_owned()]);
     }
 }
+
+#[test]
+fn what_a_report_calls_error_output_is_no_file() {
+    let said = "<failure-report>what_tried: a\nwhy_failed: b\nrelevant_files: src/a.rs\nerror_output: assertion failed</failure-report>";
+    let report = read_captured(said, "").failure.unwrap();
+    assert_eq!(report.relevant_files, ["src/a.rs"]);
+    assert_eq!(report.error_output.as_deref(), Some("assertion failed"));
+}

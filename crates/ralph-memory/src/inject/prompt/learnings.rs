@@ -2,7 +2,7 @@
 
 use ralph_model::{Budget, EntryKind, InjectionReason, Learning, LearningStatus};
 
-use super::markdown::{in_item, one_line};
+use super::markdown::{in_item, one_line, without_controls};
 use super::room::Room;
 use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
@@ -160,6 +160,6 @@ pub fn learning_item(learning: &Learning) -> String {
     format!(
         "- **[{}]** {}\n",
         one_line(&learning.category),
-        in_item(&learning.content)
+        in_item(&without_controls(&learning.content))
     )
 }
