@@ -402,7 +402,7 @@ fn a_row_is_found_by_why_it_failed() {
         let mut bench = Bench::new();
         let fence = bench.start(&run_id(), 1);
         let mut settlement = settlement(outcome, fence);
-        settlement.row.reason = "The gate `make` was red.\nlinker not found".to_owned();
+        settlement.row.reason = "The gate `make test:unit` failed (exit code 2):\nlinker not found".to_owned();
         settlement.suggestion = Some("Vendor the archive.".to_owned());
         bench.store.settle(&settlement).unwrap();
         let holding = |word: &str| {
@@ -411,7 +411,8 @@ fn a_row_is_found_by_why_it_failed() {
                 .rows_holding(Searched::Journal, &journal_terms(word))
                 .unwrap()
         };
-        assert_eq!(["linker", "gates", "spoon"].map(holding), [1, 1, 0]);
+        // What ralph itself says is in many rows, and finds none.
+        assert_eq!(["linker", "gates", "spoon"].map(holding), [1, 0, 0]);
         assert_eq!(holding("vendoring"), suggestion_is_found, "{outcome}");
     }
     let mut bench = Bench::new();

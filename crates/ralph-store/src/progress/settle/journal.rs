@@ -1,6 +1,6 @@
 //! Writes a row of the journal.
 
-use ralph_model::Outcome;
+use ralph_model::{Outcome, ReportOrigin};
 use rusqlite::{Transaction, named_params};
 
 use super::Settlement;
@@ -59,13 +59,25 @@ fn searched(settlement: &Settlement) -> String {
     let texts = [
         Some(row.task_title.as_str()),
         row.notes.as_deref(),
-        Some(row.reason.as_str()),
+        Some(told_by_others(&row.reason)),
         report.map(|report| report.what_tried.as_str()),
-        report.map(|report| report.why_failed.as_str()),
+        report.map(|report| match report.origin {
+            ReportOrigin::Agent => report.why_failed.as_str(),
+            ReportOrigin::Ralph => told_by_others(&report.why_failed),
+        }),
         report.and_then(|report| report.error_output.as_deref()),
         suggestion,
     ];
     texts.into_iter().flatten().collect::<Vec<_>>().join("\n")
+}
+
+/// What an agent, a gate or a verifier said in a reason: it stands behind the colon of ralph's own sentence, or on the lines
+/// below. That sentence is the same in many rows, and a task that has a word in common with it has nothing to do with them.
+fn told_by_others(reason: &str) -> &str {
+    let ends = [": ", "\n"].into_iter().filter_map(|end| reason.split_once(end));
+    ends.map(|(_, told)| told)
+        .max_by_key(|told| told.len())
+        .unwrap_or_default()
 }
 
 /// A count as the database can hold it. An agent that counts further has miscounted, and its row matters more.
