@@ -34,7 +34,7 @@ impl Store {
     }
 
     /// What the newest attempt at a task since it was last done that suggests something suggests for the next one, however
-    /// it ended. The last [`LAST_ATTEMPTS`] are asked.
+    /// it ended. The last `LAST_ATTEMPTS` are asked.
     ///
     /// # Errors
     /// When the database cannot be read.

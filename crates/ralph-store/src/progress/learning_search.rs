@@ -73,7 +73,7 @@ impl Store {
     }
 
     /// The numbers of the lessons that wait for evidence and were told at a task, also if another one told them first: the
-    /// newest first, so many at most. Of the attempts at the task the last [`LAST_TELLERS`] are asked.
+    /// newest first, so many at most. Of the attempts at the task the last `LAST_TELLERS` are asked.
     ///
     /// # Errors
     /// When the database cannot be read.

@@ -8,7 +8,7 @@ use crate::index::Phrase;
 /// Stands between the words of a text and those of its tags. It is no word of any text: a word in hex digits has some.
 const TAGS_FOLLOW: &str = "0x";
 
-/// The words of a lesson and of its tags, as its table holds them; see [`journal_terms`].
+/// The words of a lesson and of its tags, as its table holds them; see [`journal_terms()`].
 #[must_use]
 pub(crate) fn learning_terms(content: &str, tags: &[String]) -> String {
     let of_tags = journal_terms(&tags.join("\n"));
