@@ -4,13 +4,11 @@ use ralph_model::{JournalRow, Learning, LearningId, LearningKind, LearningStatus
 use rusqlite::named_params;
 
 use super::Store;
-use super::columns::{to_json, word_at};
+use super::by_beginning::ByBeginning;
+use super::columns::to_json;
 use super::learning_error::LearningError;
 use super::learning_reading::read_learning;
 use crate::StoreError;
-
-/// How many lessons are named that a short id could mean.
-const CANDIDATES_NAMED: usize = 5;
 
 /// Which lessons are wanted. What is not set lets everything through.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -53,32 +51,16 @@ impl Store {
     /// # Errors
     /// When there is none or more than one, or the database cannot be read.
     pub fn find_learning(&self, text: &str) -> Result<LearningId, LearningError> {
-        let digits = text.trim().to_ascii_lowercase();
-        let digits = digits.strip_prefix(LearningId::PREFIX).unwrap_or(&digits);
-        let unknown = || LearningError::Unknown { text: text.to_owned() };
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(unknown());
-        }
-        let beginning = format!("{}{digits}", LearningId::PREFIX);
         let sql = "SELECT id, content FROM learnings WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id";
-        let mut found: Vec<(LearningId, String)> =
-            self.sql(self.connection.prepare_cached(sql).and_then(|mut statement| {
-                statement
-                    .query_map([&beginning], |row| {
-                        Ok((word_at(row, "id", LearningId::parse)?, row.get("content")?))
-                    })?
-                    .collect()
-            }))?;
-        if found.len() > 1 {
-            let more = found.len().saturating_sub(CANDIDATES_NAMED);
-            found.truncate(CANDIDATES_NAMED);
-            return Err(LearningError::Ambiguous {
+        match self.by_beginning(text, LearningId::PREFIX, sql, LearningId::parse)? {
+            ByBeginning::One(id) => Ok(id),
+            ByBeginning::Nothing => Err(LearningError::Unknown { text: text.to_owned() }),
+            ByBeginning::Several(candidates, more) => Err(LearningError::Ambiguous {
                 text: text.to_owned(),
-                candidates: found,
+                candidates,
                 more,
-            });
+            }),
         }
-        found.pop().map(|(id, _)| id).ok_or_else(unknown)
     }
 
     /// Whether there is any lesson.

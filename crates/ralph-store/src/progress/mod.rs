@@ -1,6 +1,7 @@
 //! The database of facts.
 
 mod attempts;
+mod by_beginning;
 mod captures;
 mod claims;
 mod columns;

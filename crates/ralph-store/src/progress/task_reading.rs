@@ -6,15 +6,13 @@ use ralph_model::{FeatureId, Task, TaskId, TaskLogLine, TaskStatus};
 use rusqlite::{OptionalExtension, ToSql, named_params};
 
 use super::Store;
+use super::by_beginning::ByBeginning;
 use super::claims::{IN_SCOPE, READY};
-use super::columns::{time_at, word_at};
+use super::columns::time_at;
 use super::task_error::TaskError;
 use super::task_rows::{TASK_COLUMNS, ids, read_task};
 use super::transitions::in_its_way;
 use crate::StoreError;
-
-/// How many tasks are named that a short id could mean.
-const CANDIDATES_NAMED: usize = 5;
 
 /// Which tasks are wanted.
 #[derive(Debug, Clone, Default)]
@@ -61,32 +59,16 @@ impl Store {
     /// # Errors
     /// When there is none or more than one, or the database cannot be read.
     pub fn find_task(&self, text: &str) -> Result<TaskId, TaskError> {
-        let digits = text.trim().to_ascii_lowercase();
-        let digits = digits.strip_prefix(TaskId::PREFIX).unwrap_or(&digits);
-        let unknown = || TaskError::Unknown { text: text.to_owned() };
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(unknown());
-        }
-        let beginning = format!("{}{digits}", TaskId::PREFIX);
         let sql = "SELECT id, title FROM tasks WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id";
-        let mut found: Vec<(TaskId, String)> =
-            self.sql(self.connection.prepare_cached(sql).and_then(|mut statement| {
-                statement
-                    .query_map([&beginning], |row| {
-                        Ok((word_at(row, "id", TaskId::parse)?, row.get("title")?))
-                    })?
-                    .collect()
-            }))?;
-        if found.len() > 1 {
-            let more = found.len().saturating_sub(CANDIDATES_NAMED);
-            found.truncate(CANDIDATES_NAMED);
-            return Err(TaskError::Ambiguous {
+        match self.by_beginning(text, TaskId::PREFIX, sql, TaskId::parse)? {
+            ByBeginning::One(id) => Ok(id),
+            ByBeginning::Nothing => Err(TaskError::Unknown { text: text.to_owned() }),
+            ByBeginning::Several(candidates, more) => Err(TaskError::Ambiguous {
                 text: text.to_owned(),
-                candidates: found,
+                candidates,
                 more,
-            });
+            }),
         }
-        found.pop().map(|(id, _)| id).ok_or_else(unknown)
     }
 
     /// A task; none when there is no such one.
