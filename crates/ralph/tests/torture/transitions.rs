@@ -119,8 +119,6 @@ fn place_of_newest(work: &Work, runs_before: u32) -> &'static str {
 struct Hits {
     kills: BTreeMap<&'static str, usize>,
     calls: BTreeMap<&'static str, Vec<usize>>,
-    /// A run has no more calls than this.
-    most: usize,
 }
 
 impl Hits {
@@ -145,9 +143,15 @@ impl Hits {
             calls.map(|calls| pick(calls)).collect()
         };
         let (before, after) = (usual(around.next()), usual(around.next()));
-        let most = after.into_iter().min().unwrap_or(self.most);
+        let most = after.into_iter().min().unwrap_or_else(|| self.last_call() + 24);
         let least = before.into_iter().max().unwrap_or(0).min(most.saturating_sub(12));
         1 + least + seed.below(most.saturating_sub(least).max(12))
+    }
+
+    /// The latest call at which a run was still there to be killed. Runs differ in how many they make, so that one which
+    /// ended before says nothing about the next.
+    fn last_call(&self) -> usize {
+        self.calls.values().flatten().copied().max().unwrap_or(376)
     }
 
     /// Kills a run at a call, and notes where that was.
@@ -163,9 +167,6 @@ impl Hits {
             }
         } else {
             assert!(matches!(finished.code, Some(0 | 3 | 4)), "call {call}: {finished}");
-            if beginning == Beginning::Clean {
-                self.most = self.most.min(call);
-            }
         }
     }
 }
@@ -195,7 +196,6 @@ fn a_run_that_is_killed_at_any_transition_is_finished_by_the_next() {
     let mut hits = Hits {
         kills: PLACES.iter().map(|place| (*place, 0)).collect(),
         calls: BTreeMap::new(),
-        most: 400,
     };
     let mut number = 0;
     while let Some(wanted) = PLACES.iter().find(|place| hits.kills[*place] < kills) {
