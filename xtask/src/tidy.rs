@@ -1,6 +1,7 @@
 //! What holds for the whole tree and no compiler checks: each rule is a function from the tree to its problems.
 
 mod crates;
+mod faults;
 mod places;
 mod sources;
 mod stages;
@@ -17,6 +18,7 @@ const RULES: &[Rule] = &[
     crates::directions_hold,
     crates::architecture_names_every_crate,
     crates::names_say_what_is_inside,
+    faults::have_tests,
     stages::use_no_other_stage,
     sources::open_with_a_module_doc,
     sources::stay_short,

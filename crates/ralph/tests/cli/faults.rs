@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use crate::{MEMORIES, SAMPLE, add, env, ids, json, sample};
 
 #[test]
-fn fault_03_multi_byte_text_is_never_cut_inside_a_character() {
+fn fault_3_multi_byte_text_is_never_cut_inside_a_character() {
     let env = env();
     let text = "é日👩\u{200d}🚀".repeat(40);
     env.ok(["memory", "add", &text, "--tags", &text]);
