@@ -326,7 +326,7 @@ fn a_fact_stands_once_and_the_budget_holds_for_whole_entries() {
             ("learn-00000001", InjectionReason::Duplicate),
         ]
     );
-    assert!(prompt.text.contains("<!-- 1 entries left out -->"), "{}", prompt.text);
+    assert!(prompt.text.contains("<!-- 1 entry left out -->"), "{}", prompt.text);
     lessons.config.context.learnings = Tokens(10);
     let prompt = lessons.prompt_in(&files, task(0xabc, "Mend the lexer", ""));
     assert!(!prompt.text.contains(HEADING), "{}", prompt.text);
@@ -368,7 +368,7 @@ fn no_more_than_five_stand_and_none_is_gone_for_one_that_does_not_stand() {
     lessons = lessons.with("a", &["lexer", "tokens", "parser"], &long);
     let prompt = lessons.prompt(task(0xabc, "Mend the tokens of lexer and parser", ""));
     assert_eq!(items(&prompt).len(), 5, "{}", prompt.text);
-    assert!(prompt.text.contains("<!-- 1 entries left out -->"), "{}", prompt.text);
+    assert!(prompt.text.contains("<!-- 1 entry left out -->"), "{}", prompt.text);
 
     // What is the same as one that has to make room stands in its place.
     let same = "Run the slow suite of the lexer twice before merging anything at all";

@@ -8,6 +8,8 @@
 mod entry;
 mod same_way;
 
+use std::collections::HashSet;
+
 use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, Outcome, Suggestion, TaskKind};
 
 use super::markdown::{in_item, without_controls};
@@ -26,6 +28,8 @@ pub(super) struct PreviousAttempts<'a> {
     pub(super) section: Section,
     /// What the newest attempt's failing program printed, if it stands in the section.
     pub(super) output_above: Option<OutputAbove<'a>>,
+    /// The rows of the journal of which it says why they failed.
+    pub(super) told: HashSet<i64>,
 }
 
 /// What the failing program of an attempt printed.
@@ -56,6 +60,7 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
         return PreviousAttempts {
             section: suggestion_alone(section, &suggestion, budget, room),
             output_above: None,
+            told: HashSet::new(),
         };
     }
     let frame = format!("### {HEADING}\n\n{OPENING}\n{}", introduction(request));
@@ -102,7 +107,15 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
     PreviousAttempts {
         section,
         output_above: newest.and_then(|choice| output_of(choice.attempt)),
+        told: told(&choices, fitted.newest),
     }
+}
+
+/// The rows of the journal of which the section says why they failed; a heading alone does not.
+fn told(choices: &[Choice<'_>], newest: Detail) -> HashSet<i64> {
+    let unsaid = usize::from(newest == Detail::HeadingAlone);
+    let told = choices.iter().skip(unsaid).filter(|choice| choice.is_shown());
+    told.map(|choice| choice.attempt.row.id).collect()
 }
 
 impl<'a> Choice<'a> {

@@ -38,7 +38,9 @@ pub(super) fn entry(attempt: &Attempt, detail: Detail) -> String {
     let mut text = format!("#### Attempt {} ({model}, {})\n", row.attempt, row.outcome);
     let report = attempt.report.as_ref().map(|kept| &kept.report);
     match (report.filter(|report| says_anything(report)), detail) {
-        (Some(report), Detail::Whole | Detail::WithoutOutput) => push_report(&mut text, report, detail),
+        (Some(report), Detail::Whole | Detail::WithoutOutput) => {
+            push_report(&mut text, report, (&row.files_modified, detail));
+        }
         (_, Detail::HeadingAlone) => {}
         (Some(report), Detail::Short) => push_reason(&mut text, &report.why_failed),
         (None, _) => {
@@ -48,6 +50,7 @@ pub(super) fn entry(attempt: &Attempt, detail: Detail) -> String {
                 row.outcome
             ));
             push_reason(&mut text, &row.reason);
+            push_changed(&mut text, &row.files_modified, &[]);
         }
     }
     text
@@ -62,7 +65,7 @@ fn says_anything(report: &FailureReport) -> bool {
     texts.iter().any(|text| !text.trim().is_empty()) || report.gate.is_some()
 }
 
-fn push_report(text: &mut String, report: &FailureReport, detail: Detail) {
+fn push_report(text: &mut String, report: &FailureReport, (changed, detail): (&[String], Detail)) {
     let tried = match report.origin {
         ReportOrigin::Agent => "Approach",
         ReportOrigin::Ralph => "Approach, in its last words",
@@ -73,6 +76,7 @@ fn push_report(text: &mut String, report: &FailureReport, detail: Detail) {
         push_item(text, "Error type", report.category.word());
     }
     push_item(text, "Files", &files(&report.relevant_files));
+    push_changed(text, changed, &report.relevant_files);
     if let Some(gate) = &report.gate {
         let end = preview(&one_line(&gate.end), GATE);
         let end = if end.is_empty() { "refused".to_owned() } else { end };
@@ -83,6 +87,14 @@ fn push_report(text: &mut String, report: &FailureReport, detail: Detail) {
     if detail == Detail::Whole && !output.trim().is_empty() {
         text.push_str("\nError output:\n\n");
         text.push_str(&fenced(output.trim_end()));
+    }
+}
+
+/// The files that the attempt changed, if they are others than those that stand there.
+fn push_changed(text: &mut String, changed: &[String], named: &[String]) {
+    let is_same = changed.len() == named.len() && changed.iter().all(|file| named.contains(file));
+    if !is_same {
+        push_item(text, "Files changed", &files(changed));
     }
 }
 
