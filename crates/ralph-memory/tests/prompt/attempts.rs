@@ -317,6 +317,26 @@ fn attempts_that_are_told_do_not_stand_in_the_journal_again() {
     assert_eq!(told(60), "43 shown, 42 shown, 41 shown, 90 shown");
 }
 
+/// The rule: nothing that an agent noted is lost because its attempt stands elsewhere.
+#[test]
+fn what_was_noted_stands_with_its_attempt_or_in_the_journal() {
+    let noted = |notes: &str, tokens| {
+        let mut attempts = many(2);
+        attempts[1].row.row.notes = Some(notes.to_owned());
+        let recent = vec![attempts[1].row.clone()];
+        let prompt = prompt_after(&attempts, |config, request| {
+            config.context.attempts = Tokens(tokens);
+            request.recent = lasting(recent);
+        });
+        assert_eq!(prompt.text.matches("Dates are odd").count(), 1, "{}", prompt.text);
+        section(&prompt).contains("\n- **Notes**: Dates are odd")
+    };
+    let short = "Dates are odd\n## so odd";
+    assert!(noted(short, 750));
+    assert!(!noted(short, 70), "there is room for a heading alone");
+    assert!(!noted(&format!("{short}{}", " and long".repeat(60)), 750));
+}
+
 /// Of a long past only the end is handed over. The rest counts, and is left out.
 #[test]
 fn attempts_that_were_not_handed_over_count_too() {
@@ -542,6 +562,7 @@ fn hostile(number: u32) -> Attempt {
     let mut attempt = reported(number, kept);
     attempt.row.row.model = Some(HOSTILE.to_owned());
     attempt.row.row.reason = HOSTILE.to_owned();
+    attempt.row.row.notes = Some(HOSTILE.to_owned());
     attempt.row.row.files_modified = vec![HOSTILE.to_owned(), "\r# b".to_owned()];
     attempt
 }

@@ -18,7 +18,7 @@ use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
 use crate::inject::pack::{Item, Packed, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
-use entry::{Detail, entry};
+use entry::{Detail, entry, says_all};
 pub(super) use same_way::failed_the_same_way;
 
 const HEADING: &str = "Previous Attempts";
@@ -28,7 +28,7 @@ pub(super) struct PreviousAttempts<'a> {
     pub(super) section: Section,
     /// What the newest attempt's failing program printed, if it stands in the section.
     pub(super) output_above: Option<OutputAbove<'a>>,
-    /// The rows of the journal of which it says why they failed.
+    /// The rows of the journal of which it says all that they would.
     pub(super) told: HashSet<i64>,
 }
 
@@ -111,11 +111,12 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
     }
 }
 
-/// The rows of the journal of which the section says why they failed; a heading alone does not.
+/// The rows of the journal of which the section says all that they would.
 fn told(choices: &[Choice<'_>], newest: Detail) -> HashSet<i64> {
-    let unsaid = usize::from(newest == Detail::HeadingAlone);
-    let told = choices.iter().skip(unsaid).filter(|choice| choice.is_shown());
-    told.map(|choice| choice.attempt.row.id).collect()
+    let details = std::iter::once(newest).chain(std::iter::repeat(Detail::Whole));
+    let told = choices.iter().zip(details).filter(|(choice, _)| choice.is_shown());
+    let told = told.filter(|(choice, detail)| says_all(choice.attempt, *detail));
+    told.map(|(choice, _)| choice.attempt.row.id).collect()
 }
 
 impl<'a> Choice<'a> {
