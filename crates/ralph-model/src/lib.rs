@@ -7,6 +7,7 @@ mod candidate;
 mod captured;
 mod clock;
 pub mod config;
+mod facts;
 mod feature;
 mod file_stamp;
 mod guidance;
@@ -30,6 +31,7 @@ pub use budget::{Budget, Tokens};
 pub use candidate::Candidate;
 pub use captured::{Captured, CapturedKnowledge, CapturedLearning, Control, Promise, Verdict};
 pub use clock::{Clock, Entropy};
+pub use facts::{Complexity, DrawnLesson, Extraction, Facts};
 pub use feature::{
     BehindFailed, Feature, FeatureName, FeatureNameError, FeatureStatus, MAX_FEATURE_NAME_BYTES, TaskCounts,
 };

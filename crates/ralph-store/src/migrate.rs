@@ -18,6 +18,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0004_features.sql"),
     include_str!("../migrations/0005_imported.sql"),
     include_str!("../migrations/0006_iteration_memory.sql"),
+    include_str!("../migrations/0007_semantic_memory.sql"),
 ];
 
 /// Brings a database up to date; refuses one that is newer than these migrations.

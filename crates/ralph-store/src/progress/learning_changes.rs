@@ -261,9 +261,9 @@ fn put(transaction: &Transaction<'_>, id: &LearningId, new: &NewLearning, now: T
     let kind = LearningKind::of_category(&new.category);
     let rows = transaction
         .prepare_cached(
-            "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops,
-                                    status, created_at, updated_at, task_type, lesson, terms, tag_terms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'human', '[]', 'promoted', ?8, ?8, ?9, ?10, ?11, ?12)
+            "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate, source,
+                                    source_loops, status, created_at, updated_at, task_type, lesson, terms, tag_terms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 'human', '[]', 'promoted', ?8, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
