@@ -61,7 +61,8 @@ impl LearningSignals<'_> {
 
 /// The lessons that belong to a task, the best first, so many at most, each with a score: how many of its tags match, and
 /// behind the point how well its text fits. Behind them stand a few that were looked at and do not belong to it; they have no
-/// score at all. A lesson that waits at the task belongs to it, whatever it says.
+/// score at all; so do some that belong to it, but have not kept what they promise. A lesson that waits at the task belongs to
+/// it, whatever it says.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -104,17 +105,22 @@ pub fn relevant_learnings(
         weighed.push((tagged.worth(outline.number, fit), outline.number));
     }
     weighed.sort_by(|(worth, number), (other, later)| other.total_cmp(worth).then(later.cmp(number)));
-    weighed.truncate(most);
-    weighed.extend(others.into_iter().take(MOST_IRRELEVANT).map(|number| (0.0, number)));
     let mut found = Vec::with_capacity(weighed.len());
+    let mut passed_over = Vec::new();
     for (worth, number) in weighed {
-        found.extend(
-            store
-                .learnings_numbered(&[number])?
-                .pop()
-                .map(|learning| (learning, worth)),
-        );
+        if found.len() == most {
+            break;
+        }
+        match store.learnings_numbered(&[number])?.pop() {
+            Some(learning) if learning.may_be_shown() => found.push((learning, worth)),
+            Some(learning) => passed_over.push(learning),
+            None => {}
+        }
     }
+    others.truncate(MOST_IRRELEVANT);
+    passed_over.truncate(MOST_IRRELEVANT);
+    passed_over.extend(store.learnings_numbered(&others)?);
+    found.extend(passed_over.into_iter().map(|learning| (learning, 0.0)));
     Ok(found)
 }
 
