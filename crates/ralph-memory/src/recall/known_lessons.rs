@@ -89,15 +89,20 @@ pub fn known_lessons(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<V
         let of_type = store.known_lessons(kind, Some(work.task_type), least_confidence(kind), MOST_WEIGHED)?;
         found.add(of_type);
     }
+    if let Some(failure) = work.failure {
+        found.warn_of(store, failure)?;
+    }
     found.of_other_work(store, work)?;
-    let mut ranked: Vec<KnownLesson> = Vec::new();
+    let lessons = std::mem::take(&mut found.lessons).into_iter();
+    let mut rest: Vec<KnownLesson> = lessons.map(|learning| found.weighed(learning, work, now)).collect();
+    rest.sort_by(in_order);
+    let mut ranked: Vec<KnownLesson> = Vec::with_capacity(rest.len());
     for kind in LearningKind::ALL.iter().copied() {
-        let lessons = found.lessons.iter().filter(|learning| learning.kind == kind);
-        let mut of_kind: Vec<KnownLesson> = lessons.map(|learning| weighed(learning, work, now)).collect();
-        of_kind.sort_by(in_order);
+        let (mut of_kind, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|lesson| lesson.learning.kind == kind);
         let by_file = of_kind.iter().any(|lesson| lesson.by_file);
         of_kind.truncate(most_known(kind, by_file) + SPARE);
         ranked.extend(of_kind);
+        rest = others;
     }
     ranked.extend(found.others.into_iter().map(|learning| KnownLesson {
         learning,
@@ -105,20 +110,6 @@ pub fn known_lessons(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<V
         by_file: false,
     }));
     Ok(ranked)
-}
-
-fn weighed(learning: &Learning, work: &Work<'_>, now: Timestamp) -> KnownLesson {
-    let errors = work.errors.iter().filter(|error| error.is_in(learning)).count();
-    KnownLesson {
-        relevance: Some(Relevance::of(
-            learning,
-            Some(work.task_type),
-            u32::try_from(errors).unwrap_or(u32::MAX),
-            now,
-        )),
-        by_file: work.files.match_lesson(learning),
-        learning: learning.clone(),
-    }
 }
 
 /// The most relevant first, before all others those that name the files of the work; of equals the newest, and then it must
@@ -138,6 +129,8 @@ fn in_order(one: &KnownLesson, other: &KnownLesson) -> std::cmp::Ordering {
 struct Found {
     lessons: Vec<Learning>,
     met: HashSet<LearningId>,
+    /// Those that warn of the failure that was met last, in whatever words.
+    warning: HashSet<LearningId>,
     /// Those that share words with the work, and have nothing to do with it.
     others: Vec<Learning>,
 }
@@ -151,12 +144,32 @@ impl Found {
         }
     }
 
+    fn warn_of(&mut self, store: &Store, failure: &Signature) -> Result<(), StoreError> {
+        let lessons = store.lessons_warning_of(failure, MOST_WARNINGS)?;
+        self.warning.extend(lessons.iter().map(|learning| learning.id.clone()));
+        self.add(lessons);
+        Ok(())
+    }
+
+    fn weighed(&self, learning: Learning, work: &Work<'_>, now: Timestamp) -> KnownLesson {
+        let found = work.errors.iter().filter(|error| error.is_in(&learning)).count();
+        let errors = u32::try_from(found).unwrap_or(u32::MAX);
+        let at_least = u32::from(self.warning.contains(&learning.id));
+        KnownLesson {
+            relevance: Some(Relevance::of(
+                &learning,
+                Some(work.task_type),
+                errors.max(at_least),
+                now,
+            )),
+            by_file: work.files.match_lesson(&learning),
+            learning,
+        }
+    }
+
     fn of_other_work(&mut self, store: &Store, work: &Work<'_>) -> Result<(), StoreError> {
         if !store.has_lessons_of_other_work(work.task_type)? {
             return Ok(());
-        }
-        if let Some(failure) = work.failure {
-            self.add(store.lessons_warning_of(failure, MOST_WARNINGS)?);
         }
         if !work.files.is_empty() {
             let kind = LearningKind::Convention;
@@ -187,7 +200,11 @@ impl Found {
             }
         }
         fitting.sort_by(|(fit, number), (worse, later)| worse.total_cmp(fit).then(later.cmp(number)));
-        let numbers: Vec<i64> = fitting.into_iter().map(|(_, number)| number).take(MOST_BY_WORDS).collect();
+        let numbers: Vec<i64> = fitting
+            .into_iter()
+            .map(|(_, number)| number)
+            .take(MOST_BY_WORDS)
+            .collect();
         self.add(store.learnings_numbered(&numbers)?);
         irrelevant.truncate(MOST_IRRELEVANT);
         let mut others = store.learnings_numbered(&irrelevant)?;

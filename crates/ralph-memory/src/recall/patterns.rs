@@ -59,7 +59,12 @@ impl FilePatterns {
     #[must_use]
     pub fn of(patterns: &[String]) -> Self {
         let patterns = patterns.iter().map(|pattern| pattern.trim());
-        Self(patterns.filter(|pattern| !pattern.is_empty()).map(str::to_owned).collect())
+        Self(
+            patterns
+                .filter(|pattern| !pattern.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        )
     }
 
     /// Those that work on some files is about: the files, and the folders that they are in. That a file lies right below the
@@ -69,7 +74,9 @@ impl FilePatterns {
         let mut patterns: Vec<String> = Vec::new();
         for file in files {
             let folder = file.rsplit_once('/').map(|(folder, _)| folder);
-            let folder = folder.filter(|folder| folder.contains('/')).map(|folder| format!("{folder}/"));
+            let folder = folder
+                .filter(|folder| folder.contains('/'))
+                .map(|folder| format!("{folder}/"));
             for pattern in [Some(file.clone()), folder].into_iter().flatten() {
                 if !patterns.contains(&pattern) {
                     patterns.push(pattern);
@@ -155,7 +162,13 @@ mod tests {
     fn work_is_about_its_files_and_their_folders() {
         let files = ["src/auth/login.ts", "src/auth/token.ts", "src/main.ts", "Makefile"].map(str::to_owned);
         let FilePatterns(patterns) = FilePatterns::around(&files);
-        let expected = ["src/auth/login.ts", "src/auth/", "src/auth/token.ts", "src/main.ts", "Makefile"];
+        let expected = [
+            "src/auth/login.ts",
+            "src/auth/",
+            "src/auth/token.ts",
+            "src/main.ts",
+            "Makefile",
+        ];
         assert_eq!(patterns, expected);
         assert!(FilePatterns::of(&[String::new(), " ".to_owned()]).is_empty());
     }

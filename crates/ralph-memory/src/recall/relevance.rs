@@ -162,8 +162,18 @@ mod tests {
 
     #[test]
     fn age_takes_nothing_away_beyond_its_own_term() {
-        for (age, expected) in [(-100, "0.700"), (0, "0.700"), (45, "0.650"), (90, "0.600"), (9_000, "0.600")] {
-            check(&lesson(LearningKind::Strategy, TaskType::Feature, 1.0, 1.0, age), 0, expected);
+        for (age, expected) in [
+            (-100, "0.700"),
+            (0, "0.700"),
+            (45, "0.650"),
+            (90, "0.600"),
+            (9_000, "0.600"),
+        ] {
+            check(
+                &lesson(LearningKind::Strategy, TaskType::Feature, 1.0, 1.0, age),
+                0,
+                expected,
+            );
         }
     }
 
