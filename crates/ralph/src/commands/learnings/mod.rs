@@ -7,6 +7,7 @@ mod prune;
 mod query;
 mod restore;
 mod show;
+mod stats;
 mod view;
 
 use clap::Subcommand;
@@ -28,6 +29,7 @@ pub(crate) enum LearningsCommand {
     Reject(judge::RejectArgs),
     Prune(prune::PruneArgs),
     Restore(restore::RestoreArgs),
+    Stats(stats::StatsArgs),
 }
 
 /// Runs one of the commands about learnings.
@@ -41,6 +43,7 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::Reject(args) => judge::cmd_reject(context, &args),
         LearningsCommand::Prune(args) => prune::cmd_prune(context, &args),
         LearningsCommand::Restore(args) => restore::cmd_restore(context, &args),
+        LearningsCommand::Stats(args) => stats::cmd_stats(context, &args),
     }
 }
 

@@ -10,6 +10,8 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::showing;
 
+/// Said when there is none at all.
+pub(super) const NONE_YET: &str = "No learnings yet.";
 /// Said when there are learnings, and none is wanted.
 pub(super) const NONE_MATCH: &str = "No matching learnings found";
 
