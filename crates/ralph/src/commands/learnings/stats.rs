@@ -50,7 +50,7 @@ struct Figures {
 /// What waits for a judgement, or has had a bad one.
 #[derive(Debug, Serialize)]
 pub(super) struct Staging {
-    total: u64,
+    pub(super) total: u64,
     pending: u64,
     validated: u64,
     rejected: u64,
