@@ -43,7 +43,12 @@ impl Store {
         self.write(|transaction| {
             let found = fitting(transaction, filter)?;
             for learning in &found {
-                prune(transaction, &learning.id, (reason, learning.superseded_by.as_ref()), now)?;
+                prune(
+                    transaction,
+                    &learning.id,
+                    (reason, learning.superseded_by.as_ref()),
+                    now,
+                )?;
             }
             Ok(found)
         })

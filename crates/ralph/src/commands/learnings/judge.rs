@@ -81,12 +81,7 @@ pub(super) fn cmd_reject(context: &Context<'_>, args: &RejectArgs) -> Result<(),
     judge(context, &args.ids, Judgement::Reject(&reason), args.format.get())
 }
 
-fn judge(
-    context: &Context<'_>,
-    ids: &[String],
-    judgement: Judgement<'_>,
-    format: Format,
-) -> Result<(), CommandError> {
+fn judge(context: &Context<'_>, ids: &[String], judgement: Judgement<'_>, format: Format) -> Result<(), CommandError> {
     let (mut store, ids) = find_to_change(context, ids)?;
     let changed = store.judge_learnings(&ids, judgement, context.clock().now())?;
     let is_unchanged = |id: &&LearningId| !changed.contains(id);

@@ -102,7 +102,9 @@ pub(super) fn cmd_prune(context: &Context<'_>, args: &PruneArgs) -> Result<(), C
                 format!("{learnings} would be pruned")
             } else {
                 let them = if found.len() == 1 { "it" } else { "them" };
-                format!("{learnings} pruned; `ralph learnings restore --list` shows {them}, and how to bring {them} back")
+                format!(
+                    "{learnings} pruned; `ralph learnings restore --list` shows {them}, and how to bring {them} back"
+                )
             };
             context.ui.table(&COLUMNS, &rows, &closing)
         }

@@ -155,7 +155,9 @@ fn lines(stats: &LearningStats) -> Vec<Line> {
         ("learnings", stats.held.to_string()),
         (
             "changed",
-            stats.last_updated.map_or_else(|| "-".to_owned(), |at| format!("{at:.0}")),
+            stats
+                .last_updated
+                .map_or_else(|| "-".to_owned(), |at| format!("{at:.0}")),
         ),
         ("confidence", average(stats.average_confidence)),
         ("success", average(stats.average_success_rate)),
