@@ -21,6 +21,7 @@ mod note_or_sign;
 mod report;
 mod short_id;
 mod split_mix;
+mod standing_in_prompts;
 mod tags;
 mod task;
 mod task_type;

@@ -135,7 +135,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         parent: None,
         prerequisites: &[],
         feature: None,
-        attempt: AttemptNumber { number: 1, of: 4 },
+        attempt: AttemptNumber::of_all(1, 4),
         last_reason: None,
         red_gates: &[],
         gates: &[],

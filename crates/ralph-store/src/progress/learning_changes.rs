@@ -93,7 +93,9 @@ impl Store {
             let mut changed = Vec::new();
             for id in ids {
                 let learning = existing(transaction, id)?;
-                if learning.status == status && learning.reason.as_deref() == reason {
+                let stands_so = learning.status == status && learning.reason.as_deref() == reason;
+                let is_replaced = status == LearningStatus::Promoted && learning.superseded_by.is_some();
+                if stands_so && !is_replaced {
                     continue;
                 }
                 let merged_into = learning.superseded_by.clone();
@@ -166,7 +168,7 @@ impl Store {
 }
 
 /// A lesson as it stands in this moment.
-fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
+pub(super) fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
     transaction
         .prepare_cached("SELECT * FROM learnings WHERE id = ?1")?
         .query_row([id.as_str()], read_learning)

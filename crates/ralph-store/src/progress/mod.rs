@@ -14,6 +14,7 @@ mod journal;
 mod journal_search;
 mod journal_terms;
 mod learning_changes;
+mod learning_conflicts;
 mod learning_error;
 mod learning_lists;
 mod learning_prune;

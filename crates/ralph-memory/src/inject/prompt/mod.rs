@@ -20,6 +20,8 @@ mod status;
 mod task;
 mod verify;
 
+use std::fmt;
+
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
 use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Suggestion, Task, TaskKind, Tokens};
@@ -97,13 +99,46 @@ pub struct PromptRequest<'a> {
     pub share: MemoryShare,
 }
 
-/// Which attempt at a task it is, of those that count.
+/// Which attempt at a task it is, of those that count. In words it also says which one it is of all, where that is another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptNumber {
     /// From 1.
     pub number: u32,
     /// How many there may be.
     pub of: u32,
+    /// How it is counted.
+    pub counted: Counted,
+}
+
+/// How attempts are counted, and which one it is of all that there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Every one.
+    All,
+    /// Those since the task was reset.
+    SinceReset(u32),
+    /// Not those that were interrupted.
+    Finished(u32),
+}
+
+impl AttemptNumber {
+    /// An attempt at a task of which every attempt counts.
+    #[must_use]
+    pub const fn of_all(number: u32, of: u32) -> Self {
+        let counted = Counted::All;
+        Self { number, of, counted }
+    }
+}
+
+impl fmt::Display for AttemptNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, of, counted } = self;
+        match counted {
+            Counted::All => write!(f, "{number} of {of}"),
+            Counted::SinceReset(overall) => write!(f, "{overall} ({number} of {of} since it was reset)"),
+            Counted::Finished(overall) => write!(f, "{overall} ({number} of {of} that count)"),
+        }
+    }
 }
 
 /// An iteration of a run.
@@ -163,6 +198,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let PreviousAttempts {
         section: attempts,
         output_above,
+        told,
     } = attempts::section(request, &mut room);
     let status = status::section(request, &mut room);
     let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
@@ -170,7 +206,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let memories = notes::memories(catalogue, request, &about, &mut room, &mut said)?;
     let learnings = learnings::section(request, &mut room, &mut said);
     let knowledge = knowledge::section(catalogue, request, &mut room, &mut said)?;
-    let journal = journal::section(request, &mut room);
+    let journal = journal::section(request, &mut room, &told);
     let scratchpad = scratchpad::section(request, &mut room, reserved);
     let is_held_out = request.share == MemoryShare::None;
     let held = |section: Section| if is_held_out { section.held_out() } else { section };
