@@ -5,6 +5,7 @@
 
 pub mod capture;
 pub mod catalogue;
+pub mod exchange;
 pub mod inject;
 pub mod learn;
 pub mod recall;
