@@ -131,7 +131,7 @@ impl Store {
         })
     }
 
-    fn change_learnings<T>(
+    pub(super) fn change_learnings<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, LearningTrouble>,
     ) -> Result<T, LearningError> {
@@ -217,7 +217,7 @@ pub(super) fn unite_tags(own: &mut Vec<String>, others: &[String]) {
     own.truncate(MOST_TAGS.max(already));
 }
 
-fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
+pub(super) fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
     let unknown = || LearningError::Unknown { text: id.to_string() };
     Ok(stands(transaction, id)?.ok_or_else(unknown)?)
 }
@@ -292,7 +292,7 @@ fn pruned_from(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Resu
 
 /// Says how far a lesson has come, by a person's word. Nothing stands in its place any more, and if it was pruned, it is not
 /// merged by itself from now on.
-fn set_status(
+pub(super) fn set_status(
     transaction: &Transaction<'_>,
     id: &LearningId,
     (status, reason): (LearningStatus, Option<&str>),

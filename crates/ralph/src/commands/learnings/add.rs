@@ -1,7 +1,7 @@
 //! `learnings add`: a person says what is to be learned.
 
 use clap::Args;
-use ralph_memory::capture::{MOST_LEARNING, accept};
+use ralph_memory::capture::{MOST_LEARNING, SecretPolicy, accept};
 use ralph_model::{Tags, TaskType};
 use ralph_notes::cleaned_tags;
 use ralph_store::{AddedLearning, NewLearning};
@@ -48,14 +48,7 @@ pub(crate) struct AddArgs {
 pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
     let text = content_argument(context, args.text)?;
     let policy = args.secrets.policy();
-    let content = accept(text.trim_end(), policy)?.into_owned();
-    let characters = content.chars().count();
-    if characters > MOST_LEARNING {
-        return Err(CommandError::usage(format!(
-            "the text has {characters} characters, and a learning at most {MOST_LEARNING}: shorten it, or keep it with \
-             `ralph knowledge add`"
-        )));
-    }
+    let content = learning_text(&text, policy)?;
     let category =
         category(&accept(&args.category, policy).map_err(|error| CommandError::from(error).about("--category"))?);
     if category.chars().count() > CATEGORY_CHARACTERS || category.contains(char::is_control) {
@@ -93,4 +86,17 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
         Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning stored: {}", learning.id)),
     }
+}
+
+/// The text of a learning as it is kept: without a secret, and not too long.
+pub(crate) fn learning_text(text: &str, policy: SecretPolicy) -> Result<String, CommandError> {
+    let content = accept(text.trim_end(), policy)?.into_owned();
+    let characters = content.chars().count();
+    if characters > MOST_LEARNING {
+        return Err(CommandError::usage(format!(
+            "the text has {characters} characters, and a learning at most {MOST_LEARNING}: shorten it, or keep it with \
+             `ralph knowledge add`"
+        )));
+    }
+    Ok(content)
 }
