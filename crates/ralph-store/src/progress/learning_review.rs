@@ -1,13 +1,12 @@
 //! A person's word on a lesson that they have before their eyes: it counts for what they saw, and for nothing else.
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningId, LearningStatus, TaskType};
-use rusqlite::{OptionalExtension, Transaction, params};
+use ralph_model::{Learning, LearningStatus};
 
-use super::columns::word_at;
-use super::learning_changes::{existing, set_status, words_of};
-use super::learning_error::{LearningError, LearningTrouble};
-use super::{Store, lesson_of};
+use super::Store;
+use super::learning_changes::{existing, set_status};
+use super::learning_error::LearningError;
+use super::learning_update::change_words;
 
 /// What a person says of a lesson that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,8 +26,6 @@ pub enum Judged {
     AsSaid(Learning),
     /// Somebody else has changed the lesson since it was shown; it is as it was left, which is this.
     ChangedMeanwhile(Learning),
-    /// Another lesson says in these words already what it was to say; nothing has changed.
-    SaidAlready(LearningId),
 }
 
 impl Store {
@@ -36,7 +33,7 @@ impl Store {
     /// their word is not taken for it.
     ///
     /// # Errors
-    /// When there is no such lesson any more, or the database cannot be written.
+    /// When there is no such lesson any more, another one says already what it is to say, or the database cannot be written.
     pub fn judge_as_seen(
         &mut self,
         seen: &Learning,
@@ -52,10 +49,11 @@ impl Store {
                 Verdict::Promote => (LearningStatus::Promoted, None),
                 Verdict::Reject(reason) => (LearningStatus::Rejected, Some(reason)),
                 Verdict::Reword(words) => {
-                    if let Some(other) = said_by_another(transaction, &standing, words)? {
-                        return Ok(Judged::SaidAlready(other));
-                    }
-                    reword(transaction, &standing, words)?;
+                    let reworded = Learning {
+                        content: words.to_owned(),
+                        ..standing.clone()
+                    };
+                    change_words(transaction, &standing, &reworded, now)?;
                     (LearningStatus::Promoted, None)
                 }
             };
@@ -78,46 +76,4 @@ fn is_as_seen(standing: &Learning, seen: &Learning) -> bool {
         (status, content, reason, superseded_by)
     };
     what_counts(standing) == what_counts(seen)
-}
-
-/// The other lesson of the same kind, for the same kind of work, that says this already.
-fn said_by_another(
-    transaction: &Transaction<'_>,
-    learning: &Learning,
-    words: &str,
-) -> Result<Option<LearningId>, LearningTrouble> {
-    let found = transaction
-        .prepare_cached(
-            "SELECT id FROM learnings
-             WHERE lesson = ?1 AND kind = ?2 AND task_type IS ?3 AND id <> ?4 AND (?1 <> '' OR content = ?5)
-               AND status <> 'pruned' ORDER BY seq LIMIT 1",
-        )?
-        .query_row(
-            params![
-                lesson_of(words),
-                learning.kind.word(),
-                learning.task_type.map(TaskType::word),
-                learning.id.as_str(),
-                words,
-            ],
-            |row| word_at(row, "id", LearningId::parse),
-        )
-        .optional()?;
-    Ok(found)
-}
-
-fn reword(transaction: &Transaction<'_>, learning: &Learning, words: &str) -> rusqlite::Result<()> {
-    let reworded = Learning {
-        content: words.to_owned(),
-        ..learning.clone()
-    };
-    transaction
-        .prepare_cached("UPDATE learnings SET content = ?2, lesson = ?3, terms = ?4 WHERE id = ?1")?
-        .execute(params![
-            learning.id.as_str(),
-            words,
-            lesson_of(words),
-            words_of(&reworded, &reworded.tags),
-        ])
-        .map(drop)
 }

@@ -1,12 +1,13 @@
 //! What an answer does. Before it is done, it is looked whether what was shown still stands so.
 
 use ralph_memory::capture::{SecretPolicy, accept};
+use ralph_memory::learn::{Conflict, conflicts};
 use ralph_model::{Learning, LearningStatus};
 use ralph_store::{FailedTask, Judged, LearningError, Reach, Store, Verdict};
 
 use super::super::learnings::{NO_REASON, learning_text};
 use super::super::task::store_to_write;
-use super::conflicts::{Conflict, Keep, open_conflicts, settle};
+use super::conflicts::{Keep, settle};
 use super::inbox::{GoneNote, Proposed, proposed, vanished_from};
 use super::session::Item;
 use super::tally::Deed;
@@ -78,7 +79,7 @@ fn choose(context: &Context<'_>, shown: &Conflict, keep: Keep) -> Result<Acted, 
     let mut store = store_to_write(context)?;
     let is_same = |other: &Conflict| (&other.one.id, &other.other.id) == (&shown.one.id, &shown.other.id);
     let says = |conflict: &Conflict| (conflict.one.content.clone(), conflict.other.content.clone());
-    match open_conflicts(&store)?.into_iter().find(is_same) {
+    match conflicts(&store)?.into_iter().find(is_same) {
         None => {
             return Ok(overtaken(
                 context,
@@ -106,11 +107,6 @@ fn judge(context: &Context<'_>, lesson: &Proposed, verdict: Verdict<'_>) -> Resu
         judged => judged?,
     };
     match judged {
-        Judged::SaidAlready(other) => Err(
-            CommandError::new(format!("{other} says the same already")).hint(format!(
-                "`ralph learnings show {other}` shows it; reject this one if that one holds"
-            )),
-        ),
         Judged::ChangedMeanwhile(now) => changed(context, &store, now),
         Judged::AsSaid(_) => {
             let (sign, word, deed) = match verdict {

@@ -1,20 +1,11 @@
-//! Lessons that contradict each other, as the inbox has them.
+//! Which of two lessons that contradict each other holds.
 
 use jiff::Timestamp;
-use ralph_model::Learning;
-use ralph_store::Store;
-use serde::Serialize;
+use ralph_memory::learn::Conflict;
+use ralph_model::{Learning, LearningStatus};
+use ralph_store::{Judgement, Store};
 
 use crate::error::CommandError;
-
-/// Two lessons that contradict each other.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(super) struct Conflict {
-    pub(super) one: Learning,
-    pub(super) other: Learning,
-    /// In what, in words.
-    pub(super) why: String,
-}
 
 /// Which of two lessons holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +15,32 @@ pub(super) enum Keep {
     Both,
 }
 
-/// The pairs of which nobody has said yet which one holds.
-pub(super) fn open_conflicts(_store: &Store) -> Result<Vec<Conflict>, CommandError> {
-    Ok(Vec::new())
-}
-
 /// Says which one holds; the answer tells what is so now.
 pub(super) fn settle(
-    _store: &mut Store,
-    _conflict: &Conflict,
-    _keep: Keep,
-    _now: Timestamp,
+    store: &mut Store,
+    conflict: &Conflict,
+    keep: Keep,
+    now: Timestamp,
 ) -> Result<String, CommandError> {
-    Ok(String::new())
+    let (one, other) = (&conflict.one, &conflict.other);
+    let (old, new) = match keep {
+        Keep::One => (other, one),
+        Keep::Other => (one, other),
+        Keep::Both => {
+            store.settle_conflict(&one.id, &other.id, now)?;
+            return Ok(format!("Both hold: {} and {}", one.id, other.id));
+        }
+    };
+    store.supersede_learning(&old.id, &new.id, now)?;
+    let promoted = promoted(store, new, now)?;
+    Ok(format!("Learning superseded: {} by {}{promoted}", old.id, new.id))
+}
+
+/// What a person has chosen holds, also where it was still waiting.
+fn promoted(store: &mut Store, chosen: &Learning, now: Timestamp) -> Result<&'static str, CommandError> {
+    if chosen.status == LearningStatus::Promoted {
+        return Ok("");
+    }
+    store.judge_learnings(std::slice::from_ref(&chosen.id), Judgement::Promote, now)?;
+    Ok(", which is promoted")
 }

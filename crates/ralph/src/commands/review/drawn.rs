@@ -1,10 +1,10 @@
 //! What waits, in words: each thing as lines, the same in the list and one by one.
 
-use ralph_model::{ErrorCategory, FailedGate, JournalRow, Learning, TaskId, count};
+use ralph_memory::learn::Conflict;
+use ralph_model::{ErrorCategory, FailedGate, JournalRow, Learning, TaskId, TaskType, count};
 use ralph_store::FailedTask;
 
 use super::super::task::in_short;
-use super::conflicts::Conflict;
 use super::inbox::{FileProblem, GoneNote, Proposed};
 use crate::ui::{Line, text_columns};
 use crate::wrap::{folded, folded_within};
@@ -74,7 +74,7 @@ fn held_up(tasks: &[TaskId]) -> String {
 
 /// Two lessons that contradict each other, the second below the first.
 pub(super) fn conflict(conflict: &Conflict, width: usize) -> Vec<Line> {
-    let mut lines = title(&conflict.why, width);
+    let mut lines = title(&conflict.why.to_string(), width);
     for (number, learning) in [(1, &conflict.one), (2, &conflict.other)] {
         let head = format!("{number}  {}", about(learning));
         lines.extend(sentence(&head, width));
@@ -100,7 +100,9 @@ fn about(learning: &Learning) -> String {
         "" => learning.kind.word(),
         category => category,
     };
-    let work = learning.task_type.map(|kind| format!(", {kind}")).unwrap_or_default();
+    // Of what is good for every kind of work nothing more is said.
+    let work = learning.task_type.filter(|kind| *kind != TaskType::General);
+    let work = work.map(|kind| format!(", {kind}")).unwrap_or_default();
     format!("{}  {kind}{work}, confidence {:.2}", learning.id, learning.confidence)
 }
 

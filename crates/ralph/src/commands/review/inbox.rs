@@ -1,13 +1,13 @@
 //! What waits for a person, gathered from the database and the files of notes.
 
 use clap::ValueEnum;
+use ralph_memory::learn::{Conflict, conflicts};
 use ralph_model::{FailedGate, JournalRow, Learning, Note, Shelf};
 use ralph_store::{FailedTask, Review, Store};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::super::learnings::iteration_as_json;
-use super::conflicts::{Conflict, open_conflicts};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
@@ -83,7 +83,7 @@ impl Inbox {
             .map(|learning| proposed(store.as_ref(), learning));
         let learnings: Vec<Proposed> = learnings.collect::<Result<_, _>>()?;
         let conflicts = match &store {
-            Some(store) if wants(Group::Conflicts) => open_conflicts(store)?,
+            Some(store) if wants(Group::Conflicts) => conflicts(store)?,
             _ => Vec::new(),
         };
         let (mut vanished, mut problems) = (Vec::new(), Vec::new());

@@ -1,9 +1,9 @@
 //! The inbox as a list, with the commands that do something about what is in it.
 
+use ralph_memory::learn::Conflict;
 use ralph_model::count;
 use ralph_store::FailedTask;
 
-use super::conflicts::Conflict;
 use super::drawn;
 use super::inbox::{GoneNote, Inbox, Proposed};
 use crate::ui::{Line, Style, commands};
@@ -50,9 +50,13 @@ impl<T> Shown<'_, T> {
             return Vec::new();
         }
         let mut lines = vec![(Some(Style::Strong), self.head.clone())];
-        for thing in self.all.iter().take(MOST_SHOWN) {
+        for (place, thing) in self.all.iter().take(MOST_SHOWN).enumerate() {
+            let help = help(thing);
+            if place > 0 && !help.is_empty() {
+                lines.push((None, String::new()));
+            }
             lines.extend(draw(thing, width));
-            let helping = commands(&help(thing), width.saturating_sub(INDENT.len()));
+            let helping = commands(&help, width.saturating_sub(INDENT.len()));
             lines.extend(
                 helping
                     .into_iter()

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
+use ralph_memory::learn::Conflict;
 use ralph_store::FailedTask;
 
 use super::act::{Acted, act};
-use super::conflicts::Conflict;
 use super::inbox::{GoneNote, Inbox, Proposed};
 use super::tally::{Deed, Tally};
 use super::{drawn, list};
