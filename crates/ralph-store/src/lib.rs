@@ -21,6 +21,6 @@ pub use progress::{
     OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, PruneRules, Reach,
     RecordedInjection, Remark, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Searched, Settled, Settlement,
     Showing, Standing, Start, Stats, StatsFilter, Store, Tally, TaskChange, TaskError, TaskFigures, TaskFilter,
-    TaskNews, TaskUpdate, TasksOfFeature, TypeFigures, WaitsFor, Which, encode_term, journal_terms, lesson_of,
+    TaskNews, TaskUpdate, TasksOfFeature, Taught, TypeFigures, WaitsFor, Which, encode_term, journal_terms, lesson_of,
     task_type_of,
 };
