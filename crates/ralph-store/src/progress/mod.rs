@@ -18,6 +18,7 @@ mod learning_conflicts;
 mod learning_error;
 mod learning_lists;
 mod learning_reading;
+mod learning_seal;
 mod learning_search;
 mod learning_strength;
 mod learning_terms;
@@ -64,6 +65,7 @@ pub use journal_terms::{encode_term, journal_terms};
 pub use learning_changes::{AddedLearning, Judgement, NewLearning};
 pub use learning_error::LearningError;
 pub use learning_lists::{LearningEvidence, LearningFilter, Showing};
+pub use learning_seal::Seals;
 pub use learning_search::LearningOutline;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
 pub use lesson::lesson_of;
@@ -170,6 +172,7 @@ impl Store {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
+        learning_seal::seal_changed(&transaction)?;
         transaction.commit()?;
         self.fold_log_in();
         Ok(value)
