@@ -7,7 +7,7 @@ use ralph_model::{Entropy, Learning, LearningId, LearningKind, LearningStatus, T
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
-use super::columns::{moment, to_json, word_at};
+use super::columns::{moment, parsed, to_json, word_at};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_reading::read_learning;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
@@ -106,6 +106,28 @@ impl Store {
                 changed.push(learning.id);
             }
             Ok(changed)
+        })
+    }
+
+    /// Promotes every lesson that can be true and waits, by a person's word; those that were.
+    ///
+    /// # Errors
+    /// When the database cannot be written; then none was promoted.
+    pub fn promote_validated(&mut self, now: Timestamp) -> Result<Vec<Learning>, LearningError> {
+        self.change_learnings(|transaction| {
+            let waiting: Vec<String> = transaction
+                .prepare_cached(
+                    "SELECT id FROM learnings WHERE status = 'validated' AND superseded_by IS NULL ORDER BY seq",
+                )?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            let mut promoted = Vec::new();
+            for id in waiting {
+                let id = parsed(&id, "id", LearningId::parse)?;
+                set_status(transaction, &id, (LearningStatus::Promoted, None), now)?;
+                promoted.push(existing(transaction, &id)?);
+            }
+            Ok(promoted)
         })
     }
 
@@ -312,7 +334,7 @@ fn set_status(
 
 /// Takes what a lesson said and counted out of the one that it was merged into, and of those that this one was merged into
 /// later. What another one that is still merged says as well stays.
-fn leave_merged(
+pub(super) fn leave_merged(
     transaction: &Transaction<'_>,
     leaving: &Learning,
     merged_into: Option<LearningId>,

@@ -1,6 +1,6 @@
 //! What can be wrong with a request about lessons, in words for the person who made it.
 
-use ralph_model::{LearningId, LearningStatus, preview};
+use ralph_model::{LearningId, LearningKind, LearningStatus, preview};
 
 use crate::StoreError;
 
@@ -33,6 +33,26 @@ pub enum LearningError {
         id: LearningId,
         /// How far it has come.
         status: LearningStatus,
+    },
+    /// A lesson would say what another one says already.
+    #[error("{id} would say the same as {other}, which is {status}")]
+    SaysTheSame {
+        /// The lesson.
+        id: LearningId,
+        /// The other one.
+        other: LearningId,
+        /// How far that one has come.
+        status: LearningStatus,
+    },
+    /// The numbers behind a lesson are those of its kind.
+    #[error("{id} has the numbers of a lesson of the kind {is}, so it cannot become one of the kind {wanted}")]
+    OtherNumbers {
+        /// The lesson.
+        id: LearningId,
+        /// Its kind.
+        is: LearningKind,
+        /// What it was to become.
+        wanted: LearningKind,
     },
     /// A lesson does not contradict itself.
     #[error("{id} cannot contradict itself: name two learnings of which both hold")]
