@@ -48,6 +48,7 @@ pub use note_or_sign::NoteOrSign;
 pub use report::{Attempt, FailedAttempts, FailedGate, FailureReport, KeptReport, ReportOrigin, Signature, Suggestion};
 pub use short_id::{FeatureId, LearningId, RunId, TaskId};
 pub use split_mix::SplitMix64;
+pub use standing_in_prompts::counted_success_rate;
 pub use tags::{TagError, Tags};
 pub use task::{NewTask, Priority, Task, TaskKind, TaskLogLine, TaskStatus};
 pub use task_type::TaskType;

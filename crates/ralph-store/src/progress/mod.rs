@@ -28,6 +28,7 @@ mod learning_strength;
 mod learning_terms;
 mod learning_update;
 mod learning_verify;
+mod learning_warnings;
 mod lesson;
 mod lifecycle;
 mod metrics;
