@@ -15,6 +15,7 @@ mod feedback;
 mod lessons;
 mod overview;
 mod pauses;
+mod retold;
 mod review;
 mod runs;
 mod settlement;
