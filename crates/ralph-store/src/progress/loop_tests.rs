@@ -11,9 +11,11 @@ use ralph_model::{
 };
 use ralph_testkit::journal_row;
 
+mod feedback;
 mod lessons;
 mod overview;
 mod pauses;
+mod retold;
 mod review;
 mod runs;
 mod settlement;

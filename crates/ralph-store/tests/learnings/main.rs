@@ -1,9 +1,11 @@
 //! Lessons as people keep them, and as they grow old.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
+mod conflicts;
 mod extraction;
 mod merging;
 mod pruning;
+mod seals;
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::{
