@@ -175,6 +175,8 @@ impl From<LearningError> for CommandError {
                 Self::new(message).hint("`ralph learnings add` keeps what you want to say as a learning of its own")
             }
             LearningError::Store(error) => error.into(),
+            // These say themselves what mends them.
+            _ => Self::new(message),
         }
     }
 }

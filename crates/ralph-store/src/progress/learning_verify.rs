@@ -19,6 +19,8 @@ use derived::Derived;
 pub enum LearningFaultKind {
     /// A row that cannot be read.
     Unreadable,
+    /// A share that is no number from 0 to 1.
+    OutOfRange,
     /// A row that is not what was written.
     Changed,
     /// Counts that are not those of the journal.
@@ -27,6 +29,8 @@ pub enum LearningFaultKind {
     Reference,
     /// A lesson that another one is already.
     Duplicate,
+    /// Lessons that have taken each other's place.
+    Ring,
     /// What lessons are found by, and does not fit what they say.
     Derived,
 }
@@ -37,10 +41,12 @@ impl LearningFaultKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Unreadable => "unreadable",
+            Self::OutOfRange => "out_of_range",
             Self::Changed => "changed",
             Self::Counters => "counters",
             Self::Reference => "reference",
             Self::Duplicate => "duplicate",
+            Self::Ring => "ring",
             Self::Derived => "derived",
         }
     }
@@ -50,7 +56,7 @@ impl LearningFaultKind {
     pub fn is_mendable(self) -> bool {
         match self {
             Self::Counters | Self::Reference | Self::Derived => true,
-            Self::Unreadable | Self::Changed | Self::Duplicate => false,
+            Self::Unreadable | Self::OutOfRange | Self::Changed | Self::Duplicate | Self::Ring => false,
         }
     }
 }
@@ -155,7 +161,7 @@ fn numbers(learning: &Learning) -> Option<LearningFault> {
         return None;
     };
     let what = format!("{name}, which is no number from 0 to 1");
-    Some(fault_of(LearningFaultKind::Unreadable, learning, what))
+    Some(fault_of(LearningFaultKind::OutOfRange, learning, what))
 }
 
 /// A row that cannot be read, by whatever it has for an id.

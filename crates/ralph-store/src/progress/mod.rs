@@ -25,6 +25,7 @@ mod learning_stats;
 mod learning_strength;
 mod learning_terms;
 mod learning_update;
+mod learning_validate;
 mod learning_verify;
 mod lesson;
 mod lifecycle;
