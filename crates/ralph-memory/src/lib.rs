@@ -6,6 +6,7 @@
 pub mod capture;
 pub mod catalogue;
 mod contradiction;
+pub mod exchange;
 pub mod inject;
 pub mod learn;
 pub mod recall;

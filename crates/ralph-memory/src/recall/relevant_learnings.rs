@@ -223,7 +223,7 @@ impl Corpus for StandingLearnings<'_> {
 
 /// How well the text of a lesson fits; not at all where it shares only common words, or a single one: where lessons are few
 /// every word is rare, and the end of a line has nothing to do with the end of a day. A name tells enough by itself.
-fn fit_of_text(terms: &Terms, totals: &Totals, outline: &Outline) -> f64 {
+pub(super) fn fit_of_text(terms: &Terms, totals: &Totals, outline: &Outline) -> f64 {
     let asked = |number: &u32| terms.by_number.get(number).and_then(|at| terms.known.get(*at));
     let telling = outline.terms.iter().filter_map(asked).filter(|asked| asked.telling);
     let has_name = telling.clone().any(|asked| asked.is_name);

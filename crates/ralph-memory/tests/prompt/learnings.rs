@@ -11,7 +11,7 @@ use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 
 use crate::support::Files;
-use crate::{MEMORIES, composed, project, task};
+use crate::{MEMORIES, composed, moment, project, task};
 
 const HEADING: &str = "### Learnings from Previous Iterations\n";
 
@@ -74,7 +74,7 @@ impl Lessons {
     }
 
     fn prompt_in(&self, files: &Files, task: Task) -> Prompt {
-        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1))).unwrap();
+        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
         let request = materials.request(&Circumstances {
             round: None,
             feature: None,

@@ -129,6 +129,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         earlier_attempts: 0,
         suggestion: None,
         learnings: &[],
+        known: &[],
         course: ralph_model::Course::default(),
         round: None,
         task,

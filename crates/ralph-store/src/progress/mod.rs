@@ -13,6 +13,7 @@ mod iterations;
 mod journal;
 mod journal_search;
 mod journal_terms;
+mod known_lessons;
 mod learning_changes;
 mod learning_conflicts;
 mod learning_error;
