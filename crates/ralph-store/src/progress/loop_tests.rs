@@ -11,6 +11,8 @@ use ralph_model::{
 };
 use ralph_testkit::journal_row;
 
+mod lesson_care;
+mod lesson_faults;
 mod lessons;
 mod overview;
 mod pauses;

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use rusqlite::types::ValueRef;
 use tempfile::TempDir;
 
-use super::database_in;
+use super::{Step, database_in};
 use crate::Store;
 use crate::migrate::version;
 use crate::open::connect_for_test;
@@ -73,12 +73,12 @@ pub(super) struct Old {
 }
 
 impl Old {
-    pub(super) fn of(folder: &TempDir) -> Self {
+    pub(super) fn of(folder: &TempDir, step: &Step) -> Self {
         let connection = connect_for_test(&database_in(folder.path()));
         let mut tables = tables(&connection);
         // All but what the step has to say itself of lessons that were there.
         let lessons = tables.get_mut("learnings").unwrap();
-        lessons.retain(|column| !matches!(column.as_str(), "status" | "task_type" | "success_rate"));
+        lessons.retain(|column| !step.says_anew.contains(&column.as_str()));
         Self {
             values: values(&connection, &tables),
             schema: schema(&connection),
