@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::LazyLock;
 
 use rusqlite::Connection;
 use rusqlite::types::ValueRef;
@@ -101,7 +102,7 @@ impl Old {
     #[track_caller]
     pub(super) fn assert_became(&self, folder: &Path, when: &str) {
         let connection = connect_for_test(&database_in(folder));
-        assert_eq!(schema(&connection), new_schema(), "{when}");
+        assert_eq!(schema(&connection), *NEW_SCHEMA, "{when}");
         assert_sound(&connection);
         let now = values(&connection, &self.tables);
         for (table, rows) in &self.values {
@@ -111,12 +112,12 @@ impl Old {
 }
 
 /// The schema of a database that is made anew.
-fn new_schema() -> (i64, Vec<String>) {
+static NEW_SCHEMA: LazyLock<(i64, Vec<String>)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let path = database_in(folder.path());
     drop(Store::open_or_create(&path).unwrap());
     schema(&connect_for_test(&path))
-}
+});
 
 /// Checks that nothing contradicts itself: the database, its references, and every table that is drawn from lessons.
 #[track_caller]

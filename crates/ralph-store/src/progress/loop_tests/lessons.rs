@@ -12,16 +12,16 @@ use crate::progress::{learning_terms, lesson_of, tag_terms};
 /// An iteration that tells lessons.
 #[derive(Debug, Clone)]
 pub(super) struct Told {
-    run: u64,
+    pub(super) run: u64,
     pub(super) outcome: Outcome,
-    task_type: TaskType,
-    promote: Promote,
-    gates: GatesSay,
+    pub(super) task_type: TaskType,
+    pub(super) promote: Promote,
+    pub(super) gates: GatesSay,
     /// Category, text and tag of each.
     pub(super) lessons: Vec<(&'static str, &'static str, &'static str)>,
     /// The lessons that stood in its prompt, and one that was too long for it.
     pub(super) shown: Vec<LearningId>,
-    over: Option<LearningId>,
+    pub(super) over: Option<LearningId>,
 }
 
 impl Told {
