@@ -11,6 +11,7 @@ use super::columns::{count_at, from_json, moment, word_at, word_in};
 use super::learning_changes::{unite, unite_tags, write_support};
 use super::learning_reading::read_learning;
 use super::learning_terms::words_beside;
+use super::learning_warnings::take_warnings;
 use crate::StoreError;
 
 /// Statuses of lessons that hold, or wait to.
@@ -212,6 +213,7 @@ fn merge(transaction: &Transaction<'_>, group: &MergeGroup, now: Timestamp) -> r
             continue;
         };
         take_in(&mut newest, &other);
+        take_warnings(transaction, &newest.id, &other.id)?;
         let reason = format!("Merged into {}.", newest.id);
         prune(transaction, &other.id, (&reason, Some(&newest.id)), now)?;
         merged += 1;
@@ -238,6 +240,7 @@ fn take_in(newest: &mut Learning, other: &Learning) {
     unite_tags(&mut newest.tags, &other.tags);
     unite(&mut newest.source_loops, &other.source_loops);
     newest.use_count = newest.use_count.saturating_add(other.use_count);
+    newest.first_use_count = newest.first_use_count.saturating_add(other.first_use_count);
     newest.successes = newest.successes.saturating_add(other.successes);
     newest.confidence = newest.confidence.max(other.confidence);
     newest.last_used_at = newest.last_used_at.max(other.last_used_at);

@@ -22,6 +22,7 @@ mod learning_prune;
 mod learning_reading;
 mod learning_removal;
 mod learning_review;
+mod learning_seal;
 mod learning_search;
 mod learning_stats;
 mod learning_strength;
@@ -29,6 +30,7 @@ mod learning_terms;
 mod learning_update;
 mod learning_validate;
 mod learning_verify;
+mod learning_warnings;
 mod lesson;
 mod lifecycle;
 mod metrics;
@@ -75,6 +77,7 @@ pub use learning_lists::{LearningEvidence, LearningFilter, Showing};
 pub use learning_prune::PruneFilter;
 pub use learning_removal::{Cleared, Clearing, DeletedLearnings};
 pub use learning_review::{Judged, Verdict};
+pub use learning_seal::Seals;
 pub use learning_search::LearningOutline;
 pub use learning_stats::LearningStats;
 pub(crate) use learning_terms::{learning_terms, tag_terms};
@@ -184,6 +187,7 @@ impl Store {
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = work(&transaction)?;
+        learning_seal::seal_changed(&transaction)?;
         transaction.commit()?;
         self.fold_log_in();
         Ok(value)

@@ -1,6 +1,7 @@
 //! Settlement: what became of an iteration, all of it in one transaction.
 
 mod captures;
+mod feedback;
 mod journal;
 mod learnings;
 mod task;
@@ -140,6 +141,8 @@ impl Store {
             captures::put_report(transaction, settlement, journal)?;
             let injections = captures::recorded_injections(transaction, settlement)?;
             learnings::judge_waiting(transaction, settlement)?;
+            // What this iteration says of its own failure is no sign that the failure came back.
+            feedback::heed_failure(transaction, settlement)?;
             learnings::put(transaction, settlement, journal, &injections)?;
             captures::move_injections(transaction, settlement, journal, &injections)?;
             for knowledge in &settlement.knowledge {

@@ -1,5 +1,5 @@
 //! What becomes of the lessons of an iteration: each is judged and kept once, however often it is told, and every further
-//! iteration that tells it makes it surer. And what is counted of those that stood in its prompt.
+//! iteration that tells it makes it surer.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +15,7 @@ use crate::progress::columns::{moment, to_json, word_at};
 use crate::progress::learning_changes::{standing_for, unite_tags, words_of};
 use crate::progress::learning_reading::read_learning;
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use crate::progress::learning_warnings::note_warnings;
 use crate::progress::{learning_terms, lesson_of, tag_terms};
 
 /// Keeps what was learned.
@@ -43,27 +44,8 @@ pub(super) fn put(
     Ok(())
 }
 
-/// Counts an iteration for the lessons that stood in its prompt. One that was interrupted says nothing about them.
-pub(super) fn count_uses(
-    transaction: &Transaction<'_>,
-    settlement: &Settlement,
-    injections: &[Injection],
-) -> rusqlite::Result<()> {
-    let row = &settlement.row;
-    if !counts(row.outcome) {
-        return Ok(());
-    }
-    let mut statement = transaction.prepare_cached(
-        "UPDATE learnings SET use_count = use_count + 1, successes = successes + ?2, last_used_at = ?3 WHERE id = ?1",
-    )?;
-    for id in shown(injections) {
-        statement.execute(params![id, row.outcome == Outcome::Done, moment(row.created_at)])?;
-    }
-    Ok(())
-}
-
 /// The lessons that stood in the prompt.
-fn shown(injections: &[Injection]) -> BTreeSet<&str> {
+pub(super) fn shown(injections: &[Injection]) -> BTreeSet<&str> {
     let stood = injections
         .iter()
         .filter(|injection| injection.kind == EntryKind::Learning && injection.reason == InjectionReason::Shown);
@@ -134,7 +116,7 @@ fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
 }
 
 /// Whether an iteration says anything about a lesson.
-fn counts(outcome: Outcome) -> bool {
+pub(super) fn counts(outcome: Outcome) -> bool {
     outcome.is_failure().is_some()
 }
 
@@ -182,6 +164,7 @@ impl Telling<'_> {
         if known.status == LearningStatus::Rejected {
             return Ok(());
         }
+        self.note_warning(&known.id)?;
         self.add_tags(&known)?;
         if !is_first_of_turn {
             return Ok(());
@@ -246,7 +229,17 @@ impl Telling<'_> {
         while !self.insert(&id)? {
             id = next_id(&id);
         }
-        self.note_source(&id).map(drop)
+        self.note_source(&id)?;
+        self.note_warning(&id)
+    }
+
+    /// Notes what a warning warns of: the failure of the iteration that tells it.
+    fn note_warning(&self, id: &LearningId) -> rusqlite::Result<()> {
+        let is_warning = self.kind == LearningKind::Antipattern && counts(self.settlement.row.outcome);
+        match &self.settlement.signature {
+            Some(signature) if is_warning => note_warnings(self.transaction, id, std::slice::from_ref(signature)),
+            _ => Ok(()),
+        }
     }
 
     /// Writes a new lesson; says whether its id was free.
