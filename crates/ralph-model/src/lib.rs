@@ -22,6 +22,7 @@ mod report;
 mod run_history;
 mod short_id;
 mod split_mix;
+mod standing_in_prompts;
 mod tags;
 mod task;
 mod task_type;
