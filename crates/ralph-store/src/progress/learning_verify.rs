@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row};
 
 use super::Store;
 use super::learning_reading::read_learning;
+use super::learning_seal::seal;
 use crate::StoreError;
 use counters::Counters;
 use derived::Derived;
@@ -127,6 +128,7 @@ fn examine(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
     while let Some(row) = rows.next()? {
         match read_learning(row) {
             Ok(learning) => {
+                faults.extend(changed(row, &learning)?);
                 faults.extend(numbers(&learning));
                 faults.extend(counters.fault(&learning));
                 faults.extend(derived.fault(row, &learning)?);
@@ -146,6 +148,16 @@ fn fault_of(kind: LearningFaultKind, learning: &Learning, what: String) -> Learn
         id: Some(learning.id.to_string()),
         what,
     }
+}
+
+/// A row that is not what was written. Those of an older program have no hash until something is written again.
+fn changed(row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningFault>> {
+    let hash: Option<String> = row.get("hash")?;
+    if hash.is_none_or(|hash| seal(row).is_ok_and(|seal| seal == hash)) {
+        return Ok(None);
+    }
+    let what = "it is not what was written: its hash is another, so something else than ralph has changed it";
+    Ok(Some(fault_of(LearningFaultKind::Changed, learning, what.to_owned())))
 }
 
 /// Numbers that cannot be.

@@ -343,6 +343,80 @@ fn judgements_have_formats_and_all_that_waits_is_promoted_at_once() {
     assert!(judged.stderr.contains("is promoted, not pending"), "{judged}");
 }
 
+const CANDIDATES: &str = r#"[
+  {"type": "strategy", "taskType": "test-fix", "content": {"description": "Test-driven development approach",
+   "effectiveness": 0.85, "iterations": 12}, "confidence": 0.85, "sourceLoops": ["ralph-001"], "successRate": 0.85},
+  {"type": "antipattern", "taskType": "test-fix", "content": {"description": "Avoid: haste", "occurrences": 3,
+   "impact": "high"}, "confidence": 0.75, "sourceLoops": [], "successRate": 0.5},
+  {"type": "convention", "taskType": "general", "content": {"pattern": "Tests beside sources"}, "confidence": 0.2,
+   "successRate": 1.0}
+]"#;
+
+#[test]
+fn what_is_staged_is_judged_and_promoted_as_a_person_says() {
+    let env = env();
+    assert_eq!(env.ok(["learnings", "stage"]), "Nothing is staged.\n");
+    assert_eq!(names(&env), [] as [&str; 0]);
+    env.write("candidates.json", CANDIDATES);
+    let staged = env.ralph(["learnings", "stage", "candidates.json", "--json"]).run();
+    let staged: serde_json::Value = serde_json::from_str(&staged.stdout).unwrap();
+    assert_eq!((&staged["staged"], &staged["skipped"]), (&json!(3), &json!(0)));
+    let area = json(&env, &["learnings", "stage", "--json"]);
+    assert_eq!((&area["total"], &area["pending"]), (&json!(3), &json!(3)));
+    let again = env.ralph(["learnings", "stage", "-"]).input(CANDIDATES).run();
+    assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{again}");
+    assert_eq!(
+        again.stderr.matches(" says it already, and is pending.").count(),
+        3,
+        "{again}"
+    );
+    let judged = json(&env, &["learnings", "validate", "--json"]);
+    assert_eq!((&judged["validated"], &judged["rejected"]), (&json!(1), &json!(2)));
+    let shown = env.ok(["learnings", "stage"]);
+    for part in [
+        "Anti-patterns should have low success rate",
+        "Confidence too low (< 0.3)",
+        "Staged 3: 0 pending, 1 validated, 2 rejected",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    let promoted = json(&env, &["learnings", "promote", "--all", "--json"]);
+    assert_eq!(promoted[0]["content"], "Test-driven development approach");
+    assert_eq!(promoted[0]["status"], "promoted");
+    assert_eq!(promoted.as_array().unwrap().len(), 1);
+    assert_eq!(
+        env.ok(["learnings", "verify"]),
+        "3 learnings checked, nothing is wrong.\n"
+    );
+}
+
+#[test]
+fn candidates_that_cannot_be_read_stage_nothing() {
+    let env = env();
+    for (text, why) in [
+        ("{", "cannot be read"),
+        (
+            r#"[{"type": "strategy", "taskType": "general", "content": "Look first"}, {"type": "hunch"}]"#,
+            "standard input: entry 2: Invalid type: hunch",
+        ),
+        (
+            "[{}, 7]",
+            "standard input: entry 1: Missing required fields; so it is with 1 other entry",
+        ),
+        (
+            r#"{"version": "1.0.0", "checksum": "", "learnings": []}"#,
+            "`ralph learnings import` takes",
+        ),
+    ] {
+        let refused = env.ralph(["learnings", "stage", "-"]).input(text).run();
+        assert_eq!(refused.code, Some(1), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+        assert_eq!(names(&env), [] as [&str; 0], "{text}");
+    }
+    let missing = env.ralph(["learnings", "stage", "nowhere.json"]).run();
+    assert!(missing.stderr.contains("there is no file nowhere.json"), "{missing}");
+}
+
 #[test]
 fn another_tools_database_is_left_alone() {
     let env = env();
@@ -357,6 +431,7 @@ fn another_tools_database_is_left_alone() {
         &["prune", "--unused"],
         &["promote", "--all"],
         &["validate"],
+        &["stage"],
     ] {
         let refused = env.ralph([&["learnings"], arguments].concat()).run();
         assert_eq!(refused.code, Some(1), "{refused}");

@@ -195,6 +195,34 @@ fn what_needs_a_person_is_told_and_left_alone() {
 }
 
 #[test]
+fn what_something_else_has_changed_is_told_until_a_person_says_what_is_right() {
+    let mut story = story();
+    story.bench.sql(
+        "DROP TRIGGER learnings_changed;
+         UPDATE learnings SET category = 'sabotage' WHERE seq = 3",
+    );
+    let found = faults(&story);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with("changed learn-00000003: it is not what was written"),
+        "{found:?}"
+    );
+    assert_eq!(story.bench.store.mend_learnings().unwrap().left.len(), 1);
+    story.bench.sql(
+        "CREATE TRIGGER learnings_changed AFTER UPDATE OF category, content ON learnings BEGIN
+             UPDATE learnings SET hash = NULL WHERE seq = new.seq;
+         END",
+    );
+    let vouched = LearningUpdate {
+        content: Some("Use no thread at all.".to_owned()),
+        ..LearningUpdate::default()
+    };
+    let store = &mut story.bench.store;
+    store.update_learning(&LearningId::new(3), &vouched, at(30)).unwrap();
+    assert_eq!(faults(&story), [""; 0]);
+}
+
+#[test]
 fn a_row_that_cannot_be_read_is_named_and_can_be_deleted() {
     let mut story = story();
     story

@@ -10,6 +10,7 @@ mod prune;
 mod query;
 mod restore;
 mod show;
+mod stage;
 mod stats;
 mod update;
 mod validate;
@@ -39,6 +40,7 @@ pub(crate) enum LearningsCommand {
     Reject(judge::RejectArgs),
     Prune(prune::PruneArgs),
     Restore(restore::RestoreArgs),
+    Stage(stage::StageArgs),
     Validate(validate::ValidateArgs),
     Update(update::UpdateArgs),
     Delete(delete::DeleteArgs),
@@ -58,6 +60,7 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::Reject(args) => judge::cmd_reject(context, &args),
         LearningsCommand::Prune(args) => prune::cmd_prune(context, &args),
         LearningsCommand::Restore(args) => restore::cmd_restore(context, &args),
+        LearningsCommand::Stage(args) => stage::cmd_stage(context, &args),
         LearningsCommand::Validate(args) => validate::cmd_validate(context, &args),
         LearningsCommand::Update(args) => update::cmd_update(context, args),
         LearningsCommand::Delete(args) => delete::cmd_delete(context, &args),
