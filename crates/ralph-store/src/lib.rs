@@ -21,7 +21,7 @@ pub use progress::{
     NoteVersion, OtherPause, OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Presence,
     PruneRules, Reach, RecordedInjection, Remark, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Seals,
     Searched, Settled, Settlement, Showing, Standing, Start, Stats, StatsFilter, Store, Taken, TakenLearning, Tally,
-    TaskChange, TaskError, TaskFigures, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, TypeFigures, Verdict,
+    TaskChange, TaskError, TaskFigures, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, Taught, TypeFigures, Verdict,
     WaitsFor, Which, encode_term, journal_terms, lesson_of, task_type_of,
 };
 pub use progress::{

@@ -54,14 +54,14 @@ impl Store {
                 if let Err(LearningTrouble::Learning(error)) = learning {
                     return Err(error.into());
                 }
+                delete(transaction, id)?;
+                done.deleted.push(id.clone());
                 // One that cannot be read can go all the same.
                 if let Ok(learning) = learning
                     && learning.status == LearningStatus::Pruned
                 {
                     leave_merged(transaction, &learning, learning.superseded_by.clone(), now)?;
                 }
-                delete(transaction, id)?;
-                done.deleted.push(id.clone());
             }
             for id in ids {
                 done.freed.extend(free_replaced(transaction, id)?);
