@@ -3,6 +3,7 @@
 
 mod conflicts;
 mod extraction;
+mod importing;
 mod merging;
 mod pruning;
 mod seals;

@@ -10,8 +10,11 @@ mod prune;
 mod query;
 mod restore;
 mod show;
+mod stage;
 mod stats;
 mod update;
+mod validate;
+mod verify;
 mod view;
 
 use clap::Subcommand;
@@ -37,10 +40,13 @@ pub(crate) enum LearningsCommand {
     Reject(judge::RejectArgs),
     Prune(prune::PruneArgs),
     Restore(restore::RestoreArgs),
+    Stage(stage::StageArgs),
+    Validate(validate::ValidateArgs),
     Update(update::UpdateArgs),
     Delete(delete::DeleteArgs),
     Clear(clear::ClearArgs),
     Stats(stats::StatsArgs),
+    Verify(verify::VerifyArgs),
 }
 
 /// Runs one of the commands about learnings.
@@ -54,10 +60,13 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::Reject(args) => judge::cmd_reject(context, &args),
         LearningsCommand::Prune(args) => prune::cmd_prune(context, &args),
         LearningsCommand::Restore(args) => restore::cmd_restore(context, &args),
+        LearningsCommand::Stage(args) => stage::cmd_stage(context, &args),
+        LearningsCommand::Validate(args) => validate::cmd_validate(context, &args),
         LearningsCommand::Update(args) => update::cmd_update(context, args),
         LearningsCommand::Delete(args) => delete::cmd_delete(context, &args),
         LearningsCommand::Clear(args) => clear::cmd_clear(context, &args),
         LearningsCommand::Stats(args) => stats::cmd_stats(context, &args),
+        LearningsCommand::Verify(args) => verify::cmd_verify(context, &args),
     }
 }
 
