@@ -10,6 +10,7 @@ mod delete;
 mod demo;
 mod doctor;
 mod edit;
+mod exchange;
 mod faults;
 mod feature;
 mod guardrails;

@@ -3,9 +3,13 @@
 mod add;
 mod clear;
 mod delete;
+mod export;
+pub(crate) mod foreign;
 mod handed_in;
+mod import;
 mod judge;
 mod list;
+mod merge;
 mod prune;
 mod query;
 mod restore;
@@ -47,6 +51,9 @@ pub(crate) enum LearningsCommand {
     Clear(clear::ClearArgs),
     Stats(stats::StatsArgs),
     Verify(verify::VerifyArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
+    Merge(merge::MergeArgs),
 }
 
 /// Runs one of the commands about learnings.
@@ -67,6 +74,9 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::Clear(args) => clear::cmd_clear(context, &args),
         LearningsCommand::Stats(args) => stats::cmd_stats(context, &args),
         LearningsCommand::Verify(args) => verify::cmd_verify(context, &args),
+        LearningsCommand::Export(args) => export::cmd_export(context, &args),
+        LearningsCommand::Import(args) => import::cmd_import(context, &args),
+        LearningsCommand::Merge(args) => merge::cmd_merge(context, &args),
     }
 }
 
