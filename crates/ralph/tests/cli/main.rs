@@ -10,6 +10,7 @@ mod delete;
 mod demo;
 mod doctor;
 mod edit;
+mod extraction;
 mod faults;
 mod feature;
 mod guardrails;
