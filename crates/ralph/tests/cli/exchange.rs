@@ -66,7 +66,10 @@ fn a_folder_of_the_earlier_tool_is_taken_over_once() {
 fn what_nobody_changed_goes_back_to_the_byte() {
     let env = worked();
     env.ok(["learnings", "import", STORE]);
-    assert_eq!(env.ok(["learnings", "export", "json", "--to", "copy.json"]), "Exported 4 learnings to copy.json\n");
+    assert_eq!(
+        env.ok(["learnings", "export", "json", "--to", "copy.json"]),
+        "Exported 4 learnings to copy.json\n"
+    );
     let checksum = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["checksum"].clone();
     assert_eq!(checksum(&env.read("copy.json")), checksum(&golden("plain.json")));
     let part = |text: &str| text.split("\"learnings\"").nth(1).unwrap().to_owned();
@@ -148,7 +151,15 @@ fn what_is_not_there_or_is_no_store_is_told() {
 #[test]
 fn an_export_never_takes_the_place_of_what_is_there_without_keeping_it() {
     let env = env();
-    env.ok(["learnings", "add", "Look first", "--category", "other", "--task-type", "bug-fix"]);
+    env.ok([
+        "learnings",
+        "add",
+        "Look first",
+        "--category",
+        "other",
+        "--task-type",
+        "bug-fix",
+    ]);
     env.write(STORE, golden("plain.json"));
     assert_snapshot!(env.ralph(["learnings", "export", "json", "--to", STORE]).run(), @"");
     assert_eq!(env.read(BACKUP), golden("plain.json"));
@@ -172,11 +183,25 @@ fn all_forms_are_written_and_what_does_not_hold_only_on_request() {
     std::fs::create_dir(&other).unwrap();
     let store = other.join("store.json").to_string_lossy().into_owned();
     env.ok(["learnings", "export", "json", "--all", "--to", &store]);
-    let import = env.ralph(["learnings", "import", "store.json", "--root", "."]).folder(&other).run();
+    let import = env
+        .ralph(["learnings", "import", "store.json", "--root", "."])
+        .folder(&other)
+        .run();
     assert_eq!(import.code, Some(0), "{import}");
-    let listed = env.ralph(["learnings", "list", "--all", "--format", "quiet", "--status", "rejected"]);
+    let listed = env.ralph([
+        "learnings",
+        "list",
+        "--all",
+        "--format",
+        "quiet",
+        "--status",
+        "rejected",
+    ]);
     drop(listed);
-    let rejected = env.ralph(["learnings", "list", "--status", "rejected", "--root", "."]).folder(&other).run();
+    let rejected = env
+        .ralph(["learnings", "list", "--status", "rejected", "--root", "."])
+        .folder(&other)
+        .run();
     assert!(rejected.stdout.contains("Hope for the best"), "{rejected}");
 }
 
@@ -194,7 +219,17 @@ fn learnings_of_another_project_are_merged() {
     let add = |env: &TestEnv, seed: &str, text: &str, root: &Path| {
         let root = root.to_string_lossy().into_owned();
         let added = env
-            .ralph(["learnings", "add", text, "--category", "other", "--task-type", "bug-fix", "--root", &root])
+            .ralph([
+                "learnings",
+                "add",
+                text,
+                "--category",
+                "other",
+                "--task-type",
+                "bug-fix",
+                "--root",
+                &root,
+            ])
             .env("RALPH_SEED", seed)
             .run();
         assert_eq!(added.code, Some(0), "{added}");
@@ -233,10 +268,18 @@ fn doctor_and_init_name_the_command_until_it_was_run() {
 fn found(env: &TestEnv) -> String {
     let told = env.ralph(["doctor", "--json"]).run();
     let findings: Vec<serde_json::Value> = serde_json::from_str(&told.stdout).unwrap();
-    let of_tool = findings.into_iter().filter(|finding| finding["check"] == "earlier tool");
+    let of_tool = findings
+        .into_iter()
+        .filter(|finding| finding["check"] == "earlier tool");
     let line = |finding: serde_json::Value| {
         let word = |name: &str| finding[name].as_str().unwrap_or("-").to_owned();
-        format!("{} {}: {} -> {}", word("severity"), word("place"), word("problem"), word("remedy"))
+        format!(
+            "{} {}: {} -> {}",
+            word("severity"),
+            word("place"),
+            word("problem"),
+            word("remedy")
+        )
     };
     of_tool.map(line).collect::<Vec<_>>().join("\n")
 }

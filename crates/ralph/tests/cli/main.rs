@@ -11,6 +11,7 @@ mod demo;
 mod doctor;
 mod edit;
 mod exchange;
+mod extraction;
 mod faults;
 mod feature;
 mod guardrails;

@@ -4,6 +4,7 @@ mod add;
 mod clear;
 mod delete;
 mod export;
+mod extract;
 pub(crate) mod foreign;
 mod handed_in;
 mod import;
@@ -40,6 +41,7 @@ pub(crate) enum LearningsCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Query(query::QueryArgs),
+    Extract(extract::ExtractArgs),
     Promote(judge::PromoteArgs),
     Reject(judge::RejectArgs),
     Prune(prune::PruneArgs),
@@ -63,6 +65,7 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::List(args) => list::cmd_list(context, &args),
         LearningsCommand::Show(args) => show::cmd_show(context, &args),
         LearningsCommand::Query(args) => query::cmd_query(context, &args),
+        LearningsCommand::Extract(args) => extract::cmd_extract(context, &args),
         LearningsCommand::Promote(args) => judge::cmd_promote(context, &args),
         LearningsCommand::Reject(args) => judge::cmd_reject(context, &args),
         LearningsCommand::Prune(args) => prune::cmd_prune(context, &args),
