@@ -5,6 +5,7 @@
 mod attempts;
 mod features;
 mod knowledge;
+mod knowledge_base;
 mod learnings;
 mod past;
 mod rules;

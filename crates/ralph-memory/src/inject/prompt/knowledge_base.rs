@@ -31,10 +31,27 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, said: &Said)
     section
 }
 
-/// What a prompt would hold of lessons of earlier runs, if it held nothing else: nothing, where there are none.
+/// What a prompt would hold of lessons of earlier runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnowledgeSummary {
+    /// All of it; nothing where there is none.
+    pub text: String,
+    /// The ids of the lessons in it, by their kinds, of each the most relevant first.
+    pub shown: Vec<String>,
+}
+
+/// What a prompt would hold of lessons of earlier runs, if it held nothing else.
 #[must_use]
-pub fn knowledge_summary(lessons: &[KnownLesson], budget: Tokens) -> String {
-    of_lessons(lessons, Budget::of(budget), &Said::default()).text
+pub fn knowledge_summary(lessons: &[KnownLesson], budget: Tokens) -> KnowledgeSummary {
+    let section = of_lessons(lessons, Budget::of(budget), &Said::default());
+    let shown = section.injections.into_iter();
+    KnowledgeSummary {
+        text: section.text,
+        shown: shown
+            .filter(|injection| injection.reason == InjectionReason::Shown)
+            .map(|injection| injection.id)
+            .collect(),
+    }
 }
 
 fn of_lessons(lessons: &[KnownLesson], budget: Budget, said: &Said) -> Section {

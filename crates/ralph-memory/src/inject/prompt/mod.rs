@@ -27,7 +27,7 @@ use ralph_model::config::{Config, Inject};
 use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
-pub use knowledge_base::knowledge_summary;
+pub use knowledge_base::{KnowledgeSummary, knowledge_summary};
 pub use learnings::{MOST_LEARNINGS, learning_item};
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};

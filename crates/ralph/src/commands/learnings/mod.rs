@@ -5,6 +5,7 @@ mod judge;
 mod list;
 mod prune;
 mod query;
+mod ranked;
 mod restore;
 mod show;
 mod view;
