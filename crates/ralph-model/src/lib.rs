@@ -19,6 +19,7 @@ mod note;
 mod note_id;
 mod note_or_sign;
 mod report;
+mod run_history;
 mod short_id;
 mod split_mix;
 mod standing_in_prompts;
@@ -32,7 +33,7 @@ pub use budget::{Budget, Tokens};
 pub use candidate::Candidate;
 pub use captured::{Captured, CapturedKnowledge, CapturedLearning, Control, Promise, Verdict};
 pub use clock::{Clock, Entropy};
-pub use facts::{Complexity, DrawnLesson, Extraction, Facts};
+pub use facts::{Complexity, DrawnLesson, Extraction, Facts, MOST_FACT_EXAMPLES, estimate_of};
 pub use feature::{
     BehindFailed, Feature, FeatureName, FeatureNameError, FeatureStatus, MAX_FEATURE_NAME_BYTES, TaskCounts,
 };
@@ -46,6 +47,7 @@ pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;
 pub use note_or_sign::NoteOrSign;
 pub use report::{Attempt, FailedAttempts, FailedGate, FailureReport, KeptReport, ReportOrigin, Signature, Suggestion};
+pub use run_history::{PastEnd, PastError, PastIteration, RunHistory};
 pub use short_id::{FeatureId, LearningId, RunId, TaskId};
 pub use split_mix::SplitMix64;
 pub use tags::{TagError, Tags};

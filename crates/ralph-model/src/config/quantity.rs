@@ -51,7 +51,8 @@ const BYTES_OF_UNIT: [(&str, u64); 10] = [
 ];
 
 /// A time from `2h`, `15m`, `120s`, `1h30m`, `1d`, or plain seconds. Units go down and none comes twice.
-pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+#[must_use]
+pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut seconds = 0u64;
     let mut smaller_than = u64::MAX;

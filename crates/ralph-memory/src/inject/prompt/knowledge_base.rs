@@ -1,11 +1,12 @@
 //! `## Knowledge Base (from previous loops)`: what whole runs taught about work like this, by its kinds.
 
-use ralph_model::{Budget, EntryKind, Facts, InjectionReason, Learning, LearningKind, Tokens};
+use ralph_model::{Budget, EntryKind, Facts, InjectionReason, Learning, LearningId, LearningKind, Tokens};
 
 use super::markdown::{in_item, one_line, without_controls};
 use super::room::Room;
 use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
+use crate::inject::claims::Claims;
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::said::{Fact, Said};
@@ -23,10 +24,11 @@ struct Choice<'a> {
     reason: InjectionReason,
 }
 
-/// The section. A lesson that says what stands in the prompt already does not stand there again.
-pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, said: &Said) -> Section {
+/// The section. A lesson that says what stands in the prompt already does not stand there again, nor does one that contradicts
+/// what does.
+pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room, said: &Said, claims: Claims<'a>) -> Section {
     let budget = room.for_section(request.config.context.knowledge_base);
-    let section = of_lessons(request.known, budget, said);
+    let section = of_lessons(request.known, budget, said, claims);
     room.spend(&section.text);
     section
 }
@@ -40,10 +42,15 @@ pub struct KnowledgeSummary {
     pub shown: Vec<String>,
 }
 
-/// What a prompt would hold of lessons of earlier runs, if it held nothing else.
+/// What a prompt would hold of lessons of earlier runs, if it held nothing else. Of the pairs that seem to contradict each other
+/// those that are settled both hold.
 #[must_use]
-pub fn knowledge_summary(lessons: &[KnownLesson], budget: Tokens) -> KnowledgeSummary {
-    let section = of_lessons(lessons, Budget::of(budget), &Said::default());
+pub fn knowledge_summary(
+    lessons: &[KnownLesson],
+    settled: &[(LearningId, LearningId)],
+    budget: Tokens,
+) -> KnowledgeSummary {
+    let section = of_lessons(lessons, Budget::of(budget), &Said::default(), Claims::none(settled));
     let shown = section.injections.into_iter();
     KnowledgeSummary {
         text: section.text,
@@ -54,7 +61,7 @@ pub fn knowledge_summary(lessons: &[KnownLesson], budget: Tokens) -> KnowledgeSu
     }
 }
 
-fn of_lessons(lessons: &[KnownLesson], budget: Budget, said: &Said) -> Section {
+fn of_lessons<'a>(lessons: &'a [KnownLesson], budget: Budget, said: &Said, claims: Claims<'a>) -> Section {
     let mut section = Section {
         heading: HEADING,
         ..Section::default()
@@ -63,7 +70,7 @@ fn of_lessons(lessons: &[KnownLesson], budget: Budget, said: &Said) -> Section {
         return section;
     }
     let frame = format!("## {HEADING}\n\n{OPENING}");
-    let mut choices = choices(lessons, said);
+    let mut choices = choices(lessons, said, claims);
     let note = fill(&mut choices, &frame, budget);
     if choices.iter().any(Choice::is_shown) {
         section.text = frame;
@@ -92,7 +99,7 @@ fn of_lessons(lessons: &[KnownLesson], budget: Budget, said: &Said) -> Section {
 
 /// The lessons in the order of preference. Those that may stand there, if there is room, are over the budget for now; so are
 /// those for which there would be none however large it was.
-fn choices<'a>(lessons: &'a [KnownLesson], said: &Said) -> Vec<Choice<'a>> {
+fn choices<'a>(lessons: &'a [KnownLesson], said: &Said, mut claims: Claims<'a>) -> Vec<Choice<'a>> {
     let estimates = lessons.iter().filter(|lesson| is_estimate(&lesson.learning)).count();
     let mut better: Vec<(LearningKind, Likeness)> = Vec::new();
     let mut said_here = Said::default();
@@ -111,9 +118,10 @@ fn choices<'a>(lessons: &'a [KnownLesson], said: &Said) -> Vec<Choice<'a>> {
         };
         let reason = if lesson.relevance.is_none() {
             InjectionReason::Irrelevant
-        } else if said.holds(fact) || said_here.holds(fact) || better.iter().any(is_near) {
+        } else if said.holds(fact) || said_here.holds(fact) || better.iter().any(is_near) || claims.refute(learning) {
             InjectionReason::Duplicate
         } else {
+            claims.add(learning);
             said_here.add(fact);
             better.push((learning.kind, likeness));
             InjectionReason::OverBudget

@@ -3,11 +3,13 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{Course, FailedAttempts, Feature, JournalRow, Learning, RunId, Suggestion, Task, TaskStatus};
+use ralph_model::{
+    Course, FailedAttempts, Feature, JournalRow, Learning, LearningId, RunId, Suggestion, Task, TaskStatus,
+};
 use ralph_store::{Store, StoreError};
 
 use super::signs::Signs;
-use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
+use super::{AttemptNumber, Counted, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
 use crate::inject::feature_texts::FeatureTexts;
 use crate::recall::{KnownLesson, related_rows};
 
@@ -28,6 +30,7 @@ pub struct Materials {
     suggestion: Option<Suggestion>,
     learnings: Vec<(Learning, f64)>,
     known: Vec<KnownLesson>,
+    settled: Vec<(LearningId, LearningId)>,
     course: Course,
     recent: Vec<JournalRow>,
     related: Vec<(JournalRow, f64)>,
@@ -90,6 +93,7 @@ impl Materials {
         Ok(Self {
             learnings: signs.learnings(store)?,
             known: signs.known_lessons(store, now)?,
+            settled: store.settled_conflicts()?,
             parent,
             prerequisites,
             feature,
@@ -125,6 +129,7 @@ impl Materials {
             suggestion: None,
             learnings: Vec::new(),
             known: Vec::new(),
+            settled: Vec::new(),
             course: Course::default(),
             recent: Vec::new(),
             related: Vec::new(),
@@ -147,10 +152,27 @@ impl Materials {
     /// Which attempt at the task is the next one, of those that count. Where all are used up, it is the last.
     #[must_use]
     pub fn attempt(&self, config: &Config) -> AttemptNumber {
-        let of = config.execution.max_retries.saturating_add(1);
-        AttemptNumber {
-            number: self.task.retries_used.saturating_add(1).min(of),
-            of,
+        let (task, of) = (&self.task, config.execution.max_retries.saturating_add(1));
+        let number = task.retries_used.saturating_add(1);
+        let counted = match task.status {
+            TaskStatus::InProgress => self.counted(number, task.attempts),
+            _ => self.counted(number, task.attempts.saturating_add(1)),
+        };
+        if number > of {
+            return AttemptNumber::of_all(of, of);
+        }
+        AttemptNumber { number, of, counted }
+    }
+
+    /// How the attempts are counted, of which it is so many-th of those that count, and of all.
+    fn counted(&self, number: u32, overall: u32) -> Counted {
+        let failed = u32::try_from(self.failed.attempts.len()).unwrap_or(u32::MAX);
+        let failed = failed.saturating_add(self.failed.earlier);
+        match overall {
+            overall if overall <= number => Counted::All,
+            // What was done, or failed and no longer counts, is tried again because a person said so.
+            overall if self.failed.was_done || failed >= number => Counted::SinceReset(overall),
+            overall => Counted::Finished(overall),
         }
     }
 
@@ -173,6 +195,7 @@ impl Materials {
             suggestion: self.suggestion.as_ref(),
             learnings: &self.learnings,
             known: &self.known,
+            settled: &self.settled,
             course: self.course,
             round: circumstances.round,
             recent: &self.recent,

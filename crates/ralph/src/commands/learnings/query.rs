@@ -79,7 +79,7 @@ pub(crate) struct QueryArgs {
     format: FormatArgs,
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err("allowed is a number from 0 to 1".to_owned()),
@@ -124,11 +124,14 @@ fn for_work(
     args: &QueryArgs,
     work: &Work<'_>,
 ) -> Result<(), CommandError> {
-    let known = match store {
-        Some(store) => known_lessons(store, work, context.clock().now())?,
-        None => Vec::new(),
+    let (known, settled) = match store {
+        Some(store) => (
+            known_lessons(store, work, context.clock().now())?,
+            store.settled_conflicts()?,
+        ),
+        None => (Vec::new(), Vec::new()),
     };
-    let summary = knowledge_summary(&known, context.config.context.knowledge_base);
+    let summary = knowledge_summary(&known, &settled, context.config.context.knowledge_base);
     if args.format.get() == Format::Markdown {
         return context.ui.text(&summary.text);
     }
