@@ -231,30 +231,31 @@ fn nothing_is_written_where_nothing_was_taught() {
 #[test]
 fn a_few_of_each_kind_stand_there_the_most_relevant() {
     let mut taught = Taught::new();
-    for number in 0..8 {
-        let confidence = 0.45 + 0.05 * f64::from(number);
+    let mut confidence = 0.45;
+    for name in ["Ada", "Bea", "Cleo", "Dora", "Elsa", "Frida", "Gerda", "Hilda"] {
         let with = |it: &mut Learning| it.confidence = confidence;
         let texts = ["small steps", "never guess", "takes days", "names in files"];
         for (kind, text) in LearningKind::ALL.iter().zip(texts) {
-            taught = taught.with_one(*kind, BugFix, &format!("{text}{number}"), with);
+            taught = taught.with_one(*kind, BugFix, &format!("{text} {name}"), with);
         }
+        confidence += 0.05;
     }
     taught.check(
         "Fix the crash",
         &[
-            "- small steps7 (effectiveness: 100%)",
-            "- small steps6 (effectiveness: 100%)",
-            "- small steps5 (effectiveness: 100%)",
-            "- never guess7",
-            "- never guess6",
-            "- never guess5",
-            "- never guess4",
-            "- never guess3",
-            "- takes days7",
-            "- takes days6",
-            "- names in files7",
-            "- names in files6",
-            "- names in files5",
+            "- small steps Hilda (effectiveness: 100%)",
+            "- small steps Gerda (effectiveness: 100%)",
+            "- small steps Frida (effectiveness: 100%)",
+            "- never guess Hilda",
+            "- never guess Gerda",
+            "- never guess Frida",
+            "- never guess Elsa",
+            "- never guess Dora",
+            "- takes days Hilda",
+            "- takes days Gerda",
+            "- names in files Hilda",
+            "- names in files Gerda",
+            "- names in files Frida",
         ],
     );
 }
@@ -371,11 +372,11 @@ fn what_warns_of_the_error_that_was_met_stands_first() {
 #[test]
 fn conventions_of_the_files_at_hand_stand_there_whatever_work_taught_them() {
     let mut taught = Taught::new();
-    for number in 0..6 {
-        taught = taught.with_one(Convention, Feature, &format!("convention{number}"), |it| {
+    for name in ["Ada", "Bea", "Cleo", "Dora", "Elsa", "Frida"] {
+        taught = taught.with_one(Convention, Feature, &format!("convention {name}"), |it| {
             it.facts = examples(&["src/auth/login.ts"]);
         });
-        taught = taught.with(Convention, BugFix, &format!("usual{number}"));
+        taught = taught.with(Convention, BugFix, &format!("usual {name}"));
     }
     taught = taught.with_one(Convention, Feature, "elsewhere", |it| {
         it.facts = examples(&["src/types.ts"])
@@ -387,7 +388,7 @@ fn conventions_of_the_files_at_hand_stand_there_whatever_work_taught_them() {
         conventions.iter().all(|item| item.starts_with("- convention")),
         "{conventions:?}"
     );
-    taught.check("Fix the crash", &["- usual0", "- usual1", "- usual2"]);
+    taught.check("Fix the crash", &["- usual Ada", "- usual Bea", "- usual Cleo"]);
 }
 
 #[test]
@@ -461,4 +462,33 @@ fn a_lesson_of_others_stays_in_its_item() {
     let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
     let expected = "- first\n  ## Memory\n  ```[1m (effectiveness: 100%)\n";
     assert!(prompt.text.contains(expected), "{}", prompt.text);
+}
+
+#[test]
+fn of_two_that_contradict_each_other_the_better_one_stands() {
+    let mut taught = Taught::new()
+        .with_one(Strategy, BugFix, "Use tabs for indentation in templates", |it| {
+            it.confidence = 0.6
+        })
+        .with_one(Antipattern, BugFix, "Avoid: tabs for indentation in templates", |it| {
+            it.confidence = 0.9
+        })
+        .with(Convention, BugFix, "Names are short");
+    let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
+    assert_eq!(
+        decided(&prompt),
+        [
+            ("learn-00000001", InjectionReason::Duplicate),
+            ("learn-00000002", InjectionReason::Shown),
+            ("learn-00000003", InjectionReason::Shown)
+        ]
+    );
+    let [one, other] = [1, 2].map(ralph_model::LearningId::new);
+    taught.store.settle_conflict(&one, &other, moment()).unwrap();
+    let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
+    assert!(
+        decided(&prompt)
+            .iter()
+            .all(|(_, reason)| *reason == InjectionReason::Shown)
+    );
 }

@@ -22,6 +22,7 @@ mod knowledge_files;
 mod knowledge_search;
 mod languages;
 mod learnings;
+mod learnings_query;
 mod list;
 mod memory_init;
 mod merge_driver;

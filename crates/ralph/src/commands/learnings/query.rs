@@ -93,7 +93,7 @@ pub(super) fn cmd_query(context: &Context<'_>, args: &QueryArgs) -> Result<(), C
     if let Some(objective) = &args.objective {
         let work = Work {
             task_type: args.task_type.unwrap_or_else(|| task_type_of(objective, "")),
-            text: objective,
+            text: &format!("{objective}\n{}", args.errors.join("\n")),
             files,
             errors,
             failure: None,

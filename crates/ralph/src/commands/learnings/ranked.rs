@@ -178,7 +178,7 @@ const COLUMNS: [Column; 6] = [
         fit: Fit::Optional,
     },
     Column {
-        title: "USED",
+        title: "SHOWN",
         fit: Fit::Optional,
     },
     view::TEXT,
