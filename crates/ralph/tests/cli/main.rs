@@ -25,6 +25,7 @@ mod knowledge_search;
 mod languages;
 mod learnings;
 mod learnings_care;
+mod learnings_query;
 mod list;
 mod memory_init;
 mod merge_driver;

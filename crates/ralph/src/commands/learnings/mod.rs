@@ -13,6 +13,7 @@ mod list;
 mod merge;
 mod prune;
 mod query;
+mod ranked;
 mod restore;
 mod show;
 mod stage;
