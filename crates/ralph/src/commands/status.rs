@@ -8,7 +8,7 @@ mod shelves;
 use std::cmp::Reverse;
 
 use clap::Args;
-use ralph_model::{Feature, FeatureStatus, TaskStatus, count, display_width};
+use ralph_model::{Feature, FeatureStatus, TaskStatus, count};
 use ralph_store::{Look, Overview, Store, Wait};
 use serde_json::json;
 
@@ -17,6 +17,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
 use crate::ui::Style;
+use crate::wrap::hung;
 use open_runs::RunState;
 use shelves::Shelves;
 
@@ -132,10 +133,8 @@ const ROWS: usize = 24;
 /// The status on one screen: where it would be longer, fewer tasks are named.
 fn as_text(context: &Context<'_>, status: &Status) -> String {
     let width = context.ui.width().max(1);
-    let rows = |lines: &[(&str, String)]| -> usize {
-        let row_count = |(_, line): &(&str, String)| (GAP.len() + display_width(line)).div_ceil(width);
-        lines.iter().map(row_count).sum()
-    };
+    let columns = width.saturating_sub(GAP.len()).max(1);
+    let rows = |lines: &[(&str, String)]| -> usize { lines.iter().map(|(_, line)| hung(line, columns).len()).sum() };
     let mut lines = lines(context, status, MOST_NAMED);
     for named in (0..MOST_NAMED).rev() {
         if rows(&lines) <= ROWS {
@@ -145,8 +144,11 @@ fn as_text(context: &Context<'_>, status: &Status) -> String {
     }
     let mut text = String::new();
     for (title, line) in lines {
-        let gap = GAP.get(title.len()..).unwrap_or_default();
-        text.push_str(&format!("{}{gap}{line}\n", context.ui.paint(Style::Strong, title)));
+        let titles = std::iter::once(title).chain(std::iter::repeat(""));
+        for (title, row) in titles.zip(hung(&line, columns)) {
+            let gap = GAP.get(title.len()..).unwrap_or_default();
+            text.push_str(&format!("{}{gap}{row}\n", context.ui.paint(Style::Strong, title)));
+        }
     }
     text
 }
