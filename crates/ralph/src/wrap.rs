@@ -17,21 +17,17 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// All of a text within a width: its own lines as they are where they fit, else broken between words, and a word that is
-/// longer than a line is broken, too. Blank lines are left out. What a terminal would obey is a space.
+/// All of a text within a width: its own lines as they are where they fit, else as [`hung`] has them, and a word that is longer
+/// than a line is broken, too. Blank lines are left out. What a terminal would obey is a space.
 pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     let visible = |line: &str| -> String { line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
     let lines = text.lines().map(|line| visible(line).trim_end().to_owned());
     let lines = lines.filter(|line| !line.is_empty());
-    let fold = |line: String| match display_width(&line) <= width {
-        true => vec![line],
-        false => wrapped(&line, width),
-    };
     let break_up = |line: String| match display_width(&line) <= width {
         true => vec![line],
         false => pieces(&line, width),
     };
-    lines.flat_map(fold).flat_map(break_up).collect()
+    lines.flat_map(|line| hung(&line, width)).flat_map(break_up).collect()
 }
 
 /// The same on so many lines at most, with an ellipsis where the rest is left out.
@@ -64,7 +60,10 @@ pub(crate) fn hung(line: &str, width: usize) -> Vec<String> {
     let indent = " ".repeat(display_width(label));
     let starts = std::iter::once(label).chain(std::iter::repeat(indent.as_str()));
     let texts = wrapped(text, width.saturating_sub(indent.len()));
-    starts.zip(texts).map(|(start, text)| format!("{start}{text}")).collect()
+    starts
+        .zip(texts)
+        .map(|(start, text)| format!("{start}{text}"))
+        .collect()
 }
 
 /// What a line says behind its indentation and its label, which two spaces or more set apart.

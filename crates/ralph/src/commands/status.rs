@@ -8,8 +8,9 @@ mod shelves;
 use std::cmp::Reverse;
 
 use clap::Args;
+use ralph_memory::learn::conflicts;
 use ralph_model::{Feature, FeatureStatus, TaskStatus, count};
-use ralph_store::{Look, Overview, Store, Wait};
+use ralph_store::{LearningFilter, Look, Overview, Store, Wait};
 use serde_json::json;
 
 use crate::commands::feature;
@@ -44,6 +45,8 @@ struct Status {
     shelves: Shelves,
     /// What runs have done; none without a database.
     overview: Option<Overview>,
+    /// How many pairs of lessons contradict each other; none where there are too many lessons to compare for a glance.
+    contradictions: Option<usize>,
     /// When somebody last looked.
     look: Option<Look>,
     features: Vec<Feature>,
@@ -64,6 +67,7 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
         None => (None, None, Vec::new()),
     };
     let status = Status {
+        contradictions: store.as_ref().map_or(Ok(Some(0)), contradictions)?,
         next: next(context, &shelves, overview.as_ref()),
         shelves,
         overview,
@@ -101,6 +105,17 @@ fn open(context: &Context<'_>) -> Option<Store> {
                 .warning(&format!("What runs have done is not shown: {error}."));
             None
         }
+    }
+}
+
+/// So many lessons are compared with one another for a glance at the status; `review` compares all.
+const MOST_COMPARED: u32 = 1000;
+
+fn contradictions(store: &Store) -> Result<Option<usize>, CommandError> {
+    let all = store.learning_list(&LearningFilter::default(), Some(MOST_COMPARED + 1))?;
+    match all.len() > MOST_COMPARED as usize {
+        true => Ok(None),
+        false => Ok(Some(conflicts(store)?.len())),
     }
 }
 
@@ -162,7 +177,16 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
     if let Some(overview) = &status.overview {
         let now = context.clock().now();
         let worktree = context.project.worktree_name();
-        lines.extend(news::lines((overview, status.look.as_ref()), worktree, named, now));
+        lines.extend(news::lines(
+            (
+                overview,
+                status.look.as_ref(),
+                status.contradictions.unwrap_or_default(),
+            ),
+            worktree,
+            named,
+            now,
+        ));
     }
     lines.extend(features(&status.features, named));
     let shelves = &status.shelves;
@@ -220,6 +244,7 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
         "project": context.project.root.display().to_string(),
         "last_look": status.look.as_ref().map(|look| look.at.to_string()),
         "runs": status.overview.as_ref().map(|overview| news::as_json(overview, now)),
+        "contradictions": status.contradictions,
         "features": status.features,
         "notes": notes,
         "next": status.next.split_once("    #").map_or(status.next.as_str(), |(command, _)| command),
