@@ -125,7 +125,8 @@ fn the_figures_fit_80_columns() {
       success     1/1  0/1  0/1  0/1  0/1  0/1  .  1/1
       iterations  1    1    1    1    1    1    1  1
       2025-01-21 to 2025-01-28, a day each
-      success: done of those that count; . nothing to count
+      success: done of those that count
+      . nothing to count
 
     By model
       MODEL   DONE  RATE  COST   TIME        ITERATIONS  TOKENS
@@ -164,7 +165,8 @@ fn the_figures_fit_44_columns() {
       success     0/1  0/1  .  1/1
       iterations  1    1    1  1
       2025-01-25 to 2025-01-28, a day each
-      success: done of those that count; . nothing to count
+      success: done of those that count
+      . nothing to count
 
     By model
       MODEL   DONE  RATE  COST   TIME
