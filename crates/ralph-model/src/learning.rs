@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::word_enum::word_enum;
-use crate::{LearningId, TaskId, TaskType};
+use crate::{Facts, LearningId, TaskId, TaskType};
 
 word_enum! {
     /// What kind of lesson it is.
@@ -90,9 +90,13 @@ pub struct Learning {
     pub confidence: f64,
     /// How often what it says succeeds, from 0 to 1.
     pub success_rate: f64,
-    /// In how many iterations that count it stood in the prompt.
+    /// How often it succeeded before anybody counted here.
+    pub first_success_rate: f64,
+    /// In how many iterations that count it stood in the prompt, here and elsewhere.
     pub use_count: u32,
-    /// How many of them were done.
+    /// How many of those were elsewhere: what was counted there is in the first success rate.
+    pub first_use_count: u32,
+    /// How many of those here were done.
     pub successes: u32,
     /// Where it comes from.
     pub source: LearningSource,
@@ -110,6 +114,10 @@ pub struct Learning {
     pub superseded_by: Option<LearningId>,
     /// What others said that were merged into it.
     pub examples: Vec<String>,
+    /// The numbers behind it, where it was drawn from what happened.
+    pub facts: Option<Facts>,
+    /// Its id in the store that it comes from.
+    pub foreign_id: Option<String>,
     /// When an iteration that it stood in the prompt of ended last.
     pub last_used_at: Option<Timestamp>,
     /// When it was first learned.

@@ -24,3 +24,7 @@ pub use progress::{
     TaskNews, TaskUpdate, TasksOfFeature, TypeFigures, WaitsFor, Which, encode_term, journal_terms, lesson_of,
     task_type_of,
 };
+pub use progress::{
+    Cleared, Clearing, DeletedLearnings, LearningFault, LearningFaultKind, LearningStats, LearningUpdate,
+    LearningVersion, MendedLearnings, PruneFilter,
+};

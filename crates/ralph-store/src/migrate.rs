@@ -18,6 +18,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0004_features.sql"),
     include_str!("../migrations/0005_imported.sql"),
     include_str!("../migrations/0006_iteration_memory.sql"),
+    include_str!("../migrations/0007_semantic_memory.sql"),
 ];
 
 /// Brings a database up to date; refuses one that is newer than these migrations.
@@ -78,7 +79,7 @@ fn listed(json: &str) -> Vec<String> {
 }
 
 /// Copies a database as it is. What has the copy's name is whole and on the disk: it gets it last.
-fn keep_copy(connection: &Connection, copy: &Path, found: i64) -> Result<(), MigrateError> {
+pub(crate) fn keep_copy(connection: &Connection, copy: &Path, found: i64) -> Result<(), MigrateError> {
     let mut unfinished = copy.to_owned().into_os_string();
     unfinished.push(format!(".{}", std::process::id()));
     let unfinished = Path::new(&unfinished);

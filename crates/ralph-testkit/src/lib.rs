@@ -12,6 +12,7 @@ mod assigned;
 mod counts;
 mod journal;
 pub mod model;
+mod node;
 mod recorded;
 pub mod scripted;
 mod terminal;
@@ -19,6 +20,7 @@ mod test_env;
 
 pub use counts::{Seed, count};
 pub use journal::journal_row;
+pub use node::node;
 pub use recorded::{RECORDED, RECORDED_ROOT, Recorded, recorded};
 pub use terminal::{Cursor, Left, Screen, Terminal};
 pub use test_env::{Finished, Invocation, TestEnv};

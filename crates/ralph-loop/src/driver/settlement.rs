@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
-use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
+use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus};
 use ralph_store::{GatesSay, OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
 use super::examine::in_thread;
@@ -19,7 +19,24 @@ use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
 use crate::state::{Draft, Happening};
 use crate::summary::TurnSummary;
-use crate::watch::News;
+use crate::watch::{News, Watch};
+
+/// What a settlement means for tasks that were split.
+enum Parts {
+    /// This one has so many parts that are not done.
+    Wait(TaskId, usize),
+    /// These are done with it.
+    Done(Vec<TaskId>),
+}
+
+impl Parts {
+    fn tell(&self, watch: &mut dyn Watch) {
+        match self {
+            Self::Wait(task, parts) => watch.tell(&News::WaitsForParts { task, parts: *parts }),
+            Self::Done(tasks) => tasks.iter().for_each(|task| watch.tell(&News::DoneWithParts(task))),
+        }
+    }
+}
 
 impl Runner<'_> {
     /// Settles the iteration.
@@ -62,8 +79,38 @@ impl Runner<'_> {
             task: settled.task,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
+        // Nothing depends on it, so a failure is nobody's concern.
+        if let Ok(parts) = self.parts_of(&draft.current.task, settled.task) {
+            parts.tell(self.watch);
+        }
         self.tell_standing();
         Ok(Happening::Settled)
+    }
+
+    /// What the settlement of a task means for its parts, or for what it is a part of.
+    fn parts_of(&self, task: &TaskId, stands: Option<TaskStatus>) -> Result<Parts, StoreError> {
+        if stands != Some(TaskStatus::Done) {
+            let parts = self.store.children(task)?;
+            let open = parts.iter().filter(|part| part.status != TaskStatus::Done).count();
+            return Ok(match open {
+                0 => Parts::Done(Vec::new()),
+                open => Parts::Wait(task.clone(), open),
+            });
+        }
+        let mut done = Vec::new();
+        let mut above = self.store.task(task)?.and_then(|task| task.parent);
+        while let Some(id) = above {
+            let parent = self.store.task(&id)?.filter(|parent| parent.status == TaskStatus::Done);
+            // What was never tried has parts since it was made, as a list has items.
+            done.extend(
+                parent
+                    .iter()
+                    .filter(|parent| parent.attempts > 0)
+                    .map(|parent| parent.id.clone()),
+            );
+            above = parent.and_then(|parent| parent.parent);
+        }
+        Ok(Parts::Done(done))
     }
 
     /// Tells how the tasks stand, where somebody follows them. Nothing depends on it, so a failure is nobody's concern.

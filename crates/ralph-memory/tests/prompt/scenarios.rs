@@ -187,7 +187,7 @@ fn retry_after_a_refused_gate() {
     let prompt = composed(
         &files,
         &PromptRequest {
-            attempt: AttemptNumber { number: 2, of: 4 },
+            attempt: AttemptNumber::of_all(2, 4),
             last_reason: Some("The gate `cargo test` failed:\n```\ntest dates ... FAILED\n"),
             ..request(&task, &config)
         },

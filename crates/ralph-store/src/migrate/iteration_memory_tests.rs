@@ -235,6 +235,7 @@ fn whoever_is_killed_after_any_statement_leaves_the_old_one_and_the_next_finishe
     let photographed: String = photographed.collect();
     let mut migrations = MIGRATIONS[..BEFORE].to_vec();
     migrations.push(&photographed);
+    migrations.extend(&MIGRATIONS[BEFORE + 1..]);
     migrate(&connection, &path, &migrations).unwrap();
     photograph(folder.path(), &photographs.path().join("committed"));
     let log_of = |folder: &Path| fs::metadata(folder.join("progress.db-wal")).unwrap().len();

@@ -7,7 +7,7 @@ use ralph_model::{Entropy, Learning, LearningId, LearningKind, LearningStatus, T
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
-use super::columns::{moment, to_json, word_at};
+use super::columns::{moment, parsed, to_json, word_at};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_reading::read_learning;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
@@ -93,7 +93,9 @@ impl Store {
             let mut changed = Vec::new();
             for id in ids {
                 let learning = existing(transaction, id)?;
-                if learning.status == status && learning.reason.as_deref() == reason {
+                let stands_so = learning.status == status && learning.reason.as_deref() == reason;
+                let is_replaced = status == LearningStatus::Promoted && learning.superseded_by.is_some();
+                if stands_so && !is_replaced {
                     continue;
                 }
                 let merged_into = learning.superseded_by.clone();
@@ -104,6 +106,28 @@ impl Store {
                 changed.push(learning.id);
             }
             Ok(changed)
+        })
+    }
+
+    /// Promotes every lesson that can be true and waits, by a person's word; those that were.
+    ///
+    /// # Errors
+    /// When the database cannot be written; then none was promoted.
+    pub fn promote_validated(&mut self, now: Timestamp) -> Result<Vec<Learning>, LearningError> {
+        self.change_learnings(|transaction| {
+            let waiting: Vec<String> = transaction
+                .prepare_cached(
+                    "SELECT id FROM learnings WHERE status = 'validated' AND superseded_by IS NULL ORDER BY seq",
+                )?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            let mut promoted = Vec::new();
+            for id in waiting {
+                let id = parsed(&id, "id", LearningId::parse)?;
+                set_status(transaction, &id, (LearningStatus::Promoted, None), now)?;
+                promoted.push(existing(transaction, &id)?);
+            }
+            Ok(promoted)
         })
     }
 
@@ -131,7 +155,7 @@ impl Store {
         })
     }
 
-    fn change_learnings<T>(
+    pub(super) fn change_learnings<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, LearningTrouble>,
     ) -> Result<T, LearningError> {
@@ -144,7 +168,7 @@ impl Store {
 }
 
 /// A lesson as it stands in this moment.
-fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
+pub(super) fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
     transaction
         .prepare_cached("SELECT * FROM learnings WHERE id = ?1")?
         .query_row([id.as_str()], read_learning)
@@ -217,7 +241,7 @@ pub(super) fn unite_tags(own: &mut Vec<String>, others: &[String]) {
     own.truncate(MOST_TAGS.max(already));
 }
 
-fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
+pub(super) fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
     let unknown = || LearningError::Unknown { text: id.to_string() };
     Ok(stands(transaction, id)?.ok_or_else(unknown)?)
 }
@@ -261,9 +285,9 @@ fn put(transaction: &Transaction<'_>, id: &LearningId, new: &NewLearning, now: T
     let kind = LearningKind::of_category(&new.category);
     let rows = transaction
         .prepare_cached(
-            "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops,
-                                    status, created_at, updated_at, task_type, lesson, terms, tag_terms)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'human', '[]', 'promoted', ?8, ?8, ?9, ?10, ?11, ?12)
+            "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate, source,
+                                    source_loops, status, created_at, updated_at, task_type, lesson, terms, tag_terms)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 'human', '[]', 'promoted', ?8, ?8, ?9, ?10, ?11, ?12)
              ON CONFLICT (id) DO NOTHING",
         )?
         .execute(params![
@@ -310,7 +334,7 @@ fn set_status(
 
 /// Takes what a lesson said and counted out of the one that it was merged into, and of those that this one was merged into
 /// later. What another one that is still merged says as well stays.
-fn leave_merged(
+pub(super) fn leave_merged(
     transaction: &Transaction<'_>,
     leaving: &Learning,
     merged_into: Option<LearningId>,

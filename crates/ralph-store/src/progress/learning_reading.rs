@@ -1,6 +1,6 @@
 //! Reading lessons.
 
-use ralph_model::{Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskId, TaskType};
+use ralph_model::{Facts, Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskId, TaskType};
 use rusqlite::{OptionalExtension, Row};
 
 use super::Store;
@@ -33,6 +33,12 @@ impl Store {
     }
 }
 
+/// The numbers behind a lesson. Those that cannot be read are none: they must not hide the lesson.
+fn facts(row: &Row<'_>) -> rusqlite::Result<Option<Facts>> {
+    let json: Option<String> = row.get("facts")?;
+    Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
+}
+
 pub(super) fn read_learning(row: &Row<'_>) -> rusqlite::Result<Learning> {
     let list = |column: &str| -> rusqlite::Result<Vec<String>> { from_json(&row.get::<_, String>(column)?, column) };
     Ok(Learning {
@@ -44,7 +50,9 @@ pub(super) fn read_learning(row: &Row<'_>) -> rusqlite::Result<Learning> {
         tags: list("tags")?,
         confidence: row.get("confidence")?,
         success_rate: row.get("success_rate")?,
+        first_success_rate: row.get("first_success_rate")?,
         use_count: count_at(row, "use_count")?,
+        first_use_count: count_at(row, "first_use_count")?,
         successes: count_at(row, "successes")?,
         source: word_at(row, "source", LearningSource::parse)?,
         source_loops: list("source_loops")?,
@@ -54,6 +62,8 @@ pub(super) fn read_learning(row: &Row<'_>) -> rusqlite::Result<Learning> {
         reason: row.get("reason")?,
         superseded_by: word_in(row, "superseded_by", LearningId::parse)?,
         examples: list("examples")?,
+        facts: facts(row)?,
+        foreign_id: row.get("foreign_id")?,
         last_used_at: time_in(row, "last_used_at")?,
         created_at: time_at(row, "created_at")?,
         updated_at: time_at(row, "updated_at")?,

@@ -14,7 +14,7 @@ use super::learning_terms::words_beside;
 use crate::StoreError;
 
 /// Statuses of lessons that hold, or wait to.
-const ACTIVE: &str = "status IN ('promoted', 'validated', 'pending')";
+pub(super) const ACTIVE: &str = "status IN ('promoted', 'validated', 'pending')";
 /// Lessons that may be merged by themselves.
 const MERGEABLE: &str =
     "status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL AND restored_at IS NULL";
@@ -272,7 +272,7 @@ fn to_prune(connection: &Connection, rules: &PruneRules<'_>, limit: i64) -> rusq
 }
 
 /// Takes a lesson out, so that it can be brought back.
-fn prune(
+pub(super) fn prune(
     transaction: &Transaction<'_>,
     id: &LearningId,
     (reason, superseded_by): (&str, Option<&LearningId>),

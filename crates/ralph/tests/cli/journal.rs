@@ -40,7 +40,7 @@ fn iterations_are_listed_newest_first() {
     ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
     3   run-00000002/1  done     t-8eec67  2025-01-21T10:00:00Z  Make tea: The kettle: leaks, (a bit) "AND" NOT much
     2   run-00000001/2  done     t-025cc1  2025-01-22T10:00:00Z  Parse dates: Leap years: `is_leap` was wrong.
-    1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed:
+    1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed: test leap ... FAILED
 
     Showing 3 iterations
     "#);
@@ -142,7 +142,7 @@ fn fault_2_iterations_are_found_by_any_text() {
     assert!(found[0]["score"].as_f64().unwrap() > 0.0);
     assert_snapshot!(env.ok(["journal", "search", "cargo test"]), @"
     ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
-    1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed:
+    1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed: test leap ... FAILED
 
     Showing 1 iteration
     ");

@@ -305,6 +305,18 @@ fn learnings_are_found_beside_notes() {
 }
 
 #[test]
+fn a_blank_question_is_refused() {
+    let env = sample();
+    for blank in [&["recall", ""][..], &["recall", " ", "\n"]] {
+        assert_snapshot!(env.ralph(blank).run(), @"
+        exit 2
+        --- stderr
+        Error: the text is blank, so there is nothing to look for
+        ");
+    }
+}
+
+#[test]
 fn notes_are_found_whatever_the_database_is() {
     let env = sample();
     let expected = env.ok(["recall", "docker"]);

@@ -65,7 +65,7 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, said: &mut S
 fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
     let choice = |(learning, score): &'a (Learning, f64)| {
         // One that waits is of this very task.
-        let belongs = *score > 0.0 || learning.status == LearningStatus::Validated;
+        let belongs = learning.may_be_shown() && (*score > 0.0 || learning.status == LearningStatus::Validated);
         Choice {
             learning,
             score: *score,

@@ -78,7 +78,7 @@ impl Old {
         let mut tables = tables(&connection);
         // All but what the step has to say itself of lessons that were there.
         let lessons = tables.get_mut("learnings").unwrap();
-        lessons.retain(|column| !matches!(column.as_str(), "status" | "task_type"));
+        lessons.retain(|column| !matches!(column.as_str(), "status" | "task_type" | "success_rate"));
         Self {
             values: values(&connection, &tables),
             schema: schema(&connection),

@@ -266,10 +266,10 @@ impl Telling<'_> {
         let rows = self
             .transaction
             .prepare_cached(
-                "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops,
-                                        task, journal, status, reason, created_at, updated_at, task_type, lesson, terms,
+                "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate,
+                                        source, source_loops, task, journal, status, reason, created_at, updated_at, task_type, lesson, terms,
                                         tag_terms)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'sigil', ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, 'sigil', ?8, ?9, ?10, ?11, ?12, ?13, ?13, ?14, ?15, ?16, ?17)
                  ON CONFLICT (id) DO NOTHING",
             )?
             .execute(params![

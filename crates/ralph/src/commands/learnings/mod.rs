@@ -1,12 +1,17 @@
 //! `ralph learnings …`: what iterations teach, one file a verb.
 
 mod add;
+mod clear;
+mod delete;
+mod handed_in;
 mod judge;
 mod list;
 mod prune;
 mod query;
 mod restore;
 mod show;
+mod stats;
+mod update;
 mod view;
 
 use clap::Subcommand;
@@ -28,6 +33,10 @@ pub(crate) enum LearningsCommand {
     Reject(judge::RejectArgs),
     Prune(prune::PruneArgs),
     Restore(restore::RestoreArgs),
+    Update(update::UpdateArgs),
+    Delete(delete::DeleteArgs),
+    Clear(clear::ClearArgs),
+    Stats(stats::StatsArgs),
 }
 
 /// Runs one of the commands about learnings.
@@ -41,6 +50,10 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::Reject(args) => judge::cmd_reject(context, &args),
         LearningsCommand::Prune(args) => prune::cmd_prune(context, &args),
         LearningsCommand::Restore(args) => restore::cmd_restore(context, &args),
+        LearningsCommand::Update(args) => update::cmd_update(context, args),
+        LearningsCommand::Delete(args) => delete::cmd_delete(context, &args),
+        LearningsCommand::Clear(args) => clear::cmd_clear(context, &args),
+        LearningsCommand::Stats(args) => stats::cmd_stats(context, &args),
     }
 }
 
@@ -61,6 +74,16 @@ fn find_to_change(context: &Context<'_>, ids: &[String]) -> Result<(Store, Vec<L
         }
     }
     Ok((store, found))
+}
+
+/// Asks before something is done that cannot be taken back.
+fn confirmed(context: &Context<'_>, question: &str) -> Result<(), CommandError> {
+    match context.ui.confirm(question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(CommandError::new("nothing was deleted, as you said")),
+        None => Err(CommandError::new("nothing was deleted: there is no terminal to ask at")
+            .hint("--yes deletes without asking")),
+    }
 }
 
 /// A task that learnings may be of. They outlive their tasks, so a whole id is taken as it is.

@@ -87,7 +87,7 @@ const COLUMNS: [Column; 6] = [
     view::TEXT,
 ];
 
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err("allowed is a number from 0 to 1".to_owned()),

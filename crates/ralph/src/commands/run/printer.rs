@@ -412,6 +412,18 @@ impl Watch for Printer<'_> {
             }
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
+            News::WaitsForParts { task, parts } => {
+                self.task = Some((*task).clone());
+                self.line(&format!(
+                    "It was split, and waits for its {}.",
+                    count(*parts, "part", "parts")
+                ));
+            }
+            News::DoneWithParts(task) => {
+                self.task = Some((*task).clone());
+                self.done.insert((*task).clone());
+                self.line("done: all its parts are");
+            }
             News::Wrote { file, replaced } => {
                 self.notes += 1;
                 self.line(&format!("noted: {}", self.context.project.shown(file)));

@@ -207,6 +207,7 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         let map = counts.into_iter().map(|(word, n)| (word.to_owned(), json!(n)));
         Value::Object(map.collect())
     };
+    let spent = json!(overview.spent);
     json!({
         "last_journal": overview.last_journal,
         "outcomes": counts(overview.outcomes.iter().map(|(outcome, n)| (outcome.word(), *n)).collect()),
@@ -214,9 +215,9 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         "failed": news(&overview.failed),
         "learnings": overview.learnings,
         "knowledge": overview.knowledge,
-        "cost_usd": overview.spent.cost_usd,
-        "input_tokens": overview.spent.input_tokens,
-        "output_tokens": overview.spent.output_tokens,
+        "cost_usd": spent["cost_usd"],
+        "input_tokens": spent["input_tokens"],
+        "output_tokens": spent["output_tokens"],
         "duration_ms": overview.duration_ms,
         "open": overview.open_runs.iter().map(|run| open_run_as_json(overview, run, now)).collect::<Value>(),
         "pauses": overview.pauses.iter().filter(|pause| pause.left(now).is_some()).map(pause_as_json).collect::<Value>(),

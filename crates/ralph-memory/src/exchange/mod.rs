@@ -1,0 +1,10 @@
+//! Exchange of lessons with an earlier tool, which keeps them in two JSON files: a store with a checksum, and a staging area.
+//! Both are read and written as that tool, a JavaScript program, does it; neither is ever trusted to be whole.
+
+mod file;
+mod javascript;
+mod save;
+
+pub use file::{FileKind, FileProblem, ForeignFile, Loaded, backup_of, load, load_bytes};
+pub use javascript::{JsObject, JsText, JsValue, JsonProblem, compact, indented, parse, sha256};
+pub use save::{Kept, save};
