@@ -53,4 +53,4 @@ pub use split_mix::SplitMix64;
 pub use tags::{TagError, Tags};
 pub use task::{NewTask, Priority, Task, TaskKind, TaskLogLine, TaskStatus};
 pub use task_type::TaskType;
-pub use text::{count, display_width, duration, first_line, preview, short_number, size, slug, turns_text};
+pub use text::{count, display_width, duration, first_line, pieces, preview, short_number, size, slug, turns_text};

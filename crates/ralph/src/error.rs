@@ -174,6 +174,11 @@ impl From<LearningError> for CommandError {
             LearningError::OtherNumbers { .. } => {
                 Self::new(message).hint("`ralph learnings add` keeps what you want to say as a learning of its own")
             }
+            LearningError::SettlesItself { .. }
+            | LearningError::SupersedesItself { .. }
+            | LearningError::SupersedesInARing { .. }
+            | LearningError::SupersededItself { .. }
+            | LearningError::IsOut { .. } => Self::new(message),
             LearningError::Store(error) => error.into(),
         }
     }

@@ -1,8 +1,10 @@
 //! The only place that prints. Data goes to standard output, everything said about it to standard error. What is drawn in
 //! place at the bottom of a terminal stands below all that.
 
+mod asker;
 mod block;
 mod dialogue;
+mod person;
 pub(crate) mod stage;
 mod terminal;
 
@@ -22,8 +24,12 @@ use crate::env;
 use crate::error::CommandError;
 use crate::table::{self, Column, Plain, Shape};
 
+pub(crate) use asker::{Asker, Key, Pressed};
 pub(crate) use block::Why;
 pub(crate) use dialogue::{Dialogue, Heard};
+#[cfg(test)]
+pub(crate) use person::LONGEST_LINE;
+pub(crate) use person::{AtDialogue, Ending, Person, lines_of};
 
 /// The least and the most columns of a text that stands below a title, however wide the screen is.
 const LEAST_TEXT: usize = 20;
@@ -359,6 +365,15 @@ impl Ui {
         io::stdin().lock().take(MAX_ANSWER_BYTES).read_line(&mut answer)?;
         let answer = answer.trim().to_lowercase();
         Ok(Some(matches!(answer.as_str(), "y" | "yes")))
+    }
+
+    /// Somebody to ask questions that are answered with a key; none where nobody reads and answers at one terminal.
+    pub(crate) fn asker(&self) -> Result<Option<Asker>, CommandError> {
+        let is_there = self.out_is_terminal && self.can_draw() && has_terminal();
+        if !is_there || terminal::ground_of_keys() == terminal::Ground::Others {
+            return Ok(None);
+        }
+        Ok(Some(Asker::begin(self.look())?))
     }
 
     /// Somebody to speak with, also from another thread; none where there is nobody to ask.

@@ -316,7 +316,7 @@ fn pruned_from(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Resu
 
 /// Says how far a lesson has come, by a person's word. Nothing stands in its place any more, and if it was pruned, it is not
 /// merged by itself from now on.
-fn set_status(
+pub(super) fn set_status(
     transaction: &Transaction<'_>,
     id: &LearningId,
     (status, reason): (LearningStatus, Option<&str>),

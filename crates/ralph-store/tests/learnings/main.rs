@@ -1,6 +1,7 @@
 //! Lessons as people keep them, and as they grow old.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
+mod extraction;
 mod merging;
 mod pruning;
 

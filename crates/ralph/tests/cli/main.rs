@@ -39,6 +39,7 @@ mod recall;
 mod remember;
 mod restore;
 mod review;
+mod review_keys;
 mod run;
 mod scratchpad;
 mod search;

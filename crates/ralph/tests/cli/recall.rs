@@ -308,7 +308,7 @@ fn learnings_are_found_beside_notes() {
 fn a_blank_question_is_refused() {
     let env = sample();
     for blank in [&["recall", ""][..], &["recall", " ", "\n"]] {
-        assert_snapshot!(env.ralph(blank).run(), @"
+        assert_snapshot!(env.ralph(blank.iter().copied()).run(), @"
         exit 2
         --- stderr
         Error: the text is blank, so there is nothing to look for

@@ -19,6 +19,10 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ralph_model::{LearningId, LearningKind, LearningStatus, TaskId, TaskType};
 use ralph_store::{LearningError, Store};
 
+pub(crate) use handed_in::content as learning_text;
+pub(crate) use judge::NO_REASON;
+pub(crate) use show::iteration_as_json;
+
 use super::task::store_to_write;
 use crate::context::Context;
 use crate::error::CommandError;
