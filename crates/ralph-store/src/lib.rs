@@ -21,7 +21,7 @@ pub use progress::{
     OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, PruneRules, Reach,
     RecordedInjection, Remark, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Seals, Searched, Settled,
     Settlement, Showing, Standing, Start, Stats, StatsFilter, Store, Tally, TaskChange, TaskError, TaskFigures,
-    TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, TypeFigures, Verdict, WaitsFor, Which, encode_term,
+    TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, Taught, TypeFigures, Verdict, WaitsFor, Which, encode_term,
     journal_terms, lesson_of, task_type_of,
 };
 pub use progress::{

@@ -16,9 +16,9 @@ use crate::StoreError;
 
 /// Statuses of lessons that hold, or wait to.
 pub(super) const ACTIVE: &str = "status IN ('promoted', 'validated', 'pending')";
-/// Lessons that may be merged by themselves.
-const MERGEABLE: &str =
-    "status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL AND restored_at IS NULL";
+/// Lessons that may be merged by themselves. The numbers behind one are of that one alone.
+const MERGEABLE: &str = "status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL
+    AND restored_at IS NULL AND facts IS NULL";
 
 /// By which moments lessons are pruned, and what is written as the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod conflicts;
+mod extraction;
 mod merging;
 mod pruning;
 mod seals;
