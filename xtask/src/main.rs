@@ -41,6 +41,8 @@ Usage: cargo xtask <task>
                  [--seed N] [--writers N] [--mixed N] [--mixed-ops N] [--kills N] [--editor-saves N] [--cases N]
   soak merge     Random histories of two branches, merged by git, by merge=union and by ralph
                  [--seed N] [--histories N] [--cases N]
+  soak exchange  Every bit of the earlier tool's files flipped, and random JSON beside node
+                 [--seed N] [--bits N] [--texts N]
   soak loop      Whole runs, killed at any call and any moment, and in four worktrees at once
                  [--seed N] [--kills N] [--tasks N]
   soak agents    Hostile agents, of whom nothing is left, and runs killed at every transition
@@ -76,6 +78,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["bench", "recall", flags @ ..] => bench::recall(root(), flags),
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
         ["soak", "merge", flags @ ..] => soak::merge::run(root(), flags),
+        ["soak", "exchange", flags @ ..] => soak::exchange::run(root(), flags),
         ["soak", "loop", flags @ ..] => soak::loops::run(root(), flags),
         ["soak", "agents", flags @ ..] => soak::agents::run(root(), flags),
         ["soak", "claude", flags @ ..] => soak::claude::run(root(), flags),

@@ -234,6 +234,24 @@ const COLUMNS: [Column; 8] = [
     },
 ];
 
+/// The columns of a screen that has no room for what entries say.
+const NARROW_COLUMNS: [Column; 3] = [
+    Column {
+        title: "ENTRY",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "IN PROMPT",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "WHY",
+        fit: Fit::Cut,
+    },
+];
+/// From so many columns on there is.
+const WIDE: usize = 72;
+
 fn print(
     context: &Context<'_>,
     row: &JournalRow,
@@ -242,10 +260,10 @@ fn print(
 ) -> Result<(), CommandError> {
     let JournalRow { row, .. } = row;
     let task = row.task.as_ref().map(|task| format!("{task} ")).unwrap_or_default();
-    context.ui.status(&format!(
-        "Iteration {} of {} [{}]: {task}{}",
+    context.ui.text(&format!(
+        "Iteration {} of {} [{}]: {task}{}\n\n",
         row.iteration, row.run, row.outcome, row.task_title
-    ));
+    ))?;
     if entries.is_empty() {
         return context
             .ui
@@ -263,7 +281,18 @@ fn print(
     if cells.is_empty() {
         return context.ui.data(&format!("{closing}\n"));
     }
-    context.ui.table(&COLUMNS, &cells, &closing)
+    if context.ui.width() >= WIDE {
+        return context.ui.table(&COLUMNS, &cells, &closing);
+    }
+    let cells: Vec<Vec<String>> = cells.into_iter().map(narrow).collect();
+    context.ui.table(&NARROW_COLUMNS, &cells, &closing)
+}
+
+/// The cells for which there is room on a narrow screen.
+fn narrow(cells: Vec<String>) -> Vec<String> {
+    let stays = |title| NARROW_COLUMNS.iter().any(|column| column.title == title);
+    let cells = COLUMNS.iter().zip(cells).filter(|(column, _)| stays(column.title));
+    cells.map(|(_, cell)| cell).collect()
 }
 
 /// How many entries stood in the prompt and whether it holds them, and how many did not.

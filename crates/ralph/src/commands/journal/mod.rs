@@ -9,7 +9,6 @@ mod which;
 
 use clap::Subcommand;
 
-pub(crate) use list::beginning;
 pub(crate) use view::what;
 pub(crate) use which::{WhichIteration, find_run};
 

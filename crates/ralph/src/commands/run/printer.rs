@@ -330,6 +330,15 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn found_left(&self, run: &RunId, iteration: u32, killed: usize) {
+        self.line(&format!(
+            "{run} was killed in its iteration {iteration}; that is settled first."
+        ));
+        if killed > 0 {
+            self.line(&format!("{} of it ended.", count(killed, "process", "processes")));
+        }
+    }
+
     fn pruned(&self, folders: u64, bytes: u64) {
         let folders = usize::try_from(folders).unwrap_or(usize::MAX);
         let folders = count(folders, "old iteration", "old iterations");
@@ -378,14 +387,7 @@ impl Watch for Printer<'_> {
             }
             News::FoundLeft {
                 run, iteration, killed, ..
-            } => {
-                self.line(&format!(
-                    "{run} was killed in its iteration {iteration}; that is settled first."
-                ));
-                if *killed > 0 {
-                    self.line(&format!("{} of it ended.", count(*killed, "process", "processes")));
-                }
-            }
+            } => self.found_left(run, *iteration, *killed),
             News::RedFromTheStart(baseline) => {
                 for gate in baseline.red_gates() {
                     let words = self.words_of(&gate);
@@ -412,6 +414,18 @@ impl Watch for Printer<'_> {
             }
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
+            News::WaitsForParts { task, parts } => {
+                self.task = Some((*task).clone());
+                self.line(&format!(
+                    "It was split, and waits for its {}.",
+                    count(*parts, "part", "parts")
+                ));
+            }
+            News::DoneWithParts(task) => {
+                self.task = Some((*task).clone());
+                self.done.insert((*task).clone());
+                self.line("done: all its parts are");
+            }
             News::Wrote { file, replaced } => {
                 self.notes += 1;
                 self.line(&format!("noted: {}", self.context.project.shown(file)));

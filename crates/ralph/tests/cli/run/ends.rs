@@ -95,9 +95,9 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
     11:20:00 [t-025cc1] blocked: The agent said nothing at all.
     11:20:00 [t-025cc1] iteration 3, attempt 3 of 4: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 4 entries of memory
     11:20:00 [t-025cc1] blocked: The agent spoke of t-000000, which was not its task.
     11:20:00 [t-025cc1] iteration 4, attempt 4 of 4: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 3 entries of memory
     11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
     Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.

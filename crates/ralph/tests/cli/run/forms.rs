@@ -197,7 +197,6 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     --- stdout
     Task    none is ready
     Agent   scripted-agent (from --agent)
-    Model   middle (cost-optimized: too little on record to tell)
     Gates   make test
             make lint
     Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
@@ -341,6 +340,8 @@ fn a_task_that_cannot_be_begun_is_named_with_the_reason() {
             shown.stdout.starts_with(&format!("Task    none is ready: {why}\n")),
             "{shown}"
         );
+        assert!(!shown.stdout.contains("\nModel "), "no task has no model: {shown}");
+        assert_eq!(shown.stderr, finished.stderr, "what helps is told as well");
     }
     assert_snapshot!(named(said), @"
     3 DONE is done already.
