@@ -2,12 +2,12 @@
 //! beside it is kept for the way back.
 
 use jiff::Timestamp;
-use ralph_model::{Facts, LearningKind, TaskType, estimate_of};
+use ralph_model::{Candidate, Facts, LearningKind, TaskType, estimate_of};
 use ralph_notes::cleaned_tags;
 use ralph_store::{ForeignLearning, ForeignStanding};
 
 use super::file::{FileKind, ForeignFile};
-use super::javascript::{JsObject, JsText, JsValue, compact};
+use super::javascript::{JsObject, JsText, JsValue, compact, parse};
 use crate::capture::secrets::find;
 use crate::capture::{MOST_LEARNING, clean, found_tags};
 
@@ -66,6 +66,52 @@ pub fn read_lessons(file: &ForeignFile, now: Timestamp) -> ReadLessons {
         }
     }
     read
+}
+
+/// Reads lessons that somebody hands in to be judged: one, or a list of them. One whose numbers cannot be is rejected here:
+/// nobody keeps such numbers.
+///
+/// # Errors
+/// When the text is not JSON, or a whole file of the earlier tool.
+pub fn read_candidates(text: &str, now: Timestamp) -> Result<ReadLessons, String> {
+    let value = parse(text.as_bytes()).map_err(|problem| problem.to_string())?;
+    if FileKind::of(&value).is_some() {
+        return Err("it is a whole store, which `ralph learnings import` takes over".to_owned());
+    }
+    let entries = match value {
+        JsValue::List(entries) => entries,
+        one => vec![one],
+    };
+    let mut read = ReadLessons::default();
+    for (index, entry) in entries.iter().enumerate() {
+        match read_stored(entry, now) {
+            Ok(lesson) => {
+                read.masked += usize::from(lesson.original.is_none());
+                read.lessons.push(ForeignLearning {
+                    standing: standing_of_candidate(&lesson),
+                    ..lesson
+                });
+            }
+            Err(why) => read.problems.push(EntryProblem { index, id: None, why }),
+        }
+    }
+    Ok(read)
+}
+
+fn standing_of_candidate(lesson: &ForeignLearning) -> ForeignStanding {
+    let is_share = |number: f64| (0.0..=1.0).contains(&number);
+    let candidate = Candidate {
+        kind: lesson.kind,
+        task_type: lesson.task_type,
+        content: &lesson.content,
+        confidence: lesson.confidence,
+        success_rate: lesson.success_rate,
+    };
+    let can_be_kept = is_share(lesson.confidence) && is_share(lesson.success_rate);
+    match candidate.rejection().filter(|_| !can_be_kept) {
+        Some(reason) => ForeignStanding::Rejected(reason.to_owned()),
+        None => ForeignStanding::Pending,
+    }
 }
 
 fn read_stored(entry: &JsValue, time: Timestamp) -> Result<ForeignLearning, String> {
@@ -312,7 +358,6 @@ fn may_be_kept(object: &JsObject) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::javascript::parse;
     use super::*;
 
     fn lesson(text: &str) -> Result<ForeignLearning, String> {
@@ -390,6 +435,24 @@ mod tests {
         assert_eq!(lesson("{}"), Err("Missing required fields".to_owned()));
         assert_eq!(lesson(r#"{"type":"hunch"}"#), Err("Invalid type: hunch".to_owned()));
         assert_eq!(lesson("[]"), Err("it is a list instead of an object".to_owned()));
+    }
+
+    #[test]
+    fn candidates_are_one_or_a_list_and_wait_unless_their_numbers_cannot_be() {
+        let read = |text: &str| read_candidates(text, Timestamp::UNIX_EPOCH);
+        let one = r#"{"type":"strategy","taskType":"general","content":"Look first","confidence":0.1}"#;
+        let [lesson] = read(one).unwrap().lessons.try_into().unwrap();
+        assert_eq!((lesson.confidence, lesson.standing), (0.1, ForeignStanding::Pending));
+        let odd = one.replace("0.1", "7");
+        let both = read(&format!("[{one}, {odd}, 5]")).unwrap();
+        assert_eq!(
+            both.lessons[1].standing,
+            ForeignStanding::Rejected("Confidence must be between 0 and 1".to_owned())
+        );
+        assert_eq!((both.lessons.len(), both.problems[0].index), (2, 2));
+        assert!(read("{").is_err());
+        let store = r#"{"version":"1.0.0","checksum":"","learnings":[]}"#;
+        assert!(read(store).unwrap_err().contains("learnings import"));
     }
 
     #[test]

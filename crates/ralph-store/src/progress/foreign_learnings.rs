@@ -120,6 +120,40 @@ impl Store {
         })
     }
 
+    /// Hands lessons in to be judged, all of them or none; what became of each, in their order. One that is known, whatever
+    /// was thought of it, stays as it is: what nobody has judged supports nothing.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn stage_learnings(
+        &mut self,
+        lessons: &[ForeignLearning],
+        entropy: &mut dyn Entropy,
+        now: Timestamp,
+    ) -> Result<Vec<TakenLearning>, StoreError> {
+        self.write(|transaction| {
+            let mut staged = Vec::with_capacity(lessons.len());
+            for lesson in lessons {
+                let incoming = Incoming {
+                    transaction,
+                    lesson,
+                    promote: Promote::Review,
+                    now,
+                };
+                staged.push(match incoming.known()? {
+                    Some((known, _)) => TakenLearning {
+                        id: known.id,
+                        taken: Taken::Unchanged,
+                        status: known.status,
+                        reason: known.reason,
+                    },
+                    None => incoming.keep(entropy)?,
+                });
+            }
+            Ok(staged)
+        })
+    }
+
     /// Every lesson with all that was said of it where it was taken over from, the oldest first.
     ///
     /// # Errors

@@ -96,13 +96,7 @@ impl Store {
                 let (id, is, wanted) = (old.id, old.kind, new.kind);
                 return Err(LearningError::OtherNumbers { id, is, wanted }.into());
             }
-            let says_else = Said::of(&new) != Said::of(&old);
-            if says_else {
-                refuse_same(transaction, &new)?;
-                keep_version(transaction, &old, now)?;
-            }
-            // Also what says the same is written: a person has vouched for it.
-            write(transaction, &new, now)?;
+            change_words(transaction, &old, &new, now)?;
             if let Some(rate) = update.rate(&old, &new) {
                 begin_anew(transaction, id, rate, now)?;
             }
@@ -123,6 +117,21 @@ impl Store {
             .and_then(|mut statement| statement.query_map([id.as_str()], read_version)?.collect());
         self.sql(found)
     }
+}
+
+/// Puts a lesson in the place of what it was, which is kept beside it. None may say what another one says.
+pub(super) fn change_words(
+    transaction: &Transaction<'_>,
+    old: &Learning,
+    new: &Learning,
+    now: Timestamp,
+) -> Result<(), LearningTrouble> {
+    if Said::of(new) != Said::of(old) {
+        refuse_same(transaction, new)?;
+        keep_version(transaction, old, now)?;
+    }
+    // Also what says the same is written: a person has vouched for it.
+    Ok(write(transaction, new, now)?)
 }
 
 /// What is kept of a lesson when it changes.
@@ -213,7 +222,12 @@ fn write(transaction: &Transaction<'_>, new: &Learning, now: Timestamp) -> rusql
 
 /// Begins to count anew, from a rate that a person has named. What was counted of those that were merged into it goes with
 /// what was counted of itself.
-fn begin_anew(transaction: &Transaction<'_>, id: &LearningId, rate: f64, now: Timestamp) -> rusqlite::Result<()> {
+pub(super) fn begin_anew(
+    transaction: &Transaction<'_>,
+    id: &LearningId,
+    rate: f64,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
             "WITH RECURSIVE merged(id) AS (

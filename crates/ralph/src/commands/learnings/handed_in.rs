@@ -15,7 +15,7 @@ const MOST_TAGS: usize = 40;
 const LEAST_LETTERS: usize = 3;
 
 /// What a learning is to say.
-pub(super) fn content(text: &str, policy: SecretPolicy) -> Result<String, CommandError> {
+pub(crate) fn content(text: &str, policy: SecretPolicy) -> Result<String, CommandError> {
     let content = accept(text.trim_end(), policy)?.into_owned();
     let characters = content.chars().count();
     if characters > MOST_LEARNING {

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 
 /// What is kept as the reason where the person names none.
-const NO_REASON: &str = "A person rejected it.";
+pub(crate) const NO_REASON: &str = "A person rejected it.";
 
 /// Say that learnings hold: agents see them from now on
 #[derive(Debug, Args)]

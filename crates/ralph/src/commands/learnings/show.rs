@@ -54,7 +54,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     if args.json {
         return context.ui.json(&Whole {
             learning,
-            taught_in: evidence.taught.iter().map(object).collect(),
+            taught_in: evidence.taught.iter().map(iteration_as_json).collect(),
             shown_in: evidence.shown.iter().map(shown_object).collect(),
             earlier,
         });
@@ -195,7 +195,8 @@ fn line(row: &JournalRow) -> String {
     format!("{}/{}  {}  {}", row.run, row.iteration, row.outcome, what(row))
 }
 
-fn object(row: &JournalRow) -> Value {
+/// An iteration that taught a learning, for programs.
+pub(crate) fn iteration_as_json(row: &JournalRow) -> Value {
     let JournalRow { id, row } = row;
     json!({
         "journal": id,
@@ -209,7 +210,7 @@ fn object(row: &JournalRow) -> Value {
 }
 
 fn shown_object(shown: &Showing) -> Value {
-    let mut object = object(&shown.row);
+    let mut object = iteration_as_json(&shown.row);
     if let Some(object) = object.as_object_mut() {
         object.insert("used".to_owned(), json!(shown.used));
     }
