@@ -165,12 +165,12 @@ fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
     let longest = ["learnings", "add", &longest, "--category", "other"];
     assert!(env.ok(longest).starts_with("Learning stored: "));
     let read = ["learnings", "add", "-", "--category", "other", "--json"];
-    let read = env.ralph(read).input("a\r\nb\n").run();
+    let read = env.ralph(read).input("first\r\nsecond\n").run();
     assert_eq!(read.stderr, "Line breaks were turned into LF.\n");
     let read: serde_json::Value = serde_json::from_str(&read.stdout).unwrap();
     assert_eq!(
         (&read["content"], &read["source"], &read["status"]),
-        (&json!("a\nb"), &json!("human"), &json!("promoted"))
+        (&json!("first\nsecond"), &json!("human"), &json!("promoted"))
     );
 }
 
