@@ -41,7 +41,7 @@ pub use file_stamp::FileStamp;
 pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
-pub use learning::{Learning, LearningKind, LearningSource, LearningStatus};
+pub use learning::{Learning, LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES};
 pub use metrics::{Course, HardFailure, Rate, Subject};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;

@@ -2,11 +2,11 @@
 //! changed since.
 
 use jiff::Timestamp;
-use ralph_model::{Facts, Learning, LearningKind, TaskType};
-use ralph_store::ForeignLearning;
+use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType};
+use ralph_store::{ForeignLearning, ForeignStanding};
 
-use super::javascript::{JsObject, JsValue, parse};
-use super::lesson::{read_lesson, text_name};
+use super::javascript::{JsObject, JsValue, compact, parse};
+use super::lesson::{REASON, STATUS, read_lesson, text_name};
 
 /// A lesson, with all that was said of it where it comes from.
 #[must_use]
@@ -16,7 +16,45 @@ pub fn exported(learning: &Learning, original: Option<&str>) -> JsValue {
         JsValue::Object(object) => patched(object, learning),
         _ => None,
     });
-    patched.unwrap_or_else(|| made(learning)).into()
+    let mut object = patched.unwrap_or_else(|| made(learning));
+    if learning.status != LearningStatus::Promoted {
+        // The other tool has no word for it in its store, where everything holds; we read it again.
+        object.set(STATUS, learning.status.word().into());
+        if let Some(reason) = &learning.reason {
+            object.set(REASON, reason.as_str().into());
+        }
+    }
+    object.into()
+}
+
+/// A lesson of another project as one of another store; none where nobody there wants it any more.
+#[must_use]
+pub fn handed_over(learning: &Learning, original: Option<&str>) -> Option<ForeignLearning> {
+    let standing = match learning.status {
+        _ if learning.superseded_by.is_some() => return None,
+        LearningStatus::Rejected | LearningStatus::Pruned => return None,
+        LearningStatus::Promoted => ForeignStanding::Promoted,
+        LearningStatus::Validated => ForeignStanding::Validated,
+        LearningStatus::Pending => ForeignStanding::Pending,
+    };
+    Some(ForeignLearning {
+        id: Some(id_of(learning).to_owned()),
+        kind: learning.kind,
+        category: learning.category.clone(),
+        // What is good for every kind of work is good for work in general.
+        task_type: learning.task_type.or(Some(TaskType::General)),
+        content: learning.content.clone(),
+        tags: learning.tags.clone(),
+        facts: learning.facts.clone(),
+        confidence: learning.confidence,
+        success_rate: learning.success_rate,
+        use_count: learning.use_count,
+        source_loops: learning.source_loops.clone(),
+        standing,
+        original: original.map(|original| compact(&exported(learning, Some(original)))),
+        created_at: learning.created_at,
+        updated_at: learning.updated_at,
+    })
 }
 
 /// What was said of it, with what has changed since; none where that is no lesson.

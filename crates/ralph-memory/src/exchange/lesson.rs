@@ -17,6 +17,9 @@ const UNKNOWN_SHARE: f64 = 0.5;
 const LONGEST_NAME: usize = 200;
 /// The most tags that are taken over.
 const MOST_TAGS: usize = 20;
+/// Where it says how far a lesson has come, and why not further.
+pub(super) const STATUS: &str = "status";
+pub(super) const REASON: &str = "rejectionReason";
 
 /// What could be read of a file.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -113,7 +116,12 @@ fn standing_of_candidate(lesson: &ForeignLearning) -> ForeignStanding {
 
 fn read_stored(entry: &JsValue, time: Timestamp) -> Result<ForeignLearning, String> {
     let object = object(entry)?;
-    read_lesson(object, time)
+    let mut lesson = read_lesson(object, time)?;
+    // The other tool has no such word in its store; we have where we wrote one that does not hold.
+    if let Ok(standing) = standing_of(object) {
+        lesson.standing = standing;
+    }
+    Ok(lesson)
 }
 
 /// Reads an entry of the staging area: a lesson, and what has become of it so far.
@@ -123,18 +131,21 @@ fn read_staged(entry: &JsValue, time: Timestamp) -> Result<ForeignLearning, Stri
     let time = time_of(staged, "stagedAt").unwrap_or(time);
     let mut lesson = read_lesson(object(lesson)?, time)?;
     lesson.id = lesson.id.or_else(|| id_of(staged));
-    let status = word_of(staged, "status").unwrap_or_default();
-    lesson.standing = match status.as_str() {
-        "pending" => ForeignStanding::Pending,
-        "validated" => ForeignStanding::Validated,
-        "rejected" => ForeignStanding::Rejected(word_of(staged, "rejectionReason").unwrap_or_default()),
-        other => {
-            return Err(format!(
-                "its status is \"{other}\", and not pending, validated or rejected"
-            ));
-        }
-    };
+    lesson.standing = standing_of(staged)?;
     Ok(lesson)
+}
+
+/// How far it has come.
+fn standing_of(object: &JsObject) -> Result<ForeignStanding, String> {
+    let status = word_of(object, STATUS).unwrap_or_default();
+    match status.as_str() {
+        "pending" => Ok(ForeignStanding::Pending),
+        "validated" => Ok(ForeignStanding::Validated),
+        "rejected" => Ok(ForeignStanding::Rejected(word_of(object, REASON).unwrap_or_default())),
+        other => Err(format!(
+            "its status is \"{other}\", and not pending, validated or rejected"
+        )),
+    }
 }
 
 fn object(entry: &JsValue) -> Result<&JsObject, String> {
@@ -160,8 +171,8 @@ pub(super) fn read_lesson(object: &JsObject, time: Timestamp) -> Result<ForeignL
         _ => Content::Nothing,
     };
     let text = content.text(kind, task_type);
-    let is_foreign_word = |word: &String| TaskType::parse(word).is_none();
-    let tags = tags_of(object, &text, said_type.filter(is_foreign_word));
+    let is_foreign_word = |word: &&String| TaskType::parse(word).is_none();
+    let tags = tags_of(object, &text, said_type.as_ref().filter(is_foreign_word));
     let created_at = time_of(object, "createdAt");
     let updated_at = time_of(object, "updatedAt");
     Ok(ForeignLearning {
@@ -318,14 +329,14 @@ fn time_of(object: &JsObject, name: &str) -> Option<Timestamp> {
 }
 
 /// The tags that it has, else those that its text names.
-fn tags_of(object: &JsObject, text: &str, task_type: Option<String>) -> Vec<String> {
+fn tags_of(object: &JsObject, text: &str, task_type: Option<&String>) -> Vec<String> {
     let given = words_in(object.get("tags"));
     let tags = if given.is_empty() {
         found_tags(&[text], &[], None)
     } else {
         given
     };
-    let mut tags = cleaned_tags(tags.iter().chain(&task_type).map(String::as_str));
+    let mut tags = cleaned_tags(tags.iter().chain(task_type).map(String::as_str));
     tags.truncate(MOST_TAGS);
     tags
 }

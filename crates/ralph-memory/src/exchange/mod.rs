@@ -9,7 +9,7 @@ mod lesson;
 mod save;
 mod tables;
 
-pub use export::exported;
+pub use export::{exported, handed_over};
 pub use file::{FileKind, FileProblem, ForeignFile, Loaded, backup_of, load, load_bytes};
 pub use javascript::{JsObject, JsText, JsValue, JsonProblem, compact, indented, parse, sha256};
 pub use lesson::{EntryProblem, ReadLessons, read_candidates, read_lessons};

@@ -54,6 +54,8 @@ pub struct MergeCandidate {
     pub tags: Vec<String>,
     /// What its text says beside its tags, as stems with a space between each two; also of what was merged into it.
     pub words: String,
+    /// What it says.
+    pub content: String,
     /// How many were merged into it already.
     pub examples: u32,
 }
@@ -129,7 +131,7 @@ impl Store {
     /// When the database cannot be read.
     pub fn merge_candidates(&self, most: u32) -> Result<Vec<MergeCandidate>, StoreError> {
         let sql = format!(
-            "SELECT id, kind, category, status, source, task, tags, terms, json_array_length(examples) AS examples
+            "SELECT id, kind, category, status, source, task, tags, terms, content, json_array_length(examples) AS examples
              FROM learnings WHERE {MERGEABLE}
              ORDER BY created_at DESC, seq DESC LIMIT ?1"
         );
@@ -197,6 +199,7 @@ fn read_candidate(row: &Row<'_>) -> rusqlite::Result<MergeCandidate> {
         task: word_in(row, "task", TaskId::parse)?,
         words: words_beside(&row.get::<_, String>("terms")?, &tags),
         tags,
+        content: row.get("content")?,
         examples: count_at(row, "examples")?,
     })
 }

@@ -17,6 +17,7 @@ mod lesson_faults;
 mod lessons;
 mod overview;
 mod pauses;
+mod retold;
 mod review;
 mod runs;
 mod settlement;

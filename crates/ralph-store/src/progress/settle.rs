@@ -6,6 +6,8 @@ mod journal;
 mod learnings;
 mod task;
 
+use std::collections::BTreeMap;
+
 use ralph_model::config::Promote;
 use ralph_model::{
     CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, RunId, Signature, TaskStatus,
@@ -71,6 +73,8 @@ pub struct Settlement {
     pub suggestion: Option<String>,
     /// What the agent learned, with the ids to keep it under.
     pub learnings: Vec<(LearningId, CapturedLearning)>,
+    /// Which of these say nearly what another lesson says, known or among them: by their ids, the id of that one.
+    pub retold: BTreeMap<LearningId, LearningId>,
     /// What the gates say, by which the lessons of finished work hold or not.
     pub gates: GatesSay,
     /// Who decides that a lesson holds.
@@ -103,6 +107,7 @@ impl Settlement {
             signature: None,
             suggestion: None,
             learnings: Vec::new(),
+            retold: BTreeMap::new(),
             gates: GatesSay::Passed,
             promote: Promote::default(),
             knowledge: Vec::new(),

@@ -4,6 +4,7 @@
 mod conflicts;
 mod extraction;
 mod importing;
+mod known;
 mod merging;
 mod pruning;
 mod seals;
