@@ -86,7 +86,7 @@ fn rings(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
         // Where it goes on with one of this very walk, it goes around.
         if let Some(id) = at.filter(|id| path.contains(id)) {
             faults.push(LearningFault {
-                kind: LearningFaultKind::Duplicate,
+                kind: LearningFaultKind::Ring,
                 id: Some(id.clone()),
                 what: "others have taken its place, and it has taken theirs, so none of them stands".to_owned(),
             });

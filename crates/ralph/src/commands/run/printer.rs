@@ -19,7 +19,7 @@ use crate::error::CommandError;
 use crate::pause_words::countdown;
 
 use super::live::Live;
-use super::upkeep_words::kept_up;
+use super::upkeep_words::{kept_up, learned};
 
 /// How many columns of a text stand on a line, at most and at least.
 const MOST_COLUMNS: usize = 100;
@@ -435,6 +435,7 @@ impl Watch for Printer<'_> {
                 }
             }
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
+            News::Learned(done) => self.line(&learned(done)),
             News::KeptUp(done) => self.line(&kept_up(done)),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),

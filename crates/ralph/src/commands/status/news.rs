@@ -237,6 +237,7 @@ fn open_run_as_json(overview: &Overview, run: &Run, now: Timestamp) -> Value {
     let mut value = run_as_json(run);
     if let Some(object) = value.as_object_mut() {
         object.insert("live".to_owned(), json!(RunState::of(run, now) == RunState::Live));
+        object.insert("asks".to_owned(), json!(run.asks));
         object.insert(
             "task".to_owned(),
             json!(at_work(overview, run).map(|at_work| &at_work.task)),
