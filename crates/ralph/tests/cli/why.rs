@@ -108,16 +108,6 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
       1 of Memories: another entry says the same
       1 of Memories: another one has taken its place
     ");
-    let narrow = env.ralph(["why", "--all"]).env("COLUMNS", "44").run().stdout;
-    let table = narrow.split("\n\n").nth(1).unwrap();
-    assert_snapshot!(table, @"
-    ENTRY                WHY
-    mem-1737372000-a1b2  fits the task
-    mem-1737372001-a1b2  no room: [memories] bu…
-    mem-1737372002-a1b2  another entry says the…
-    mem-1737372003-a1b2  another one has taken…
-    fix-1737372000-a1b2  all fit; relied on
-    ");
     let told = json(&env, &["why", "run-00000001/1", "--json"]);
     assert_eq!(told["iteration"]["id"], 1);
     assert_eq!(told["prompt"], PROMPT);
@@ -138,6 +128,21 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
         })
     );
     assert_eq!(told["entries"][1]["in_prompt"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_narrow_screen_shows_which_entries_and_why() {
+    let env = past();
+    let narrow = env.ralph(["why", "--all"]).env("COLUMNS", "44").run().stdout;
+    let table = narrow.split("\n\n").nth(1).unwrap();
+    assert_snapshot!(table, @"
+    ENTRY                WHY
+    mem-1737372000-a1b2  fits the task
+    mem-1737372001-a1b2  no room: [memories] bu…
+    mem-1737372002-a1b2  another entry says the…
+    mem-1737372003-a1b2  another one has taken…
+    fix-1737372000-a1b2  all fit; relied on
+    ");
 }
 
 #[test]
