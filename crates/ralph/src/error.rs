@@ -168,7 +168,20 @@ impl From<LearningError> for CommandError {
             LearningError::NotPruned { .. } => {
                 Self::new(message).hint("`ralph learnings restore --list` shows what can be brought back")
             }
+            LearningError::SaysTheSame { id, other, .. } => Self::new(message).hint(format!(
+                "`ralph learnings show {other}` shows it; `ralph learnings supersede {id} {other}` puts it in the place of {id}"
+            )),
+            LearningError::OtherNumbers { .. } => {
+                Self::new(message).hint("`ralph learnings add` keeps what you want to say as a learning of its own")
+            }
+            LearningError::SettlesItself { .. }
+            | LearningError::SupersedesItself { .. }
+            | LearningError::SupersedesInARing { .. }
+            | LearningError::SupersededItself { .. }
+            | LearningError::IsOut { .. } => Self::new(message),
             LearningError::Store(error) => error.into(),
+            // These say themselves what mends them.
+            _ => Self::new(message),
         }
     }
 }

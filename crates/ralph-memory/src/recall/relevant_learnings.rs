@@ -86,8 +86,9 @@ struct KeptBack {
 }
 
 /// The lessons that belong to a task, the best first, so many at most that differ, each with a score: how many of its tags
-/// match, and behind the point how well its text fits. Behind them stand a few that were looked at and do not belong to it; they have no
-/// score at all. A lesson that waits at the task belongs to it, whatever it says.
+/// match, and behind the point how well its text fits. Behind them stand a few that were looked at and do not belong to it;
+/// they have no score at all; so do some that belong to it, but have not kept what they promise. A lesson that waits at the task
+/// belongs to it, whatever it says.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -130,18 +131,24 @@ pub fn relevant_learnings(
         weighed.push((tagged.worth(outline.number, fit), outline.number));
     }
     weighed.sort_by(|(worth, number), (other, later)| other.total_cmp(worth).then(later.cmp(number)));
-    let mut found = different(store, weighed, most)?;
-    for number in others.into_iter().take(MOST_IRRELEVANT) {
-        let learning = store.learnings_numbered(&[number])?.pop();
-        found.extend(learning.map(|learning| (learning, 0.0)));
-    }
+    let (mut found, mut passed_over) = different(store, weighed, most)?;
+    others.truncate(MOST_IRRELEVANT);
+    passed_over.truncate(MOST_IRRELEVANT);
+    passed_over.extend(store.learnings_numbered(&others)?);
+    found.extend(passed_over.into_iter().map(|learning| (learning, 0.0)));
     Ok(found)
 }
 
 /// The first of these lessons, with so many among them that say something of their own: one that was told in many ways must
-/// not take the places of others.
-fn different(store: &Store, ranked: Vec<(f64, i64)>, most: usize) -> Result<Vec<(Learning, f64)>, StoreError> {
+/// not take the places of others. And those that were passed over, because they have not kept what they promise.
+#[expect(clippy::type_complexity, reason = "the two halves of one list")]
+fn different(
+    store: &Store,
+    ranked: Vec<(f64, i64)>,
+    most: usize,
+) -> Result<(Vec<(Learning, f64)>, Vec<Learning>), StoreError> {
     let mut found = Vec::new();
+    let mut passed_over = Vec::new();
     let mut kept: Vec<Likeness> = Vec::new();
     let all_fit = ranked.len() <= most;
     for (worth, number) in ranked {
@@ -151,6 +158,10 @@ fn different(store: &Store, ranked: Vec<(f64, i64)>, most: usize) -> Result<Vec<
         let Some(learning) = store.learnings_numbered(&[number])?.pop() else {
             continue;
         };
+        if !learning.may_be_shown() {
+            passed_over.push(learning);
+            continue;
+        }
         if !all_fit {
             let likeness = Likeness::of(&learning);
             if !kept.iter().any(|other| other.is_near(&likeness)) {
@@ -159,7 +170,7 @@ fn different(store: &Store, ranked: Vec<(f64, i64)>, most: usize) -> Result<Vec<
         }
         found.push((learning, worth));
     }
-    Ok(found)
+    Ok((found, passed_over))
 }
 
 /// The lessons that may stand in the prompt of a task: what agents and people said, if it holds, or was learned at this very
@@ -212,7 +223,7 @@ impl Corpus for StandingLearnings<'_> {
 
 /// How well the text of a lesson fits; not at all where it shares only common words, or a single one: where lessons are few
 /// every word is rare, and the end of a line has nothing to do with the end of a day. A name tells enough by itself.
-fn fit_of_text(terms: &Terms, totals: &Totals, outline: &Outline) -> f64 {
+pub(super) fn fit_of_text(terms: &Terms, totals: &Totals, outline: &Outline) -> f64 {
     let asked = |number: &u32| terms.by_number.get(number).and_then(|at| terms.known.get(*at));
     let telling = outline.terms.iter().filter_map(asked).filter(|asked| asked.telling);
     let has_name = telling.clone().any(|asked| asked.is_name);

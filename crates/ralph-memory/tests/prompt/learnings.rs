@@ -11,7 +11,7 @@ use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 
 use crate::support::Files;
-use crate::{MEMORIES, composed, project, task};
+use crate::{MEMORIES, composed, moment, project, task};
 
 const HEADING: &str = "### Learnings from Previous Iterations\n";
 
@@ -74,7 +74,7 @@ impl Lessons {
     }
 
     fn prompt_in(&self, files: &Files, task: Task) -> Prompt {
-        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1))).unwrap();
+        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
         let request = materials.request(&Circumstances {
             round: None,
             feature: None,
@@ -362,7 +362,11 @@ fn the_best_five_stand_and_near_duplicates_once() {
         .into_iter()
         .filter_map(|(id, reason)| (reason == InjectionReason::Duplicate).then_some(id))
         .collect();
-    assert_eq!((duplicates, items(&prompt).len()), (vec!["learn-00000001"], 3));
+    // The newest denies what the first two say, and warns of the same as the third.
+    assert_eq!(
+        (duplicates, items(&prompt).len()),
+        (vec!["learn-00000002", "learn-00000001"], 2)
+    );
 }
 
 #[test]

@@ -5,6 +5,7 @@
 mod attempts;
 mod features;
 mod knowledge;
+mod knowledge_base;
 mod learnings;
 mod past;
 mod rules;
@@ -129,6 +130,8 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         earlier_attempts: 0,
         suggestion: None,
         learnings: &[],
+        known: &[],
+        settled: &[],
         course: ralph_model::Course::default(),
         round: None,
         task,

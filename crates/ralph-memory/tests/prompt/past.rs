@@ -11,7 +11,7 @@ use ralph_testkit::journal_row;
 
 use crate::attempts::{attempt, report};
 use crate::support::Files;
-use crate::{GUARDRAILS, MEMORIES, composed, learning, project, request, row, task};
+use crate::{GUARDRAILS, MEMORIES, composed, learning, moment, project, request, row, task};
 
 /// A database with rows of these runs, and what stands around a task of run 1.
 struct Past {
@@ -50,7 +50,7 @@ impl Past {
     }
 
     fn prompt(&self, files: &Files, task: Task) -> Prompt {
-        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1))).unwrap();
+        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
         let config = Config::default();
         let request = materials.request(&Circumstances {
             round: None,
@@ -160,7 +160,7 @@ fn the_number_of_an_attempt_goes_on_when_counting_begins_anew() {
         let claimed = u32::from(status == TaskStatus::InProgress);
         (task.status, task.retries_used) = (status, retries_used);
         task.attempts = u32::try_from(outcomes.len()).unwrap() + claimed;
-        let materials = Materials::gather(&past.store, task, Some(&RunId::new(1))).unwrap();
+        let materials = Materials::gather(&past.store, task, Some(&RunId::new(1)), moment()).unwrap();
         assert_eq!(materials.attempt(&Config::default()).to_string(), expected);
     };
     check(&[Failed], (TaskStatus::InProgress, 1), "2 of 4");

@@ -297,10 +297,10 @@ fn a_query_ranks_by_confidence_rate_and_use() {
     add(&env, 2, "Lint first", ["--category", "tool_usage"]);
     drop(store);
     assert_snapshot!(env.ok(["learnings", "query"]), @"
-    ID              SCORE  CATEGORY    CONFIDENCE  USED  LEARNING
-    learn-1c9756ce  0.55   tool_usage  0.55        0/0   Lint first
-    learn-00000001  0.52   pitfall     0.50        0/1   Never run two at once.
-    learn-89025cc1  0.50   tool_usage  0.50        0/0   Docker needs the socket
+    ID              SCORE  CATEGORY    CONFIDENCE  SHOWN  LEARNING
+    learn-1c9756ce  0.55   tool_usage  0.55        0/0    Lint first
+    learn-00000001  0.52   pitfall     0.50        0/1    Never run two at once.
+    learn-89025cc1  0.50   tool_usage  0.50        0/0    Docker needs the socket
 
     Showing 3 learnings
     ");

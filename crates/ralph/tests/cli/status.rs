@@ -205,6 +205,8 @@ fn a_run_that_goes_on_or_was_cut_off_is_told() {
     let env = env();
     env.ok(["task", "add", "Parse the colours"]);
     let (mut store, run) = begin(&env, RUN, "here");
+    let question = "what should be done differently on t-8eec67 (Parse the colours)";
+    store.put_question(&run, Some(question)).unwrap();
     let shown = env.ok(["status"]);
     assert!(
         shown.contains("Run      run-00000abc (all tasks) was cut off; its last sign was 1 hour ago\n"),
@@ -213,6 +215,11 @@ fn a_run_that_goes_on_or_was_cut_off_is_told() {
     store
         .heartbeat(&run, std::time::Duration::from_secs(1), before(10))
         .unwrap();
+    let shown = env.ok(["status"]);
+    let waits = format!("Run      run-00000abc waits for your answer in its terminal: {question}\n");
+    assert!(shown.contains(&waits), "{shown}");
+    assert_eq!(json(&env, &["status", "--json"])["runs"]["open"][0]["asks"], question);
+    store.put_question(&run, None).unwrap();
     let shown = env.ok(["status"]);
     assert!(
         shown.contains("Run      run-00000abc (all tasks) goes on; it began 1 hour ago\n"),

@@ -58,6 +58,22 @@ fn past() -> TestEnv {
 }
 
 #[test]
+fn on_a_narrow_terminal_the_reasons_stand_beside_the_ids() {
+    let env = past();
+    env.write(PROMPT, "# Memories\n");
+    let narrow = env.ralph(["why", "--all"]).env("COLUMNS", "44").run().stdout;
+    let table = narrow.split("\n\n").nth(1).unwrap();
+    assert_snapshot!(table, @"
+    ENTRY                WHY
+    mem-1737372000-a1b2  fits the task
+    mem-1737372001-a1b2  no room: [memories] bu…
+    mem-1737372002-a1b2  another entry says the…
+    mem-1737372003-a1b2  another one has taken…
+    fix-1737372000-a1b2  all fit; relied on
+    ");
+}
+
+#[test]
 fn what_stood_in_a_prompt_is_told_with_the_proof() {
     let env = past();
     env.write(

@@ -8,6 +8,7 @@ mod attempts;
 mod feature;
 mod journal;
 mod knowledge;
+mod knowledge_base;
 mod learnings;
 mod markdown;
 mod materials;
@@ -16,6 +17,7 @@ mod proof;
 mod room;
 mod scratchpad;
 mod section;
+mod signs;
 mod status;
 mod task;
 mod verify;
@@ -24,18 +26,21 @@ use std::fmt;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Suggestion, Task, TaskKind, Tokens};
+use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, LearningId, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
+pub use knowledge_base::{KnowledgeSummary, knowledge_summary};
 pub use learnings::{MOST_LEARNINGS, learning_item};
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;
 pub use verify::{Finished, GateWord, verification_prompt};
 
+use super::claims::Claims;
 use super::feature_texts::FeatureTexts;
 use super::said::Said;
 use crate::catalogue::Catalogue;
+use crate::recall::KnownLesson;
 use attempts::PreviousAttempts;
 use room::Room;
 use section::Section;
@@ -83,6 +88,10 @@ pub struct PromptRequest<'a> {
     pub suggestion: Option<&'a Suggestion>,
     /// Lessons that fit the task, best first, each with how well it fits.
     pub learnings: &'a [(Learning, f64)],
+    /// What earlier runs taught about such work, by its kinds, of each the most relevant first.
+    pub known: &'a [KnownLesson],
+    /// Pairs of lessons that seem to contradict each other, and both hold, each with the lower id first.
+    pub settled: &'a [(LearningId, LearningId)],
     /// How it goes.
     pub course: Course,
     /// Which iteration it is, and what was chosen for it; none where no run is under way.
@@ -195,6 +204,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let mut room = Room::of(request.config.context.budget, request.share);
     let about = about(request.task);
     let mut said = Said::default();
+    let mut claims = Claims::none(request.settled);
     let PreviousAttempts {
         section: attempts,
         output_above,
@@ -204,9 +214,10 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
     let reserved = scratchpad::reserve(request, &mut room);
     let memories = notes::memories(catalogue, request, &about, &mut room, &mut said)?;
-    let learnings = learnings::section(request, &mut room, &mut said);
+    let learnings = learnings::section(request, &mut room, &mut said, &mut claims);
     let knowledge = knowledge::section(catalogue, request, &mut room, &mut said)?;
     let journal = journal::section(request, &mut room, &told);
+    let known = knowledge_base::section(request, &mut room, &said, claims);
     let scratchpad = scratchpad::section(request, &mut room, reserved);
     let is_held_out = request.share == MemoryShare::None;
     let held = |section: Section| if is_held_out { section.held_out() } else { section };
@@ -226,6 +237,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
         task::retry(request, output_above.filter(|_| !is_held_out)),
         held(journal),
         held(knowledge),
+        held(known),
         Section::fixed("Memory", MEMORY),
     ]))
 }

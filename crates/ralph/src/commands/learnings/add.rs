@@ -1,20 +1,15 @@
 //! `learnings add`: a person says what is to be learned.
 
 use clap::Args;
-use ralph_memory::capture::{MOST_LEARNING, accept};
 use ralph_model::{Tags, TaskType};
-use ralph_notes::cleaned_tags;
 use ralph_store::{AddedLearning, NewLearning};
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::super::task::store_to_write;
-use super::{category, task_types};
+use super::{handed_in, task_types};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
-
-/// The longest category, in characters.
-const CATEGORY_CHARACTERS: usize = 64;
 
 /// Keep a learning; it holds at once
 ///
@@ -48,29 +43,10 @@ pub(crate) struct AddArgs {
 pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
     let text = content_argument(context, args.text)?;
     let policy = args.secrets.policy();
-    let content = accept(text.trim_end(), policy)?.into_owned();
-    let characters = content.chars().count();
-    if characters > MOST_LEARNING {
-        return Err(CommandError::usage(format!(
-            "the text has {characters} characters, and a learning at most {MOST_LEARNING}: shorten it, or keep it with \
-             `ralph knowledge add`"
-        )));
-    }
-    let category =
-        category(&accept(&args.category, policy).map_err(|error| CommandError::from(error).about("--category"))?);
-    if category.chars().count() > CATEGORY_CHARACTERS || category.contains(char::is_control) {
-        return Err(CommandError::usage(format!(
-            "--category: a category is one line of at most {CATEGORY_CHARACTERS} characters"
-        )));
-    }
-    let tags = args.tags.unwrap_or_default();
-    if !tags.is_empty() {
-        accept(&tags.to_string(), policy).map_err(|error| CommandError::from(error).about("--tags"))?;
-    }
     let new = NewLearning {
-        category,
-        content,
-        tags: cleaned_tags(tags.iter()),
+        content: handed_in::content(&text, policy)?,
+        category: handed_in::category(&args.category, policy)?,
+        tags: handed_in::tags(&args.tags.unwrap_or_default(), policy)?,
         task_type: args.task_type,
     };
     // Beside another tool's database nothing is made, not even a folder.

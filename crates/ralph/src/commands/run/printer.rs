@@ -19,7 +19,7 @@ use crate::error::CommandError;
 use crate::pause_words::countdown;
 
 use super::live::Live;
-use super::upkeep_words::kept_up;
+use super::upkeep_words::{kept_up, learned};
 
 /// How many columns of a text stand on a line, at most and at least.
 const MOST_COLUMNS: usize = 100;
@@ -342,6 +342,15 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn found_left(&self, run: &RunId, iteration: u32, killed: usize) {
+        self.line(&format!(
+            "{run} was killed in its iteration {iteration}; that is settled first."
+        ));
+        if killed > 0 {
+            self.line(&format!("{} of it ended.", count(killed, "process", "processes")));
+        }
+    }
+
     fn pruned(&self, folders: u64, bytes: u64) {
         let folders = usize::try_from(folders).unwrap_or(usize::MAX);
         let folders = count(folders, "old iteration", "old iterations");
@@ -390,14 +399,7 @@ impl Watch for Printer<'_> {
             }
             News::FoundLeft {
                 run, iteration, killed, ..
-            } => {
-                self.line(&format!(
-                    "{run} was killed in its iteration {iteration}; that is settled first."
-                ));
-                if *killed > 0 {
-                    self.line(&format!("{} of it ended.", count(*killed, "process", "processes")));
-                }
-            }
+            } => self.found_left(run, *iteration, *killed),
             News::RedFromTheStart(baseline) => {
                 for gate in baseline.red_gates() {
                     let words = self.words_of(&gate);
@@ -435,6 +437,7 @@ impl Watch for Printer<'_> {
                 }
             }
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
+            News::Learned(done) => self.line(&learned(done)),
             News::KeptUp(done) => self.line(&kept_up(done)),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),

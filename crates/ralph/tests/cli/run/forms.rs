@@ -340,8 +340,8 @@ fn a_task_that_cannot_be_begun_is_named_with_the_reason() {
             shown.stdout.starts_with(&format!("Task    none is ready: {why}\n")),
             "{shown}"
         );
-        assert!(!shown.stdout.contains("\nModel "), "{shown}");
-        assert_eq!(shown.stderr, finished.stderr);
+        assert!(!shown.stdout.contains("\nModel "), "no task has no model: {shown}");
+        assert_eq!(shown.stderr, finished.stderr, "what helps is told as well");
     }
     assert_snapshot!(named(said), @"
     3 DONE is done already.
