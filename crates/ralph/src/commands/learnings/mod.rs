@@ -2,6 +2,7 @@
 
 mod add;
 mod clear;
+mod conflicts;
 mod delete;
 mod handed_in;
 mod judge;
@@ -11,6 +12,7 @@ mod query;
 mod restore;
 mod show;
 mod stats;
+mod supersede;
 mod update;
 mod view;
 
@@ -41,6 +43,8 @@ pub(crate) enum LearningsCommand {
     Delete(delete::DeleteArgs),
     Clear(clear::ClearArgs),
     Stats(stats::StatsArgs),
+    Conflicts(conflicts::ConflictsArgs),
+    Supersede(supersede::SupersedeArgs),
 }
 
 /// Runs one of the commands about learnings.
@@ -58,6 +62,8 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::Delete(args) => delete::cmd_delete(context, &args),
         LearningsCommand::Clear(args) => clear::cmd_clear(context, &args),
         LearningsCommand::Stats(args) => stats::cmd_stats(context, &args),
+        LearningsCommand::Conflicts(args) => conflicts::cmd_conflicts(context, &args),
+        LearningsCommand::Supersede(args) => supersede::cmd_supersede(context, &args),
     }
 }
 
