@@ -188,6 +188,8 @@ impl From<LearningError> for CommandError {
                 Self::new(message).hint(format!("`ralph learnings {verb} {id}` brings it back"))
             }
             LearningError::Store(error) => error.into(),
+            // These say themselves what mends them.
+            _ => Self::new(message),
         }
     }
 }

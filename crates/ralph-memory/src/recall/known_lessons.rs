@@ -2,6 +2,7 @@
 //! kind. Lessons of the same kind of work belong to it; of other work only those that have something to do with it: that warn
 //! of an error that was met, name its files, or share words with it that tell something.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use jiff::Timestamp;
@@ -58,6 +59,21 @@ pub struct KnownLesson {
     pub by_file: bool,
 }
 
+impl KnownLesson {
+    /// The most relevant first, before all others those that name the files of the work; of equals the newest, and then it
+    /// must not be chance that decides.
+    #[must_use]
+    pub fn by_preference(&self, other: &Self) -> Ordering {
+        let sum = |lesson: &Self| lesson.relevance.map_or(0.0, |relevance| relevance.sum());
+        other
+            .by_file
+            .cmp(&self.by_file)
+            .then_with(|| sum(other).total_cmp(&sum(self)))
+            .then_with(|| other.learning.created_at.cmp(&self.learning.created_at))
+            .then_with(|| self.learning.id.cmp(&other.learning.id))
+    }
+}
+
 /// How many lessons of a kind stand in a prompt at most.
 #[must_use]
 pub fn most_known(kind: LearningKind, by_file: bool) -> usize {
@@ -95,7 +111,7 @@ pub fn known_lessons(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<V
     found.of_other_work(store, work)?;
     let lessons = std::mem::take(&mut found.lessons).into_iter();
     let mut rest: Vec<KnownLesson> = lessons.map(|learning| found.weighed(learning, work, now)).collect();
-    rest.sort_by(in_order);
+    rest.sort_by(KnownLesson::by_preference);
     let mut ranked: Vec<KnownLesson> = Vec::with_capacity(rest.len());
     for kind in LearningKind::ALL.iter().copied() {
         let (mut of_kind, others): (Vec<_>, Vec<_>) = rest.into_iter().partition(|lesson| lesson.learning.kind == kind);
@@ -110,18 +126,6 @@ pub fn known_lessons(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<V
         by_file: false,
     }));
     Ok(ranked)
-}
-
-/// The most relevant first, before all others those that name the files of the work; of equals the newest, and then it must
-/// not be chance that decides.
-fn in_order(one: &KnownLesson, other: &KnownLesson) -> std::cmp::Ordering {
-    let sum = |lesson: &KnownLesson| lesson.relevance.map_or(0.0, |relevance| relevance.sum());
-    other
-        .by_file
-        .cmp(&one.by_file)
-        .then_with(|| sum(other).total_cmp(&sum(one)))
-        .then_with(|| other.learning.created_at.cmp(&one.learning.created_at))
-        .then_with(|| one.learning.id.cmp(&other.learning.id))
 }
 
 /// Lessons that were found, each once.
@@ -206,9 +210,13 @@ impl Found {
             .take(MOST_BY_WORDS)
             .collect();
         self.add(store.learnings_numbered(&numbers)?);
-        irrelevant.truncate(MOST_IRRELEVANT);
-        let mut others = store.learnings_numbered(&irrelevant)?;
+        irrelevant.truncate(MOST_BY_WORDS);
+        let warns = |learning: &Learning| work.errors.iter().any(|error| error.is_in(learning));
+        let (warnings, mut others): (Vec<_>, Vec<_>) =
+            store.learnings_numbered(&irrelevant)?.into_iter().partition(warns);
+        self.add(warnings);
         others.retain(|learning| !self.met.contains(&learning.id));
+        others.truncate(MOST_IRRELEVANT);
         self.others = others;
         Ok(())
     }

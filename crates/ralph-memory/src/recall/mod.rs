@@ -34,9 +34,9 @@ use ralph_store::index::{Age, IndexError, Outline, places_of};
 
 pub use found::{Found, FoundKnowledge, day_of};
 pub use journal::{related_rows, search_rows};
-pub use knowledge::{Relevant, TaskSignals, relevant_knowledge};
+pub use knowledge::{Relevant, RelevantKnowledge, TaskSignals, relevant_knowledge};
 pub use known_lessons::{KnownLesson, Work, known_lessons, most_known};
-pub use learnings::recall_learnings;
+pub use learnings::{best_supported, recall_learnings};
 pub use likeness::Likeness;
 pub use patterns::{ErrorPattern, FilePatterns, shown_by};
 pub use relevance::{Relevance, Support};

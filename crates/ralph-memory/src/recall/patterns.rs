@@ -92,6 +92,16 @@ impl FilePatterns {
         self.0.is_empty()
     }
 
+    /// Of each the longest part that stands in a path as it is, by which few can be taken from many.
+    #[must_use]
+    pub fn longest_parts(&self) -> Vec<String> {
+        let longest = |pattern: &String| {
+            let parts = pattern.split('*').max_by_key(|part| part.len());
+            parts.unwrap_or_default().to_owned()
+        };
+        self.0.iter().map(longest).collect()
+    }
+
     /// Whether a file that a convention names is such a file.
     #[must_use]
     pub fn match_lesson(&self, learning: &Learning) -> bool {

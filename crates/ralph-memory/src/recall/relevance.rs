@@ -3,6 +3,7 @@
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningKind, TaskType};
+use ralph_store::LearningStrength;
 use serde::Serialize;
 
 /// What each term of a relevance counts at most.
@@ -40,7 +41,7 @@ impl Relevance {
         Self {
             confidence: learning.confidence * CONFIDENCE,
             task_type: if is_of_type { TASK_TYPE } else { 0.0 },
-            success: rate(learning) * SUCCESS,
+            success: rate(learning.kind, learning.success_rate) * SUCCESS,
             // One that comes from a clock that is ahead is new, and no more than that.
             recency: ((OLD_DAYS - age) / OLD_DAYS).clamp(0.0, 1.0) * RECENCY,
             errors: f64::from(errors) * ERROR,
@@ -76,8 +77,17 @@ impl Support {
     pub fn of(learning: &Learning) -> Self {
         Self {
             confidence: learning.confidence,
-            rate: rate(learning),
-            uses: (f64::from(learning.use_count) + 10.0).log10(),
+            rate: rate(learning.kind, learning.success_rate),
+            uses: uses(learning.use_count),
+        }
+    }
+
+    /// The same of one that was not read whole.
+    pub(super) fn of_strength(strength: &LearningStrength) -> Self {
+        Self {
+            confidence: strength.confidence,
+            rate: rate(strength.kind, strength.success_rate),
+            uses: uses(strength.use_count),
         }
     }
 
@@ -89,17 +99,21 @@ impl Support {
 }
 
 /// How often a lesson holds. What warns of a way holds as often as that way fails.
-fn rate(learning: &Learning) -> f64 {
-    match learning.kind {
-        LearningKind::Antipattern => 1.0 - learning.success_rate,
-        LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => learning.success_rate,
+fn rate(kind: LearningKind, success_rate: f64) -> f64 {
+    match kind {
+        LearningKind::Antipattern => 1.0 - success_rate,
+        LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => success_rate,
     }
+}
+
+fn uses(use_count: u32) -> f64 {
+    (f64::from(use_count) + 10.0).log10()
 }
 
 #[cfg(test)]
 mod tests {
     use jiff::ToSpan;
-    use ralph_model::{LearningId, LearningSource, LearningStatus};
+    use ralph_testkit::known_lesson;
 
     use super::*;
 
@@ -110,31 +124,10 @@ mod tests {
     fn lesson(kind: LearningKind, task_type: TaskType, confidence: f64, success_rate: f64, age: i64) -> Learning {
         let created_at = now() - (24 * age).hours();
         Learning {
-            id: LearningId::new(1),
-            kind,
-            category: kind.word().to_owned(),
-            task_type: Some(task_type),
-            content: "Small steps".to_owned(),
-            tags: Vec::new(),
             confidence,
             success_rate,
-            first_success_rate: success_rate,
-            use_count: 0,
-            first_use_count: 0,
-            successes: 0,
-            source: LearningSource::Extracted,
-            source_loops: Vec::new(),
-            task: None,
-            journal: None,
-            status: LearningStatus::Promoted,
-            reason: None,
-            superseded_by: None,
-            examples: Vec::new(),
-            facts: None,
-            foreign_id: None,
-            last_used_at: None,
             created_at,
-            updated_at: created_at,
+            ..known_lesson(1, kind, task_type, "Small steps")
         }
     }
 

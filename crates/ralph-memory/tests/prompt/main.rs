@@ -5,6 +5,7 @@
 mod attempts;
 mod features;
 mod knowledge;
+mod knowledge_base;
 mod learnings;
 mod past;
 mod rules;
@@ -130,6 +131,7 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         suggestion: None,
         learnings: &[],
         known: &[],
+        settled: &[],
         course: ralph_model::Course::default(),
         round: None,
         task,

@@ -84,7 +84,7 @@ pub(super) fn seal_changed(transaction: &Transaction<'_>) -> rusqlite::Result<()
 }
 
 /// The hash of a row: of the bytes of its columns, each behind its length, so that no two rows run together to the same.
-fn seal(row: &Row<'_>) -> rusqlite::Result<String> {
+pub(super) fn seal(row: &Row<'_>) -> rusqlite::Result<String> {
     let mut hasher = Sha256::new();
     for column in SEALED {
         match row.get_ref(column)?.as_bytes_or_null()? {

@@ -12,6 +12,8 @@ use ralph_model::{
 use ralph_testkit::journal_row;
 
 mod feedback;
+mod lesson_care;
+mod lesson_faults;
 mod lessons;
 mod overview;
 mod pauses;

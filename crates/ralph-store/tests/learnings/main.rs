@@ -3,6 +3,8 @@
 
 mod conflicts;
 mod extraction;
+mod importing;
+mod known;
 mod merging;
 mod pruning;
 mod seals;

@@ -1,17 +1,19 @@
 //! `## Knowledge Base (from previous loops)`: what whole runs taught about work like this, by its kinds.
 
-use ralph_model::{Budget, EntryKind, Facts, InjectionReason, Learning, LearningKind, Tokens};
+use ralph_model::{Budget, EntryKind, Facts, InjectionReason, Learning, LearningId, LearningKind, Tokens};
 
 use super::markdown::{in_item, one_line, without_controls};
 use super::room::Room;
 use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
+use crate::inject::claims::Claims;
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::said::{Fact, Said};
 use crate::recall::{KnownLesson, Likeness, most_known, shown_by};
 
-const HEADING: &str = "Knowledge Base (from previous loops)";
+/// The heading of the section.
+pub const KNOWLEDGE_BASE: &str = "Knowledge Base (from previous loops)";
 /// How many files stand below a convention that they show.
 const MOST_EXAMPLES: usize = 3;
 
@@ -21,32 +23,57 @@ struct Choice<'a> {
     /// As it stands in the prompt, or would.
     text: String,
     reason: InjectionReason,
+    /// Whether it stands there if there is room.
+    may_stand: bool,
 }
 
-/// The section. A lesson that says what stands in the prompt already does not stand there again.
-pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, said: &Said) -> Section {
+/// The section. A lesson that says what stands in the prompt already does not stand there again, nor does one that contradicts
+/// what does.
+pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room, said: &Said, claims: Claims<'a>) -> Section {
     let budget = room.for_section(request.config.context.knowledge_base);
-    let section = of_lessons(request.known, budget, said);
+    let section = of_lessons(request.known, budget, said, claims);
     room.spend(&section.text);
     section
 }
 
-/// What a prompt would hold of lessons of earlier runs, if it held nothing else: nothing, where there are none.
-#[must_use]
-pub fn knowledge_summary(lessons: &[KnownLesson], budget: Tokens) -> String {
-    of_lessons(lessons, Budget::of(budget), &Said::default()).text
+/// What a prompt would hold of lessons of earlier runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KnowledgeSummary {
+    /// All of it; nothing where there is none.
+    pub text: String,
+    /// The ids of the lessons in it, by their kinds, of each the most relevant first.
+    pub shown: Vec<String>,
 }
 
-fn of_lessons(lessons: &[KnownLesson], budget: Budget, said: &Said) -> Section {
+/// What a prompt would hold of lessons of earlier runs, if it held nothing else. Of the pairs that seem to contradict each other
+/// those that are settled both hold.
+#[must_use]
+pub fn knowledge_summary(
+    lessons: &[KnownLesson],
+    settled: &[(LearningId, LearningId)],
+    budget: Tokens,
+) -> KnowledgeSummary {
+    let section = of_lessons(lessons, Budget::of(budget), &Said::default(), Claims::none(settled));
+    let shown = section.injections.into_iter();
+    KnowledgeSummary {
+        text: section.text,
+        shown: shown
+            .filter(|injection| injection.reason == InjectionReason::Shown)
+            .map(|injection| injection.id)
+            .collect(),
+    }
+}
+
+fn of_lessons<'a>(lessons: &'a [KnownLesson], budget: Budget, said: &Said, claims: Claims<'a>) -> Section {
     let mut section = Section {
-        heading: HEADING,
+        heading: KNOWLEDGE_BASE,
         ..Section::default()
     };
     if lessons.is_empty() {
         return section;
     }
-    let frame = format!("## {HEADING}\n\n{OPENING}");
-    let mut choices = choices(lessons, said);
+    let frame = format!("## {KNOWLEDGE_BASE}\n\n{OPENING}");
+    let mut choices = choices(lessons, said, claims);
     let note = fill(&mut choices, &frame, budget);
     if choices.iter().any(Choice::is_shown) {
         section.text = frame;
@@ -73,18 +100,63 @@ fn of_lessons(lessons: &[KnownLesson], budget: Budget, said: &Said) -> Section {
     section
 }
 
-/// The lessons in the order of preference. Those that may stand there, if there is room, are over the budget for now; so are
-/// those for which there would be none however large it was.
-fn choices<'a>(lessons: &'a [KnownLesson], said: &Said) -> Vec<Choice<'a>> {
+/// The lessons by their kinds, each with what is known before anything is said about room: those that may stand there are over
+/// the budget for now. They are asked in the order of preference, so that of two that cannot stand together the better one does.
+fn choices<'a>(lessons: &'a [KnownLesson], said: &Said, claims: Claims<'a>) -> Vec<Choice<'a>> {
     let estimates = lessons.iter().filter(|lesson| is_estimate(&lesson.learning)).count();
-    let mut better: Vec<(LearningKind, Likeness)> = Vec::new();
-    let mut said_here = Said::default();
-    let mut choices = Vec::with_capacity(lessons.len());
-    for lesson in lessons {
-        let learning = &lesson.learning;
-        let text = item(learning, estimates > 1);
+    let form = if estimates > 1 {
+        Form::OneOfSeveral
+    } else {
+        Form::Single
+    };
+    let mut choices: Vec<Choice<'a>> = lessons
+        .iter()
+        .map(|lesson| Choice {
+            lesson,
+            text: item(&lesson.learning, form),
+            reason: InjectionReason::Irrelevant,
+            may_stand: false,
+        })
+        .collect();
+    let mut order: Vec<&mut Choice<'a>> = choices.iter_mut().collect();
+    order.retain(|choice| choice.lesson.relevance.is_some());
+    order.sort_by(|one, other| one.lesson.by_preference(other.lesson));
+    let mut standing = Standing {
+        claims,
+        alike: Vec::new(),
+        said: Said::default(),
+        counts: Vec::new(),
+    };
+    for choice in order {
+        choice.reason = InjectionReason::OverBudget;
+        let kind = choice.kind();
+        let taken = standing.counts.iter().filter(|counted| **counted == kind).count();
+        if taken >= most_known(kind, choice.lesson.by_file) {
+            continue;
+        }
+        choice.may_stand = standing.take(choice, said);
+        if !choice.may_stand {
+            choice.reason = InjectionReason::Duplicate;
+        }
+    }
+    choices
+}
+
+/// The lessons that may stand in the section.
+struct Standing<'a> {
+    claims: Claims<'a>,
+    alike: Vec<(LearningKind, Likeness)>,
+    said: Said,
+    /// The kind of each.
+    counts: Vec<LearningKind>,
+}
+
+impl<'a> Standing<'a> {
+    /// Takes a lesson if it says something that nothing else says or denies.
+    fn take(&mut self, choice: &Choice<'a>, said_before: &Said) -> bool {
+        let learning = &choice.lesson.learning;
         let fact = Fact::of(if is_estimate(learning) {
-            &text
+            &choice.text
         } else {
             &learning.content
         });
@@ -92,18 +164,16 @@ fn choices<'a>(lessons: &'a [KnownLesson], said: &Said) -> Vec<Choice<'a>> {
         let is_near = |(kind, other): &(LearningKind, Likeness)| {
             *kind == learning.kind && !is_estimate(learning) && other.is_near(&likeness)
         };
-        let reason = if lesson.relevance.is_none() {
-            InjectionReason::Irrelevant
-        } else if said.holds(fact) || said_here.holds(fact) || better.iter().any(is_near) {
-            InjectionReason::Duplicate
-        } else {
-            said_here.add(fact);
-            better.push((learning.kind, likeness));
-            InjectionReason::OverBudget
-        };
-        choices.push(Choice { lesson, text, reason });
+        let is_said = said_before.holds(fact) || self.said.holds(fact) || self.alike.iter().any(is_near);
+        if is_said || self.claims.refute(learning) {
+            return false;
+        }
+        self.said.add(fact);
+        self.alike.push((learning.kind, likeness));
+        self.claims.add(learning);
+        self.counts.push(learning.kind);
+        true
     }
-    choices
 }
 
 /// Marks the best lessons that fit as shown, and returns what is said of those that did not.
@@ -111,11 +181,8 @@ fn fill(choices: &mut [Choice<'_>], frame: &str, budget: Budget) -> String {
     let mut positions = Vec::new();
     let mut items = Vec::new();
     for (group, kind) in LearningKind::ALL.iter().copied().enumerate() {
-        let mut taken = 0;
         for (position, choice) in choices.iter().enumerate() {
-            let may_stand = choice.kind() == kind && choice.reason == InjectionReason::OverBudget;
-            if may_stand && taken < most_known(kind, choice.lesson.by_file) {
-                taken += 1;
+            if choice.may_stand && choice.kind() == kind {
                 positions.push(position);
                 items.push(Item {
                     group,
@@ -169,8 +236,15 @@ fn group_heading(kind: LearningKind) -> &'static str {
     }
 }
 
+/// Whether an estimate stands alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Single,
+    OneOfSeveral,
+}
+
 /// A lesson as an item of its list, in the same form. Several estimates say how much work each is of.
-fn item(learning: &Learning, one_of_several: bool) -> String {
+fn item(learning: &Learning, form: Form) -> String {
     let text = in_item(&without_controls(&learning.content));
     match (learning.kind, &learning.facts) {
         (LearningKind::Strategy, facts) => {
@@ -189,7 +263,7 @@ fn item(learning: &Learning, one_of_several: bool) -> String {
             }),
         ) => {
             let seconds = avg_iteration_time / 1000.0;
-            let of = if one_of_several {
+            let of = if form == Form::OneOfSeveral {
                 format!(" ({} complexity)", one_line(complexity))
             } else {
                 String::new()

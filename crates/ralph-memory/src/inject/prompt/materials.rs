@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{Course, FailedAttempts, Feature, JournalRow, Learning, RunId, Suggestion, Task, TaskStatus};
+use ralph_model::{
+    Course, FailedAttempts, Feature, JournalRow, Learning, LearningId, RunId, Suggestion, Task, TaskStatus,
+};
 use ralph_store::{Store, StoreError};
 
 use super::signs::Signs;
@@ -28,6 +30,7 @@ pub struct Materials {
     suggestion: Option<Suggestion>,
     learnings: Vec<(Learning, f64)>,
     known: Vec<KnownLesson>,
+    settled: Vec<(LearningId, LearningId)>,
     course: Course,
     recent: Vec<JournalRow>,
     related: Vec<(JournalRow, f64)>,
@@ -90,6 +93,7 @@ impl Materials {
         Ok(Self {
             learnings: signs.learnings(store)?,
             known: signs.known_lessons(store, now)?,
+            settled: store.settled_conflicts()?,
             parent,
             prerequisites,
             feature,
@@ -125,6 +129,7 @@ impl Materials {
             suggestion: None,
             learnings: Vec::new(),
             known: Vec::new(),
+            settled: Vec::new(),
             course: Course::default(),
             recent: Vec::new(),
             related: Vec::new(),
@@ -190,6 +195,7 @@ impl Materials {
             suggestion: self.suggestion.as_ref(),
             learnings: &self.learnings,
             known: &self.known,
+            settled: &self.settled,
             course: self.course,
             round: circumstances.round,
             recent: &self.recent,

@@ -26,16 +26,17 @@ use std::fmt;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Suggestion, Task, TaskKind, Tokens};
+use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, LearningId, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
-pub use knowledge_base::knowledge_summary;
+pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary};
 pub use learnings::{MOST_LEARNINGS, learning_item};
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;
 pub use verify::{Finished, GateWord, verification_prompt};
 
+use super::claims::Claims;
 use super::feature_texts::FeatureTexts;
 use super::said::Said;
 use crate::catalogue::Catalogue;
@@ -89,6 +90,8 @@ pub struct PromptRequest<'a> {
     pub learnings: &'a [(Learning, f64)],
     /// What earlier runs taught about such work, by its kinds, of each the most relevant first.
     pub known: &'a [KnownLesson],
+    /// Pairs of lessons that seem to contradict each other, and both hold, each with the lower id first.
+    pub settled: &'a [(LearningId, LearningId)],
     /// How it goes.
     pub course: Course,
     /// Which iteration it is, and what was chosen for it; none where no run is under way.
@@ -201,6 +204,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let mut room = Room::of(request.config.context.budget, request.share);
     let about = about(request.task);
     let mut said = Said::default();
+    let mut claims = Claims::none(request.settled);
     let PreviousAttempts {
         section: attempts,
         output_above,
@@ -210,10 +214,10 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
     let reserved = scratchpad::reserve(request, &mut room);
     let memories = notes::memories(catalogue, request, &about, &mut room, &mut said)?;
-    let learnings = learnings::section(request, &mut room, &mut said);
+    let learnings = learnings::section(request, &mut room, &mut said, &mut claims);
     let knowledge = knowledge::section(catalogue, request, &mut room, &mut said)?;
     let journal = journal::section(request, &mut room, &told);
-    let known = knowledge_base::section(request, &mut room, &said);
+    let known = knowledge_base::section(request, &mut room, &said, claims);
     let scratchpad = scratchpad::section(request, &mut room, reserved);
     let is_held_out = request.share == MemoryShare::None;
     let held = |section: Section| if is_held_out { section.held_out() } else { section };

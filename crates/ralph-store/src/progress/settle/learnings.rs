@@ -63,12 +63,14 @@ pub(super) fn shown(injections: &[Injection]) -> BTreeSet<&str> {
 }
 
 /// Judges lessons of the time before any were: as if their iterations had ended now. There are none but after an upgrade.
+/// What a person has handed in to be judged waits for that person.
 pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
     let waiting: Vec<Waiting> = transaction
         .prepare_cached(
             "SELECT seq, kind, learnings.task_type, content, confidence, success_rate,
                     coalesce(outcome = 'done', 0) AS is_done
-             FROM learnings LEFT JOIN journal ON journal.id = learnings.journal WHERE learnings.status = 'pending'",
+             FROM learnings LEFT JOIN journal ON journal.id = learnings.journal
+             WHERE learnings.status = 'pending' AND learnings.source = 'sigil'",
         )?
         .query_map([], read_waiting)?
         .collect::<rusqlite::Result<_>>()?;
