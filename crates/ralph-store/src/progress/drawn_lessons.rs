@@ -14,6 +14,7 @@ use super::columns::{moment, to_json};
 use super::learning_changes::{standing_for, unite_tags, write_support};
 use super::learning_reading::read_learning;
 use super::learning_strength::strengthened;
+use super::learning_warnings::note_warnings;
 use super::{learning_terms, lesson_of, tag_terms};
 use crate::StoreError;
 
@@ -280,15 +281,7 @@ impl Drawn<'_> {
                 )?
                 .execute(params![id.as_str(), journal])?;
         }
-        for signature in &self.drawn.signatures {
-            self.transaction
-                .prepare_cached(
-                    "INSERT INTO learning_signatures (signature, learning) SELECT ?2, seq FROM learnings WHERE id = ?1
-                     ON CONFLICT DO NOTHING",
-                )?
-                .execute([id.as_str(), signature.as_str()])?;
-        }
-        Ok(())
+        note_warnings(self.transaction, id, &self.drawn.signatures)
     }
 }
 
