@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ralph_memory::exchange::{
     EntryProblem, FileKind, FileProblem, ForeignFile, Loaded, backup_of, load, parse, read_lessons,
 };
-use ralph_model::{LearningStatus, count};
+use ralph_model::{LearningStatus, count, first_line, preview};
 use ralph_notes::{FileError, read_file};
 use ralph_store::{ForeignLearning, Store, Taken, TakenLearning};
 use serde_json::{Value, json};
@@ -16,6 +16,8 @@ use crate::paths;
 
 /// How many of those that were left out or rejected are named to a person.
 const NAMED: usize = 20;
+/// How many columns of a learning stand where it is only mentioned.
+const MENTION_COLUMNS: usize = 60;
 
 /// What is taken of a file that is not as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,6 +211,23 @@ impl Incoming {
         }
     }
 
+    /// Names what was rejected, and why.
+    pub(crate) fn tell_rejected(&self, context: &Context<'_>, taken: &[TakenLearning]) {
+        let all = self.lessons.iter().zip(taken);
+        let rejected: Vec<_> = all.filter(|(_, taken)| is_rejected(taken)).collect();
+        for (lesson, taken) in rejected.iter().take(NAMED) {
+            let text = preview(first_line(&lesson.content), MENTION_COLUMNS);
+            let reason = taken.reason.as_deref().unwrap_or("no reason is given");
+            context.ui.status(&format!("Rejected: \"{text}\": {reason}."));
+        }
+        let more = rejected.len().saturating_sub(NAMED);
+        if more > 0 {
+            context
+                .ui
+                .status(&format!("{more} more were rejected; --json names all."));
+        }
+    }
+
     /// The same for programs, with what became of each learning.
     pub(crate) fn json(&self, taken: &[TakenLearning]) -> Value {
         let tally = Tally::of(taken);
@@ -261,7 +280,7 @@ pub(crate) struct Tally {
 impl Tally {
     pub(crate) fn of(taken: &[TakenLearning]) -> Self {
         let mut tally = Self::default();
-        for TakenLearning { taken, status, .. } in taken {
+        for TakenLearning { taken, .. } in taken {
             let counter = match taken {
                 Taken::Added => &mut tally.added,
                 Taken::Updated => &mut tally.updated,
@@ -269,8 +288,8 @@ impl Tally {
                 Taken::Unchanged => &mut tally.unchanged,
             };
             *counter += 1;
-            tally.rejected += usize::from(*status == LearningStatus::Rejected && *taken != Taken::Unchanged);
         }
+        tally.rejected = taken.iter().filter(|taken| is_rejected(taken)).count();
         tally
     }
 
@@ -281,7 +300,7 @@ impl Tally {
             (self.updated, "brought up to date"),
             (self.strengthened, "known and surer now"),
             (self.unchanged, "here already"),
-            (self.rejected, "rejected"),
+            (self.rejected, "of them rejected"),
         ];
         let told: Vec<String> = parts
             .into_iter()
@@ -292,18 +311,7 @@ impl Tally {
     }
 }
 
-/// Names what was rejected, and why.
-pub(crate) fn tell_rejected(context: &Context<'_>, taken: &[TakenLearning]) {
-    let is_rejected =
-        |taken: &&TakenLearning| taken.status == LearningStatus::Rejected && taken.taken != Taken::Unchanged;
-    let rejected: Vec<&TakenLearning> = taken.iter().filter(is_rejected).collect();
-    for taken in rejected.iter().take(NAMED) {
-        let reason = taken.reason.as_deref().unwrap_or("no reason is given");
-        context.ui.status(&format!("Rejected: {}: {reason}.", taken.id));
-    }
-    if rejected.len() > NAMED {
-        context
-            .ui
-            .status("`ralph learnings list --status rejected --limit 0` lists all of them.");
-    }
+/// Whether a learning was rejected just now.
+fn is_rejected(taken: &TakenLearning) -> bool {
+    taken.status == LearningStatus::Rejected && taken.taken != Taken::Unchanged
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use ralph_model::count;
 
 use super::super::task::store_to_write;
-use super::foreign::{Incoming, Tally, Trust, copy_to_try, files_at, tell_rejected};
+use super::foreign::{Incoming, Tally, Trust, copy_to_try, files_at};
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -63,7 +63,7 @@ pub(super) fn cmd_import(context: &Context<'_>, args: &ImportArgs) -> Result<(),
         told => format!("{verb} {learnings}: {told}"),
     };
     context.ui.result(sign, &line)?;
-    tell_rejected(context, &taken);
+    incoming.tell_rejected(context, &taken);
     if args.dry_run {
         context
             .ui

@@ -7,7 +7,7 @@ use ralph_memory::exchange::handed_over;
 use ralph_store::{ForeignLearning, LearningFilter, Store};
 
 use super::super::task::store_to_write;
-use super::foreign::{Incoming, Tally, Trust, copy_to_try, files_at, tell_rejected};
+use super::foreign::{Incoming, Tally, Trust, copy_to_try, files_at};
 use super::list::STANDING;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -59,7 +59,7 @@ pub(super) fn cmd_merge(context: &Context<'_>, args: &MergeArgs) -> Result<(), C
     if !told.is_empty() {
         context.ui.status(&format!("Of those that came: {told}."));
     }
-    tell_rejected(context, &taken);
+    incoming.tell_rejected(context, &taken);
     Ok(())
 }
 
