@@ -165,14 +165,8 @@ impl Drawn<'_> {
         if known.source == LearningSource::Extracted {
             known.first_success_rate = facts.success_rate().unwrap_or(known.first_success_rate);
         }
-        let rejection = Candidate {
-            kind: known.kind,
-            task_type: known.task_type.or(Some(self.drawn.task_type)),
-            content: &known.content,
-            confidence: known.confidence,
-            success_rate: known.first_success_rate,
-        }
-        .rejection();
+        known.task_type = known.task_type.or(Some(self.drawn.task_type));
+        let rejection = Candidate::from(&known).rejection();
         let status = match known.status {
             LearningStatus::Promoted => LearningStatus::Promoted,
             _ => self.status(rejection),
@@ -194,9 +188,7 @@ impl Drawn<'_> {
         self.transaction
             .prepare_cached(
                 "UPDATE learnings SET facts = ?2, first_success_rate = ?3, status = ?4, reason = ?5, pruned_from = NULL,
-                     success_rate = iif(kind = 'antipattern', success_rate,
-                                        (5.0 * ?3 + successes) / (5.0 + use_count - first_use_count)),
-                     superseded_by = iif(status = 'pruned', NULL, superseded_by)
+                     success_rate = ?6, superseded_by = iif(status = 'pruned', NULL, superseded_by)
                  WHERE id = ?1",
             )?
             .execute(params![
@@ -205,21 +197,14 @@ impl Drawn<'_> {
                 known.first_success_rate,
                 status.word(),
                 reason,
+                known.counted_success_rate(),
             ])
             .map(drop)
     }
 
     /// Keeps a new lesson, judged; how far it has come.
     fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<LearningStatus> {
-        let drawn = self.drawn;
-        let rejection = Candidate {
-            kind: drawn.kind,
-            task_type: Some(drawn.task_type),
-            content: &drawn.content,
-            confidence: drawn.confidence,
-            success_rate: drawn.success_rate,
-        }
-        .rejection();
+        let rejection = Candidate::from(self.drawn).rejection();
         let status = self.status(rejection);
         let mut id = LearningId::new(entropy.next_bits());
         while !self.insert(&id, status, rejection)? {
@@ -287,13 +272,6 @@ impl Drawn<'_> {
 
 /// Whether no person but a rule rejected a lesson: then it may come to hold once there is more behind it.
 fn is_rejected_by_rule(learning: &Learning) -> bool {
-    let rejection = Candidate {
-        kind: learning.kind,
-        task_type: learning.task_type,
-        content: &learning.content,
-        confidence: learning.confidence,
-        success_rate: learning.first_success_rate,
-    }
-    .rejection();
+    let rejection = Candidate::from(learning).rejection();
     rejection.is_some() && learning.reason.as_deref() == rejection
 }

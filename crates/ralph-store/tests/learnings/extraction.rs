@@ -223,106 +223,108 @@ fn fault_26_a_rate_of_nothing_is_stored_as_nothing() {
     assert_eq!(kept.confidence, 0.75);
 }
 
-#[test]
-fn a_run_is_read_with_all_that_lessons_are_drawn_from() {
-    let mut bench = Bench::new();
-    let run = bench.run(1);
-    let row = |iteration: u32, outcome: Outcome| NewJournalRow {
+fn row(run: &RunId, iteration: u32, outcome: Outcome) -> NewJournalRow {
+    NewJournalRow {
         outcome,
         task_title: "Fix the tests".to_owned(),
         task_type: TaskType::TestFix,
         duration_ms: 1_000,
         files_modified: vec!["src/a.rs".to_owned()],
         ..journal_row(run.clone(), iteration)
-    };
+    }
+}
+
+#[test]
+fn a_run_is_read_with_what_was_learned_and_noted() {
+    let mut bench = Bench::new();
+    let run = bench.run(1);
     let captured = |category: &str, content: &str| CapturedLearning {
         category: category.to_owned(),
         tags: Vec::new(),
         content: content.to_owned(),
     };
-    let report = |origin, category, error_output: Option<&str>| FailureReport {
-        what_tried: "This.".to_owned(),
-        why_failed: "It broke.".to_owned(),
-        category,
-        relevant_files: Vec::new(),
-        error_output: error_output.map(str::to_owned),
-        origin,
-        gate: None,
+    let learnings = vec![
+        (LearningId::new(1), captured("tool_usage", "Write tests first")),
+        (LearningId::new(2), captured("pitfall", "Never skip the tests")),
+    ];
+    let noted = NewJournalRow {
+        notes: Some("All green.".to_owned()),
+        ..row(&run, 1, Outcome::Done)
     };
     let done = Settlement {
-        learnings: vec![
-            (LearningId::new(1), captured("tool_usage", "Write tests first")),
-            (LearningId::new(2), captured("pitfall", "Never skip the tests")),
-        ],
-        ..Settlement::new(
-            NewJournalRow {
-                notes: Some("All green.".to_owned()),
-                ..row(1, Outcome::Done)
-            },
-            0,
-        )
+        learnings,
+        ..Settlement::new(noted, 0)
     };
     bench.store.settle(&done).unwrap();
-    let (agent, ralph) = (ReportOrigin::Agent, ReportOrigin::Ralph);
-    for (iteration, outcome, report) in [
-        (
-            2,
-            Outcome::Failed,
-            report(agent, ErrorCategory::Unknown, Some("syntax error")),
-        ),
-        (
-            3,
-            Outcome::Retried,
-            report(ralph, ErrorCategory::TestFailure, Some("1 of 2 failed")),
-        ),
-        (4, Outcome::Blocked, report(ralph, ErrorCategory::Unknown, None)),
-        (5, Outcome::Failed, report(ralph, ErrorCategory::Timeout, None)),
-    ] {
-        let failed = Settlement {
-            report: Some(report),
-            signature: Some(Signature::new(u64::from(iteration))),
-            ..Settlement::new(row(iteration, outcome), 0)
-        };
-        bench.store.settle(&failed).unwrap();
-    }
-    bench
-        .store
-        .settle(&Settlement::new(row(6, Outcome::Interrupted), 0))
-        .unwrap();
     let history = bench.store.run_history(&run).unwrap();
     assert_eq!(history.loop_id, "run-00000001");
     assert_eq!(history.objective, "Fix the tests");
-    let ends: Vec<PastEnd> = history.iterations.iter().map(|iteration| iteration.end).collect();
-    let (failed, other) = (PastEnd::Failed, PastEnd::Other);
-    assert_eq!(ends, [PastEnd::Completed, failed, failed, failed, failed, other]);
     let first = &history.iterations[0];
     assert_eq!(first.learned, ["Write tests first"], "a pitfall is no way to work");
     assert_eq!(first.notes.as_deref(), Some("All green."));
     assert_eq!((first.number, first.journal, first.progress_made), (1, Some(1), true));
+    assert_eq!((first.end, first.duration_ms), (PastEnd::Completed, 1_000.0));
     assert_eq!(
-        (first.duration_ms, first.files.as_slice()),
-        (1_000.0, &["src/a.rs".to_owned()][..])
+        (first.task_type, first.files.as_slice()),
+        (TaskType::TestFix, &["src/a.rs".to_owned()][..])
     );
-    let errors: Vec<Vec<PastError>> = history
-        .iterations
-        .into_iter()
-        .map(|iteration| iteration.errors)
-        .collect();
+}
+
+#[test]
+fn a_run_is_read_with_what_went_wrong() {
+    let mut bench = Bench::new();
+    let run = bench.run(1);
+    let (agent, ralph) = (ReportOrigin::Agent, ReportOrigin::Ralph);
+    for (iteration, outcome, origin, category, error_output) in [
+        (1, Outcome::Failed, agent, ErrorCategory::Unknown, Some("syntax error")),
+        (
+            2,
+            Outcome::Retried,
+            ralph,
+            ErrorCategory::TestFailure,
+            Some("1 of 2 failed"),
+        ),
+        (3, Outcome::Blocked, ralph, ErrorCategory::Unknown, None),
+        (4, Outcome::Failed, ralph, ErrorCategory::Timeout, None),
+    ] {
+        let report = FailureReport {
+            what_tried: "This.".to_owned(),
+            why_failed: "It broke.".to_owned(),
+            category,
+            relevant_files: Vec::new(),
+            error_output: error_output.map(str::to_owned),
+            origin,
+            gate: None,
+        };
+        let failed = Settlement {
+            report: Some(report),
+            signature: Some(Signature::new(u64::from(iteration))),
+            ..Settlement::new(row(&run, iteration, outcome), 0)
+        };
+        bench.store.settle(&failed).unwrap();
+    }
+    let interrupted = Settlement::new(row(&run, 5, Outcome::Interrupted), 0);
+    bench.store.settle(&interrupted).unwrap();
+    let history = bench.store.run_history(&run).unwrap();
     let error = |text: &str, signature: u64| {
         vec![PastError {
             text: text.to_owned(),
             signature: Some(Signature::new(signature)),
         }]
     };
+    let read: Vec<(PastEnd, Vec<PastError>)> = history
+        .iterations
+        .into_iter()
+        .map(|iteration| (iteration.end, iteration.errors))
+        .collect();
     assert_eq!(
-        errors,
+        read,
         [
-            vec![],
-            error("It broke.\nsyntax error", 2),
-            error("1 of 2 failed", 3),
-            vec![],
-            error("It broke.", 5),
-            vec![],
+            (PastEnd::Failed, error("It broke.\nsyntax error", 1)),
+            (PastEnd::Failed, error("1 of 2 failed", 2)),
+            (PastEnd::Failed, vec![]),
+            (PastEnd::Failed, error("It broke.", 4)),
+            (PastEnd::Other, vec![]),
         ]
     );
 }
@@ -361,7 +363,10 @@ fn runs_wait_for_their_lessons_until_these_are_drawn() {
         bench.store.runs_without_extraction(9).unwrap(),
         [two.clone(), one.clone()]
     );
-    assert_eq!(bench.store.runs_without_extraction(1).unwrap(), [two.clone()]);
+    assert_eq!(
+        bench.store.runs_without_extraction(1).unwrap(),
+        std::slice::from_ref(&two)
+    );
     bench.teach(two.as_str(), &[], Promote::Auto);
     assert_eq!(bench.store.runs_without_extraction(9).unwrap(), [one]);
 }

@@ -148,14 +148,7 @@ fn row(lesson: &DrawnLesson) -> Vec<String> {
 }
 
 fn rejection(lesson: &DrawnLesson) -> Option<&'static str> {
-    Candidate {
-        kind: lesson.kind,
-        task_type: Some(lesson.task_type),
-        content: &lesson.content,
-        confidence: lesson.confidence,
-        success_rate: lesson.success_rate,
-    }
-    .rejection()
+    Candidate::from(lesson).rejection()
 }
 
 fn as_json(lesson: &DrawnLesson) -> Value {

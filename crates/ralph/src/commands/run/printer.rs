@@ -437,7 +437,11 @@ impl Watch for Printer<'_> {
                 }
             }
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
-            News::Learned(done) => self.line(&learned(done)),
+            News::Learned(done) => {
+                // It is of all tasks of the run.
+                self.task = None;
+                self.line(&learned(done));
+            }
             News::KeptUp(done) => self.line(&kept_up(done)),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),

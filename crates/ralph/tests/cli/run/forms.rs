@@ -44,6 +44,7 @@ fn all_tasks_are_run_in_their_order() {
     11:20:00 [t-9756ce] done (1 file changed)
     11:20:00 [t-025cc1] iteration 2: second
     11:20:00 [t-025cc1] done (1 file changed)
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
     assert_snapshot!(scene.run(&[]), @r#"
     exit 3
@@ -233,6 +234,7 @@ fn models_go_to_the_agent_by_strategy_or_by_name() {
     11:20:00 [t-32555e] done (1 file changed)
     11:20:00 [t-42c90b] iteration 3: three
     11:20:00 [t-42c90b] done (1 file changed)
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
     let model = |turn: usize| scene.agent.call(turn).environment.get("RALPH_MODEL").cloned();
     assert_eq!(

@@ -293,10 +293,9 @@ impl Watch for Teller<'_> {
                     processes_ended,
                 });
             }
-            News::RedFromTheStart(baseline) => {
-                let gates = baseline.red_gates();
-                self.write(Event::RedFromTheStart { gates });
-            }
+            News::RedFromTheStart(baseline) => self.write(Event::RedFromTheStart {
+                gates: baseline.red_gates(),
+            }),
             News::GateRan(gate) => self.gate(gate),
             News::Standing(_) | News::GateBegins(_) => {}
             News::IterationBegan {
