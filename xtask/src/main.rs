@@ -34,7 +34,7 @@ Usage: cargo xtask <task>
   bench notes    What the memory commands cost beside bare programs: a table and JSON
                  [--quick] [--json FILE]
   bench loop     What the loop itself costs an iteration, and how often it waits for the disk: a table and JSON
-                 [--quick] [--knowledge] [--live] [--json FILE]
+                 [--quick] [--knowledge] [--learnings] [--extract] [--live] [--json FILE]
   bench learnings  What it costs to find a few lessons among 100,000, beside one query of FTS5: a table and JSON
                  [--quick] [--json FILE]
   bench recall   How well recall finds what it should, beside other ways to search: a table a set

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ralph_agent::TurnEvent;
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_memory::learn::Upkeep;
-use ralph_model::{RunId, TaskId, TaskStatus, Tokens};
+use ralph_model::{Extraction, RunId, TaskId, TaskStatus, Tokens};
 use ralph_store::Standing;
 
 use crate::gates::{Baseline, GateResult};
@@ -101,6 +101,8 @@ pub enum News<'a> {
         /// How large they were.
         bytes: u64,
     },
+    /// Lessons were drawn from the run, and from earlier ones that were killed before it.
+    Learned(&'a Extraction),
     /// Lessons and reports were brought in order.
     KeptUp(&'a Upkeep),
     /// Everything is done, and the working notes are kept in this file.

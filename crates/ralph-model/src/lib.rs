@@ -41,7 +41,7 @@ pub use file_stamp::FileStamp;
 pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};
-pub use learning::{Learning, LearningKind, LearningSource, LearningStatus};
+pub use learning::{Learning, LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES};
 pub use metrics::{Course, HardFailure, Rate, Subject};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;
@@ -50,6 +50,7 @@ pub use report::{Attempt, FailedAttempts, FailedGate, FailureReport, KeptReport,
 pub use run_history::{PastEnd, PastError, PastIteration, RunHistory};
 pub use short_id::{FeatureId, LearningId, RunId, TaskId};
 pub use split_mix::SplitMix64;
+pub use standing_in_prompts::counted_success_rate;
 pub use tags::{TagError, Tags};
 pub use task::{NewTask, Priority, Task, TaskKind, TaskLogLine, TaskStatus};
 pub use task_type::TaskType;

@@ -9,11 +9,33 @@ const LEAVES_BELOW: f64 = 0.4;
 /// In so many prompts it stands before what happened there is held against it: one bad iteration says little.
 const USES_THAT_TELL: u32 = 5;
 
+/// How many uses the first success rate is worth.
+const FIRST_USES: f64 = 5.0;
+
+/// How often what a lesson says succeeds: by what was counted here, and before that by what was said of it first, as if of five
+/// uses. So one iteration changes little, and many decide.
+#[must_use]
+pub fn counted_success_rate(first: f64, successes: u32, uses_here: u32) -> f64 {
+    let rate = (FIRST_USES * first + f64::from(successes)) / (FIRST_USES + f64::from(uses_here));
+    rate.clamp(0.0, 1.0)
+}
+
 impl Learning {
     /// In how many iterations that count it stood in the prompt here.
     #[must_use]
     pub fn uses_here(&self) -> u32 {
         self.use_count.saturating_sub(self.first_use_count)
+    }
+
+    /// How often it succeeds by what was counted. Of what is to be avoided nobody counts that.
+    #[must_use]
+    pub fn counted_success_rate(&self) -> f64 {
+        match self.kind {
+            LearningKind::Antipattern => self.success_rate,
+            LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => {
+                counted_success_rate(self.first_success_rate, self.successes, self.uses_here())
+            }
+        }
     }
 
     /// Whether it may stand in a prompt by how often it succeeds. Only a strategy has to: what is to be avoided fails, and how
@@ -80,6 +102,20 @@ mod tests {
         ] {
             let strategy = lesson(LearningKind::Strategy, rate, uses);
             assert_eq!(strategy.may_be_shown(), expected, "{rate} after {uses:?}");
+        }
+    }
+
+    #[test]
+    fn a_rate_begins_with_what_was_said_and_ends_with_what_was_counted() {
+        for (first, successes, uses, expected) in [
+            (1.0, 0, 0, 1.0),
+            (1.0, 0, 5, 0.5),
+            (0.6, 5, 5, 0.8),
+            (0.0, 0, 9, 0.0),
+            (0.5, 9995, 9995, 0.99975),
+        ] {
+            let rate = counted_success_rate(first, successes, uses);
+            assert!((rate - expected).abs() < 1e-9, "{first}, {successes} of {uses}: {rate}");
         }
     }
 

@@ -108,7 +108,7 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 #[cfg(test)]
-mod iteration_memory_tests;
+mod step_tests;
 
 #[cfg(test)]
 mod tests {

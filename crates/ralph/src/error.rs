@@ -180,6 +180,8 @@ impl From<LearningError> for CommandError {
             | LearningError::SupersededItself { .. }
             | LearningError::IsOut { .. } => Self::new(message),
             LearningError::Store(error) => error.into(),
+            // These say themselves what mends them.
+            _ => Self::new(message),
         }
     }
 }

@@ -27,6 +27,7 @@ mod takeover;
 mod task_list;
 mod text_file;
 mod ui;
+mod when;
 mod wrap;
 
 use std::ffi::OsString;

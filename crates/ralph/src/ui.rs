@@ -23,6 +23,7 @@ use ralph_model::{count, turns_text};
 use crate::env;
 use crate::error::CommandError;
 use crate::table::{self, Column, Plain, Shape};
+use crate::wrap::hung;
 
 pub(crate) use asker::{Asker, Key, Pressed};
 pub(crate) use block::Why;
@@ -220,19 +221,30 @@ impl Ui {
         }
     }
 
-    /// Prints lines of text, some of them set apart; control characters are shown on a terminal, not obeyed.
+    /// Prints lines of text, some of them set apart. On a terminal control characters are shown, not obeyed, and what is too
+    /// long is broken between words.
     pub(crate) fn lines(&self, lines: &[Line]) -> Result<(), CommandError> {
         let mut text = String::new();
         for (style, line) in lines {
-            let line = if self.out_is_terminal {
-                visible_controls(line)
-            } else {
-                line.clone()
-            };
-            text.push_str(&style.map_or_else(|| line.clone(), |style| self.paint(style, &line)));
-            text.push('\n');
+            for line in self.rows(*style, line) {
+                text.push_str(&style.map_or_else(|| line.clone(), |style| self.paint(style, &line)));
+                text.push('\n');
+            }
         }
         self.data(&text)
+    }
+
+    /// The rows that a line takes. Other programs get it whole; and so does a terminal what people copy from it.
+    fn rows(&self, style: Option<Style>, line: &str) -> Vec<String> {
+        if !self.out_is_terminal {
+            return vec![line.to_owned()];
+        }
+        let line = visible_controls(line);
+        let is_command = line.trim_start().starts_with("ralph ");
+        if is_command || line.trim().is_empty() || matches!(style, Some(Style::Added | Style::Removed)) {
+            return vec![line];
+        }
+        hung(&line, self.width())
     }
 
     /// Prints a table with a closing line.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
+use ralph_memory::recall::retold;
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus};
 use ralph_store::{GatesSay, OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
@@ -138,13 +139,16 @@ impl Runner<'_> {
         let texts = [current.task_title.as_str(), description.as_str()];
         let tags = TaskTags::of(&texts, &draft.files, failed.category);
         let learnings = self.learnings_of(draft, &tags);
+        let task_type = task_type_of(&current.task_title, &description);
+        // Where that cannot be told they are new ones, and nothing is lost.
+        let retold = retold(&self.store, &learnings, task_type).unwrap_or_default();
         Ok(Settlement {
             row: NewJournalRow {
                 run: current.run.clone(),
                 iteration: current.iteration,
                 task: Some(current.task.clone()),
                 task_title: current.task_title.clone(),
-                task_type: task_type_of(&current.task_title, &description),
+                task_type,
                 tags: tags.all(),
                 feature: current.feature.clone(),
                 attempt: current.attempt,
@@ -174,6 +178,7 @@ impl Runner<'_> {
             signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
+            retold,
             gates: gates_say(draft),
             promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,

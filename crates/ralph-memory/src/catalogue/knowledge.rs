@@ -360,3 +360,52 @@ fn content_of(bytes: Option<&[u8]>) -> KnowledgeContent {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(files: &[(&str, u64)]) -> u128 {
+        let mut sum = StampSum::default();
+        for (name, inode) in files {
+            let stamp = FileStamp {
+                inode: *inode,
+                size: 1,
+                mtime_ns: 2,
+                ctime_ns: 3,
+            };
+            sum.add(name, &stamp);
+        }
+        sum.total
+    }
+
+    #[test]
+    fn a_sum_tells_every_other_set_of_files_and_no_other_order() {
+        let known = sum(&[("a.md", 1), ("b.md", 2)]);
+        assert_eq!(known, sum(&[("b.md", 2), ("a.md", 1)]));
+        for other in [
+            sum(&[]),
+            sum(&[("a.md", 1)]),
+            sum(&[("a.md", 2), ("b.md", 1)]),
+            sum(&[("a.md", 1), ("b.md", 3)]),
+            sum(&[("a.md", 1), ("c.md", 2)]),
+            sum(&[("a.md", 1), ("b.md", 2), ("b.md", 2)]),
+        ] {
+            assert_ne!(known, other);
+        }
+        let of = |stamp: FileStamp| {
+            let mut sum = StampSum::default();
+            sum.add("a.md", &stamp);
+            sum.total
+        };
+        let stamp = FileStamp {
+            inode: 1,
+            size: 1,
+            mtime_ns: 2,
+            ctime_ns: 3,
+        };
+        assert_ne!(of(stamp), of(FileStamp { size: 2, ..stamp }));
+        assert_ne!(of(stamp), of(FileStamp { mtime_ns: 3, ..stamp }));
+        assert_ne!(of(stamp), of(FileStamp { ctime_ns: 2, ..stamp }));
+    }
+}

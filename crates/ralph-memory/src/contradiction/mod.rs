@@ -4,6 +4,7 @@
 //! It is told from words alone, and rather missed than imagined: whoever reads a list of contradictions that are none stops
 //! reading it. So all that is not the difference itself has to be nearly the same.
 
+mod nearness;
 mod reading;
 mod tokens;
 mod words;

@@ -66,10 +66,16 @@ impl Reading {
     /// What is compared of a lesson.
     #[must_use]
     pub fn of(learning: &Learning) -> Self {
+        Self::new(learning.kind, &learning.tags, &learning.content)
+    }
+
+    /// The same of one that is not kept yet.
+    #[must_use]
+    pub fn new(kind: LearningKind, tags: &[String], content: &str) -> Self {
         let mut reading = Self {
-            kind: learning.kind,
-            tags: learning.tags.iter().map(|tag| tag.to_lowercase()).collect(),
-            tag_stems: learning.tags.iter().flat_map(|tag| terms_of(tag)).collect(),
+            kind,
+            tags: tags.iter().map(|tag| tag.to_lowercase()).collect(),
+            tag_stems: tags.iter().flat_map(|tag| terms_of(tag)).collect(),
             files: BTreeSet::new(),
             stems: BTreeMap::new(),
             names: BTreeSet::new(),
@@ -78,12 +84,12 @@ impl Reading {
             values: Vec::new(),
             is_plain: false,
         };
-        let tokens = tokens(&learning.content);
+        let tokens = tokens(content);
         for clause in clauses(&tokens) {
             reading.take(&clause);
         }
         // What warns of something without a word for it names what is to be avoided.
-        if learning.kind == LearningKind::Antipattern && !reading.is_plain {
+        if kind == LearningKind::Antipattern && !reading.is_plain {
             for sign in reading.stems.values_mut() {
                 *sign = sign.turned();
             }

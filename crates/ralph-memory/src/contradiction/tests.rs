@@ -349,6 +349,59 @@ fn what_has_other_tags_or_no_kind_of_advice_is_about_something_else() {
     );
 }
 
+#[test]
+fn what_is_said_in_other_words_is_nearly_the_same() {
+    let nearly = |one: &Learning, other: &Learning| {
+        let (one, other) = (Reading::of(one), Reading::of(other));
+        assert_eq!(one.says_nearly(&other), other.says_nearly(&one));
+        one.says_nearly(&other)
+    };
+    for (one, other) in [
+        (
+            "Run the migrations before the integration tests",
+            "Always run migrations before running the integration tests.",
+        ),
+        (
+            "Run the migrations before the integration tests",
+            "Before the integration tests, the migrations must run!",
+        ),
+        ("Never use unwrap in the parser", "Avoid unwrap in the parser"),
+        ("Build with -j 4", "Use -j4 to build"),
+        (
+            "Pin serde to v1.0.190 in Cargo.toml",
+            "In Cargo.toml, pin serde to 1.0.190",
+        ),
+    ] {
+        assert!(nearly(&strategy(one), &strategy(other)), "{one:?} and {other:?}");
+    }
+    for (one, other) in [
+        ("Build with -j 4", "Build with -j 8"),
+        ("Build with -j 4", "Build it"),
+        ("Use unwrap in the parser", "Never use unwrap in the parser"),
+        (
+            "Run the formatter before committing",
+            "Run the formatter after committing",
+        ),
+        ("Run the formatter before committing", "Run the formatter, then commit"),
+        (
+            "Keep src/a.rs short and simple in every way",
+            "Keep src/b.rs short and simple in every way",
+        ),
+        (
+            "Run the slow integration tests of the parser against the `sqlite` backend",
+            "Run the slow integration tests of the parser against the `postgres` backend",
+        ),
+        ("Do it", "Use it"),
+        ("", ""),
+    ] {
+        assert!(!nearly(&strategy(one), &strategy(other)), "{one:?} and {other:?}");
+    }
+    let tagged = |tags: &[&str]| lesson("success_pattern", tags, "Build with -j 4");
+    assert!(nearly(&tagged(&["make", "ci"]), &tagged(&["ci"])));
+    assert!(!nearly(&tagged(&["make"]), &tagged(&["ninja"])));
+    assert!(!nearly(&strategy("Build with -j 4"), &warning("Build with -j 4")));
+}
+
 proptest! {
     #[test]
     fn any_two_texts_can_be_compared_and_none_contradicts_itself(
@@ -358,6 +411,9 @@ proptest! {
         let (one, other) = (strategy(&one), warning(&other));
         prop_assert_eq!(contradiction(&one, &one), None);
         prop_assert_eq!(contradiction(&other, &other), None);
+        let (first, second) = (Reading::of(&one), Reading::of(&other));
+        prop_assert_eq!(first.says_nearly(&second), second.says_nearly(&first));
+        prop_assert!(!first.says_nearly(&second) || first.contradicts(&second).is_none());
         prop_assert_eq!(contradiction(&one, &other).is_some(), contradiction(&other, &one).is_some());
     }
 }

@@ -75,8 +75,8 @@ const UNITS: &[(&str, &[&str])] = &[
 
 /// Numbers behind these say which one is meant, not how much of it.
 const COUNTED: &[&str] = &[
-    "attempt", "bug", "case", "chapter", "column", "commit", "error", "iter", "issu", "line", "phase", "pr", "row",
-    "section", "step", "task", "ticket",
+    "attempt", "bug", "case", "chapter", "column", "commit", "error", "exampl", "issu", "item", "iter", "learn",
+    "lesson", "line", "note", "number", "phase", "pr", "row", "section", "step", "task", "test", "ticket",
 ];
 
 const NUMBERS: &[(&str, &str)] = &[

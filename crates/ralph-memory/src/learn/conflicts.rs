@@ -95,3 +95,7 @@ fn rarest<'r>(reading: &'r Reading, holding: &HashMap<&str, usize>) -> Vec<&'r s
     stems.truncate(stems.len() + 1 - shared.max(1));
     stems
 }
+
+#[cfg(test)]
+#[path = "conflicts_tests.rs"]
+mod tests;

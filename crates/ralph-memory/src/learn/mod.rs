@@ -10,5 +10,5 @@ mod upkeep;
 pub use crate::contradiction::{Contradiction, Reading, contradiction};
 pub use conflicts::{Conflict, conflicts};
 pub use extract::{Lessons, draw, learn_from_run, learn_from_runs};
-pub use groups::{MOST_EXAMPLES, alike};
+pub use groups::alike;
 pub use upkeep::{LIFECYCLE_TIME, Upkeep, keep_up, prune_rules};

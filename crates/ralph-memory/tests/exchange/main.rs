@@ -4,3 +4,4 @@
 mod damage;
 mod golden;
 mod live;
+mod round_trip;

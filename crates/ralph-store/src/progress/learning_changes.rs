@@ -11,6 +11,7 @@ use super::columns::{moment, parsed, to_json, word_at};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_reading::read_learning;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use super::learning_update::begin_anew;
 use super::{learning_terms, lesson_of, tag_terms};
 
 /// How often a lesson may have been merged into another that was merged into another.
@@ -94,14 +95,17 @@ impl Store {
             for id in ids {
                 let learning = existing(transaction, id)?;
                 let stands_so = learning.status == status && learning.reason.as_deref() == reason;
-                let is_replaced = status == LearningStatus::Promoted && learning.superseded_by.is_some();
-                if stands_so && !is_replaced {
+                let is_in_no_prompt = learning.superseded_by.is_some() || !learning.may_be_shown();
+                if stands_so && !(is_in_no_prompt && status == LearningStatus::Promoted) {
                     continue;
                 }
                 let merged_into = learning.superseded_by.clone();
                 set_status(transaction, &learning.id, (status, reason), now)?;
                 if learning.status == LearningStatus::Pruned {
                     leave_merged(transaction, &learning, merged_into, now)?;
+                }
+                if status == LearningStatus::Promoted {
+                    try_again(transaction, &learning, now)?;
                 }
                 changed.push(learning.id);
             }
@@ -206,7 +210,8 @@ pub(super) fn write_support(
     transaction
         .prepare_cached(
             "UPDATE learnings SET tags = ?2, confidence = ?3, use_count = ?4, successes = ?5, source_loops = ?6,
-                 examples = ?7, last_used_at = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11
+                 examples = ?7, last_used_at = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11, first_use_count = ?12,
+                 success_rate = ?13
              WHERE id = ?1",
         )?
         .execute(params![
@@ -221,6 +226,8 @@ pub(super) fn write_support(
             words_of(learning, &learning.tags),
             to_json(&tag_terms(&learning.tags))?,
             moment(now),
+            learning.first_use_count,
+            learning.counted_success_rate(),
         ])
         .map(drop)
 }
@@ -274,10 +281,19 @@ fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, n
     stronger.confidence = strengthened(known.confidence);
     unite_tags(&mut stronger.tags, &new.tags);
     write_support(transaction, &stronger, now)?;
+    try_again(transaction, known, now)?;
     if known.status == LearningStatus::Promoted && known.superseded_by.is_none() {
         return Ok(());
     }
     set_status(transaction, &known.id, (LearningStatus::Promoted, None), now)
+}
+
+/// A lesson that has left the prompts because it failed too often gets another chance where a person says that it holds.
+fn try_again(transaction: &Transaction<'_>, learning: &Learning, now: Timestamp) -> rusqlite::Result<()> {
+    if learning.may_be_shown() {
+        return Ok(());
+    }
+    begin_anew(transaction, &learning.id, learning.kind.first_success_rate(), now)
 }
 
 /// Keeps a new lesson; says whether its id was free.
@@ -356,6 +372,7 @@ pub(super) fn leave_merged(
             .examples
             .retain(|example| !own.contains(example) || others.contains(example));
         survivor.use_count = survivor.use_count.saturating_sub(leaving.use_count);
+        survivor.first_use_count = survivor.first_use_count.saturating_sub(leaving.first_use_count);
         survivor.successes = survivor.successes.saturating_sub(leaving.successes);
         write_support(transaction, &survivor, now)?;
         if survivor.status == LearningStatus::Pruned {

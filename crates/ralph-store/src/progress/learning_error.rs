@@ -34,6 +34,16 @@ pub enum LearningError {
         /// How far it has come.
         status: LearningStatus,
     },
+    /// A lesson that was judged is not judged again.
+    #[error(
+        "{id} is {status}, not pending, so it was judged before; `ralph learnings promote` or `reject` says otherwise"
+    )]
+    NotPending {
+        /// The lesson.
+        id: LearningId,
+        /// How far it has come.
+        status: LearningStatus,
+    },
     /// A lesson would say what another one says already.
     #[error("{id} would say the same as {other}, which is {status}")]
     SaysTheSame {

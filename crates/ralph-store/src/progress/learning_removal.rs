@@ -3,21 +3,21 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningId, LearningStatus};
+use ralph_model::{LearningId, LearningStatus};
 use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::parsed;
 use super::learning_changes::{existing, leave_merged};
-use super::learning_error::LearningError;
+use super::learning_error::{LearningError, LearningTrouble};
 use crate::open::open_to_look;
 use crate::{StoreError, migrate};
 
 /// What was taken away.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeletedLearnings {
-    /// The lessons, as they were.
-    pub deleted: Vec<Learning>,
+    /// The lessons.
+    pub deleted: Vec<LearningId>,
     /// Others that one of them stood in the place of, and no longer does.
     pub freed: Vec<LearningId>,
 }
@@ -50,12 +50,18 @@ impl Store {
         self.change_learnings(|transaction| {
             let mut done = DeletedLearnings::default();
             for id in ids {
-                let learning = existing(transaction, id)?;
-                if learning.status == LearningStatus::Pruned {
-                    leave_merged(transaction, &learning, learning.superseded_by.clone(), now)?;
+                let learning = existing(transaction, id);
+                if let Err(LearningTrouble::Learning(error)) = learning {
+                    return Err(error.into());
                 }
                 delete(transaction, id)?;
-                done.deleted.push(learning);
+                done.deleted.push(id.clone());
+                // One that cannot be read can go all the same.
+                if let Ok(learning) = learning
+                    && learning.status == LearningStatus::Pruned
+                {
+                    leave_merged(transaction, &learning, learning.superseded_by.clone(), now)?;
+                }
             }
             for id in ids {
                 done.freed.extend(free_replaced(transaction, id)?);

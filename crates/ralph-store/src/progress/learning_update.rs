@@ -222,7 +222,12 @@ fn write(transaction: &Transaction<'_>, new: &Learning, now: Timestamp) -> rusql
 
 /// Begins to count anew, from a rate that a person has named. What was counted of those that were merged into it goes with
 /// what was counted of itself.
-fn begin_anew(transaction: &Transaction<'_>, id: &LearningId, rate: f64, now: Timestamp) -> rusqlite::Result<()> {
+pub(super) fn begin_anew(
+    transaction: &Transaction<'_>,
+    id: &LearningId,
+    rate: f64,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
             "WITH RECURSIVE merged(id) AS (

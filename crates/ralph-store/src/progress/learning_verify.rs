@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row};
 
 use super::Store;
 use super::learning_reading::read_learning;
+use super::learning_seal::seal;
 use crate::StoreError;
 use counters::Counters;
 use derived::Derived;
@@ -19,6 +20,8 @@ use derived::Derived;
 pub enum LearningFaultKind {
     /// A row that cannot be read.
     Unreadable,
+    /// A share that is no number from 0 to 1.
+    OutOfRange,
     /// A row that is not what was written.
     Changed,
     /// Counts that are not those of the journal.
@@ -27,6 +30,8 @@ pub enum LearningFaultKind {
     Reference,
     /// A lesson that another one is already.
     Duplicate,
+    /// Lessons that have taken each other's place.
+    Ring,
     /// What lessons are found by, and does not fit what they say.
     Derived,
 }
@@ -37,10 +42,12 @@ impl LearningFaultKind {
     pub fn word(self) -> &'static str {
         match self {
             Self::Unreadable => "unreadable",
+            Self::OutOfRange => "out_of_range",
             Self::Changed => "changed",
             Self::Counters => "counters",
             Self::Reference => "reference",
             Self::Duplicate => "duplicate",
+            Self::Ring => "ring",
             Self::Derived => "derived",
         }
     }
@@ -50,7 +57,7 @@ impl LearningFaultKind {
     pub fn is_mendable(self) -> bool {
         match self {
             Self::Counters | Self::Reference | Self::Derived => true,
-            Self::Unreadable | Self::Changed | Self::Duplicate => false,
+            Self::Unreadable | Self::OutOfRange | Self::Changed | Self::Duplicate | Self::Ring => false,
         }
     }
 }
@@ -121,6 +128,7 @@ fn examine(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
     while let Some(row) = rows.next()? {
         match read_learning(row) {
             Ok(learning) => {
+                faults.extend(changed(row, &learning)?);
                 faults.extend(numbers(&learning));
                 faults.extend(counters.fault(&learning));
                 faults.extend(derived.fault(row, &learning)?);
@@ -142,6 +150,16 @@ fn fault_of(kind: LearningFaultKind, learning: &Learning, what: String) -> Learn
     }
 }
 
+/// A row that is not what was written. Those of an older program have no hash until something is written again.
+fn changed(row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningFault>> {
+    let hash: Option<String> = row.get("hash")?;
+    if hash.is_none_or(|hash| seal(row).is_ok_and(|seal| seal == hash)) {
+        return Ok(None);
+    }
+    let what = "it is not what was written: its hash is another, so something else than ralph has changed it";
+    Ok(Some(fault_of(LearningFaultKind::Changed, learning, what.to_owned())))
+}
+
 /// Numbers that cannot be.
 fn numbers(learning: &Learning) -> Option<LearningFault> {
     let is_share = |number: f64| (0.0..=1.0).contains(&number);
@@ -155,7 +173,7 @@ fn numbers(learning: &Learning) -> Option<LearningFault> {
         return None;
     };
     let what = format!("{name}, which is no number from 0 to 1");
-    Some(fault_of(LearningFaultKind::Unreadable, learning, what))
+    Some(fault_of(LearningFaultKind::OutOfRange, learning, what))
 }
 
 /// A row that cannot be read, by whatever it has for an id.

@@ -1,10 +1,13 @@
 //! Lessons as people keep them, and as they grow old.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
+mod conflicts;
 mod extraction;
+mod importing;
 mod known;
 mod merging;
 mod pruning;
+mod seals;
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::{

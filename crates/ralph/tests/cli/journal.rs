@@ -67,6 +67,22 @@ fn iterations_are_listed_newest_first() {
     assert_eq!(ids(&["--file", "part_2.rs"]), [2]);
     assert_eq!(ids(&["--since", "2025-01-22"]), [2]);
     assert_eq!(ids(&["--until", "2025-01-21"]), [3, 1]);
+    let then = |arguments: [&str; 5]| {
+        env.ralph(arguments)
+            .env("RALPH_NOW", "2025-01-22T11:00:00Z")
+            .run()
+            .stdout
+    };
+    let lately = then(["journal", "list", "--json", "--since", "12h"]);
+    assert!(
+        lately.contains("\"id\": 2,") && !lately.contains("\"id\": 1,"),
+        "{lately}"
+    );
+    let before = then(["journal", "list", "--json", "--until", "12h"]);
+    assert!(
+        before.contains("\"id\": 1,") && !before.contains("\"id\": 2,"),
+        "{before}"
+    );
     assert_eq!(ids(&["--limit", "1"]), [3]);
     assert_eq!(ids(&["--limit", "0", "--task", "t-ffffff"]), [] as [i64; 0]);
     let task = json(&env, &["journal", "show", "3", "--json"])["task"]

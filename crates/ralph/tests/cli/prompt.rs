@@ -36,16 +36,16 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_snapshot!(ran.stderr, @"
     Memories              51 tokens
-    Using Memories       122 tokens
-    Instructions         169 tokens
+    Using Memories       114 tokens
+    Instructions         183 tokens
     Guardrails            37 tokens
     Scratchpad            21 tokens
     Assigned Task         34 tokens
-    Previous Attempts     74 tokens
+    Previous Attempts     83 tokens
     Loop Status           57 tokens
     Retry Information     32 tokens
-    Memory               218 tokens
-    All together         814 tokens, 559 of them the same in every prompt
+    Memory               202 tokens
+    All together         813 tokens, 549 of them the same in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
     let (_, end) = ran.stdout.split_at(start);
@@ -70,6 +70,7 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     - **Outcome**: retried after 1 min 23 s, without a report
     - **Why it failed**: The gate `cargo test` failed.
     - **Files changed**: src/part_1.rs
+    - **Notes**: Dates have leap years.
 
     ### Loop Status
 

@@ -122,7 +122,7 @@ fn a_lesson_is_whole_with_the_gate_that_refused_the_work_it_came_from() {
         "reads every word of the file and ".repeat(12)
     );
     let env = lesson(
-        &format!("{long}\n  indented {}", "x".repeat(60)),
+        &format!("{long}\n  indented {}", "z".repeat(60)),
         Worked {
             outcome: Outcome::Retried,
             reason: "The gate refused it.",
@@ -140,7 +140,7 @@ fn a_lesson_is_whole_with_the_gate_that_refused_the_work_it_came_from() {
         assert!(shown.lines().all(|line| display_width(line) <= most), "{shown}");
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&shown).contains(&words(&long)), "{shown}");
-        assert_eq!(shown.matches('x').count(), 60, "{shown}");
+        assert_eq!(shown.matches('z').count(), 60, "{shown}");
     }
     let shown = env.ok(["review", "--only", "notes"]);
     assert!(
@@ -178,29 +178,46 @@ fn what_nobody_knows_is_not_said() {
     ");
 }
 
+/// Two lessons that contradict each other, which hold.
+pub(crate) fn contradicting(env: &TestEnv) -> [String; 2] {
+    ["4", "8"].map(|jobs| {
+        let text = format!("Run the tests with -j {jobs}");
+        let added = env.ok([
+            "learnings",
+            "add",
+            &text,
+            "--category",
+            "tool_usage",
+            "--tags",
+            "tests",
+            "--format",
+            "quiet",
+        ]);
+        added.trim_end().to_owned()
+    })
+}
+
 #[test]
 fn contradictions_and_what_is_wrong_with_files_stand_there_too() {
     let env = env();
     env.ok(["init"]);
-    for (text, tags) in [
-        ("Run the tests with -j 4", "tests"),
-        ("Run the tests with -j 8", "tests"),
-    ] {
-        env.ok(["learnings", "add", text, "--tags", tags]);
-    }
+    let [four, eight] = contradicting(&env);
     let gone = add(&env, "kept by hand\nand lost");
     env.write(MEMORIES, "# Memories\n\n## Fixes\n### mem-1\n> x\n");
-    let shown = env.ok(["review"]);
+    let shown = env
+        .ok(["review"])
+        .replace(&four, "learn-of-4444")
+        .replace(&eight, "learn-of-8888");
     assert_snapshot!(shown, @"
     1 pair of lessons contradicts each other
       one says 4, the other 8
-        1  learn-3c6ef372  other, confidence 0.50
+        1  learn-of-4444  tool_usage, confidence 0.50
            Run the tests with -j 4
-        2  learn-9e3779b9  other, confidence 0.50
+        2  learn-of-8888  tool_usage, confidence 0.50
            Run the tests with -j 8
-        ralph learnings supersede learn-9e3779b9 learn-3c6ef372              # the first holds
-        ralph learnings supersede learn-3c6ef372 learn-9e3779b9              # the second holds
-        ralph learnings conflicts --both-hold learn-3c6ef372 learn-9e3779b9  # both hold
+        ralph learnings supersede learn-of-8888 learn-of-4444              # the first holds
+        ralph learnings supersede learn-of-4444 learn-of-8888              # the second holds
+        ralph learnings conflicts --both-hold learn-of-4444 learn-of-8888  # both hold
 
     1 note is gone without having been deleted
       mem-1737372000-910a  pattern, 2025-01-20, gone from .agent/memories.md
@@ -216,6 +233,12 @@ fn contradictions_and_what_is_wrong_with_files_stand_there_too() {
     assert_eq!(whole["vanished"][0]["memory"]["id"], gone.as_str());
     assert_eq!(whole["problems"][0]["line"], 4);
     assert_eq!(whole["conflicts"][0]["why"]["by"], "value");
+    let status = env.ok(["status"]);
+    assert!(
+        status.contains("\nWaiting  1 contradiction waits for you: ralph review\n"),
+        "{status}"
+    );
+    assert_eq!(json(&env, &["status", "--json"])["contradictions"], 1);
     env.ok(["memory", "delete", &gone]);
     assert_eq!(env.ok(["review", "--only", "vanished"]), "Nothing waits for you.\n");
 }

@@ -5,7 +5,7 @@ use ralph_model::Outcome;
 use ralph_testkit::{Terminal, TestEnv};
 
 use crate::past::Worked;
-use crate::review::lesson;
+use crate::review::{contradicting, lesson};
 use crate::stats::week;
 use crate::{MEMORIES, add, env, json};
 
@@ -14,8 +14,14 @@ const CTRL_C: &str = "\u{3}";
 const CTRL_D: &str = "\u{4}";
 const LESSON: &str = "learn-00000001";
 
+/// Without colours, so that a key and what it does stand beside each other.
+fn at_keys(env: &TestEnv, columns: u16, editor: &str) -> Terminal {
+    let review = env.ralph(["review"]).env("NO_COLOR", "1").env("EDITOR", editor);
+    Terminal::start(review, columns)
+}
+
 fn started(env: &TestEnv, columns: u16) -> Terminal {
-    Terminal::start(env.ralph(["review"]), columns)
+    at_keys(env, columns, "")
 }
 
 /// A lesson that waits.
@@ -44,15 +50,7 @@ fn every_kind_is_settled_by_a_key() {
     let kept = add(&env, "kept by hand");
     let lost = add(&env, "not needed");
     env.write(MEMORIES, "# Memories\n");
-    for jobs in ["4", "8"] {
-        env.ok([
-            "learnings",
-            "add",
-            &format!("Run the tests with -j {jobs}"),
-            "--tags",
-            "tests",
-        ]);
-    }
+    contradicting(&env);
     let mut terminal = started(&env, 100);
     terminal.shows("1 of 5: a failed task");
     terminal.shows("y try it again");
@@ -176,7 +174,7 @@ fn what_somebody_else_does_meanwhile_is_noticed() {
 
 /// Presses `e` with this editor, and then leaves.
 fn edited(env: &TestEnv, editor: &str, says: &str) {
-    let mut terminal = Terminal::start(env.ralph(["review"]).env("EDITOR", editor), 100);
+    let mut terminal = at_keys(env, 100, editor);
     terminal.shows("e edit");
     terminal.types("e");
     terminal.shows(says);
@@ -200,11 +198,12 @@ fn a_lesson_is_put_into_other_words_in_the_editor() {
 #[test]
 fn an_editor_that_leaves_no_text_or_fails_changes_nothing() {
     let env = waiting();
+    let secret = format!("printf 'Log in with ghp_{}' >", "a1B2c3D4e5F6".repeat(3));
     for (editor, says) in [
         ("false", "the editor \"false\" failed with exit status: 1"),
         (": >", "Nothing is left of the text, so nothing has changed"),
         ("true", "The text is as it was, and nothing has changed."),
-        ("printf 'password=%s' hunter2hunter2 >", "your text is kept in "),
+        (&secret, "your text is kept in "),
         ("printf x >", "the text has no word that says something"),
     ] {
         edited(&env, editor, says);
@@ -240,7 +239,8 @@ fn a_narrow_terminal_shows_all_of_it() {
     assert_eq!(terminal.end().0, Some(0));
     assert_snapshot!(screen.shown().join("\n"), @"
     1 of 1: a lesson to judge
-      learn-00000001  tool_usage, confidence 0.50
+      learn-00000001  tool_usage, confidence
+                      0.50
         Run the parser with --locked
         from run-00000abc/1 [blocked] Parse the
         colours
@@ -269,6 +269,7 @@ fn where_nobody_can_be_asked_it_is_a_list() {
     assert_eq!(code, Some(0));
     assert!(shown.contains("ralph learnings promote learn-00000001"), "{shown}");
     check_unchanged(&env);
-    let nothing = Terminal::start(self::env().ralph(["review"]), 100);
+    let bare = self::env();
+    let nothing = Terminal::start(bare.ralph(["review"]), 100);
     assert_eq!(nothing.end(), (Some(0), "Nothing waits for you.\n".to_owned()));
 }

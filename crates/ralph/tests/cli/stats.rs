@@ -125,7 +125,8 @@ fn the_figures_fit_80_columns() {
       success     1/1  0/1  0/1  0/1  0/1  0/1  .  1/1
       iterations  1    1    1    1    1    1    1  1
       2025-01-21 to 2025-01-28, a day each
-      success: done of those that count; . nothing to count
+      success: done of those that count
+      . nothing to count
 
     By model
       MODEL   DONE  RATE  COST   TIME        ITERATIONS  TOKENS
@@ -164,7 +165,8 @@ fn the_figures_fit_44_columns() {
       success     0/1  0/1  .  1/1
       iterations  1    1    1  1
       2025-01-25 to 2025-01-28, a day each
-      success: done of those that count; . nothing to count
+      success: done of those that count
+      . nothing to count
 
     By model
       MODEL   DONE  RATE  COST   TIME
@@ -258,6 +260,13 @@ fn figures_are_of_a_run_and_from_a_day_on() {
     assert_eq!(iterations(&["--run", "run-00000def"]), 1);
     assert_eq!(iterations(&["--run", "00000a"]), 8);
     assert_eq!(iterations(&["--since", "2025-01-22"]), 7);
+    let lately = env
+        .ralph(["stats", "--json", "--since", "2d"])
+        .env("RALPH_NOW", "2025-01-28T12:00:00Z")
+        .run();
+    let lately: serde_json::Value = serde_json::from_str(&lately.stdout).unwrap();
+    assert_eq!(lately["since"], "2025-01-26T12:00:00Z");
+    assert_eq!(lately["iterations"], 2);
     assert_eq!(iterations(&["--since", "2025-01-22T10:00:00Z", "--run", "00000d"]), 0);
     let none = env.ok(["stats", "--since", "2031-01-01"]);
     assert_eq!(none, "No iterations found\n");

@@ -3,6 +3,7 @@
 //! The processor time is that of the process of `ralph run` alone. A run has a beginning and an end too, so a short run is
 //! taken from a long one, and what is left is divided by the iterations that the long one has more.
 
+mod extract;
 mod history;
 mod interrupt;
 mod knowledge;
@@ -49,14 +50,14 @@ const FIXED_TOKENS: f64 = 600.0;
 
 /// `cargo xtask bench loop`.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
-    let flags = Flags::parse(words, &["--quick", "--knowledge", "--learnings", "--live"], &["--json"])?;
+    let parts = ["--knowledge", "--learnings", "--extract", "--live"];
+    let named: Vec<&str> = parts.into_iter().chain(["--quick"]).collect();
+    let flags = Flags::parse(words, &named, &["--json"])?;
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
     let programs = Programs::build(root)?;
     let begin = Instant::now();
     let mut figures = Figures::among("rows");
-    let takes_all = !["--knowledge", "--learnings", "--live"]
-        .iter()
-        .any(|part| flags.has(part));
+    let takes_all = !parts.iter().any(|part| flags.has(part));
     for (rows, notes, most) in SIZES.into_iter().filter(|_| takes_all) {
         println!("writing a journal of {rows} rows …");
         let past = Past::write(rows, Memory::None)?;
@@ -88,6 +89,9 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     }
     if takes_all || flags.has("--learnings") {
         learnings::take(&mut figures, &programs, runs)?;
+    }
+    if takes_all || flags.has("--extract") {
+        extract::take(&mut figures, &programs, runs)?;
     }
     if takes_all {
         let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };

@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use ralph_model::{Learning, LearningKind};
+use ralph_model::{Learning, LearningKind, counted_success_rate};
 use rusqlite::{Connection, Transaction, params};
 
 use super::super::learning_reading::read_learning;
 use super::{LearningFault, LearningFaultKind, fault_of};
 
-/// How many uses the first success rate is worth.
-const FIRST_USES: f64 = 5.0;
 /// How far two rates may be apart that are the same.
 const SAME: f64 = 1e-9;
 
@@ -59,8 +57,7 @@ impl Counters {
         let rate = match learning.kind {
             LearningKind::Antipattern => learning.success_rate,
             LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => {
-                let sum = FIRST_USES * learning.first_success_rate + f64::from(counted.successes);
-                sum / (FIRST_USES + f64::from(counted.uses))
+                counted_success_rate(learning.first_success_rate, counted.successes, counted.uses)
             }
         };
         let last = learning

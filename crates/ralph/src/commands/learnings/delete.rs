@@ -1,11 +1,11 @@
 //! `learnings delete`: takes learnings away for good.
 
 use clap::Args;
-use ralph_model::{Learning, count};
+use ralph_model::{LearningId, count};
 use ralph_store::DeletedLearnings;
 
 use super::super::task::in_short;
-use super::{confirmed, find_to_change, view};
+use super::{confirmed, find_to_change};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -33,7 +33,9 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
     let (mut store, ids) = find_to_change(context, &args.ids)?;
     if !args.yes {
         for id in &ids {
-            let text = store.learning(id)?.map(|learning| in_short(&learning.content));
+            // One that cannot be read can still be deleted.
+            let text = store.learning(id).ok().flatten();
+            let text = text.map(|learning| in_short(&learning.content));
             context.ui.status(&format!("{id}  {}", text.unwrap_or_default()));
         }
         let them = count(ids.len(), "learning", "learnings");
@@ -41,7 +43,7 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
     }
     let DeletedLearnings { deleted, freed } = store.delete_learnings(&ids, context.clock().now())?;
     if !freed.is_empty() {
-        let freed: Vec<&str> = freed.iter().map(ralph_model::LearningId::as_str).collect();
+        let freed: Vec<&str> = freed.iter().map(LearningId::as_str).collect();
         context.ui.status(&format!(
             "Nothing stands in the place of {} any more; `ralph learnings restore --list` shows what was merged or pruned.",
             freed.join(", ")
@@ -49,12 +51,15 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
     }
     match args.format.get() {
         Format::Json => context.ui.json(&deleted),
-        Format::Table => {
-            for Learning { id, .. } in &deleted {
+        Format::Quiet => {
+            let lines: String = deleted.iter().map(|id| format!("{id}\n")).collect();
+            context.ui.data(&lines)
+        }
+        Format::Table | Format::Markdown => {
+            for id in &deleted {
                 context.ui.result("🗑️ ", &format!("Learning deleted: {id}"))?;
             }
             Ok(())
         }
-        other => view::plain(context, deleted.iter(), other),
     }
 }

@@ -48,7 +48,7 @@ pub(crate) struct ListArgs {
 }
 
 /// Those that hold, or wait to.
-const STANDING: [LearningStatus; 3] = [
+pub(super) const STANDING: [LearningStatus; 3] = [
     LearningStatus::Promoted,
     LearningStatus::Validated,
     LearningStatus::Pending,

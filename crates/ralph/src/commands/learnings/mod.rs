@@ -3,16 +3,24 @@
 mod add;
 mod clear;
 mod delete;
+mod export;
+mod extract;
+pub(crate) mod foreign;
 mod handed_in;
+mod import;
 mod judge;
 mod list;
+mod merge;
 mod prune;
 mod query;
 mod ranked;
 mod restore;
 mod show;
+mod stage;
 mod stats;
 mod update;
+mod validate;
+mod verify;
 mod view;
 
 use clap::Subcommand;
@@ -34,14 +42,21 @@ pub(crate) enum LearningsCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Query(query::QueryArgs),
+    Extract(extract::ExtractArgs),
     Promote(judge::PromoteArgs),
     Reject(judge::RejectArgs),
     Prune(prune::PruneArgs),
     Restore(restore::RestoreArgs),
+    Stage(stage::StageArgs),
+    Validate(validate::ValidateArgs),
     Update(update::UpdateArgs),
     Delete(delete::DeleteArgs),
     Clear(clear::ClearArgs),
     Stats(stats::StatsArgs),
+    Verify(verify::VerifyArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
+    Merge(merge::MergeArgs),
 }
 
 /// Runs one of the commands about learnings.
@@ -51,14 +66,21 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::List(args) => list::cmd_list(context, &args),
         LearningsCommand::Show(args) => show::cmd_show(context, &args),
         LearningsCommand::Query(args) => query::cmd_query(context, &args),
+        LearningsCommand::Extract(args) => extract::cmd_extract(context, &args),
         LearningsCommand::Promote(args) => judge::cmd_promote(context, &args),
         LearningsCommand::Reject(args) => judge::cmd_reject(context, &args),
         LearningsCommand::Prune(args) => prune::cmd_prune(context, &args),
         LearningsCommand::Restore(args) => restore::cmd_restore(context, &args),
+        LearningsCommand::Stage(args) => stage::cmd_stage(context, &args),
+        LearningsCommand::Validate(args) => validate::cmd_validate(context, &args),
         LearningsCommand::Update(args) => update::cmd_update(context, args),
         LearningsCommand::Delete(args) => delete::cmd_delete(context, &args),
         LearningsCommand::Clear(args) => clear::cmd_clear(context, &args),
         LearningsCommand::Stats(args) => stats::cmd_stats(context, &args),
+        LearningsCommand::Verify(args) => verify::cmd_verify(context, &args),
+        LearningsCommand::Export(args) => export::cmd_export(context, &args),
+        LearningsCommand::Import(args) => import::cmd_import(context, &args),
+        LearningsCommand::Merge(args) => merge::cmd_merge(context, &args),
     }
 }
 

@@ -19,7 +19,7 @@ use crate::error::CommandError;
 use crate::pause_words::countdown;
 
 use super::live::Live;
-use super::upkeep_words::kept_up;
+use super::upkeep_words::{kept_up, learned};
 
 /// How many columns of a text stand on a line, at most and at least.
 const MOST_COLUMNS: usize = 100;
@@ -290,6 +290,18 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn waits_for_parts(&mut self, task: &TaskId, parts: usize) {
+        self.task = Some(task.clone());
+        let parts = count(parts, "part", "parts");
+        self.line(&format!("It was split, and waits for its {parts}."));
+    }
+
+    fn done_with_parts(&mut self, task: &TaskId) {
+        self.task = Some(task.clone());
+        self.done.insert(task.clone());
+        self.line("done: all its parts are");
+    }
+
     /// Counts a wait down, now and then. Where somebody sees every second of it, it is told once.
     fn wait(&mut self, wait: &PauseWait) {
         let is_time = |told: Duration| !self.has_view && told.saturating_sub(wait.left) >= TELL_EVERY;
@@ -414,18 +426,8 @@ impl Watch for Printer<'_> {
             }
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
-            News::WaitsForParts { task, parts } => {
-                self.task = Some((*task).clone());
-                self.line(&format!(
-                    "It was split, and waits for its {}.",
-                    count(*parts, "part", "parts")
-                ));
-            }
-            News::DoneWithParts(task) => {
-                self.task = Some((*task).clone());
-                self.done.insert((*task).clone());
-                self.line("done: all its parts are");
-            }
+            News::WaitsForParts { task, parts } => self.waits_for_parts(task, *parts),
+            News::DoneWithParts(task) => self.done_with_parts(task),
             News::Wrote { file, replaced } => {
                 self.notes += 1;
                 self.line(&format!("noted: {}", self.context.project.shown(file)));
@@ -435,6 +437,7 @@ impl Watch for Printer<'_> {
                 }
             }
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
+            News::Learned(done) => self.line(&learned(done)),
             News::KeptUp(done) => self.line(&kept_up(done)),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),

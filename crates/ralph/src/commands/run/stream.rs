@@ -7,7 +7,7 @@ mod teller;
 use jiff::Timestamp;
 use ralph_loop::gates::GateEnd;
 use ralph_model::Clock;
-use ralph_model::{Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
+use ralph_model::{Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -95,6 +95,7 @@ pub(super) enum Event<'a> {
         folders: u64,
         bytes: u64,
     },
+    Learned(Extraction),
     KeptUp {
         merged: usize,
         into: usize,

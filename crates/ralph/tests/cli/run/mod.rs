@@ -14,6 +14,7 @@ mod gates;
 mod guidance;
 mod hostile_sigils;
 mod knowledge;
+mod lessons;
 mod limits;
 mod live;
 mod memory_story;

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Limits;
-use ralph_model::{Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
+use ralph_model::{Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
 
 use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Verified, Wait};
 
@@ -106,6 +106,10 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "Everything is done, and the scratchpad was moved to the folder of the run.",
         ),
         Event::Pruned { .. } => ("pruned", "Folders of old iterations were removed."),
+        Event::Learned(_) => (
+            "learned",
+            "Lessons were drawn from the run, and from earlier ones that were killed: how many, how many of them can be true and how many cannot, how many hold from now on or are surer, and how many were left out, because their run had taught them already or a person had rejected them.",
+        ),
         Event::KeptUp { .. } => (
             "kept_up",
             "Learnings were merged or pruned, or old reports shortened. `ralph learnings restore` brings the learnings back.",
@@ -278,6 +282,13 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
         folders: 12,
         bytes: 40_000_000,
     });
+    tell(Event::Learned(Extraction {
+        extracted: 5,
+        validated: 4,
+        rejected: 1,
+        promoted: 4,
+        skipped: 0,
+    }));
     tell(Event::KeptUp {
         merged: 12,
         into: 3,
