@@ -35,6 +35,8 @@ Usage: cargo xtask <task>
                  [--quick] [--json FILE]
   bench loop     What the loop itself costs an iteration, and how often it waits for the disk: a table and JSON
                  [--quick] [--knowledge] [--learnings] [--extract] [--live] [--json FILE]
+  bench learnings  What it costs to find a few lessons among 100,000, beside one query of FTS5: a table and JSON
+                 [--quick] [--json FILE]
   bench recall   How well recall finds what it should, beside other ways to search: a table a set
                  --data DIR [--data DIR …] [--json FILE]
   soak notes     The long runs of the torture and grammar tests
@@ -75,6 +77,7 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["gen", "--check"] => generate::CHECK.run(root()),
         ["bench", "notes", flags @ ..] => bench::notes(root(), flags),
         ["bench", "loop", flags @ ..] => bench::iterations(root(), flags),
+        ["bench", "learnings", flags @ ..] => bench::learnings(root(), flags),
         ["bench", "recall", flags @ ..] => bench::recall(root(), flags),
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
         ["soak", "merge", flags @ ..] => soak::merge::run(root(), flags),

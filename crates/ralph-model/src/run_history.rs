@@ -32,8 +32,10 @@ pub struct PastIteration {
     pub progress_made: bool,
     /// How long it took, in milliseconds.
     pub duration_ms: f64,
-    /// What the agent said that it learned or did.
+    /// What the agent said that it learned.
     pub learned: Vec<String>,
+    /// What it noted of its work.
+    pub notes: Option<String>,
     /// What went wrong.
     pub errors: Vec<PastError>,
     /// The files that it changed, from the project's root.

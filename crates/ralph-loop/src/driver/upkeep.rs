@@ -45,7 +45,8 @@ impl Runner<'_> {
             let warning = format!("Not all lessons of the run were drawn, which the next run does: {error}");
             self.watch.tell(&News::Warning(&warning));
         }
-        if done.extracted > 0 {
+        // What no lesson came of is no news; what was rejected stands among the learnings.
+        if done.validated > 0 {
             self.watch.tell(&News::Learned(&done));
         }
     }

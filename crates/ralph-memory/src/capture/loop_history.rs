@@ -67,7 +67,9 @@ struct Iteration {
     learnings: Option<Vec<String>>,
     #[serde(default)]
     files_modified: Option<Vec<String>>,
-    // The rest is ours: a run of ralph may have many tasks.
+    // The rest is ours: a run of ralph may have many tasks, and what was noted also stands among what was learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    notes: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task_type: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -127,6 +129,12 @@ fn past_iteration(iteration: Iteration, place: u32, of_loop: TaskType) -> Result
             .collect()
     };
     let errors = analysis.errors.unwrap_or_default().into_iter().zip(signatures);
+    let notes = iteration.notes.map(|notes| clean(&notes, MOST_TEXT));
+    let notes = notes.filter(|notes| !notes.is_empty());
+    let mut learned = texts(iteration.learnings, MOST_TEXT);
+    if let Some(place) = learned.iter().rposition(|text| Some(text) == notes.as_ref()) {
+        learned.remove(place);
+    }
     Ok(PastIteration {
         number,
         journal: None,
@@ -143,7 +151,8 @@ fn past_iteration(iteration: Iteration, place: u32, of_loop: TaskType) -> Result
         },
         progress_made: analysis.progress_made.unwrap_or_default(),
         duration_ms: duration,
-        learned: texts(iteration.learnings, MOST_TEXT),
+        learned,
+        notes,
         errors: errors
             .map(|(text, signature)| PastError {
                 text: clean(&text, MOST_TEXT),
@@ -213,8 +222,9 @@ fn form_of(iteration: &PastIteration) -> Iteration {
             errors: (!errors.is_empty()).then(|| errors.iter().map(|error| error.text.clone()).collect()),
             error_signatures: has_signatures.then(|| errors.iter().map(signature).collect()),
         }),
-        learnings: Some(iteration.learned.clone()),
+        learnings: Some(iteration.learned.iter().chain(&iteration.notes).cloned().collect()),
         files_modified: Some(iteration.files.clone()),
+        notes: iteration.notes.clone(),
         task_type: Some(iteration.task_type.word().to_owned()),
         task_id: iteration.task.clone(),
         task_title: Some(iteration.title.clone()),

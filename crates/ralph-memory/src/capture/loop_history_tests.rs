@@ -101,6 +101,9 @@ fn what_is_written_is_read_again() {
     {
         error.signature = Some(Signature::new(7));
     }
+    if let Some(first) = history.iterations.first_mut() {
+        first.notes = Some("All green.".to_owned());
+    }
     let files = write_loop_history(&history).unwrap();
     assert_eq!(read_loop_history(&files.state).unwrap(), history);
     let names: Vec<&str> = files.iterations.iter().map(|(name, _)| name.as_str()).collect();
@@ -114,4 +117,8 @@ fn what_is_written_is_read_again() {
     let first: serde_json::Value = serde_json::from_str(&files.iterations[0].1).unwrap();
     assert_eq!(first, state["iterations"][0]);
     assert_eq!(first["analysis"], serde_json::json!({ "progressMade": true }));
+    assert_eq!(
+        first["learnings"],
+        serde_json::json!(["Write tests first", "All green."])
+    );
 }

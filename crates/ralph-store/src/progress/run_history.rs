@@ -56,9 +56,7 @@ fn history(connection: &Connection, run: &RunId) -> rusqlite::Result<RunHistory>
     let mut told = told(connection, run)?;
     for iteration in &mut iterations {
         let told = iteration.journal.and_then(|journal| told.remove(&journal));
-        // What was learned says more than what was noted beside it.
-        let notes = std::mem::take(&mut iteration.learned);
-        iteration.learned = told.unwrap_or_default().into_iter().chain(notes).collect();
+        iteration.learned = told.unwrap_or_default();
     }
     Ok(RunHistory {
         loop_id: run.to_string(),
@@ -103,7 +101,8 @@ fn read_iteration(row: &Row<'_>) -> rusqlite::Result<PastIteration> {
         end,
         progress_made: end == PastEnd::Completed && !changed_nothing,
         duration_ms: number_at(row, "duration_ms")? as f64,
-        learned: notes.into_iter().filter(|notes| !notes.trim().is_empty()).collect(),
+        learned: Vec::new(),
+        notes: notes.filter(|notes| !notes.trim().is_empty()),
         errors: error(row)?.into_iter().collect(),
         files: from_json(&row.get::<_, String>("files_modified")?, "files_modified")?,
     })

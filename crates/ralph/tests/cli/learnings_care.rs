@@ -79,7 +79,7 @@ fn learnings_are_told_in_figures() {
     ]);
     assert_snapshot!(env.ok(["learnings", "stats"]), @"
     learnings       2
-    changed         2025-01-20T12:00:00Z
+    changed         2025-01-20T11:20:00Z
     confidence      0.50
     success         0.50
     shown most      learn-89025cc1 in 1 prompt: Run the migrations before the tests
@@ -102,7 +102,7 @@ fn learnings_are_told_in_figures() {
         stats,
         json!({
             "totalSize": 2,
-            "lastUpdated": "2025-01-20T12:00:00Z",
+            "lastUpdated": "2025-01-20T11:20:00Z",
             "averageConfidence": 0.5,
             "averageSuccessRate": 0.5,
             "mostUsedLearning": {
@@ -148,7 +148,7 @@ fn a_learning_is_changed_and_what_it_said_is_kept() {
     let text = env.ok(["learnings", "show", &ids[0]]);
     assert!(
         text.ends_with(
-            "\nEarlier\n  until 2025-01-20T12:00:00Z  testing_strategy (strategy)  Run the migrations before the tests \
+            "\nEarlier\n  until 2025-01-20T11:20:00Z  testing_strategy (strategy)  Run the migrations before the tests \
              [postgres]\n"
         ),
         "{text}"
@@ -240,16 +240,16 @@ fn clearing_keeps_a_copy_and_names_it() {
     --- stdout
     1 Learning deleted
     --- stderr
-    The database as it was is kept in .ralph/progress.db.cleared-20250120T120000Z.
+    The database as it was is kept in .ralph/progress.db.cleared-20250120T112000Z.
     ");
     let all = json(&env, &["learnings", "clear", "--yes", "--json"]);
     assert_eq!(
         all,
-        json!({ "deleted": 1, "copy": ".ralph/progress.db.cleared-20250120T120000Z-2" })
+        json!({ "deleted": 1, "copy": ".ralph/progress.db.cleared-20250120T112000Z-2" })
     );
     assert_eq!(env.ok(["learnings", "list", "--all"]), "No learnings yet.\n");
     // The copy is a database as any other.
-    let copy = env.path(".ralph/progress.db.cleared-20250120T120000Z");
+    let copy = env.path(".ralph/progress.db.cleared-20250120T112000Z");
     let copy = Store::open_existing(&copy, Wait::Long).unwrap().unwrap();
     assert_eq!(copy.learnings().unwrap().len(), 2);
 }
@@ -260,7 +260,7 @@ fn pruning_takes_filters_and_can_be_taken_back() {
     env.ok(["learnings", "update", &ids[0], "--confidence", "0.3"]);
     let would = env.ok(["learnings", "prune", "--below", "0.4", "--unused", "--dry-run"]);
     assert_snapshot!(would, @"
-    ID              CREATED     WHY                                                                                                   LEARNING
+    ID              CREATED     WHY                                                                                         LEARNING
     learn-89025cc1  2025-01-20  A person pruned it: its confidence or its success rate is below 0.4, no agent has seen it.  Run the migrations before the tests
 
     1 learning would be pruned

@@ -198,11 +198,12 @@ fn a_lesson_is_put_into_other_words_in_the_editor() {
 #[test]
 fn an_editor_that_leaves_no_text_or_fails_changes_nothing() {
     let env = waiting();
+    let secret = format!("printf 'Log in with ghp_{}' >", "a1B2c3D4e5F6".repeat(3));
     for (editor, says) in [
         ("false", "the editor \"false\" failed with exit status: 1"),
         (": >", "Nothing is left of the text, so nothing has changed"),
         ("true", "The text is as it was, and nothing has changed."),
-        ("printf 'password=%s' hunter2hunter2 >", "your text is kept in "),
+        (&secret, "your text is kept in "),
         ("printf x >", "the text has no word that says something"),
     ] {
         edited(&env, editor, says);
@@ -268,6 +269,7 @@ fn where_nobody_can_be_asked_it_is_a_list() {
     assert_eq!(code, Some(0));
     assert!(shown.contains("ralph learnings promote learn-00000001"), "{shown}");
     check_unchanged(&env);
-    let nothing = Terminal::start(self::env().ralph(["review"]), 100);
+    let bare = self::env();
+    let nothing = Terminal::start(bare.ralph(["review"]), 100);
     assert_eq!(nothing.end(), (Some(0), "Nothing waits for you.\n".to_owned()));
 }

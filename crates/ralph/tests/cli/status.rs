@@ -109,7 +109,8 @@ fn a_long_night_fits_on_a_screen() {
     Since    the beginning: 18 iterations
     Run      run-00000004 (all tasks) was cut off; its last sign was 1 hour ago
     Run      run-00000003 (all tasks) was cut off; its last sign was 1 hour ago
-    Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations was reached.
+    Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations
+             was reached.
     Done     9 tasks were done
                t-025cc1  Parse every colour that people write, in all the forms th…
                t-8eec67  Parse every colour that people write, in all the forms th…

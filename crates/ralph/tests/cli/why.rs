@@ -147,6 +147,21 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
 }
 
 #[test]
+fn a_narrow_screen_shows_which_entries_and_why() {
+    let env = past();
+    let narrow = env.ralph(["why", "--all"]).env("COLUMNS", "44").run().stdout;
+    let table = narrow.split("\n\n").nth(1).unwrap();
+    assert_snapshot!(table, @"
+    ENTRY                WHY
+    mem-1737372000-a1b2  fits the task
+    mem-1737372001-a1b2  no room: [memories] bu…
+    mem-1737372002-a1b2  another entry says the…
+    mem-1737372003-a1b2  another one has taken…
+    fix-1737372000-a1b2  all fit; relied on
+    ");
+}
+
+#[test]
 fn earlier_attempts_are_told_by_why_they_failed() {
     let env = env();
     let dates = task(&env, "Parse dates");

@@ -12,7 +12,8 @@ use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::said::{Fact, Said};
 use crate::recall::{KnownLesson, Likeness, most_known, shown_by};
 
-const HEADING: &str = "Knowledge Base (from previous loops)";
+/// The heading of the section.
+pub const KNOWLEDGE_BASE: &str = "Knowledge Base (from previous loops)";
 /// How many files stand below a convention that they show.
 const MOST_EXAMPLES: usize = 3;
 
@@ -65,13 +66,13 @@ pub fn knowledge_summary(
 
 fn of_lessons<'a>(lessons: &'a [KnownLesson], budget: Budget, said: &Said, claims: Claims<'a>) -> Section {
     let mut section = Section {
-        heading: HEADING,
+        heading: KNOWLEDGE_BASE,
         ..Section::default()
     };
     if lessons.is_empty() {
         return section;
     }
-    let frame = format!("## {HEADING}\n\n{OPENING}");
+    let frame = format!("## {KNOWLEDGE_BASE}\n\n{OPENING}");
     let mut choices = choices(lessons, said, claims);
     let note = fill(&mut choices, &frame, budget);
     if choices.iter().any(Choice::is_shown) {

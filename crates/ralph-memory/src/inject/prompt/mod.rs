@@ -29,7 +29,7 @@ use ralph_model::config::{Config, Inject};
 use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, LearningId, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
-pub use knowledge_base::{KnowledgeSummary, knowledge_summary};
+pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary};
 pub use learnings::{MOST_LEARNINGS, learning_item};
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};

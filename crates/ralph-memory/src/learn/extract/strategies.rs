@@ -1,6 +1,6 @@
 //! Ways that worked: what more than half of the iterations that succeeded say of themselves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::LazyLock;
 
 use ralph_model::{DrawnLesson, Facts, LearningKind, PastIteration, TaskType};
@@ -73,19 +73,26 @@ static APPROACHES: LazyLock<[Category; 4]> = LazyLock::new(|| {
     ]
 });
 
+/// A note of no category is what was done, and no way to work unless so many iterations say it.
+const LEAST_NOTES: usize = 2;
+
 /// A way to work, and the iterations that used it.
 struct Approach<'h> {
     content: String,
-    lesson: String,
+    /// Whether it is more than a note.
+    is_told: bool,
     used_in: Vec<&'h PastIteration>,
 }
 
 /// The strategies of iterations of one kind of work.
 pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<DrawnLesson> {
-    let successes = iterations.iter().filter(|iteration| iteration.is_success()).count();
-    let used = used(iterations.iter().copied().filter(|iteration| iteration.is_success()));
-    let shares = used.into_iter().map(|approach| {
-        let share = approach.used_in.len() as f64 / successes as f64;
+    let successes: Vec<&PastIteration> = iterations
+        .iter()
+        .copied()
+        .filter(|iteration| iteration.is_success())
+        .collect();
+    let shares = used(&successes).into_iter().map(|approach| {
+        let share = approach.used_in.len() as f64 / successes.len() as f64;
         (approach, share)
     });
     let proven = shares.filter(|(_, share)| *share > LEAST_SHARE);
@@ -111,35 +118,51 @@ pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<Draw
 }
 
 /// All that was used, in the order in which it was first told; each iteration counts once for each.
-fn used<'h>(successes: impl Iterator<Item = &'h PastIteration>) -> Vec<Approach<'h>> {
+fn used<'h>(successes: &[&'h PastIteration]) -> Vec<Approach<'h>> {
     let mut found: Vec<Approach<'h>> = Vec::new();
-    let mut places: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for iteration in successes {
         let mut told = BTreeSet::new();
-        for content in iteration.learned.iter().filter_map(|text| approach_of(text)) {
+        for (content, is_told) in approaches(iteration) {
             let lesson = lesson_of(&content);
-            if !told.insert(lesson.clone()) {
+            // Of an empty lesson nobody can say which other one is the same.
+            if lesson.is_empty() {
                 continue;
             }
-            let place = *places.entry(lesson.clone()).or_insert(found.len());
+            let is_first_here = told.insert(lesson.clone());
+            let place = *places.entry(lesson).or_insert(found.len());
             match found.get_mut(place) {
-                Some(approach) => approach.used_in.push(iteration),
+                Some(approach) => {
+                    approach.is_told |= is_told;
+                    approach.used_in.extend(is_first_here.then_some(*iteration));
+                }
                 None => found.push(Approach {
                     content,
-                    lesson,
-                    used_in: vec![iteration],
+                    is_told,
+                    used_in: vec![*iteration],
                 }),
             }
         }
     }
-    // Of an empty lesson nobody can say which other one is the same.
-    found.retain(|approach| !approach.lesson.is_empty());
+    found.retain(|approach| approach.is_told || approach.used_in.len() >= LEAST_NOTES);
     found
+}
+
+/// The ways to work that an iteration tells of, and whether each is more than a note.
+fn approaches(iteration: &PastIteration) -> impl Iterator<Item = (String, bool)> {
+    let learned = iteration.learned.iter().filter_map(|text| approach_of(text));
+    let noted = iteration.notes.iter().filter_map(|notes| {
+        let known = known_approach(notes).map(|name| (name.to_owned(), true));
+        known.or_else(|| Some((own_words(notes)?, false)))
+    });
+    learned.map(|content| (content, true)).chain(noted)
 }
 
 /// What way to work a text tells of.
 pub(super) fn approach_of(text: &str) -> Option<String> {
+    known_approach(text).map(str::to_owned).or_else(|| own_words(text))
+}
+
+fn known_approach(text: &str) -> Option<&'static str> {
     category_of(text, APPROACHES.as_slice())
-        .map(str::to_owned)
-        .or_else(|| own_words(text))
 }

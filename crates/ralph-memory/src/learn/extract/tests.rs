@@ -19,6 +19,7 @@ fn iteration(number: u32, end: PastEnd) -> PastIteration {
         progress_made: end == PastEnd::Completed,
         duration_ms: 45_000.0,
         learned: Vec::new(),
+        notes: None,
         errors: Vec::new(),
         files: Vec::new(),
     }
@@ -152,6 +153,39 @@ fn other_words_are_one_strategy_whatever_their_case_and_punctuation() {
     ];
     let lessons = drawn(iterations, LearningKind::Strategy);
     assert_eq!(told(&lessons), [("Read the log before anything else.", 0.9, 1.0)]);
+}
+
+#[test]
+fn a_note_is_a_strategy_only_where_it_names_one_or_comes_back() {
+    let noted = |number: u32, notes: &str| PastIteration {
+        notes: Some(notes.to_owned()),
+        ..done(number, &[])
+    };
+    let told_of = |iterations| -> Vec<String> {
+        let lessons = drawn(iterations, LearningKind::Strategy);
+        lessons.into_iter().map(|lesson| lesson.content).collect()
+    };
+    assert_eq!(
+        told_of(vec![noted(1, "Leap years: `is_leap` was wrong.")]),
+        [] as [String; 0]
+    );
+    assert_eq!(
+        told_of(vec![noted(1, "Leap years were wrong. Wrote the tests first.")]),
+        ["Test-driven development approach"]
+    );
+    assert_eq!(
+        told_of(vec![noted(1, "Looked at the log."), noted(2, "looked at the log")]),
+        ["Looked at the log."]
+    );
+    let learned = PastIteration {
+        learned: vec!["Looked at the log.".to_owned()],
+        ..noted(1, "Looked at the log.")
+    };
+    assert_eq!(
+        told_of(vec![learned]),
+        ["Looked at the log."],
+        "what was learned is no mere note"
+    );
 }
 
 #[test]

@@ -9,12 +9,12 @@ use super::{LearningFault, LearningFaultKind};
 /// References to nothing: which lessons have them, what is wrong, and what takes it out.
 const DANGLING: [(&str, &str, &str); 7] = [
     (
-        "SELECT id FROM learnings WHERE superseded_by NOT IN (SELECT id FROM learnings)",
+        "SELECT id FROM learnings WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM learnings)",
         "the lesson that took its place is not there",
         "UPDATE learnings SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT id FROM learnings)",
     ),
     (
-        "SELECT id FROM learnings WHERE journal NOT IN (SELECT id FROM journal)",
+        "SELECT id FROM learnings WHERE journal IS NOT NULL AND journal NOT IN (SELECT id FROM journal)",
         "the iteration that taught it is not in the journal",
         "UPDATE learnings SET journal = NULL WHERE journal NOT IN (SELECT id FROM journal)",
     ),

@@ -25,7 +25,7 @@ pub(super) enum Acted {
     /// Nothing was done, and the question stands.
     NotYet,
     /// Nothing was done, because somebody else has changed it; it stands so now.
-    Changed(Box<Item>),
+    Changed(Item),
 }
 
 /// Does what a key says about an item.
@@ -61,7 +61,7 @@ fn try_again(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandE
     let mut failed = store.review()?.failed_tasks.into_iter();
     match failed.find(|other| other.id == task.id) {
         None => return Ok(gone()),
-        Some(now) if now != *task => return Ok(Acted::Changed(Box::new(Item::Failed(now)))),
+        Some(now) if now != *task => return Ok(Acted::Changed(Item::Failed(Box::new(now)))),
         Some(_) => {}
     }
     // Only what has failed: it may be in a run's hands by now.
@@ -86,7 +86,7 @@ fn choose(context: &Context<'_>, shown: &Conflict, keep: Keep) -> Result<Acted, 
                 "They do not contradict each other any more: somebody else has seen to it.",
             ));
         }
-        Some(now) if says(&now) != says(shown) => return Ok(Acted::Changed(Box::new(Item::Conflict(now)))),
+        Some(now) if says(&now) != says(shown) => return Ok(Acted::Changed(Item::Conflict(Box::new(now)))),
         Some(_) => {}
     }
     let done = settle(&mut store, shown, keep, context.clock().now())?;
@@ -124,7 +124,7 @@ fn changed(context: &Context<'_>, store: &Store, now: Learning) -> Result<Acted,
     match now.status {
         LearningStatus::Pending | LearningStatus::Validated => {
             let lesson = proposed(Some(store), now)?;
-            Ok(Acted::Changed(Box::new(Item::Lesson(lesson))))
+            Ok(Acted::Changed(Item::Lesson(Box::new(lesson))))
         }
         status => Ok(overtaken(
             context,

@@ -23,10 +23,10 @@ const HELP_INDENT: &str = "   ";
 /// Something that a person is asked about.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Item {
-    Failed(FailedTask),
-    Conflict(Conflict),
-    Lesson(Proposed),
-    Vanished(GoneNote),
+    Failed(Box<FailedTask>),
+    Conflict(Box<Conflict>),
+    Lesson(Box<Proposed>),
+    Vanished(Box<GoneNote>),
 }
 
 /// What every item can be answered with.
@@ -153,10 +153,10 @@ pub(super) fn go_through(context: &Context<'_>, asker: &mut Asker, inbox: Inbox)
 }
 
 fn items(inbox: Inbox) -> Vec<Item> {
-    let failed = inbox.failed_tasks.into_iter().flatten().map(Item::Failed);
-    let conflicts = inbox.conflicts.into_iter().flatten().map(Item::Conflict);
-    let lessons = inbox.learnings.into_iter().flatten().map(Item::Lesson);
-    let vanished = inbox.vanished.into_iter().flatten().map(Item::Vanished);
+    let failed = inbox.failed_tasks.into_iter().flatten().map(Box::new).map(Item::Failed);
+    let conflicts = inbox.conflicts.into_iter().flatten().map(Box::new).map(Item::Conflict);
+    let lessons = inbox.learnings.into_iter().flatten().map(Box::new).map(Item::Lesson);
+    let vanished = inbox.vanished.into_iter().flatten().map(Box::new).map(Item::Vanished);
     failed.chain(conflicts).chain(lessons).chain(vanished).collect()
 }
 
@@ -184,7 +184,7 @@ fn settle(context: &Context<'_>, asker: &mut Asker, mut item: Item, head: &str) 
                 context
                     .ui
                     .status("Somebody else has changed it meanwhile. This is how it stands now:");
-                item = *now;
+                item = now;
                 show(context, &item, head)?;
             }
             // What could not be done can be answered otherwise.

@@ -290,6 +290,18 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn waits_for_parts(&mut self, task: &TaskId, parts: usize) {
+        self.task = Some(task.clone());
+        let parts = count(parts, "part", "parts");
+        self.line(&format!("It was split, and waits for its {parts}."));
+    }
+
+    fn done_with_parts(&mut self, task: &TaskId) {
+        self.task = Some(task.clone());
+        self.done.insert(task.clone());
+        self.line("done: all its parts are");
+    }
+
     /// Counts a wait down, now and then. Where somebody sees every second of it, it is told once.
     fn wait(&mut self, wait: &PauseWait) {
         let is_time = |told: Duration| !self.has_view && told.saturating_sub(wait.left) >= TELL_EVERY;
@@ -414,18 +426,8 @@ impl Watch for Printer<'_> {
             }
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
-            News::WaitsForParts { task, parts } => {
-                self.task = Some((*task).clone());
-                self.line(&format!(
-                    "It was split, and waits for its {}.",
-                    count(*parts, "part", "parts")
-                ));
-            }
-            News::DoneWithParts(task) => {
-                self.task = Some((*task).clone());
-                self.done.insert((*task).clone());
-                self.line("done: all its parts are");
-            }
+            News::WaitsForParts { task, parts } => self.waits_for_parts(task, *parts),
+            News::DoneWithParts(task) => self.done_with_parts(task),
             News::Wrote { file, replaced } => {
                 self.notes += 1;
                 self.line(&format!("noted: {}", self.context.project.shown(file)));

@@ -106,5 +106,8 @@ impl<'a> Texts<'a> {
 
 /// A lesson as it stood in a list, without the signs of the list.
 fn lesson(item: &str) -> String {
-    item.trim_start_matches("- **").replacen("]** ", "] ", 1)
+    match item.strip_prefix("- **") {
+        Some(of_category) => of_category.replacen("]** ", "] ", 1),
+        None => item.trim_start_matches("- ").to_owned(),
+    }
 }
