@@ -35,7 +35,7 @@ fn the_place_of_a_lesson_is_taken_once_and_promoting_gives_it_back() {
     let back = bench
         .store
         .judge_learnings(std::slice::from_ref(&four), Judgement::Promote, day(5));
-    assert_eq!(back.unwrap(), [four.clone()]);
+    assert_eq!(back.unwrap(), std::slice::from_ref(&four));
     assert_eq!(bench.get(&four).superseded_by, None);
 }
 

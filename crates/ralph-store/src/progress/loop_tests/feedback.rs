@@ -130,7 +130,7 @@ fn a_person_gives_a_strategy_that_kept_failing_another_chance() {
         .bench
         .store
         .judge_learnings(std::slice::from_ref(&id), Judgement::Promote, at(99));
-    assert_eq!(promoted.unwrap(), [id.clone()]);
+    assert_eq!(promoted.unwrap(), std::slice::from_ref(&id));
     let again = story.get(&id);
     assert!(again.may_be_shown(), "{again:?}");
     about(again.success_rate, 1.0);
