@@ -90,7 +90,7 @@ fn a_query_asks_for_what_lessons_are() {
         changed(7, Antipattern, |it| it.status = LearningStatus::Validated),
         changed(8, Antipattern, |it| it.status = LearningStatus::Pruned),
         changed(9, Antipattern, |it| {
-            it.superseded_by = Some(ralph_model::LearningId::new(1))
+            it.superseded_by = Some(ralph_model::LearningId::new(1));
         }),
     ]);
     let check = |change: &dyn Fn(&mut LearningQuery), expected: &[i64]| {

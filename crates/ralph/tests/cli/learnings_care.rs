@@ -157,6 +157,12 @@ fn a_learning_is_changed_and_what_it_said_is_kept() {
         env.ok(["learnings", "verify"]),
         "2 learnings checked, nothing is wrong.\n"
     );
+}
+
+#[test]
+fn a_change_that_cannot_be_made_is_refused_and_changes_nothing() {
+    let (env, ids) = sample();
+    let update = |more: &[&str]| env.ralph([&["learnings", "update", &ids[0]], more].concat()).run();
     for (more, code, why) in [
         (&[][..], 2, "required"),
         (&["--content", " "], 2, "the text is blank"),

@@ -20,6 +20,7 @@ mod live;
 mod memory_story;
 mod models;
 mod pruning;
+mod runs_story;
 pub(crate) mod signals;
 mod status;
 mod stream;

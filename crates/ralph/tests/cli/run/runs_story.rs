@@ -28,14 +28,19 @@ fn mends(name: &str, told: &str) -> Vec<Action> {
 }
 
 fn fails() -> Vec<Action> {
-    vec![say("<task-failed>{task} the tests pass and the page is still wrong</task-failed>")]
+    vec![say(
+        "<task-failed>{task} the tests pass and the page is still wrong</task-failed>",
+    )]
 }
 
 /// The lessons that were drawn from runs.
 fn drawn(scene: &Scene) -> Vec<Value> {
     let listed = crate::json(&scene.env, &["learnings", "list", "--all", "--json"]);
     let drawn = listed.as_array().unwrap().iter();
-    drawn.filter(|lesson| lesson["source"] == "extracted").cloned().collect()
+    drawn
+        .filter(|lesson| lesson["source"] == "extracted")
+        .cloned()
+        .collect()
 }
 
 fn strategy(scene: &Scene) -> Value {
@@ -59,16 +64,25 @@ fn lessons_of_several_runs_grow_in_strength_and_leave_when_they_are_refuted() {
         script = script.turn(fails());
     }
     let scene = Scene::new(&script.turn(mends("zones", "It is mended.")));
-    scene.env.write(".ralph.toml", format!("[execution]\nmax_retries = {}\n", ATTEMPTS - 1));
+    scene
+        .env
+        .write(".ralph.toml", format!("[execution]\nmax_retries = {}\n", ATTEMPTS - 1));
     let mut strengths = Vec::new();
     let mut numbers = Vec::new();
-    for title in ["Fix the crash in dates", "Fix the crash in money", "Fix the crash in names"] {
+    for title in [
+        "Fix the crash in dates",
+        "Fix the crash in money",
+        "Fix the crash in names",
+    ] {
         let finished = scene.run(&[title]);
         assert_eq!(finished.code, Some(0), "{finished}");
         strengths.push(strategy(&scene)["confidence"].as_f64().unwrap());
         numbers.push(drawn(&scene).len());
     }
-    assert!(strengths.is_sorted_by(|one, next| one < next) || strengths[0] >= 0.9, "{strengths:?}");
+    assert!(
+        strengths.is_sorted_by(|one, next| one < next) || strengths[0] >= 0.9,
+        "{strengths:?}"
+    );
     assert_eq!(numbers, [numbers[0]; 3], "{:#?}", drawn(&scene));
     assert_eq!(strategy(&scene)["source_loops"].as_array().map(Vec::len), Some(3));
     assert_eq!(known(&scene.agent.prompt(1)), "");
