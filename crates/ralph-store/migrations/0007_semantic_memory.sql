@@ -23,8 +23,10 @@ CREATE UNIQUE INDEX learnings_foreign ON learnings (foreign_id) WHERE foreign_id
 -- What may stand in the prompt as knowledge of earlier runs.
 CREATE INDEX learnings_known ON learnings (kind, task_type, confidence)
     WHERE status = 'promoted' AND superseded_by IS NULL AND source IN ('extracted', 'imported');
--- By which the best supported are found among many, without reading any but these.
-CREATE INDEX learnings_ranked ON learnings (kind, task_type, confidence, success_rate, use_count)
+-- By which the best supported are found among many, without reading any but these. The last two are the same in all of it, but
+-- without them every row would be read to see that.
+CREATE INDEX learnings_ranked
+    ON learnings (kind, task_type, confidence, success_rate, use_count, status, superseded_by)
     WHERE status IN ('promoted', 'validated') AND superseded_by IS NULL;
 CREATE TRIGGER learnings_changed
 AFTER UPDATE OF id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at

@@ -431,8 +431,20 @@ fn terminal_width() -> usize {
 /// How long the last words may take. Whoever does not read them must not keep the program from its end.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
+/// The exit code of a program that a person has stopped.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Ends the program with these words, and with nothing of it left.
+pub(crate) fn end_at_once(word: &'static str) {
+    last_words(word);
+    // Last: whoever waits for one of them would go on as if it had come to its end by itself.
+    ralph_process::kill_descendants();
+    #[expect(clippy::exit, reason = "the thread that would return the code does not come to it")]
+    std::process::exit(INTERRUPTED.into());
+}
+
 /// Says a line when nothing else can be done any more. Another thread may be held up in saying something for ever.
-pub(crate) fn last_words(line: &'static str) {
+fn last_words(line: &'static str) {
     let (said, hears) = mpsc::channel::<()>();
     std::thread::spawn(move || {
         stage::leave();

@@ -40,7 +40,7 @@ impl Bench {
         let now = self.now();
         match self.store.add_learning(&new, &mut self.bits, now).unwrap() {
             AddedLearning::Stored(learning) => learning.id,
-            AddedLearning::Known(learning) => panic!("{learning:?} was known"),
+            other => panic!("{other:?}"),
         }
     }
 

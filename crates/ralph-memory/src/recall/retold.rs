@@ -198,14 +198,9 @@ mod tests {
         story.tell(TaskType::Refactor, "tool_usage", &["The parser: build it with -j 4"]);
         assert_eq!(story.texts().len(), 5, "{:?}", story.texts());
         assert!(story.texts().iter().all(|(_, examples)| *examples == 0));
-        let conflicts = crate::learn::conflicts(&story.store).unwrap();
-        let first = conflicts
-            .iter()
-            .find(|conflict| conflict.other.content == "Build the parser with -j 8");
-        assert_eq!(
-            first.map(|first| first.one.content.as_str()),
-            Some("Build the parser with -j 4")
-        );
+        let learnings = story.store.learnings().unwrap();
+        let why = crate::contradiction::contradiction(&learnings[0], &learnings[1]);
+        assert!(why.is_some(), "-j 4 and -j 8 contradict each other");
     }
 
     #[test]

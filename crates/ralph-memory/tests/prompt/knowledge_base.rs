@@ -1,7 +1,7 @@
 //! What earlier runs taught, in a prompt: which of it, in which order and form, and what is left out.
 
 use insta::assert_snapshot;
-use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, stands_in};
+use ralph_memory::inject::prompt::{Circumstances, KNOWLEDGE_BASE, Materials, MemoryShare, Prompt, stands_in};
 use ralph_model::config::Config;
 use ralph_model::{
     ErrorCategory, Facts, FailureReport, InjectionReason, Learning, LearningKind, LearningSource, LearningStatus,
@@ -100,11 +100,9 @@ impl Taught {
 
 /// The section; it may be missing.
 fn section(prompt: &Prompt) -> &str {
-    let Some(start) = prompt.text.find(HEADING) else {
-        return "";
-    };
-    let rest = &prompt.text[start..];
-    rest.split("\n## Memory\n").next().unwrap()
+    let start = prompt.text.find(HEADING).unwrap_or(prompt.text.len());
+    let (_, section) = prompt.text.split_at(start);
+    section.split("\n## Memory\n").next().unwrap()
 }
 
 fn items(prompt: &Prompt) -> Vec<&str> {
@@ -115,7 +113,7 @@ fn decided(prompt: &Prompt) -> Vec<(&str, InjectionReason)> {
     let of_section = prompt
         .injections
         .iter()
-        .filter(|injection| injection.section == HEADING[3..HEADING.len() - 1]);
+        .filter(|injection| injection.section == KNOWLEDGE_BASE);
     of_section
         .map(|injection| (injection.id.as_str(), injection.reason))
         .collect()
@@ -274,13 +272,13 @@ fn what_is_unsure_unproven_or_gone_is_left_out() {
         .with_one(Strategy, BugFix, "rejected", |it| it.status = LearningStatus::Rejected)
         .with_one(Strategy, BugFix, "waits", |it| it.status = LearningStatus::Validated)
         .with_one(Strategy, BugFix, "replaced", |it| {
-            it.superseded_by = Some(ralph_model::LearningId::new(1))
+            it.superseded_by = Some(ralph_model::LearningId::new(1));
         })
         .with_one(Strategy, BugFix, "an agent said it", |it| {
-            it.source = LearningSource::Sigil
+            it.source = LearningSource::Sigil;
         })
         .with_one(Strategy, BugFix, "another store has it", |it| {
-            it.source = LearningSource::Imported
+            it.source = LearningSource::Imported;
         })
         .with_one(Antipattern, BugFix, "hardly sure", |it| it.confidence = 0.4)
         .with_one(Antipattern, BugFix, "not sure", |it| it.confidence = 0.39);
@@ -379,7 +377,7 @@ fn conventions_of_the_files_at_hand_stand_there_whatever_work_taught_them() {
         taught = taught.with(Convention, BugFix, &format!("usual {name}"));
     }
     taught = taught.with_one(Convention, Feature, "elsewhere", |it| {
-        it.facts = examples(&["src/types.ts"])
+        it.facts = examples(&["src/types.ts"]);
     });
     let shown = taught.prompt(task(0xabc, "Fix the crash", "It is in `src/auth/token.ts`, line 9."));
     let conventions: Vec<&str> = items(&shown);
@@ -468,10 +466,10 @@ fn a_lesson_of_others_stays_in_its_item() {
 fn of_two_that_contradict_each_other_the_better_one_stands() {
     let mut taught = Taught::new()
         .with_one(Strategy, BugFix, "Use tabs for indentation in templates", |it| {
-            it.confidence = 0.6
+            it.confidence = 0.6;
         })
         .with_one(Antipattern, BugFix, "Avoid: tabs for indentation in templates", |it| {
-            it.confidence = 0.9
+            it.confidence = 0.9;
         })
         .with(Convention, BugFix, "Names are short");
     let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));

@@ -169,22 +169,6 @@ impl Store {
             });
         self.sql(found)
     }
-
-    /// How many of these ids are those of lessons that were taken over from another store, or are lessons here.
-    ///
-    /// # Errors
-    /// When the database cannot be read.
-    pub fn known_foreign_learnings(&self, ids: &[String]) -> Result<usize, StoreError> {
-        let counted: rusqlite::Result<i64> = to_json(ids).and_then(|ids| {
-            self.connection
-                .prepare_cached(
-                    "SELECT count(*) FROM json_each(?1) WHERE value IN (SELECT foreign_id FROM learnings)
-                                                             OR value IN (SELECT id FROM learnings)",
-                )?
-                .query_row([ids], |row| row.get(0))
-        });
-        Ok(usize::try_from(self.sql(counted)?).unwrap_or_default())
-    }
 }
 
 /// A lesson on its way in.
@@ -237,8 +221,33 @@ impl Incoming<'_> {
             .optional()
     }
 
-    /// One of the same kind, for the same kind of work, in the same words.
+    /// One of the same kind, for the same kind of work, in the same words; estimates of the same complexity are the same,
+    /// whatever they say.
     fn alike(&self) -> rusqlite::Result<Option<Learning>> {
+        match (self.in_the_same_words()?, &self.lesson.facts) {
+            (None, Some(Facts::Estimate { complexity, .. })) => self.estimate_of(complexity),
+            (found, _) => Ok(found),
+        }
+    }
+
+    fn estimate_of(&self, complexity: &str) -> rusqlite::Result<Option<Learning>> {
+        self.transaction
+            .prepare_cached(
+                "SELECT * FROM learnings WHERE kind = ?1 AND task_type IS ?2 AND facts ->> '$.complexity' = ?3
+                 ORDER BY status = 'pruned', seq LIMIT 1",
+            )?
+            .query_row(
+                params![
+                    LearningKind::Estimate.word(),
+                    self.lesson.task_type.map(TaskType::word),
+                    complexity
+                ],
+                read_learning,
+            )
+            .optional()
+    }
+
+    fn in_the_same_words(&self) -> rusqlite::Result<Option<Learning>> {
         let lesson = self.lesson;
         self.transaction
             .prepare_cached(

@@ -17,8 +17,19 @@ macro_rules! known {
             " status = 'promoted' AND superseded_by IS NULL AND source IN ('extracted', 'imported') "
         )
     };
-    ($question:literal, $more:literal) => {
-        concat!(known!($question), $more)
+    ($question:literal, $($more:literal),+) => {
+        concat!(known!($question), $($more),+)
+    };
+}
+
+/// Warnings and conventions of some kinds of work. Each range is asked for by itself, so that the index can leap there.
+macro_rules! of_other_work {
+    ($range:literal) => {
+        known!(
+            "SELECT 1 FROM learnings INDEXED BY learnings_known WHERE kind IN ('antipattern', 'convention') AND",
+            "AND ",
+            $range
+        )
     };
 }
 
@@ -54,11 +65,16 @@ impl Store {
     pub fn has_lessons_of_other_work(&self, task_type: TaskType) -> Result<bool, StoreError> {
         let found = self
             .connection
-            .prepare_cached(known!(
-                "SELECT 1 FROM learnings INDEXED BY learnings_known WHERE",
-                "AND kind IN ('antipattern', 'convention') AND (task_type < ?1 OR task_type > ?1 OR task_type IS NULL)"
+            .prepare_cached(concat!(
+                "SELECT EXISTS (",
+                of_other_work!("task_type < ?1"),
+                ") OR EXISTS (",
+                of_other_work!("task_type > ?1"),
+                ") OR EXISTS (",
+                of_other_work!("task_type IS NULL"),
+                ")"
             ))
-            .and_then(|mut statement| statement.exists([task_type.word()]));
+            .and_then(|mut statement| statement.query_row([task_type.word()], |row| row.get(0)));
         self.sql(found)
     }
 

@@ -39,6 +39,13 @@ pub enum AddedLearning {
     Stored(Learning),
     /// It was known, is surer now, and holds.
     Known(Learning),
+    /// It was known and had been rejected; it holds again.
+    HoldsAgain {
+        /// The lesson.
+        learning: Learning,
+        /// Why it had been rejected.
+        rejected: String,
+    },
 }
 
 /// What a person says of lessons.
@@ -65,7 +72,14 @@ impl Store {
         self.change_learnings(|transaction| {
             if let Some(known) = same_lesson(transaction, new)? {
                 support(transaction, &known, new, now)?;
-                return Ok(AddedLearning::Known(existing(transaction, &known.id)?));
+                let learning = existing(transaction, &known.id)?;
+                return Ok(match known.status {
+                    LearningStatus::Rejected => AddedLearning::HoldsAgain {
+                        learning,
+                        rejected: known.reason.unwrap_or_default(),
+                    },
+                    _ => AddedLearning::Known(learning),
+                });
             }
             let mut id = LearningId::new(entropy.next_bits());
             while !put(transaction, &id, new, now)? {

@@ -6,7 +6,7 @@ use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::{moment, word_at};
-use super::learning_changes::{existing, stands};
+use super::learning_changes::{existing, set_status, stands};
 use super::learning_error::{LearningError, LearningTrouble};
 use crate::StoreError;
 
@@ -58,7 +58,7 @@ impl Store {
     }
 
     /// Notes that a lesson has taken the place of another one, which no prompt shows from now on; says whether that is new.
-    /// Those that the old one had taken the place of are led on by it.
+    /// The new one holds from now on, if it was still waiting.
     ///
     /// # Errors
     /// When one of them is not known, the new one does not hold and does not wait, another has taken its place, the old one was
@@ -82,6 +82,9 @@ impl Store {
             transaction
                 .prepare_cached("UPDATE learnings SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1")?
                 .execute(params![old.as_str(), new.as_str(), moment(now)])?;
+            if staying.status != LearningStatus::Promoted {
+                set_status(transaction, new, (LearningStatus::Promoted, None), now)?;
+            }
             Ok(true)
         })
     }

@@ -65,21 +65,19 @@ pub enum LearningError {
         wanted: LearningKind,
     },
     /// A lesson does not contradict itself.
-    #[error("{id} cannot contradict itself: name two learnings of which both hold")]
+    #[error("{id} cannot contradict itself")]
     SettlesItself {
         /// The lesson.
         id: LearningId,
     },
     /// A lesson cannot take its own place.
-    #[error("{id} cannot take its own place: name the old learning first, then the new one")]
+    #[error("{id} cannot take its own place")]
     SupersedesItself {
         /// The lesson.
         id: LearningId,
     },
     /// The old lesson has taken the place of the new one.
-    #[error(
-        "{old} has taken the place of {new}, so {new} cannot take that of {old}; `ralph learnings promote {new}` undoes it"
-    )]
+    #[error("{old} has taken the place of {new}, so {new} cannot take that of {old}")]
     SupersedesInARing {
         /// The one that is to leave.
         old: LearningId,
@@ -87,7 +85,7 @@ pub enum LearningError {
         new: LearningId,
     },
     /// Another lesson has taken the place of the new one.
-    #[error("{by} has taken the place of {id}: name {by} instead")]
+    #[error("{by} has taken the place of {id}")]
     SupersededItself {
         /// The one that is to stay.
         id: LearningId,
@@ -95,7 +93,7 @@ pub enum LearningError {
         by: LearningId,
     },
     /// A lesson that was rejected or taken out is in no prompt, so none takes its place, and it takes none.
-    #[error("{id} is {status}; only learnings that hold or wait take the place of others; `{}` changes that", back(id, *status))]
+    #[error("{id} is {status}; only learnings that hold or wait take the place of others, or give up theirs")]
     IsOut {
         /// The lesson.
         id: LearningId,
@@ -113,16 +111,6 @@ fn named(candidates: &[(LearningId, String)], more: usize) -> String {
         .map(|(id, content)| format!("{id} ({})", preview(content, MENTION_COLUMNS)));
     let more = (more > 0).then(|| format!("and {more} more"));
     names.chain(more).collect::<Vec<_>>().join(", ")
-}
-
-/// The command that brings a lesson back.
-fn back(id: &LearningId, status: LearningStatus) -> String {
-    let verb = if status == LearningStatus::Pruned {
-        "restore"
-    } else {
-        "promote"
-    };
-    format!("ralph learnings {verb} {id}")
 }
 
 /// An error before it is known which database it concerns.

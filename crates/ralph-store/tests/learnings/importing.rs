@@ -76,13 +76,6 @@ fn a_lesson_is_taken_over_with_all_that_is_known_of_it() {
     // Once more, it is known.
     assert_eq!(bench.take(&lesson), (Taken::Unchanged, LearningStatus::Promoted, None));
     assert_eq!(bench.get(&id).updated_at, day(0));
-    assert_eq!(
-        bench
-            .store
-            .known_foreign_learnings(&["learn-abc".to_owned(), "other".to_owned()])
-            .unwrap(),
-        1
-    );
 }
 
 #[test]
@@ -294,4 +287,41 @@ fn an_id_of_our_form_is_kept_and_known_again() {
         ..foreign(own.id.as_str(), "Keep calm")
     };
     assert_eq!(bench.take(&back).0, Taken::Unchanged);
+}
+
+#[test]
+fn estimates_of_the_same_complexity_are_one_whatever_they_say() {
+    let mut bench = Bench::new();
+    let estimate = |id: &str, content: &str, complexity: &str| ForeignLearning {
+        kind: LearningKind::Estimate,
+        facts: Some(Facts::Estimate {
+            avg_iteration_time: 45000.0,
+            total_iterations: 3.0,
+            complexity: complexity.to_owned(),
+            success_rate: 0.5,
+            sampled: 0,
+        }),
+        source_loops: vec![format!("loop-{id}")],
+        ..foreign(id, content)
+    };
+    assert_eq!(
+        bench.take(&estimate("a", "bug-fix tasks of low complexity", "low")).0,
+        Taken::Added
+    );
+    assert_eq!(bench.take(&estimate("b", "Small faults", "low")).0, Taken::Strengthened);
+    assert_eq!(bench.take(&estimate("c", "Large faults", "high")).0, Taken::Added);
+    let loops: Vec<Vec<String>> = bench
+        .store
+        .learnings()
+        .unwrap()
+        .into_iter()
+        .map(|learning| learning.source_loops)
+        .collect();
+    assert_eq!(
+        loops,
+        [
+            vec!["loop-a".to_owned(), "loop-b".to_owned()],
+            vec!["loop-c".to_owned()]
+        ]
+    );
 }

@@ -52,7 +52,7 @@ impl Bench {
     fn add(&mut self, new: &NewLearning, at: i64) -> Learning {
         match self.store.add_learning(new, &mut self.bits, day(at)).unwrap() {
             AddedLearning::Stored(learning) => learning,
-            AddedLearning::Known(learning) => panic!("{learning:?} was known"),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -13,14 +13,12 @@ use super::block::Why;
 use super::person::{AtDialogue, Ending, Person, lines_of};
 use super::stage::{self, CTRL_D, Caller, Drawing, Ear, Hearing, Turn, Wake};
 use super::terminal::{self, Ground};
-use super::{Dialogue, Heard, Look, Style, last_words};
+use super::{Dialogue, Heard, Look, Style, end_at_once};
 
 /// How often somebody looks whether the terminal is there and theirs.
 const GLANCE: Duration = Duration::from_millis(500);
 /// What stands between two keys.
 const GAP: &str = "   ";
-/// The exit code of a program that Ctrl+C has ended.
-const INTERRUPTED: i32 = 130;
 
 /// A key, and what it does; one of which nothing is said is heard and not shown.
 pub(crate) type Key = (char, &'static str);
@@ -67,9 +65,7 @@ impl Shared {
         }
         if self.is_stopped.swap(true, Ordering::SeqCst) {
             // Whoever asks twice does not want to wait; what was answered is written.
-            last_words("Stopped.");
-            #[expect(clippy::exit, reason = "the thread that would return the code does not come to it")]
-            std::process::exit(INTERRUPTED);
+            end_at_once("Stopped.");
         }
         self.caller.call();
     }

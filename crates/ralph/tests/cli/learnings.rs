@@ -127,7 +127,7 @@ fn the_same_lesson_is_known_and_becomes_surer() {
         ])
         .run();
     assert_eq!(again.code, Some(0), "{again}");
-    assert_eq!(again.stdout, format!("Learning stored: {}\n", ids[0]));
+    assert_eq!(again.stdout, format!("Learning strengthened: {}\n", ids[0]));
     assert_eq!(again.stderr, "It was known already, and is surer now.\n");
     let shown = json(&env, &["learnings", "show", &ids[0], "--json"]);
     assert_eq!(shown["tags"], json!(["postgres", "ci", "sql"]));

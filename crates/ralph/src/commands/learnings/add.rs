@@ -6,6 +6,7 @@ use ralph_store::{AddedLearning, NewLearning};
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::super::task::store_to_write;
+use super::judge::NO_REASON;
 use super::{handed_in, task_types};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
@@ -57,16 +58,29 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
     if text.contains('\r') {
         context.ui.status(LINE_BREAKS_CHANGED);
     }
-    let learning = match &added {
-        AddedLearning::Stored(learning) => learning,
+    let (learning, done) = match &added {
+        AddedLearning::Stored(learning) => (learning, "stored"),
         AddedLearning::Known(learning) => {
             context.ui.status("It was known already, and is surer now.");
-            learning
+            (learning, "strengthened")
+        }
+        AddedLearning::HoldsAgain { learning, rejected } => {
+            context.ui.status(&holds_again(rejected));
+            (learning, "promoted")
         }
     };
     match args.format.get() {
         Format::Json => context.ui.json(learning),
         Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
-        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning stored: {}", learning.id)),
+        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),
     }
+}
+
+/// What is said to a person who says again what they had rejected.
+fn holds_again(rejected: &str) -> String {
+    let reason = rejected.trim_end_matches('.');
+    if rejected == NO_REASON || reason.is_empty() {
+        return "You had rejected it; it holds again.".to_owned();
+    }
+    format!("You had rejected it ({reason}); it holds again.")
 }

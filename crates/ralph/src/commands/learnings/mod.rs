@@ -2,6 +2,7 @@
 
 mod add;
 mod clear;
+mod conflicts;
 mod delete;
 mod export;
 mod extract;
@@ -18,6 +19,7 @@ mod restore;
 mod show;
 mod stage;
 mod stats;
+mod supersede;
 mod update;
 mod validate;
 mod verify;
@@ -53,6 +55,8 @@ pub(crate) enum LearningsCommand {
     Delete(delete::DeleteArgs),
     Clear(clear::ClearArgs),
     Stats(stats::StatsArgs),
+    Conflicts(conflicts::ConflictsArgs),
+    Supersede(supersede::SupersedeArgs),
     Verify(verify::VerifyArgs),
     Export(export::ExportArgs),
     Import(import::ImportArgs),
@@ -77,6 +81,8 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::Delete(args) => delete::cmd_delete(context, &args),
         LearningsCommand::Clear(args) => clear::cmd_clear(context, &args),
         LearningsCommand::Stats(args) => stats::cmd_stats(context, &args),
+        LearningsCommand::Conflicts(args) => conflicts::cmd_conflicts(context, &args),
+        LearningsCommand::Supersede(args) => supersede::cmd_supersede(context, &args),
         LearningsCommand::Verify(args) => verify::cmd_verify(context, &args),
         LearningsCommand::Export(args) => export::cmd_export(context, &args),
         LearningsCommand::Import(args) => import::cmd_import(context, &args),

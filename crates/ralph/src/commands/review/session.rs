@@ -11,11 +11,8 @@ use super::tally::{Deed, Tally};
 use super::{drawn, list};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::ui::{Asker, Key, Line, Pressed, Style, text_columns};
+use crate::ui::{Asker, INTERRUPTED, Key, Line, Pressed, Style, text_columns};
 use crate::wrap::wrapped;
-
-/// The exit code of a program that Ctrl+C has ended.
-const INTERRUPTED: u8 = 130;
 
 /// What stands before the second line of what a key does.
 const HELP_INDENT: &str = "   ";
