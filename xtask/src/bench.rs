@@ -5,6 +5,7 @@
 pub(crate) mod corpus;
 mod figures;
 mod iterations;
+mod learnings;
 mod project;
 mod recall;
 mod table;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 
 use figures::{Figure, Figures, Target};
 pub(crate) use iterations::run as iterations;
+pub(crate) use learnings::run as learnings;
 use project::Project;
 pub(crate) use recall::recall;
 

@@ -34,13 +34,17 @@ Usage: cargo xtask <task>
   bench notes    What the memory commands cost beside bare programs: a table and JSON
                  [--quick] [--json FILE]
   bench loop     What the loop itself costs an iteration, and how often it waits for the disk: a table and JSON
-                 [--quick] [--knowledge] [--live] [--json FILE]
+                 [--quick] [--knowledge] [--learnings] [--extract] [--live] [--json FILE]
+  bench learnings  What it costs to find a few lessons among 100,000, beside one query of FTS5: a table and JSON
+                 [--quick] [--json FILE]
   bench recall   How well recall finds what it should, beside other ways to search: a table a set
                  --data DIR [--data DIR …] [--json FILE]
   soak notes     The long runs of the torture and grammar tests
                  [--seed N] [--writers N] [--mixed N] [--mixed-ops N] [--kills N] [--editor-saves N] [--cases N]
   soak merge     Random histories of two branches, merged by git, by merge=union and by ralph
                  [--seed N] [--histories N] [--cases N]
+  soak exchange  Every bit of the earlier tool's files flipped, and random JSON beside node
+                 [--seed N] [--bits N] [--texts N]
   soak loop      Whole runs, killed at any call and any moment, and in four worktrees at once
                  [--seed N] [--kills N] [--tasks N]
   soak agents    Hostile agents, of whom nothing is left, and runs killed at every transition
@@ -73,9 +77,11 @@ fn run(words: &[&str]) -> Result<(), String> {
         ["gen", "--check"] => generate::CHECK.run(root()),
         ["bench", "notes", flags @ ..] => bench::notes(root(), flags),
         ["bench", "loop", flags @ ..] => bench::iterations(root(), flags),
+        ["bench", "learnings", flags @ ..] => bench::learnings(root(), flags),
         ["bench", "recall", flags @ ..] => bench::recall(root(), flags),
         ["soak", "notes", flags @ ..] => soak::notes::run(root(), flags),
         ["soak", "merge", flags @ ..] => soak::merge::run(root(), flags),
+        ["soak", "exchange", flags @ ..] => soak::exchange::run(root(), flags),
         ["soak", "loop", flags @ ..] => soak::loops::run(root(), flags),
         ["soak", "agents", flags @ ..] => soak::agents::run(root(), flags),
         ["soak", "claude", flags @ ..] => soak::claude::run(root(), flags),

@@ -3,6 +3,7 @@
 pub(crate) mod agents;
 pub(crate) mod claude;
 mod disk;
+pub(crate) mod exchange;
 mod ledger;
 pub(crate) mod loops;
 pub(crate) mod merge;

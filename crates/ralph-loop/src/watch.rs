@@ -6,7 +6,7 @@ use std::time::Duration;
 use ralph_agent::TurnEvent;
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_memory::learn::Upkeep;
-use ralph_model::{RunId, TaskStatus, Tokens};
+use ralph_model::{Extraction, RunId, TaskId, TaskStatus, Tokens};
 use ralph_store::Standing;
 
 use crate::gates::{Baseline, GateResult};
@@ -78,6 +78,15 @@ pub enum News<'a> {
         /// How long it took.
         duration: Duration,
     },
+    /// The task of that iteration was split: its parts are what is to be done now.
+    WaitsForParts {
+        /// The task.
+        task: &'a TaskId,
+        /// How many of its parts are not done.
+        parts: usize,
+    },
+    /// A task that was split is done, as all its parts are.
+    DoneWithParts(&'a TaskId),
     /// A long note was written.
     Wrote {
         /// Its file.
@@ -92,6 +101,8 @@ pub enum News<'a> {
         /// How large they were.
         bytes: u64,
     },
+    /// Lessons were drawn from the run, and from earlier ones that were killed before it.
+    Learned(&'a Extraction),
     /// Lessons and reports were brought in order.
     KeptUp(&'a Upkeep),
     /// Everything is done, and the working notes are kept in this file.

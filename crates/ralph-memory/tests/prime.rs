@@ -8,7 +8,7 @@ use jiff::civil::date;
 use proptest::prelude::*;
 use ralph_memory::inject::{Occasion, PrimeFormat, Primed, prime};
 use ralph_memory::recall::Wanted;
-use ralph_model::{Budget, Extra, Note, NoteId, NoteKind, Shelf, Tags, Tokens};
+use ralph_model::{Budget, Extra, Note, NoteId, NoteKind, Shelf, Tags, Tokens, count};
 use ralph_notes::Document;
 use support::Files;
 
@@ -99,7 +99,7 @@ fn what_is_left_out_is_counted_also_where_not_all_notes_are_looked_at() {
             let primed = prime(&catalogue, &occasion).unwrap();
             assert!(primed.shown > 1 && primed.text.chars().count() <= 600, "{primed:?}");
             assert_eq!(primed.shown + primed.left_out, standing, "{about:?}");
-            let said = format!("<!-- {} entries left out -->", primed.left_out);
+            let said = format!("<!-- {} left out -->", count(primed.left_out, "entry", "entries"));
             assert!(primed.text.contains(&said), "{}", primed.text);
         }
     }

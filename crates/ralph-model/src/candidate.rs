@@ -1,6 +1,6 @@
 //! Lessons that nobody has judged yet, and the rules by which they are judged.
 
-use crate::{LearningKind, TaskType};
+use crate::{DrawnLesson, Learning, LearningKind, TaskType};
 
 /// What is less sure than this is no lesson.
 const LEAST_CONFIDENCE: f64 = 0.3;
@@ -22,6 +22,32 @@ pub struct Candidate<'a> {
     pub confidence: f64,
     /// How often what it says succeeds.
     pub success_rate: f64,
+}
+
+impl<'a> From<&'a DrawnLesson> for Candidate<'a> {
+    fn from(drawn: &'a DrawnLesson) -> Self {
+        Self {
+            kind: drawn.kind,
+            task_type: Some(drawn.task_type),
+            content: &drawn.content,
+            confidence: drawn.confidence,
+            success_rate: drawn.success_rate,
+        }
+    }
+}
+
+impl<'a> From<&'a Learning> for Candidate<'a> {
+    /// By how often it succeeded before anybody counted here: what was counted since judges it in prompts, not whether it is
+    /// one.
+    fn from(learning: &'a Learning) -> Self {
+        Self {
+            kind: learning.kind,
+            task_type: learning.task_type,
+            content: &learning.content,
+            confidence: learning.confidence,
+            success_rate: learning.first_success_rate,
+        }
+    }
 }
 
 impl Candidate<'_> {

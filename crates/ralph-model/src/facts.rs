@@ -68,6 +68,161 @@ pub enum Facts {
     },
 }
 
+/// How many files show a convention, at most: more help nobody who reads it.
+pub const MOST_FACT_EXAMPLES: usize = 3;
+/// How sure the numbers behind a lesson can make it.
+const MOST_OF_STRATEGY: f64 = 0.9;
+const MOST_OF_ANTIPATTERN: f64 = 0.8;
+const MOST_OF_ESTIMATE: f64 = 0.9;
+const MOST_OF_CONVENTION: f64 = 0.95;
+/// So many occurrences would make an anti-pattern certain, and so many samples an estimate.
+const CERTAIN_OCCURRENCES: f64 = 4.0;
+const CERTAIN_SAMPLES: f64 = 5.0;
+/// From so many occurrences on an anti-pattern does much harm.
+const HIGH_IMPACT: u32 = 3;
+
+impl Facts {
+    /// How sure the numbers alone make a lesson; none where there are none.
+    #[must_use]
+    pub fn confidence(&self) -> Option<f64> {
+        let sure = match self {
+            Self::Strategy { effectiveness, .. } => *effectiveness,
+            Self::Antipattern { occurrences, .. } => f64::from(*occurrences) / CERTAIN_OCCURRENCES,
+            Self::Estimate { sampled, .. } => f64::from(*sampled) / CERTAIN_SAMPLES,
+            Self::Convention { .. } => return None,
+        };
+        Some(sure.min(self.most_confidence()))
+    }
+
+    /// How sure such a lesson becomes at most by being drawn again.
+    #[must_use]
+    pub fn most_confidence(&self) -> f64 {
+        match self {
+            Self::Strategy { .. } => MOST_OF_STRATEGY,
+            Self::Antipattern { .. } => MOST_OF_ANTIPATTERN,
+            Self::Estimate { .. } => MOST_OF_ESTIMATE,
+            Self::Convention { .. } => MOST_OF_CONVENTION,
+        }
+    }
+
+    /// How often what the lesson says succeeds, where the numbers tell.
+    #[must_use]
+    pub fn success_rate(&self) -> Option<f64> {
+        match self {
+            Self::Strategy { effectiveness, .. } => Some(*effectiveness),
+            Self::Estimate { success_rate, .. } => Some(*success_rate),
+            Self::Antipattern { .. } | Self::Convention { .. } => None,
+        }
+    }
+
+    /// How bad something is that was met so often.
+    #[must_use]
+    pub fn impact_of(occurrences: u32) -> &'static str {
+        if occurrences >= HIGH_IMPACT { "high" } else { "medium" }
+    }
+
+    /// These numbers and others of the same lesson, as if they had been counted together. Where they are of another kind,
+    /// these alone.
+    #[must_use]
+    pub fn united(&self, other: &Self) -> Self {
+        match (self, other) {
+            (
+                Self::Strategy {
+                    effectiveness: rate,
+                    iterations: used,
+                },
+                Self::Strategy {
+                    effectiveness: other_rate,
+                    iterations: other_used,
+                },
+            ) => Self::Strategy {
+                effectiveness: united_rate((*rate, *used), (*other_rate, *other_used)),
+                iterations: used.saturating_add(*other_used),
+            },
+            (
+                Self::Antipattern {
+                    occurrences: met,
+                    impact,
+                },
+                Self::Antipattern {
+                    occurrences: other_met, ..
+                },
+            ) => {
+                let occurrences = met.saturating_add(*other_met);
+                // A word that is not ours was somebody's judgement.
+                let is_counted = impact == Self::impact_of(*met);
+                let impact = if is_counted {
+                    Self::impact_of(occurrences)
+                } else {
+                    impact
+                };
+                Self::Antipattern {
+                    occurrences,
+                    impact: impact.to_owned(),
+                }
+            }
+            (Self::Estimate { .. }, Self::Estimate { .. }) => self.united_estimate(other),
+            (Self::Convention { examples }, Self::Convention { examples: others }) => {
+                let new = others.iter().filter(|other| !examples.contains(other));
+                let all = examples.iter().chain(new).take(MOST_FACT_EXAMPLES.max(examples.len()));
+                Self::Convention {
+                    examples: all.cloned().collect(),
+                }
+            }
+            _ => self.clone(),
+        }
+    }
+
+    fn united_estimate(&self, other: &Self) -> Self {
+        let (
+            Self::Estimate {
+                avg_iteration_time,
+                total_iterations,
+                complexity,
+                success_rate,
+                sampled,
+            },
+            Self::Estimate {
+                avg_iteration_time: other_time,
+                total_iterations: other_iterations,
+                success_rate: other_rate,
+                sampled: other_sampled,
+                ..
+            },
+        ) = (self, other)
+        else {
+            return self.clone();
+        };
+        // Who does not say how much theirs was drawn from has seen one at least.
+        let weights = (f64::from((*sampled).max(1)), f64::from((*other_sampled).max(1)));
+        let average = |one: f64, other: f64| (one * weights.0 + other * weights.1) / (weights.0 + weights.1);
+        Self::Estimate {
+            avg_iteration_time: average(*avg_iteration_time, *other_time),
+            total_iterations: average(*total_iterations, *other_iterations),
+            complexity: complexity.clone(),
+            success_rate: united_rate((*success_rate, *sampled), (*other_rate, *other_sampled)),
+            sampled: sampled.saturating_add(*other_sampled),
+        }
+    }
+}
+
+/// The share that two shares make together, each with how many it counts: of how many follows from both.
+fn united_rate((rate, counted): (f64, u32), (other_rate, other_counted): (f64, u32)) -> f64 {
+    let of = |rate: f64, counted: u32| if rate > 0.0 { f64::from(counted) / rate } else { 0.0 };
+    let all = of(rate, counted) + of(other_rate, other_counted);
+    if all > 0.0 {
+        (f64::from(counted) + f64::from(other_counted)) / all
+    } else {
+        rate
+    }
+}
+
+/// What an estimate is an estimate of.
+#[must_use]
+pub fn estimate_of(task_type: TaskType, complexity: &str) -> String {
+    format!("{} tasks of {complexity} complexity", task_type.word())
+}
+
 /// A lesson that was drawn from a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnLesson {
@@ -106,6 +261,20 @@ pub struct Extraction {
     pub skipped: u32,
 }
 
+impl Extraction {
+    /// These and those of another run.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            extracted: self.extracted.saturating_add(other.extracted),
+            validated: self.validated.saturating_add(other.validated),
+            rejected: self.rejected.saturating_add(other.rejected),
+            promoted: self.promoted.saturating_add(other.promoted),
+            skipped: self.skipped.saturating_add(other.skipped),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,5 +295,94 @@ mod tests {
                 "{iterations} iterations, {files} files"
             );
         }
+    }
+
+    fn close(one: f64, other: f64) -> bool {
+        (one - other).abs() < 1e-9
+    }
+
+    #[test]
+    fn numbers_say_how_sure_a_lesson_is_and_never_certain() {
+        let strategy = |effectiveness| Facts::Strategy {
+            effectiveness,
+            iterations: 12,
+        };
+        let antipattern = |occurrences| Facts::Antipattern {
+            occurrences,
+            impact: "high".to_owned(),
+        };
+        let estimate = |sampled| Facts::Estimate {
+            avg_iteration_time: 45_000.0,
+            total_iterations: 3.0,
+            complexity: "medium".to_owned(),
+            success_rate: 0.85,
+            sampled,
+        };
+        for (facts, expected) in [
+            (strategy(0.85), 0.85),
+            (strategy(1.0), 0.9),
+            (antipattern(2), 0.5),
+            (antipattern(3), 0.75),
+            (antipattern(4), 0.8),
+            (antipattern(99), 0.8),
+            (estimate(0), 0.0),
+            (estimate(3), 0.6),
+            (estimate(5), 0.9),
+        ] {
+            assert!(
+                facts.confidence().is_some_and(|sure| close(sure, expected)),
+                "{facts:?}"
+            );
+        }
+        assert_eq!(Facts::Convention { examples: vec![] }.confidence(), None);
+    }
+
+    #[test]
+    fn united_numbers_are_those_of_one_count() {
+        let strategy = |effectiveness, iterations| Facts::Strategy {
+            effectiveness,
+            iterations,
+        };
+        // 3 of 4, and 6 of 6.
+        assert_eq!(strategy(0.75, 3).united(&strategy(1.0, 6)), strategy(0.9, 9));
+        let met = |occurrences, impact: &str| Facts::Antipattern {
+            occurrences,
+            impact: impact.to_owned(),
+        };
+        assert_eq!(met(2, "medium").united(&met(2, "medium")), met(4, "high"));
+        assert_eq!(met(2, "critical").united(&met(2, "medium")), met(4, "critical"));
+        let estimate = |time, iterations, success_rate, sampled| Facts::Estimate {
+            avg_iteration_time: time,
+            total_iterations: iterations,
+            complexity: "low".to_owned(),
+            success_rate,
+            sampled,
+        };
+        // 1 of 1, and 3 of 6.
+        let united = estimate(1000.0, 1.0, 1.0, 1).united(&estimate(2000.0, 2.0, 0.5, 3));
+        assert_eq!(united, estimate(1750.0, 1.75, 4.0 / 7.0, 4));
+        let shown = |examples: &[&str]| Facts::Convention {
+            examples: examples.iter().map(|example| (*example).to_owned()).collect(),
+        };
+        assert_eq!(
+            shown(&["a", "b"]).united(&shown(&["b", "c", "d"])),
+            shown(&["a", "b", "c"])
+        );
+        assert_eq!(
+            shown(&["a"]).united(&met(2, "medium")),
+            shown(&["a"]),
+            "no kind becomes another"
+        );
+    }
+
+    #[test]
+    fn fault_26_a_rating_of_nothing_stays_nothing() {
+        let never = Facts::Strategy {
+            effectiveness: 0.0,
+            iterations: 0,
+        };
+        assert_eq!(never.confidence(), Some(0.0));
+        assert_eq!(never.success_rate(), Some(0.0));
+        assert_eq!(never.united(&never), never);
     }
 }

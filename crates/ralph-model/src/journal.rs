@@ -124,8 +124,9 @@ word_enum! {
     }
 }
 
-/// What a turn used, as the agent counts it; 0 where it does not say.
+/// What a turn used, as the agent counts it; 0 where it does not say, which is written as nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(from = "ToldUsage", into = "ToldUsage")]
 pub struct Usage {
     /// US dollars.
     pub cost_usd: f64,
@@ -151,6 +152,47 @@ impl Usage {
     #[must_use]
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
+    }
+
+    /// What it cost in US dollars; none where nobody told. Nothing is free, so 0 is not told.
+    #[must_use]
+    pub fn told_cost(&self) -> Option<f64> {
+        Some(self.cost_usd).filter(|cost| *cost > 0.0)
+    }
+
+    /// All tokens; none where nobody told.
+    #[must_use]
+    pub fn told_tokens(&self) -> Option<u64> {
+        Some(self.tokens()).filter(|tokens| *tokens > 0)
+    }
+}
+
+/// The same as it is written: what nobody told is not nothing.
+#[derive(Serialize, Deserialize)]
+struct ToldUsage {
+    cost_usd: Option<f64>,
+    input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+}
+
+impl From<Usage> for ToldUsage {
+    fn from(usage: Usage) -> Self {
+        let told = usage.told_tokens();
+        Self {
+            cost_usd: usage.told_cost(),
+            input_tokens: told.map(|_| usage.input_tokens),
+            output_tokens: told.map(|_| usage.output_tokens),
+        }
+    }
+}
+
+impl From<ToldUsage> for Usage {
+    fn from(told: ToldUsage) -> Self {
+        Self {
+            cost_usd: told.cost_usd.unwrap_or_default(),
+            input_tokens: told.input_tokens.unwrap_or_default(),
+            output_tokens: told.output_tokens.unwrap_or_default(),
+        }
     }
 }
 
@@ -211,4 +253,33 @@ pub struct JournalRow {
     /// What it says.
     #[serde(flatten)]
     pub row: NewJournalRow,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_told_is_written_as_nothing_and_read_again() {
+        let check = |usage: Usage, written: &str| {
+            assert_eq!(serde_json::to_string(&usage).unwrap(), written);
+            assert_eq!(serde_json::from_str::<Usage>(written).unwrap(), usage);
+        };
+        check(
+            Usage::default(),
+            r#"{"cost_usd":null,"input_tokens":null,"output_tokens":null}"#,
+        );
+        let tokens = Usage {
+            input_tokens: 7,
+            ..Usage::default()
+        };
+        check(tokens, r#"{"cost_usd":null,"input_tokens":7,"output_tokens":0}"#);
+        let cost = Usage {
+            cost_usd: 0.25,
+            ..Usage::default()
+        };
+        check(cost, r#"{"cost_usd":0.25,"input_tokens":null,"output_tokens":null}"#);
+        let before = r#"{"cost_usd":0.0,"input_tokens":0,"output_tokens":0}"#;
+        assert_eq!(serde_json::from_str::<Usage>(before).unwrap(), Usage::default());
+    }
 }

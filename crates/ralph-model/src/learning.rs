@@ -6,6 +6,9 @@ use serde::Serialize;
 use crate::word_enum::word_enum;
 use crate::{Facts, LearningId, TaskId, TaskType};
 
+/// How many texts a lesson may hold beside its own: more than that helps nobody who reads it.
+pub const MOST_EXAMPLES: usize = 9;
+
 word_enum! {
     /// What kind of lesson it is.
     pub enum LearningKind {

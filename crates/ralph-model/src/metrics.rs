@@ -27,7 +27,8 @@ impl Rate {
 /// How it goes with a task, and with everything lately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Course {
-    /// How many attempts at the task failed since the last that was done. Those that were interrupted are passed over.
+    /// How many attempts at the task failed since the last that was done. Those that were interrupted are passed over;
+    /// those that were taken over from another tool count, as long as it was not done here since.
     pub consecutive_failures: u32,
     /// The last iterations of all tasks that count, at most [`Course::RECENT`].
     pub recent: Rate,

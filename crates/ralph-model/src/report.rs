@@ -139,6 +139,8 @@ pub struct FailedAttempts {
     pub attempts: Vec<Attempt>,
     /// How many failed before them, since it was last done.
     pub earlier: u32,
+    /// Whether it was ever done before.
+    pub was_done: bool,
 }
 
 #[cfg(test)]

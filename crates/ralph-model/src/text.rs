@@ -68,6 +68,26 @@ pub fn preview(text: &str, columns: usize) -> String {
     cut
 }
 
+/// A text in pieces of at most so many columns, broken anywhere but inside what shows as one sign. A sign that is wider is a
+/// piece of its own.
+#[must_use]
+pub fn pieces(text: &str, columns: usize) -> Vec<String> {
+    let mut pieces: Vec<String> = Vec::new();
+    let mut room = 0;
+    for cluster in text.graphemes(true) {
+        let width = display_width(cluster);
+        match pieces.last_mut().filter(|_| width <= room) {
+            Some(piece) => piece.push_str(cluster),
+            None => {
+                pieces.push(cluster.to_owned());
+                room = columns;
+            }
+        }
+        room = room.saturating_sub(width);
+    }
+    pieces
+}
+
 /// The most characters and bytes of a slug: it becomes a file's name, or a part of an id.
 const MAX_SLUG_CHARACTERS: usize = 80;
 const MAX_SLUG_BYTES: usize = 200;
@@ -151,6 +171,14 @@ pub fn short_number(number: u64) -> String {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn pieces_are_full_and_no_sign_is_broken() {
+        assert_eq!(pieces("abcdefg", 3), ["abc", "def", "g"]);
+        assert_eq!(pieces("a語語e\u{301}", 3), ["a語", "語e\u{301}"]);
+        assert_eq!(pieces("語a", 1), ["語", "a"]);
+        assert_eq!(pieces("", 3), [""; 0]);
+    }
 
     #[test]
     fn sizes_are_said_as_people_say_them() {

@@ -12,6 +12,8 @@ ALTER TABLE learnings ADD COLUMN foreign_id TEXT;
 ALTER TABLE learnings ADD COLUMN original TEXT;
 -- In how many iterations on end it stood in the prompt without that what it warns of came back.
 ALTER TABLE learnings ADD COLUMN quiet_showings INTEGER NOT NULL DEFAULT 0;
+-- Uses are counted after this row of the journal: a person who says how often it succeeds begins anew.
+ALTER TABLE learnings ADD COLUMN counted_since INTEGER NOT NULL DEFAULT 0;
 -- A hash of what it says; none between a change and the end of the transaction that makes it.
 ALTER TABLE learnings ADD COLUMN hash TEXT;
 UPDATE learnings SET first_success_rate = success_rate;
@@ -21,6 +23,11 @@ CREATE UNIQUE INDEX learnings_foreign ON learnings (foreign_id) WHERE foreign_id
 -- What may stand in the prompt as knowledge of earlier runs.
 CREATE INDEX learnings_known ON learnings (kind, task_type, confidence)
     WHERE status = 'promoted' AND superseded_by IS NULL AND source IN ('extracted', 'imported');
+-- By which the best supported are found among many, without reading any but these. The last two are the same in all of it, but
+-- without them every row would be read to see that.
+CREATE INDEX learnings_ranked
+    ON learnings (kind, task_type, confidence, success_rate, use_count, status, superseded_by)
+    WHERE status IN ('promoted', 'validated') AND superseded_by IS NULL;
 CREATE TRIGGER learnings_changed
 AFTER UPDATE OF id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at
 ON learnings BEGIN
@@ -39,6 +46,20 @@ INSERT OR IGNORE INTO learning_signatures
     JOIN failure_reports ON failure_reports.journal = learning_sources.journal
     JOIN learnings ON learnings.seq = learning_sources.learning
     WHERE signature IS NOT NULL AND learnings.kind = 'antipattern';
+
+-- What lessons said before a person changed them.
+CREATE TABLE learning_versions (
+    seq       INTEGER PRIMARY KEY,
+    learning  INTEGER NOT NULL REFERENCES learnings (seq) ON DELETE CASCADE,
+    kind      TEXT NOT NULL,
+    category  TEXT NOT NULL,
+    task_type TEXT,
+    content   TEXT NOT NULL,
+    tags      TEXT NOT NULL,
+    -- Until when it said so.
+    until     TEXT NOT NULL
+) STRICT;
+CREATE INDEX learning_versions_by_learning ON learning_versions (learning);
 
 -- Lessons that seem to contradict each other, of which a person said that both hold.
 CREATE TABLE settled_conflicts (

@@ -14,13 +14,17 @@ pub use open::Wait;
 pub use progress::{
     AddedLearning, AtWork, Claim, ClaimAnswer, ClaimRequest, DayFigures, DeletedFeature, DoneIn, FailedTask,
     FailureFigures, FeatureChange, FeatureError, Figures, FileRecord, ForeignDatabase, ForeignError, ForeignFeature,
-    ForeignHistory, ForeignIteration, ForeignTask, GatesSay, HardLike, Health, Heed, ImportItem, Imported,
-    ImportedFeature, ImportedHistory, IterationRecord, JournalFilter, JournalOutline, Judgement, KnownNote,
-    LearningError, LearningEvidence, LearningFilter, LearningOutline, ListPlace, Look, MergeCandidate, MergeGroup,
-    Merged, ModelFigures, NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause,
-    OutboxFile, Overview, ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, PruneRules, Reach,
-    RecordedInjection, Remark, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Searched, Settled, Settlement,
-    Showing, Standing, Start, Stats, StatsFilter, Store, Tally, TaskChange, TaskError, TaskFigures, TaskFilter,
-    TaskNews, TaskUpdate, TasksOfFeature, TypeFigures, WaitsFor, Which, encode_term, journal_terms, lesson_of,
-    task_type_of,
+    ForeignHistory, ForeignIteration, ForeignLearning, ForeignStanding, ForeignTask, GatesSay, HardLike, Health, Heed,
+    ImportItem, Imported, ImportedFeature, ImportedHistory, IterationRecord, JournalFilter, JournalOutline, Judged,
+    Judgement, KnownNote, LearningError, LearningEvidence, LearningFilter, LearningOutline, LearningQuery,
+    LearningStrength, ListPlace, Look, MergeCandidate, MergeGroup, Merged, ModelFigures, NewLearning, NewPause, NewRun,
+    NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause, OutboxFile, Overview, ParentChange, Pause, PauseChange,
+    PauseReason, Phase, Presence, PruneRules, Reach, RecordedInjection, Remark, Review, RowCaptures, Run, RunFigures,
+    RunProcess, Scope, Seals, Searched, Settled, Settlement, Showing, Standing, Start, Stats, StatsFilter, Store,
+    Taken, TakenLearning, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature,
+    Taught, TypeFigures, Verdict, WaitsFor, Which, encode_term, journal_terms, lesson_of, task_type_of,
+};
+pub use progress::{
+    Cleared, Clearing, DeletedLearnings, LearningFault, LearningFaultKind, LearningStats, LearningUpdate,
+    LearningVersion, MendedLearnings, PruneFilter,
 };

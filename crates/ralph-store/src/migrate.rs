@@ -79,7 +79,7 @@ fn listed(json: &str) -> Vec<String> {
 }
 
 /// Copies a database as it is. What has the copy's name is whole and on the disk: it gets it last.
-fn keep_copy(connection: &Connection, copy: &Path, found: i64) -> Result<(), MigrateError> {
+pub(crate) fn keep_copy(connection: &Connection, copy: &Path, found: i64) -> Result<(), MigrateError> {
     let mut unfinished = copy.to_owned().into_os_string();
     unfinished.push(format!(".{}", std::process::id()));
     let unfinished = Path::new(&unfinished);
@@ -108,7 +108,7 @@ pub(crate) fn version(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 #[cfg(test)]
-mod iteration_memory_tests;
+mod step_tests;
 
 #[cfg(test)]
 mod tests {

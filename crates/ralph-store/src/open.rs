@@ -416,7 +416,7 @@ impl From<io::Error> for MigrateError {
 }
 
 impl MigrateError {
-    fn at(self, path: &Path) -> StoreError {
+    pub(crate) fn at(self, path: &Path) -> StoreError {
         let path = path.to_owned();
         match self {
             Self::Sql(error) => StoreError::Sql {

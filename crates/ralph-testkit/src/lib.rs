@@ -11,7 +11,9 @@
 mod assigned;
 mod counts;
 mod journal;
+mod lessons;
 pub mod model;
+mod node;
 mod recorded;
 pub mod scripted;
 mod terminal;
@@ -19,6 +21,8 @@ mod test_env;
 
 pub use counts::{Seed, count};
 pub use journal::journal_row;
+pub use lessons::{known_lesson, put_lessons};
+pub use node::node;
 pub use recorded::{RECORDED, RECORDED_ROOT, Recorded, recorded};
 pub use terminal::{Cursor, Left, Screen, Terminal};
 pub use test_env::{Finished, Invocation, TestEnv};

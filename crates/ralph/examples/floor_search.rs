@@ -1,9 +1,17 @@
-//! A floor for `cargo xtask bench notes`: what it costs to open an index and run one FTS5 query for its ten best.
-//! `floor_search DATABASE EXPRESSION`
+//! A floor for `cargo xtask bench notes` and `bench learnings`: what it costs to open a database and run one FTS5 query for its
+//! ten best, among the notes of an index or among lessons.
+//! `floor_search DATABASE EXPRESSION [learnings]`
 
 use std::hint::black_box;
 
 use rusqlite::{Connection, OpenFlags};
+
+const NOTES: &str = "SELECT tags, content FROM texts JOIN
+    (SELECT rowid AS found, rank FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT 10) ON found = entry
+    ORDER BY rank";
+const LEARNINGS: &str = "SELECT tags, content FROM learnings JOIN
+    (SELECT rowid AS found, rank FROM learnings_fts WHERE learnings_fts MATCH ?1 ORDER BY rank LIMIT 10) ON found = seq
+    ORDER BY rank";
 
 #[expect(
     clippy::disallowed_methods,
@@ -12,14 +20,14 @@ use rusqlite::{Connection, OpenFlags};
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let (Some(database), Some(expression)) = (arguments.next(), arguments.next()) else {
-        return Err("usage: floor_search DATABASE EXPRESSION".into());
+        return Err("usage: floor_search DATABASE EXPRESSION [learnings]".into());
+    };
+    let question = match arguments.next() {
+        None => NOTES,
+        Some(_) => LEARNINGS,
     };
     let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let mut statement = connection.prepare(
-        "SELECT tags, content FROM texts JOIN
-         (SELECT rowid AS found, rank FROM words WHERE words MATCH ?1 ORDER BY rank LIMIT 10) ON found = entry
-         ORDER BY rank",
-    )?;
+    let mut statement = connection.prepare(question)?;
     let rows = statement.query_map([expression], |row| {
         Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
     })?;

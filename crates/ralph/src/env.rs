@@ -44,12 +44,12 @@ const COLUMNS: Variable = Variable {
 /// The kind of terminal.
 const TERM: Variable = Variable {
     name: "TERM",
-    about: "The kind of terminal. Where it is `dumb` or not set, `run` shows lines alone.",
+    about: "The kind of terminal. Where it is `dumb` or not set, `run` shows lines alone, and `review` a list.",
 };
 /// Whether a build machine runs this.
 const CI: Variable = Variable {
     name: "CI",
-    about: "When set to anything but `false`, `run` shows lines alone.",
+    about: "When set to anything but `false`, `run` shows lines alone, and `review` a list.",
 };
 /// The language of everything.
 const LC_ALL: Variable = Variable {
@@ -69,12 +69,12 @@ const LANG: Variable = Variable {
 /// The editor for a screen.
 const VISUAL: Variable = Variable {
     name: "VISUAL",
-    about: "The editor that `memory edit` opens.",
+    about: "The editor that `memory edit` opens, and `review` by the key `e`.",
 };
 /// The editor.
 const EDITOR: Variable = Variable {
     name: "EDITOR",
-    about: "The editor that `memory edit` opens when `VISUAL` is not set; without both it is `vi`, at a terminal.",
+    about: "The editor when `VISUAL` is not set; without both `memory edit` opens `vi` at a terminal, and `review` asks for lines.",
 };
 /// The pager.
 const PAGER: Variable = Variable {

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use ralph_memory::capture::{KnowledgeError, KnowledgeRefusal, NotebookError, Refusal};
 use ralph_memory::catalogue::CatalogueError;
+use ralph_model::LearningStatus;
 use ralph_model::config::ConfigError;
 use ralph_notes::FileError;
 use ralph_store::{FeatureError, LearningError, StoreError, TaskError};
@@ -168,7 +169,27 @@ impl From<LearningError> for CommandError {
             LearningError::NotPruned { .. } => {
                 Self::new(message).hint("`ralph learnings restore --list` shows what can be brought back")
             }
+            LearningError::SaysTheSame { id, other, .. } => Self::new(message).hint(format!(
+                "`ralph learnings show {other}` shows it; `ralph learnings supersede {id} {other}` puts it in the place of {id}"
+            )),
+            LearningError::OtherNumbers { .. } => {
+                Self::new(message).hint("`ralph learnings add` keeps what you want to say as a learning of its own")
+            }
+            LearningError::SettlesItself { .. } => Self::new(message).hint("name two learnings of which both hold"),
+            LearningError::SupersedesItself { .. } => {
+                Self::new(message).hint("name the old learning first, then the new one")
+            }
+            LearningError::SupersedesInARing { new, .. } => {
+                Self::new(message).hint(format!("`ralph learnings promote {new}` gives it its place back"))
+            }
+            LearningError::SupersededItself { by, .. } => Self::new(message).hint(format!("name {by} instead")),
+            LearningError::IsOut { id, status } => {
+                let verb = if status == LearningStatus::Pruned { "restore" } else { "promote" };
+                Self::new(message).hint(format!("`ralph learnings {verb} {id}` brings it back"))
+            }
             LearningError::Store(error) => error.into(),
+            // These say themselves what mends them.
+            _ => Self::new(message),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A command is one file under `commands/`. Only `ui.rs` prints, only `env.rs` reads the environment, only `paths.rs`
 //! knows where files are.
 
+mod by_hand;
 mod changed_file;
 mod checklist;
 mod cli;
@@ -26,6 +27,7 @@ mod takeover;
 mod task_list;
 mod text_file;
 mod ui;
+mod when;
 mod wrap;
 
 use std::ffi::OsString;

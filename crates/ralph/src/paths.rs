@@ -40,6 +40,8 @@ pub(crate) const CLAUDE_SKILL: &str = ".claude/skills/ralph/SKILL.md";
 pub(crate) const HOOK_TROUBLE: &str = ".ralph/hook-trouble.json";
 /// The settings of an earlier tool.
 pub(crate) const OLD_SETTINGS: &str = ".ralph/config.sh";
+/// Where an earlier tool keeps its lessons.
+pub(crate) const EARLIER_KNOWLEDGE: &str = ".aiwg/knowledge";
 /// The configuration of ralph-orchestrator.
 pub(crate) const ORCHESTRATOR_CONFIG: &str = "ralph.yml";
 /// The working notes.

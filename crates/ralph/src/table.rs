@@ -53,7 +53,7 @@ pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usiz
                 .iter()
                 .filter_map(|row| row.get(index))
                 .map(|cell| display_width(cell));
-            cells.chain([column.title.len()]).max().unwrap_or_default()
+            cells.chain([display_width(column.title)]).max().unwrap_or_default()
         })
         .collect();
     let widths = fit(columns, &natural, width);

@@ -1,8 +1,10 @@
 //! The only place that prints. Data goes to standard output, everything said about it to standard error. What is drawn in
 //! place at the bottom of a terminal stands below all that.
 
+mod asker;
 mod block;
 mod dialogue;
+mod person;
 pub(crate) mod stage;
 mod terminal;
 
@@ -21,9 +23,14 @@ use ralph_model::{count, turns_text};
 use crate::env;
 use crate::error::CommandError;
 use crate::table::{self, Column, Plain, Shape};
+use crate::wrap::hung;
 
+pub(crate) use asker::{Asker, Key, Pressed};
 pub(crate) use block::Why;
 pub(crate) use dialogue::{Dialogue, Heard};
+#[cfg(test)]
+pub(crate) use person::LONGEST_LINE;
+pub(crate) use person::{AtDialogue, Ending, Person, lines_of};
 
 /// The least and the most columns of a text that stands below a title, however wide the screen is.
 const LEAST_TEXT: usize = 20;
@@ -214,19 +221,30 @@ impl Ui {
         }
     }
 
-    /// Prints lines of text, some of them set apart; control characters are shown on a terminal, not obeyed.
+    /// Prints lines of text, some of them set apart. On a terminal control characters are shown, not obeyed, and what is too
+    /// long is broken between words.
     pub(crate) fn lines(&self, lines: &[Line]) -> Result<(), CommandError> {
         let mut text = String::new();
         for (style, line) in lines {
-            let line = if self.out_is_terminal {
-                visible_controls(line)
-            } else {
-                line.clone()
-            };
-            text.push_str(&style.map_or_else(|| line.clone(), |style| self.paint(style, &line)));
-            text.push('\n');
+            for line in self.rows(*style, line) {
+                text.push_str(&style.map_or_else(|| line.clone(), |style| self.paint(style, &line)));
+                text.push('\n');
+            }
         }
         self.data(&text)
+    }
+
+    /// The rows that a line takes. Other programs get it whole; and so does a terminal what people copy from it.
+    fn rows(&self, style: Option<Style>, line: &str) -> Vec<String> {
+        if !self.out_is_terminal {
+            return vec![line.to_owned()];
+        }
+        let line = visible_controls(line);
+        let is_command = line.trim_start().starts_with("ralph ");
+        if is_command || line.trim().is_empty() || matches!(style, Some(Style::Added | Style::Removed)) {
+            return vec![line];
+        }
+        hung(&line, self.width())
     }
 
     /// Prints a table with a closing line.
@@ -361,6 +379,15 @@ impl Ui {
         Ok(Some(matches!(answer.as_str(), "y" | "yes")))
     }
 
+    /// Somebody to ask questions that are answered with a key; none where nobody reads and answers at one terminal.
+    pub(crate) fn asker(&self) -> Result<Option<Asker>, CommandError> {
+        let is_there = self.out_is_terminal && self.can_draw() && has_terminal();
+        if !is_there || terminal::ground_of_keys() == terminal::Ground::Others {
+            return Ok(None);
+        }
+        Ok(Some(Asker::begin(self.look())?))
+    }
+
     /// Somebody to speak with, also from another thread; none where there is nobody to ask.
     pub(crate) fn dialogue(&self) -> Option<Dialogue> {
         let is_there = has_terminal() && self.is_watched();
@@ -404,8 +431,20 @@ fn terminal_width() -> usize {
 /// How long the last words may take. Whoever does not read them must not keep the program from its end.
 const LAST_WORDS: Duration = Duration::from_millis(250);
 
+/// The exit code of a program that a person has stopped.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Ends the program with these words, and with nothing of it left.
+pub(crate) fn end_at_once(word: &'static str) {
+    last_words(word);
+    // Last: whoever waits for one of them would go on as if it had come to its end by itself.
+    ralph_process::kill_descendants();
+    #[expect(clippy::exit, reason = "the thread that would return the code does not come to it")]
+    std::process::exit(INTERRUPTED.into());
+}
+
 /// Says a line when nothing else can be done any more. Another thread may be held up in saying something for ever.
-pub(crate) fn last_words(line: &'static str) {
+fn last_words(line: &'static str) {
     let (said, hears) = mpsc::channel::<()>();
     std::thread::spawn(move || {
         stage::leave();

@@ -1,6 +1,6 @@
 //! Sentences within a width.
 
-use ralph_model::display_width;
+use ralph_model::{display_width, pieces};
 
 /// The lines of a text that are at most so wide, broken between words. A longer word has a line of its own.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
@@ -17,6 +17,69 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// All of a text within a width: its own lines as they are where they fit, else as [`hung`] has them, and a word that is longer
+/// than a line is broken, too. Blank lines are left out. What a terminal would obey is a space.
+pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
+    let visible = |line: &str| -> String { line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
+    let lines = text.lines().map(|line| visible(line).trim_end().to_owned());
+    let lines = lines.filter(|line| !line.is_empty());
+    let break_up = |line: String| match display_width(&line) <= width {
+        true => vec![line],
+        false => pieces(&line, width),
+    };
+    lines.flat_map(|line| hung(&line, width)).flat_map(break_up).collect()
+}
+
+/// The same on so many lines at most, with an ellipsis where the rest is left out.
+pub(crate) fn folded_within(text: &str, width: usize, most: usize) -> Vec<String> {
+    let mut lines = folded(text, width);
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            let room = width.saturating_sub(1);
+            *last = format!(
+                "{}…",
+                pieces(last, room).into_iter().next().unwrap_or_default().trim_end()
+            );
+        }
+    }
+    lines
+}
+
+/// The widest label that what follows a line stands beside.
+const WIDEST_LABEL: usize = 24;
+
+/// A line within a width, broken between words. What follows stands below its text: behind the label that it begins with, or
+/// as far to the right as it does itself.
+pub(crate) fn hung(line: &str, width: usize) -> Vec<String> {
+    if display_width(line) <= width {
+        return vec![line.to_owned()];
+    }
+    let text = text_of(line);
+    let label = line.strip_suffix(text).unwrap_or_default();
+    let indent = " ".repeat(display_width(label));
+    let starts = std::iter::once(label).chain(std::iter::repeat(indent.as_str()));
+    let texts = wrapped(text, width.saturating_sub(indent.len()));
+    starts
+        .zip(texts)
+        .map(|(start, text)| format!("{start}{text}"))
+        .collect()
+}
+
+/// What a line says behind its indentation and its label, which two spaces or more set apart.
+fn text_of(line: &str) -> &str {
+    let said = line.trim_start();
+    let Some((label, text)) = said.split_once("  ") else {
+        return said;
+    };
+    let text = text.trim_start();
+    let before = display_width(line.strip_suffix(text).unwrap_or_default());
+    match label.is_empty() || text.is_empty() || before > WIDEST_LABEL {
+        true => said,
+        false => text,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +89,36 @@ mod tests {
         assert_eq!(wrapped("aa bb  cc\ndddddd e", 5), ["aa bb", "cc", "dddddd", "e"]);
         assert_eq!(wrapped("日本 語", 5), ["日本", "語"]);
         assert_eq!(wrapped(" ", 5), [""; 0]);
+    }
+
+    #[test]
+    fn a_text_keeps_its_lines_and_nothing_of_it_is_lost() {
+        assert_eq!(folded("a  b\n\n  c\r\nd e f g\n", 5), ["a  b", "  c", "d e f", "g"]);
+        assert_eq!(folded("x abcdefgh y", 5), ["x", "abcde", "fgh", "y"]);
+        assert_eq!(folded("a\u{1b}[2Jb", 9), ["a [2Jb"]);
+        assert_eq!(folded(" \n", 5), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_left_out_is_said() {
+        assert_eq!(folded_within("aaaa bbbb cccc", 5, 3), ["aaaa", "bbbb", "cccc"]);
+        assert_eq!(folded_within("aaaa bbbb cccc", 5, 2), ["aaaa", "bbbb…"]);
+        assert_eq!(folded_within("aaaaa bbbbb c", 5, 2), ["aaaaa", "bbbb…"]);
+    }
+
+    #[test]
+    fn what_follows_a_line_hangs_below_its_text() {
+        assert_eq!(hung("task    mend the page", 21), ["task    mend the page"]);
+        assert_eq!(hung("task    mend the page", 16), ["task    mend the", "        page"]);
+        assert_eq!(hung("  one two three", 9), ["  one two", "  three"]);
+        assert_eq!(hung("one two three", 7), ["one two", "three"]);
+        let far = "a word or two before the label  text";
+        assert_eq!(hung(far, 24), ["a word or two before the", "label text"]);
+        assert_eq!(hung("x  abcdefgh", 5), ["x  abcdefgh"]);
+    }
+
+    #[test]
+    fn a_line_of_blanks_is_no_text() {
+        assert_eq!(hung("          ", 5), [""; 0]);
     }
 }

@@ -17,6 +17,8 @@ impl Runner<'_> {
         let Some(guide) = self.order.guide.as_ref().map(Arc::clone) else {
             return Err(RunError::Other("there is nobody to ask".to_owned()));
         };
+        let question = format!("what should be done differently on {} ({})", asked.task, asked.title);
+        self.note_question(Some(&question));
         self.watch.tell(&News::Asks(asked));
         self.give_up = StopHandle::default();
         let (asked, given_up) = (asked.clone(), self.give_up.clone());
@@ -29,8 +31,21 @@ impl Runner<'_> {
 
     /// They have answered.
     pub(super) fn answered(&mut self, guided: Guided) -> Happening {
+        self.note_question(None);
         self.watch.tell(&News::Answered(&guided));
         Happening::Guided(guided)
+    }
+
+    /// Lets whoever looks at the run from elsewhere know what it waits for. Nobody is asked less because that fails.
+    fn note_question(&mut self, question: Option<&str>) {
+        if let Err(error) = self.store.put_question(&self.run, question) {
+            let waits = match question {
+                Some(_) => "the run waits for your answer",
+                None => "the run has your answer",
+            };
+            let warning = format!("`ralph status` does not know that {waits}: {error}");
+            self.watch.tell(&News::Warning(&warning));
+        }
     }
 
     /// Puts what they said on record, before anything else happens: it is not to be said again.

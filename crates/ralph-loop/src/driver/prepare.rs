@@ -115,7 +115,7 @@ impl Runner<'_> {
         let Some(task) = self.store.task(&current.task)? else {
             return Err(RunError::Other(format!("the task {} is gone", current.task)));
         };
-        let materials = Materials::gather(&self.store, task, Some(&self.run))?;
+        let materials = Materials::gather(&self.store, task, Some(&self.run), self.site.clock.now())?;
         let overflowed_before = materials.overflowed_before();
         let feature = materials
             .feature()

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
-use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow};
+use ralph_memory::recall::retold;
+use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus};
 use ralph_store::{GatesSay, OtherPause, Settlement, StoreError, TaskChange, task_type_of};
 
 use super::examine::in_thread;
@@ -19,7 +20,24 @@ use crate::run_folder::remove_scratch_folder;
 use crate::settle::Fate;
 use crate::state::{Draft, Happening};
 use crate::summary::TurnSummary;
-use crate::watch::News;
+use crate::watch::{News, Watch};
+
+/// What a settlement means for tasks that were split.
+enum Parts {
+    /// This one has so many parts that are not done.
+    Wait(TaskId, usize),
+    /// These are done with it.
+    Done(Vec<TaskId>),
+}
+
+impl Parts {
+    fn tell(&self, watch: &mut dyn Watch) {
+        match self {
+            Self::Wait(task, parts) => watch.tell(&News::WaitsForParts { task, parts: *parts }),
+            Self::Done(tasks) => tasks.iter().for_each(|task| watch.tell(&News::DoneWithParts(task))),
+        }
+    }
+}
 
 impl Runner<'_> {
     /// Settles the iteration.
@@ -62,8 +80,38 @@ impl Runner<'_> {
             task: settled.task,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
+        // Nothing depends on it, so a failure is nobody's concern.
+        if let Ok(parts) = self.parts_of(&draft.current.task, settled.task) {
+            parts.tell(self.watch);
+        }
         self.tell_standing();
         Ok(Happening::Settled)
+    }
+
+    /// What the settlement of a task means for its parts, or for what it is a part of.
+    fn parts_of(&self, task: &TaskId, stands: Option<TaskStatus>) -> Result<Parts, StoreError> {
+        if stands != Some(TaskStatus::Done) {
+            let parts = self.store.children(task)?;
+            let open = parts.iter().filter(|part| part.status != TaskStatus::Done).count();
+            return Ok(match open {
+                0 => Parts::Done(Vec::new()),
+                open => Parts::Wait(task.clone(), open),
+            });
+        }
+        let mut done = Vec::new();
+        let mut above = self.store.task(task)?.and_then(|task| task.parent);
+        while let Some(id) = above {
+            let parent = self.store.task(&id)?.filter(|parent| parent.status == TaskStatus::Done);
+            // What was never tried has parts since it was made, as a list has items.
+            done.extend(
+                parent
+                    .iter()
+                    .filter(|parent| parent.attempts > 0)
+                    .map(|parent| parent.id.clone()),
+            );
+            above = parent.and_then(|parent| parent.parent);
+        }
+        Ok(Parts::Done(done))
     }
 
     /// Tells how the tasks stand, where somebody follows them. Nothing depends on it, so a failure is nobody's concern.
@@ -91,13 +139,16 @@ impl Runner<'_> {
         let texts = [current.task_title.as_str(), description.as_str()];
         let tags = TaskTags::of(&texts, &draft.files, failed.category);
         let learnings = self.learnings_of(draft, &tags);
+        let task_type = task_type_of(&current.task_title, &description);
+        // Where that cannot be told they are new ones, and nothing is lost.
+        let retold = retold(&self.store, &learnings, task_type).unwrap_or_default();
         Ok(Settlement {
             row: NewJournalRow {
                 run: current.run.clone(),
                 iteration: current.iteration,
                 task: Some(current.task.clone()),
                 task_title: current.task_title.clone(),
-                task_type: task_type_of(&current.task_title, &description),
+                task_type,
                 tags: tags.all(),
                 feature: current.feature.clone(),
                 attempt: current.attempt,
@@ -127,6 +178,7 @@ impl Runner<'_> {
             signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
+            retold,
             gates: gates_say(draft),
             promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,

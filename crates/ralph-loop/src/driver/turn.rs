@@ -10,7 +10,7 @@ use ralph_memory::capture::{clean, last_words, read_captured, read_control};
 use ralph_model::{Control, Tokens};
 
 use super::prepare::folder_of;
-use super::{Incoming, LAST_WAIT, Role, RunError, Runner, WAITING_BYTES};
+use super::{Incoming, Role, RunError, Runner};
 use crate::agents::replay;
 use crate::inbox::Sender;
 use crate::room::is_full;
@@ -18,6 +18,11 @@ use crate::state::{Current, Happening};
 use crate::summary::{StopCause, TurnSummary};
 use crate::transcript::{self, Transcript};
 use crate::watch::News;
+
+/// Whoever tells of a text that is longer than this waits until it is looked at, so that there is never more than one.
+const WAITING_BYTES: usize = 64 << 10;
+/// How long an agent that was killed may take to be gone.
+const LAST_WAIT: Duration = Duration::from_secs(10);
 
 /// The most that is kept of a tool's name, in characters.
 const TOOL_CHARACTERS: usize = 100;

@@ -1,7 +1,7 @@
 //! What a person at the terminal may say to a run: stop it, stop the turn and say what should be done differently, or let
 //! the run end after this iteration.
 
-use super::types::{FirstInterrupt, Moment, NoFurther, Phase};
+use super::phase::{FirstInterrupt, Moment, NoFurther, Phase};
 use super::{Draft, Effect, End, Notice, State};
 use crate::guide::{Asked, Asking, Guided, WhatNext, Wish};
 use crate::settle::{Judgement, StopRun, Then, judge};

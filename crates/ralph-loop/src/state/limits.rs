@@ -6,7 +6,7 @@ use ralph_model::config::duration_text;
 use ralph_model::{Usage, count, duration};
 
 use super::State;
-use super::types::{Phase, Working};
+use super::phase::{Phase, Working};
 use crate::summary::StopCause;
 
 /// A limit of the run that is reached.

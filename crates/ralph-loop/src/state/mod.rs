@@ -3,13 +3,17 @@
 //! The driver does what an effect says and tells the result as an event. Effects are done one after the other; only an
 //! agent's turn, the gates and a wait go on by themselves.
 
+mod effect;
 mod ending;
+mod event;
 mod guidance;
+mod iteration;
 mod limits;
 mod pauses;
+mod phase;
+mod plan;
 mod standstill;
 mod turn;
-mod types;
 mod verify;
 
 use std::collections::VecDeque;
@@ -18,19 +22,20 @@ use std::time::Duration;
 use ralph_model::{SplitMix64, Usage};
 use ralph_store::{ClaimAnswer, Standing};
 
+pub use effect::{Effect, Notice, PauseWait, Pauses};
 pub use ending::End;
+pub use event::{Event, Happening};
+pub use iteration::{Current, Draft, Examined, Gates, Left, LostLooks, ToExamine};
 pub use limits::Reached;
+pub use phase::State;
+pub use plan::{FirstTry, Pace, Plan, WhoVerifies};
 pub use standstill::Standstill;
-pub use types::{
-    Current, Draft, Effect, Event, Examined, FirstTry, Gates, Happening, Left, LostLooks, Notice, Pace, PauseWait,
-    Pauses, Plan, State, ToExamine, WhoVerifies,
-};
 
 use crate::gates::{Baseline, GateEnd, GateResult, unusable};
 use crate::guide::Wish;
 use crate::settle::gates_interrupted;
 use crate::strategy::{Choice, Past, Rule, choose};
-use types::{FirstInterrupt, Moment, NoFurther, Phase};
+use phase::{FirstInterrupt, Moment, NoFurther, Phase};
 
 impl State {
     /// A run that has not begun, and what is to be done first.

@@ -9,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 use ralph_model::{Entropy, StopReason};
 use ralph_store::{NewPause, Pause, PauseChange, PauseReason};
 
-use super::types::{Moment, NoFurther, Phase, Waiting};
+use super::phase::{Moment, NoFurther, Phase, Waiting};
 use super::{Draft, Effect, End, FirstTry, Notice, PauseWait, Pauses, State, WhoVerifies};
 use crate::settle::Then;
 

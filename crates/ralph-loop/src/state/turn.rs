@@ -9,7 +9,7 @@ use ralph_model::{Promise, Usage};
 use ralph_store::PauseChange;
 
 use super::pauses::MAX_TRANSIENTS;
-use super::types::{Examining, Moment, Phase, Working};
+use super::phase::{Examining, Moment, Phase, Working};
 use super::{Current, Draft, Effect, End, Examined, Gates, Happening, LostLooks, Notice, Reached, State, ToExamine};
 use crate::gates::{Baseline, Changed, GateEnd};
 use crate::settle::{Claimed, Facts, Fate, Judgement, StopRun, Then, gates_interrupted, judge, judge_gates};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use ralph_store::Pause;
 
+use super::phase::{Moment, Phase, Verifying, Working};
 use super::turn::cause_of_end;
-use super::types::{Moment, Phase, Verifying, Working};
 use super::{Current, Draft, Effect, FirstTry, Happening, State, WhoVerifies};
 use crate::settle::{Claimed, Fate, Judgement, gates_interrupted, judge, judge_verifier, no_verifier, over_the_limit};
 use crate::summary::{StopCause, TurnSummary, Verification};

@@ -261,7 +261,7 @@ impl Project {
         Store::open_or_create(&self.database()).unwrap()
     }
 
-    fn database(&self) -> PathBuf {
+    pub(crate) fn database(&self) -> PathBuf {
         self.folder
             .path()
             .canonicalize()

@@ -1,6 +1,7 @@
 //! What a person says who stops a turn, with a real store and an agent that follows a script; also when the run is killed
 //! on the way.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -8,6 +9,7 @@ use ralph_loop::state::{Effect, End};
 use ralph_loop::{Asked, Guide, Guided, WhatNext};
 use ralph_model::{TaskStatus, split_guidance};
 use ralph_process::StopHandle;
+use ralph_store::Store;
 use ralph_testkit::scripted::{hang, say, write};
 
 use crate::bench::{Deed, IsSo, Project, Seen, presses};
@@ -23,6 +25,21 @@ impl Guide for Says {
             text: Some(self.0.to_owned()),
             next: WhatNext::GoOn,
         }
+    }
+}
+
+/// Somebody who looks at what is on record of the runs while they are asked.
+struct LooksUp {
+    database: PathBuf,
+    asks: Arc<Mutex<Vec<Option<String>>>>,
+}
+
+impl Guide for LooksUp {
+    fn ask(&self, about: &Asked, given_up: &StopHandle) -> Guided {
+        let store = Store::open_or_create(&self.database).unwrap();
+        let runs = store.recent_runs(9).unwrap();
+        self.asks.lock().unwrap().extend(runs.into_iter().map(|run| run.asks));
+        Says(GUIDANCE).ask(about, given_up)
     }
 }
 
@@ -65,6 +82,30 @@ fn the_run_goes_on_with_the_same_task_and_what_was_said_stands_in_its_prompt() {
     assert!(!project.agent.prompt(3).contains("Guidance of the person"));
     let task = project.store().task(&first).unwrap().unwrap();
     assert_eq!(task.retries_used, 0);
+}
+
+#[test]
+fn that_the_run_waits_for_an_answer_is_on_record_until_it_has_one() {
+    let mut project = project(GUIDANCE);
+    let task = project.task("A");
+    let asks = Arc::new(Mutex::new(Vec::new()));
+    project.guide = Some(Arc::new(LooksUp {
+        database: project.database(),
+        asks: Arc::clone(&asks),
+    }));
+    let after = Arc::new(Mutex::new(Vec::new()));
+    let (told, database) = (Arc::clone(&after), project.database());
+    project.run_with(interrupting(&project, move |effect| {
+        if matches!(effect, Effect::GoOn) {
+            let store = Store::open_or_create(&database).unwrap();
+            let runs = store.recent_runs(9).unwrap();
+            told.lock().unwrap().extend(runs.into_iter().map(|run| run.asks));
+        }
+        false
+    }));
+    let question = format!("what should be done differently on {task} (A)");
+    assert_eq!(*asks.lock().unwrap(), [Some(question)]);
+    assert_eq!(*after.lock().unwrap(), [None]);
 }
 
 #[test]

@@ -88,16 +88,24 @@ impl Differences {
     /// Compares the folder with the index, without reading a file.
     pub(super) fn of(index: &Index, place: &CataloguePlace<'_>) -> Result<Self, IndexError> {
         let mut differences = Self::default();
-        let mut seen = match look(&place.knowledge) {
+        let seen = match look(&place.knowledge) {
             Ok((seen, unnamed)) => {
                 differences.unreadable.files.extend(unnamed);
                 seen
             }
             Err(error) => {
                 differences.unreadable.folder = Some((place.knowledge.clone(), error));
-                HashMap::new()
+                Vec::new()
             }
         };
+        let mut sum = StampSum::default();
+        for (name, stamp) in &seen {
+            sum.add(name, stamp);
+        }
+        if index.knowledge_sum()? == Some(sum.total) {
+            return Ok(differences);
+        }
+        let mut seen: HashMap<String, FileStamp> = seen.into_iter().collect();
         index.knowledge_files(&mut |file| match seen.remove(file.name) {
             Some(stamp) if file.stamp == stamp && fresh::is_settled(&stamp, file.indexed_ns) => {}
             Some(stamp) => differences
@@ -180,7 +188,38 @@ impl Differences {
         for file in &touched {
             index.touch_knowledge(file)?;
         }
+        let mut sum = StampSum::default();
+        let mut tells_all = true;
+        index.knowledge_files(&mut |file| {
+            sum.add(file.name, &file.stamp);
+            tells_all &= fresh::is_settled(&file.stamp, file.indexed_ns);
+        })?;
+        index.put_knowledge_sum(tells_all.then_some(sum.total))?;
         Ok(unreadable)
+    }
+}
+
+/// The stamps of many files as one number, in whatever order they come.
+#[derive(Default)]
+struct StampSum {
+    total: u128,
+    bytes: Vec<u8>,
+}
+
+impl StampSum {
+    fn add(&mut self, name: &str, stamp: &FileStamp) {
+        let FileStamp {
+            inode,
+            size,
+            mtime_ns,
+            ctime_ns,
+        } = *stamp;
+        self.bytes.clear();
+        for number in [inode, size, mtime_ns.cast_unsigned(), ctime_ns.cast_unsigned()] {
+            self.bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.total = self.total.wrapping_add(fresh::digest(&self.bytes));
     }
 }
 
@@ -225,12 +264,12 @@ pub fn look_at_knowledge(folder: &Path) -> io::Result<LookedAt> {
     Ok(looked)
 }
 
-/// Files by their names, with their stamps; and what cannot be named, with the reason.
-type Seen = (HashMap<String, FileStamp>, Vec<(String, String)>);
+/// The names of files, with their stamps; and what cannot be named, with the reason.
+type Seen = (Vec<(String, FileStamp)>, Vec<(String, String)>);
 
 /// The files of the folder that may be long notes. A folder that is not there is empty.
 fn look(folder: &Path) -> io::Result<Seen> {
-    let mut seen = HashMap::new();
+    let mut seen = Vec::new();
     let mut unnamed = Vec::new();
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -262,7 +301,7 @@ fn look(folder: &Path) -> io::Result<Seen> {
         };
         // What is gone in this moment, and what a link leads to in vain, is not there.
         if let Some(metadata) = metadata.ok().filter(Metadata::is_file) {
-            seen.insert(name, FileStamp::of(&metadata));
+            seen.push((name, FileStamp::of(&metadata)));
         }
     }
     Ok((seen, unnamed))
@@ -319,5 +358,54 @@ fn content_of(bytes: Option<&[u8]>) -> KnowledgeContent {
                 body: note.body,
             }))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(files: &[(&str, u64)]) -> u128 {
+        let mut sum = StampSum::default();
+        for (name, inode) in files {
+            let stamp = FileStamp {
+                inode: *inode,
+                size: 1,
+                mtime_ns: 2,
+                ctime_ns: 3,
+            };
+            sum.add(name, &stamp);
+        }
+        sum.total
+    }
+
+    #[test]
+    fn a_sum_tells_every_other_set_of_files_and_no_other_order() {
+        let known = sum(&[("a.md", 1), ("b.md", 2)]);
+        assert_eq!(known, sum(&[("b.md", 2), ("a.md", 1)]));
+        for other in [
+            sum(&[]),
+            sum(&[("a.md", 1)]),
+            sum(&[("a.md", 2), ("b.md", 1)]),
+            sum(&[("a.md", 1), ("b.md", 3)]),
+            sum(&[("a.md", 1), ("c.md", 2)]),
+            sum(&[("a.md", 1), ("b.md", 2), ("b.md", 2)]),
+        ] {
+            assert_ne!(known, other);
+        }
+        let of = |stamp: FileStamp| {
+            let mut sum = StampSum::default();
+            sum.add("a.md", &stamp);
+            sum.total
+        };
+        let stamp = FileStamp {
+            inode: 1,
+            size: 1,
+            mtime_ns: 2,
+            ctime_ns: 3,
+        };
+        assert_ne!(of(stamp), of(FileStamp { size: 2, ..stamp }));
+        assert_ne!(of(stamp), of(FileStamp { mtime_ns: 3, ..stamp }));
+        assert_ne!(of(stamp), of(FileStamp { ctime_ns: 2, ..stamp }));
     }
 }

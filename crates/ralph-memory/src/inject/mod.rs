@@ -1,5 +1,6 @@
 //! Inject: what of the notes stands in a prompt, whole entries within a budget.
 
+mod claims;
 mod feature_texts;
 mod pack;
 mod prime;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::ControlFlow;
 
-use ralph_model::{Budget, InjectionReason, NoteOrSign, Shelf};
+use ralph_model::{Budget, InjectionReason, NoteOrSign, Shelf, count};
 use ralph_notes::{item_text, quoted};
 use ralph_store::index::{Age, IndexError};
 
@@ -344,7 +344,8 @@ fn frame(shelf: Shelf, format: PrimeFormat) -> (String, &'static str) {
 pub(super) fn left_out_note(left_out: usize, format: PrimeFormat) -> String {
     match format {
         PrimeFormat::Markdown | PrimeFormat::Section => {
-            format!("\n<!-- truncated: budget exceeded -->\n<!-- {left_out} entries left out -->\n")
+            let left_out = count(left_out, "entry", "entries");
+            format!("\n<!-- truncated: budget exceeded -->\n<!-- {left_out} left out -->\n")
         }
         PrimeFormat::Json => String::new(),
     }

@@ -3,20 +3,21 @@
 //!
 //! Enough tags are half of those of the lesson that has fewer, but at least two, or all of both: a single tool in common
 //! says little. And tags alone are not enough, because all lessons of an iteration have those that were found in its task.
+//! Two that contradict each other are never alike: whoever reads the one has to know of the other.
 //!
 //! Lessons are gone through once, the newest first. Each either joins a group that it shares a tag with, or begins one. Only
 //! the latest groups of each of its tags are looked at, so that the work grows with the number of lessons and not with its
 //! square; a pair that is missed so is no loss.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
-use ralph_model::{LearningKind, LearningSource, LearningStatus, TaskId};
+use ralph_model::{LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES, TaskId};
 use ralph_store::{MergeCandidate, MergeGroup};
 
+use crate::contradiction::Reading;
 use crate::telling::tells;
 
-/// How many texts a lesson may hold beside its own: more than that helps nobody who reads it.
-pub const MOST_EXAMPLES: usize = 9;
 /// How many groups are looked at for each tag of a lesson.
 const MOST_LOOKED_AT: usize = 64;
 /// So many tags two lessons have in common, unless they have the same ones.
@@ -40,13 +41,14 @@ pub fn alike(candidates: &[MergeCandidate]) -> Vec<MergeGroup> {
             candidate,
             tags: set(candidate.tags.iter().map(String::as_str)),
             words: set(words_of(candidate).filter(is_telling)),
+            reading: OnceCell::new(),
         });
     }
     let whole = groups.groups.into_iter().filter(|group| !group.others.is_empty());
     whole
         .map(|group| MergeGroup {
             newest: group.newest.candidate.id.clone(),
-            others: group.others.iter().map(|other| other.id.clone()).collect(),
+            others: group.others.iter().map(|other| other.candidate.id.clone()).collect(),
         })
         .collect()
 }
@@ -69,6 +71,8 @@ struct Lesson<'c> {
     /// Its tags and the telling words of its text, each once, in order.
     tags: Vec<&'c str>,
     words: Vec<&'c str>,
+    /// What it says, where somebody has asked for it.
+    reading: OnceCell<Reading>,
 }
 
 impl Lesson<'_> {
@@ -76,6 +80,13 @@ impl Lesson<'_> {
     fn shares_tags(&self, other: &Self, shared: usize) -> bool {
         let fewer = self.tags.len().min(other.tags.len());
         self.tags == other.tags || shared >= LEAST_TAGS && shared * 2 >= fewer
+    }
+
+    fn reading(&self) -> &Reading {
+        let MergeCandidate {
+            kind, tags, content, ..
+        } = self.candidate;
+        self.reading.get_or_init(|| Reading::new(*kind, tags, content))
     }
 
     /// Whether another one says something of the same.
@@ -114,9 +125,17 @@ impl<'c> Subject<'c> {
 /// A group while it grows.
 struct Group<'c> {
     newest: Lesson<'c>,
-    others: Vec<&'c MergeCandidate>,
+    others: Vec<Lesson<'c>>,
     /// How many texts fit in yet.
     room: usize,
+}
+
+impl Group<'_> {
+    /// Whether one of its lessons contradicts another one.
+    fn contradicts(&self, lesson: &Lesson<'_>) -> bool {
+        let mut members = std::iter::once(&self.newest).chain(&self.others);
+        members.any(|member| member.reading().contradicts(lesson.reading()).is_some())
+    }
 }
 
 #[derive(Default)]
@@ -138,7 +157,7 @@ impl<'c> Groups<'c> {
             .most_alike(subject, &lesson, needs)
             .and_then(|at| self.groups.get_mut(at))
         {
-            group.others.push(candidate);
+            group.others.push(lesson);
             group.room -= needs;
             return;
         }
@@ -164,7 +183,10 @@ impl<'c> Groups<'c> {
         let fits = |(at, shared): &(usize, usize)| {
             let group = self.groups.get(*at);
             group.is_some_and(|group| {
-                group.room >= needs && lesson.shares_tags(&group.newest, *shared) && lesson.shares_words(&group.newest)
+                group.room >= needs
+                    && lesson.shares_tags(&group.newest, *shared)
+                    && lesson.shares_words(&group.newest)
+                    && !group.contradicts(lesson)
             })
         };
         let found = shared

@@ -47,7 +47,9 @@ impl Bench {
             task_type: None,
         };
         match self.store.add_learning(&new, &mut self.bits, at).unwrap() {
-            AddedLearning::Stored(learning) | AddedLearning::Known(learning) => learning.id,
+            AddedLearning::Stored(learning)
+            | AddedLearning::Known(learning)
+            | AddedLearning::HoldsAgain { learning, .. } => learning.id,
         }
     }
 

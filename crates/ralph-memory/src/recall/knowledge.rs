@@ -58,37 +58,102 @@ impl Relevant {
     }
 }
 
-/// The long notes that belong to a task, the best first; of equals the newest, then the first by the name of its file. None
-/// where the catalogue was not asked about them.
+/// The long notes that belong to a task, the best first; of equals the newest, then the first by the name of its file. They
+/// are read as they are asked for: most prompts have room for a few of many.
+pub struct RelevantKnowledge<'c> {
+    index: &'c Index,
+    total: usize,
+    /// Those that nobody has asked for, by their scores; ascending by their numbers.
+    waiting: BTreeMap<u32, Vec<Scored>>,
+    /// Those that are in order.
+    next: std::vec::IntoIter<Relevant>,
+}
+
+/// A long note of which nothing is known but what it counts.
+#[derive(Debug, Clone, Copy)]
+struct Scored {
+    number: i64,
+    by_tags: u32,
+    by_links: u32,
+}
+
+/// Looks for the long notes that belong to a task. There are none where the catalogue was not asked about them.
 ///
 /// # Errors
 /// When the index cannot be read.
-pub fn relevant_knowledge(catalogue: &Catalogue, signals: &TaskSignals<'_>) -> Result<Vec<Relevant>, IndexError> {
+pub fn relevant_knowledge<'c>(
+    catalogue: &'c Catalogue,
+    signals: &TaskSignals<'_>,
+) -> Result<RelevantKnowledge<'c>, IndexError> {
+    let mut relevant = RelevantKnowledge {
+        index: &catalogue.index,
+        total: 0,
+        waiting: BTreeMap::new(),
+        next: Vec::new().into_iter(),
+    };
     if !catalogue.knows_knowledge() || catalogue.index.knowledge_totals()?.entries == 0 {
-        return Ok(Vec::new());
+        return Ok(relevant);
     }
     let notes = Notes::of(&catalogue.index)?;
     let by_tags = notes.scored_by_tags(signals)?;
     let by_links = notes.scored_by_links(&by_tags)?;
     let all: BTreeSet<i64> = by_tags.keys().chain(by_links.keys()).copied().collect();
-    let ages = notes.index.knowledge_ages(all.into_iter())?;
-    let mut ranked: Vec<(i64, Relevant)> = ages
-        .into_iter()
-        .map(|age| {
-            let relevant = Relevant {
-                by_tags: by_tags.get(&age.number).copied().unwrap_or_default(),
-                by_links: by_links.get(&age.number).copied().unwrap_or_default(),
+    relevant.total = all.len();
+    for number in all {
+        let scored = Scored {
+            number,
+            by_tags: by_tags.get(&number).copied().unwrap_or_default(),
+            by_links: by_links.get(&number).copied().unwrap_or_default(),
+        };
+        let score = scored.by_tags.saturating_add(scored.by_links);
+        relevant.waiting.entry(score).or_default().push(scored);
+    }
+    Ok(relevant)
+}
+
+impl RelevantKnowledge<'_> {
+    /// How many there are, whoever has been asked for.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Puts notes in order that count the same.
+    fn in_order(&self, equals: &[Scored]) -> Result<Vec<Relevant>, IndexError> {
+        let mut ages = self.index.knowledge_ages(equals.iter().map(|note| note.number))?;
+        ages.sort_unstable_by(|one, other| {
+            let newer = other.second.cmp(&one.second);
+            newer.then_with(|| one.file.cmp(&other.file))
+        });
+        let relevant = ages.into_iter().filter_map(|age| {
+            let place = equals.binary_search_by_key(&age.number, |note| note.number).ok()?;
+            let scored = equals.get(place)?;
+            Some(Relevant {
+                by_tags: scored.by_tags,
+                by_links: scored.by_links,
                 number: age.number,
                 file: age.file,
-            };
-            (age.second, relevant)
-        })
-        .collect();
-    ranked.sort_unstable_by(|(one_second, one), (other_second, other)| {
-        let better = (other.score(), other_second).cmp(&(one.score(), one_second));
-        better.then_with(|| one.file.cmp(&other.file))
-    });
-    Ok(ranked.into_iter().map(|(_, relevant)| relevant).collect())
+            })
+        });
+        Ok(relevant.collect())
+    }
+}
+
+impl Iterator for RelevantKnowledge<'_> {
+    type Item = Result<Relevant, IndexError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(note) = self.next.next() {
+                return Some(Ok(note));
+            }
+            let (_, equals) = self.waiting.pop_last()?;
+            match self.in_order(&equals) {
+                Ok(notes) => self.next = notes.into_iter(),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
 }
 
 /// The long notes of an index, without those that another note has replaced.

@@ -1,13 +1,12 @@
 //! Lessons as a body of texts that can be asked: those that may be found.
 
-use std::collections::HashSet;
-
-use ralph_model::{Learning, LearningId, LearningStatus};
+use ralph_model::{Learning, LearningStatus};
 use ralph_store::index::{Age, KnownTerm, Outline, Totals};
-use ralph_store::{LearningOutline, Searched, Store, StoreError};
+use ralph_store::{LearningOutline, LearningQuery, Searched, Store, StoreError};
 
 use super::corpus::{Corpus, Forgiving};
 use super::question::Terms;
+use super::relevance::Support;
 use super::rows::Rows;
 use super::{Answer, Found, Hit, Reach, fitting};
 
@@ -17,17 +16,24 @@ pub(super) const LEARNINGS_SOURCE: i64 = i64::MIN;
 /// One is a match that has so many in a hundred of the words that the best match has of a question.
 const MATCHING_PERCENT: usize = 70;
 
-/// Finds lessons that fit a question, of those that hold or wait and are among these. They are found as among all notes, but
-/// for what matches far less of the question than the best does: so they can be put in any other order.
+/// How many lessons are weighed where only the best are wanted.
+const MOST_WEIGHED: usize = 128;
+
+/// Finds lessons that fit a question, of those that are wanted: all of them, or of very many the best. They are found as among
+/// all notes, but for what matches far less of the question than the best does: so they can be put in any other order.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn recall_learnings(store: &Store, text: &str, among: &HashSet<LearningId>) -> Result<Answer, StoreError> {
+pub fn recall_learnings(store: &Store, text: &str, wanted: &LearningQuery, reach: Reach) -> Result<Answer, StoreError> {
     let learnings = Learnings {
-        among: Some(among),
+        wanted: Some(wanted),
         ..Learnings::of(store)
     };
-    let fitting = fitting(&learnings, &[LEARNINGS_SOURCE], Reach::All, text)?;
+    let reach = match reach {
+        Reach::Best(most) => Reach::Best(most.max(MOST_WEIGHED)),
+        Reach::All => Reach::All,
+    };
+    let fitting = fitting(&learnings, &[LEARNINGS_SOURCE], reach, text)?;
     let words = |outline: &Outline| words_in(outline, &fitting.terms);
     let most = fitting.found.iter().map(|(_, outline)| words(outline)).max();
     let mut hits = Vec::new();
@@ -50,6 +56,38 @@ pub fn recall_learnings(store: &Store, text: &str, among: &HashSet<LearningId>) 
     })
 }
 
+/// The best supported of the lessons that are wanted, so many of them, the best first and of equals the newest.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn best_supported(store: &Store, wanted: &LearningQuery, reach: Reach) -> Result<Vec<Learning>, StoreError> {
+    let mut strengths: Vec<(f64, i64)> = Vec::new();
+    let most = match reach {
+        Reach::Best(most) => most,
+        Reach::All => usize::MAX,
+    };
+    let better =
+        |(support, number): &(f64, i64), (other, later): &(f64, i64)| other.total_cmp(support).then(later.cmp(number));
+    let mut worst = f64::NEG_INFINITY;
+    store.learning_strengths(wanted, &mut |strength| {
+        let support = Support::of_strength(&strength).total();
+        if support < worst {
+            return;
+        }
+        strengths.push((support, strength.number));
+        // Of many few are kept: whenever there are twice as many as are wanted, the worse half goes.
+        if strengths.len() >= most.saturating_mul(2) {
+            strengths.sort_unstable_by(better);
+            strengths.truncate(most);
+            worst = strengths.last().map_or(worst, |(support, _)| *support);
+        }
+    })?;
+    strengths.sort_unstable_by(better);
+    strengths.truncate(most);
+    let numbers: Vec<i64> = strengths.into_iter().map(|(_, number)| number).collect();
+    store.learnings_numbered(&numbers)
+}
+
 /// How many of the words of a question an entry holds, common ones too.
 fn words_in(outline: &Outline, terms: &Terms) -> usize {
     let holds = |number: &u32| outline.terms.contains(number) || outline.tag_terms.contains(number);
@@ -68,20 +106,26 @@ fn may_be_found(outline: &LearningOutline) -> bool {
 /// The lessons that a question is about.
 pub(super) struct Learnings<'s> {
     pub(super) rows: Rows<'s>,
-    /// Only these, where they are named.
-    among: Option<&'s HashSet<LearningId>>,
+    /// Only these.
+    wanted: Option<&'s LearningQuery>,
 }
 
 impl<'s> Learnings<'s> {
     pub(super) fn of(store: &'s Store) -> Self {
         Self {
             rows: Rows::of(store, Searched::Learnings),
-            among: None,
+            wanted: None,
         }
     }
 
-    fn lets_in(&self, outline: &LearningOutline) -> bool {
-        may_be_found(outline) && self.among.is_none_or(|among| among.contains(&outline.id))
+    /// The outlines of those that may be found.
+    fn found(&self, numbers: &[i64]) -> Result<Vec<LearningOutline>, StoreError> {
+        if let Some(wanted) = self.wanted {
+            return self.rows.store.wanted_outlines(numbers, wanted);
+        }
+        let mut outlines = self.rows.store.learning_outlines(numbers)?;
+        outlines.retain(may_be_found);
+        Ok(outlines)
     }
 
     /// A lesson by its number.
@@ -114,9 +158,8 @@ impl Corpus for Learnings<'_> {
     }
 
     fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, StoreError> {
-        let outlines = self.rows.store.learning_outlines(numbers)?;
         let day = |outline: &LearningOutline| outline.created_at.strftime("%Y-%m-%d").to_string();
-        let found = outlines.into_iter().filter(|outline| self.lets_in(outline));
+        let found = self.found(numbers)?.into_iter();
         Ok(found
             .map(|outline| Outline {
                 number: outline.number,

@@ -11,6 +11,7 @@ use super::Reach;
 use super::candidates::candidates;
 use super::corpus::Corpus;
 use super::learnings::LEARNINGS_SOURCE;
+use super::likeness::Likeness;
 use super::numbers::NumberMap;
 use super::question::{CommonWords, Terms};
 use super::rows::Rows;
@@ -27,6 +28,15 @@ const MOST_WAITING: usize = 16;
 const MOST_IRRELEVANT: usize = 5;
 /// How many words of what is known about a task are looked for among tags.
 const MOST_WORDS: usize = 300;
+/// What a long list of files leaves of both to what comes after it, and a long description to the parent's.
+const AFTER_FILES: KeptBack = KeptBack {
+    words: 150,
+    lessons: 750,
+};
+const AFTER_DESCRIPTION: KeptBack = KeptBack {
+    words: 40,
+    lessons: 200,
+};
 /// What a text's fit is compared with, so that however well it fits it counts less than one tag.
 const HALF_A_TAG: f64 = 8.0;
 
@@ -48,20 +58,37 @@ pub struct LearningSignals<'a> {
 }
 
 impl LearningSignals<'_> {
-    /// What tags are looked for in, the most telling first.
-    fn texts(&self) -> Vec<&str> {
-        let mut texts = vec![self.title, self.description];
+    /// What tags are looked for in, the most telling first, each with what it leaves to those after it.
+    fn texts(&self) -> Vec<(&str, KeptBack)> {
+        let nothing = KeptBack::default();
+        let mut texts = vec![(self.title, nothing)];
         let category = self.category.filter(|category| *category != ErrorCategory::Unknown);
-        texts.extend(category.map(ErrorCategory::word));
-        texts.extend(self.files.iter().map(String::as_str));
-        texts.extend(self.parent.iter().flat_map(|(title, description)| [title, description]));
+        texts.extend(category.map(|category| (category.word(), nothing)));
+        texts.extend(self.files.iter().map(|file| (file.as_str(), AFTER_FILES)));
+        let Some((title, description)) = self.parent else {
+            texts.push((self.description, nothing));
+            return texts;
+        };
+        texts.extend([
+            (title, nothing),
+            (self.description, AFTER_DESCRIPTION),
+            (description, nothing),
+        ]);
         texts
     }
 }
 
-/// The lessons that belong to a task, the best first, so many at most, each with a score: how many of its tags match, and
-/// behind the point how well its text fits. Behind them stand a few that were looked at and do not belong to it; they have no
-/// score at all. A lesson that waits at the task belongs to it, whatever it says.
+/// How many words, and how many lessons, are kept for texts that come later.
+#[derive(Debug, Clone, Copy, Default)]
+struct KeptBack {
+    words: usize,
+    lessons: usize,
+}
+
+/// The lessons that belong to a task, the best first, so many at most that differ, each with a score: how many of its tags
+/// match, and behind the point how well its text fits. Behind them stand a few that were looked at and do not belong to it;
+/// they have no score at all; so do some that belong to it, but have not kept what they promise. A lesson that waits at the task
+/// belongs to it, whatever it says.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -104,18 +131,46 @@ pub fn relevant_learnings(
         weighed.push((tagged.worth(outline.number, fit), outline.number));
     }
     weighed.sort_by(|(worth, number), (other, later)| other.total_cmp(worth).then(later.cmp(number)));
-    weighed.truncate(most);
-    weighed.extend(others.into_iter().take(MOST_IRRELEVANT).map(|number| (0.0, number)));
-    let mut found = Vec::with_capacity(weighed.len());
-    for (worth, number) in weighed {
-        found.extend(
-            store
-                .learnings_numbered(&[number])?
-                .pop()
-                .map(|learning| (learning, worth)),
-        );
-    }
+    let (mut found, mut passed_over) = different(store, weighed, most)?;
+    others.truncate(MOST_IRRELEVANT);
+    passed_over.truncate(MOST_IRRELEVANT);
+    passed_over.extend(store.learnings_numbered(&others)?);
+    found.extend(passed_over.into_iter().map(|learning| (learning, 0.0)));
     Ok(found)
+}
+
+/// The first of these lessons, with so many among them that say something of their own: one that was told in many ways must
+/// not take the places of others. And those that were passed over, because they have not kept what they promise.
+#[expect(clippy::type_complexity, reason = "the two halves of one list")]
+fn different(
+    store: &Store,
+    ranked: Vec<(f64, i64)>,
+    most: usize,
+) -> Result<(Vec<(Learning, f64)>, Vec<Learning>), StoreError> {
+    let mut found = Vec::new();
+    let mut passed_over = Vec::new();
+    let mut kept: Vec<Likeness> = Vec::new();
+    let all_fit = ranked.len() <= most;
+    for (worth, number) in ranked {
+        if kept.len() >= most {
+            break;
+        }
+        let Some(learning) = store.learnings_numbered(&[number])?.pop() else {
+            continue;
+        };
+        if !learning.may_be_shown() {
+            passed_over.push(learning);
+            continue;
+        }
+        if !all_fit {
+            let likeness = Likeness::of(&learning);
+            if !kept.iter().any(|other| other.is_near(&likeness)) {
+                kept.push(likeness);
+            }
+        }
+        found.push((learning, worth));
+    }
+    Ok((found, passed_over))
 }
 
 /// The lessons that may stand in the prompt of a task: what agents and people said, if it holds, or was learned at this very
@@ -168,7 +223,7 @@ impl Corpus for StandingLearnings<'_> {
 
 /// How well the text of a lesson fits; not at all where it shares only common words, or a single one: where lessons are few
 /// every word is rare, and the end of a line has nothing to do with the end of a day. A name tells enough by itself.
-fn fit_of_text(terms: &Terms, totals: &Totals, outline: &Outline) -> f64 {
+pub(super) fn fit_of_text(terms: &Terms, totals: &Totals, outline: &Outline) -> f64 {
     let asked = |number: &u32| terms.by_number.get(number).and_then(|at| terms.known.get(*at));
     let telling = outline.terms.iter().filter_map(asked).filter(|asked| asked.telling);
     let has_name = telling.clone().any(|asked| asked.is_name);
@@ -199,12 +254,12 @@ impl Tagged {
         }
         let mut phrases = Phrases::default();
         let (mut looked_at, mut words_left) = (0, MOST_WORDS);
-        for text in signals.texts() {
+        for (text, kept_back) in signals.texts() {
             let of_text = Phrases::of([text]);
             // Which comes first must not be the decision of a hash.
             let words: BTreeSet<&str> = of_text.words().filter(|word| !phrases.have(word)).collect();
             for word in words {
-                if looked_at >= MOST_TAGGED || words_left == 0 {
+                if looked_at + kept_back.lessons >= MOST_TAGGED || words_left <= kept_back.words {
                     break;
                 }
                 words_left -= 1;

@@ -104,6 +104,29 @@ fn a_change_that_the_times_do_not_show_is_seen() {
     assert_eq!(titles(&files), ["a.md Two"]);
 }
 
+/// The number that tells of all files at once: while the times of one of them tell nothing, it would not tell a change.
+#[test]
+fn only_where_times_tell_every_change_one_number_tells_of_the_folder() {
+    let sum = |files: &Files| {
+        ralph_store::index::Index::open(&files.index())
+            .unwrap()
+            .knowledge_sum()
+            .unwrap()
+    };
+    let young = Files::with_index();
+    put(&young, "a.md", note("One", "x", "b"));
+    assert_eq!(titles(&young), ["a.md One"]);
+    assert_eq!(sum(&young), None);
+    let old = Files::with_index().trusting_times();
+    put(&old, "a.md", note("One", "x", "b"));
+    assert_eq!(titles(&old), ["a.md One"]);
+    let of_one = sum(&old);
+    assert!(of_one.is_some());
+    put(&old, "b.md", note("Two", "x", "b"));
+    assert_eq!(titles(&old), ["a.md One", "b.md Two"]);
+    assert!(sum(&old).is_some_and(|of_two| Some(of_two) != of_one));
+}
+
 #[test]
 fn whoever_does_not_ask_for_long_notes_does_not_look_at_them() {
     let files = Files::with_index().trusting_times();

@@ -26,11 +26,15 @@ fn chosen(notes: &[(&str, &str, &str)], signals: &TaskSignals<'_>) -> Vec<String
 }
 
 fn ranked(files: &Files, signals: &TaskSignals<'_>) -> Vec<String> {
-    let relevant = relevant_knowledge(&files.catalogue_with_knowledge(), signals).unwrap();
-    relevant
-        .iter()
+    let catalogue = files.catalogue_with_knowledge();
+    let relevant = relevant_knowledge(&catalogue, signals).unwrap();
+    let total = relevant.total();
+    let ranked: Vec<String> = relevant
+        .map(|note| note.unwrap())
         .map(|note| format!("{} {}", note.file, note.score()))
-        .collect()
+        .collect();
+    assert_eq!(ranked.len(), total);
+    ranked
 }
 
 /// What one note with these tags scores for a task; 0 when it is not chosen.
@@ -234,7 +238,7 @@ fn a_note_that_another_replaces_is_not_chosen_and_leads_nowhere() {
 fn whoever_has_not_asked_for_long_notes_gets_none() {
     let files = Files::new();
     put(&files, "a.md", note("a", "database", ""));
-    assert!(relevant_knowledge(&files.catalogue(), &TASK).unwrap().is_empty());
+    assert_eq!(relevant_knowledge(&files.catalogue(), &TASK).unwrap().count(), 0);
 }
 
 proptest! {

@@ -21,6 +21,7 @@ pub(crate) fn attempt(number: u32, model: Option<&str>, outcome: Outcome) -> Att
     row.row.model = model.map(str::to_owned);
     row.row.outcome = outcome;
     row.row.reason = format!("Reason {number}.");
+    row.row.files_modified = vec!["src/date.rs".to_owned(), "tests/date.rs".to_owned()];
     Attempt { row, report: None }
 }
 
@@ -150,7 +151,7 @@ fn three() -> [Attempt; 3] {
 #[test]
 fn every_attempt_is_told_the_oldest_first_and_the_newest_suggestion_last() {
     let prompt = prompt_after(&three(), |_, request| {
-        request.attempt = AttemptNumber { number: 4, of: 4 };
+        request.attempt = AttemptNumber::of_all(4, 4);
         request.last_reason = Some("Reason 3.");
     });
     assert_snapshot!(between(&prompt, "## Assigned Task", "## Memory"), @"
@@ -165,6 +166,7 @@ fn every_attempt_is_told_the_oldest_first_and_the_newest_suggestion_last() {
     #### Attempt 1 (the agent's own model, blocked)
     - **Outcome**: blocked after 42 s, without a report
     - **Why it failed**: Reason 1.
+    - **Files changed**: src/date.rs, tests/date.rs
 
     #### Attempt 2 (sonnet, retried)
     - **Approach, in its last words**: I wrote the parser and ran the tests.
@@ -207,7 +209,7 @@ fn every_attempt_is_told_the_oldest_first_and_the_newest_suggestion_last() {
     assert_snapshot!(decisions(&prompt), @"
     Previous Attempts 1: report 43 55 tokens, -, shown
     Previous Attempts 2: report 42 86 tokens, -, shown
-    Previous Attempts 3: report 41 33 tokens, -, shown
+    Previous Attempts 3: report 41 45 tokens, -, shown
     ");
     for injection in of_reports(&prompt) {
         let text = entry_in(&prompt.text, injection).unwrap();
@@ -228,6 +230,7 @@ fn one_attempt_was_made_once() {
     #### Attempt 3 (sonnet, failed)
     - **Outcome**: failed after 42 s, without a report
     - **Why it failed**: Reason 3.
+    - **Files changed**: src/date.rs, tests/date.rs
     ");
     let prompt = prompt_after(&[], |_, _| {});
     assert!(!prompt.text.contains("Previous Attempts"), "{}", prompt.text);
@@ -249,6 +252,27 @@ fn one_attempt_was_made_once() {
     );
 }
 
+/// The rule: a test that failed is seldom where the fault is, so what was changed is told as well, where that is more.
+#[test]
+fn files_that_were_changed_are_told_beside_those_that_the_failure_names() {
+    let files = |named: &[&str], changed: &[&str]| {
+        let owned = |files: &[&str]| files.iter().map(|file| (*file).to_owned()).collect::<Vec<_>>();
+        let mut attempt = reported(1, report("a", "b"));
+        attempt.row.row.files_modified = owned(changed);
+        attempt.report.as_mut().unwrap().report.relevant_files = owned(named);
+        let prompt = prompt_after(&[attempt], |_, _| {});
+        let told = section(&prompt).lines().filter(|line| line.starts_with("- **Files"));
+        told.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        files(&["b.py"], &["a.py"]),
+        "- **Files**: b.py - **Files changed**: a.py"
+    );
+    assert_eq!(files(&["b.py", "a.py"], &["a.py", "b.py"]), "- **Files**: b.py, a.py");
+    assert_eq!(files(&[], &["a.py"]), "- **Files changed**: a.py");
+    assert_eq!(files(&["b.py"], &[]), "- **Files**: b.py");
+}
+
 /// Entries of about 60 tokens each.
 fn many(count: u32) -> Vec<Attempt> {
     let entry = |number| {
@@ -257,6 +281,60 @@ fn many(count: u32) -> Vec<Attempt> {
         reported(number, report)
     };
     (1..=count).map(entry).collect()
+}
+
+/// The rule: the journal does not tell again what stands among the attempts, and that is on record.
+#[test]
+fn attempts_that_are_told_do_not_stand_in_the_journal_again() {
+    let attempts = many(3);
+    let mut recent = vec![row(90, 1, Some("of another task"))];
+    recent.extend(attempts.iter().map(|attempt| attempt.row.clone()));
+    let told = |tokens| {
+        let prompt = prompt_after(&attempts, |config, request| {
+            config.context.attempts = Tokens(tokens);
+            request.recent = lasting(recent.clone());
+        });
+        for row in &recent {
+            let entry = format!("\n### Iteration {} [", row.row.iteration);
+            let attempt = format!("\n#### Attempt {} ", row.row.attempt);
+            let is_told = prompt.text.contains(&attempt) && tokens > 70;
+            assert_eq!(
+                prompt.text.contains(&entry),
+                !is_told || row.id == 90,
+                "{}",
+                prompt.text
+            );
+        }
+        assert!(!between(&prompt, "## Run Journal", "## Memory").contains("left out"));
+        let of_journal = |injection: &&Injection| injection.kind == EntryKind::Journal;
+        let found = prompt.injections.iter().filter(of_journal);
+        let found: Vec<String> = found.map(|row| format!("{} {}", row.id, row.reason)).collect();
+        found.join(", ")
+    };
+    assert_eq!(told(750), "43 duplicate, 42 duplicate, 41 duplicate, 90 shown");
+    assert_eq!(told(150), "43 duplicate, 42 shown, 41 shown, 90 shown");
+    // Its heading says that there was one, and no more.
+    assert_eq!(told(60), "43 shown, 42 shown, 41 shown, 90 shown");
+}
+
+/// The rule: nothing that an agent noted is lost because its attempt stands elsewhere.
+#[test]
+fn what_was_noted_stands_with_its_attempt_or_in_the_journal() {
+    let noted = |notes: &str, tokens| {
+        let mut attempts = many(2);
+        attempts[1].row.row.notes = Some(notes.to_owned());
+        let recent = vec![attempts[1].row.clone()];
+        let prompt = prompt_after(&attempts, |config, request| {
+            config.context.attempts = Tokens(tokens);
+            request.recent = lasting(recent);
+        });
+        assert_eq!(prompt.text.matches("Dates are odd").count(), 1, "{}", prompt.text);
+        section(&prompt).contains("\n- **Notes**: Dates are odd")
+    };
+    let short = "Dates are odd\n## so odd";
+    assert!(noted(short, 750));
+    assert!(!noted(short, 70), "there is room for a heading alone");
+    assert!(!noted(&format!("{short}{}", " and long".repeat(60)), 750));
 }
 
 /// Of a long past only the end is handed over. The rest counts, and is left out.
@@ -348,7 +426,7 @@ fn one_that_is_too_long_is_passed_over_and_an_older_one_stands() {
         shown,
         ["#### Attempt 1 (sonnet, failed)", "#### Attempt 3 (sonnet, failed)"]
     );
-    assert!(section(&prompt).contains("<!-- 1 entries left out -->"));
+    assert!(section(&prompt).contains("<!-- 1 entry left out -->"));
 }
 
 /// A newest attempt with much to say, and what stands of it in so many tokens.
@@ -356,7 +434,8 @@ fn newest_in(tokens: u32) -> String {
     let mut long = report(&"what was tried, at length. ".repeat(20), &"why it failed. ".repeat(30));
     long.report.error_output = Some("error[E0308]: mismatched types\n".repeat(15));
     long.suggestion = Some("Look at the types.".to_owned());
-    let attempts = [attempt(1, Some("haiku"), Outcome::Failed), reported(2, long)];
+    let mut attempts = [attempt(1, Some("haiku"), Outcome::Failed), reported(2, long)];
+    attempts[0].row.row.files_modified.clear();
     let prompt = with_budget(&attempts, tokens);
     let text = if prompt.text.contains("### Previous Attempts\n") {
         section(&prompt)
@@ -443,7 +522,7 @@ fn what_a_program_printed_is_not_told_twice() {
     let retry = |reason: &'static str, share| {
         let prompt = prompt_after(&attempts, |_, request| {
             (request.last_reason, request.share) = (Some(reason), share);
-            request.attempt = AttemptNumber { number: 2, of: 4 };
+            request.attempt = AttemptNumber::of_all(2, 4);
         });
         between(&prompt, "## Retry Information\n", "## Memory\n").to_owned()
     };
@@ -454,7 +533,7 @@ fn what_a_program_printed_is_not_told_twice() {
     Why the last one did not count as done:
 
     ```
-    The gate `cargo test` is red:
+    The gate `cargo test` is red.
     ```
 
     What was printed stands above, with attempt 5.
@@ -483,6 +562,8 @@ fn hostile(number: u32) -> Attempt {
     let mut attempt = reported(number, kept);
     attempt.row.row.model = Some(HOSTILE.to_owned());
     attempt.row.row.reason = HOSTILE.to_owned();
+    attempt.row.row.notes = Some(HOSTILE.to_owned());
+    attempt.row.row.files_modified = vec![HOSTILE.to_owned(), "\r# b".to_owned()];
     attempt
 }
 

@@ -25,7 +25,7 @@ fn prompt_with(feature: Option<&FeatureTexts>, share: MemoryShare) -> Prompt {
         &PromptRequest {
             feature,
             share,
-            attempt: AttemptNumber { number: 2, of: 4 },
+            attempt: AttemptNumber::of_all(2, 4),
             ..request(&task, &config)
         },
     )

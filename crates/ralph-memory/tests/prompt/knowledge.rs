@@ -132,7 +132,7 @@ fn over_the_budget_whole_notes_stand_and_one_that_is_too_long_is_passed_over() {
     Letters: d.
 
     <!-- truncated: budget exceeded -->
-    <!-- 1 entries left out -->
+    <!-- 1 entry left out -->
     ");
     insta::assert_snapshot!(decisions(&prompt), @"
     Project Knowledge 1: knowledge a.md 279 tokens, scored, over_budget

@@ -4,14 +4,14 @@ use ralph_memory::capture::read_captured;
 use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, stands_in};
 use ralph_model::config::Config;
 use ralph_model::{
-    CapturedLearning, EntryKind, Injection, InjectionReason, LearningId, NewJournalRow, Outcome, RunId, Task, TaskId,
-    Tokens,
+    CapturedLearning, EntryKind, ErrorCategory, Injection, InjectionReason, LearningId, NewJournalRow, NewTask,
+    Outcome, RunId, SplitMix64, Task, TaskId, Tokens,
 };
 use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 
 use crate::support::Files;
-use crate::{MEMORIES, composed, project, task};
+use crate::{MEMORIES, composed, moment, project, task};
 
 const HEADING: &str = "### Learnings from Previous Iterations\n";
 
@@ -74,7 +74,7 @@ impl Lessons {
     }
 
     fn prompt_in(&self, files: &Files, task: Task) -> Prompt {
-        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1))).unwrap();
+        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
         let request = materials.request(&Circumstances {
             round: None,
             feature: None,
@@ -126,6 +126,64 @@ fn a_lesson_that_waits_is_read_by_every_task_that_told_it() {
     check(&lessons, "Mend the lexer", "", &["- **[pitfall]** Look first."]);
     let other = lessons.prompt(task(0xdef, "Mend the lexer", ""));
     assert_eq!(decided(&other), []);
+}
+
+/// Agents reword what they learned before.
+#[test]
+fn a_lesson_that_is_told_in_many_ways_takes_one_place() {
+    let mut lessons = Lessons::new();
+    for name in ["one", "two", "three", "four"] {
+        lessons = lessons.with("pitfall", &["cargo"], &format!("Look at the target folder {name}."));
+    }
+    // Each differs from the others in a word or two.
+    for number in 0..20 {
+        let word = char::from(b'a' + number).to_string().repeat(5);
+        let text = format!(
+            "Always run cargo check before the whole build since it is quicker and tells the same errors {word}."
+        );
+        lessons = lessons.with("pitfall", &["cargo", "lexer"], &text);
+    }
+    let prompt = lessons.prompt(task(0xabc, "Run cargo on the lexer", ""));
+    let about_folders = items(&prompt)
+        .iter()
+        .filter(|item| item.contains("target folder"))
+        .count();
+    assert_eq!((items(&prompt).len(), about_folders), (5, 4), "{:?}", items(&prompt));
+}
+
+/// The rule: how it failed, its files and its parent lead to lessons, however much else is said about a task.
+#[test]
+fn a_long_description_hides_no_other_sign_of_a_task() {
+    let words = |letter: char| {
+        let word = |number: u32| format!("{letter}word{}", "x".repeat(number as usize % 7) + &number.to_string());
+        (0..400).map(word).collect::<Vec<_>>().join(" ")
+    };
+    let with = |tag: &str| Lessons::new().with("pitfall", &[tag], "Look first.");
+    let failed = |lessons: Lessons| {
+        let row = |row: &mut NewJournalRow| {
+            (row.outcome, row.task) = (Outcome::Failed, Some(TaskId::new(0xabc)));
+            row.error_category = Some(ErrorCategory::TestFailure);
+            row.files_modified = vec!["src/lexer.rs".to_owned()];
+        };
+        lessons.told_in(row, ("pitfall", &["nothing"], "Of the task itself."))
+    };
+    for tag in ["test_failure", "src/lexer.rs"] {
+        let lessons = failed(with(tag));
+        let prompt = lessons.prompt(task(0xabc, "Mend it", &words('a')));
+        assert!(
+            items(&prompt).contains(&"- **[pitfall]** Look first."),
+            "{tag}: {:?}",
+            items(&prompt)
+        );
+    }
+    let mut lessons = with("zebra");
+    let (now, mut entropy) = (crate::moment(), SplitMix64::new(1));
+    let mut parent = NewTask::titled("Keep a zoo".to_owned());
+    parent.description = "With a zebra".to_owned();
+    let parent = lessons.store.add_task(&parent, &mut entropy, now).unwrap();
+    let mut part = task(0xabc, "Mend it", &words('a'));
+    part.parent = Some(parent.id);
+    assert_eq!(items(&lessons.prompt(part)), ["- **[pitfall]** Look first."]);
 }
 
 #[test]
@@ -304,7 +362,11 @@ fn the_best_five_stand_and_near_duplicates_once() {
         .into_iter()
         .filter_map(|(id, reason)| (reason == InjectionReason::Duplicate).then_some(id))
         .collect();
-    assert_eq!((duplicates, items(&prompt).len()), (vec!["learn-00000001"], 3));
+    // The newest denies what the first two say, and warns of the same as the third.
+    assert_eq!(
+        (duplicates, items(&prompt).len()),
+        (vec!["learn-00000002", "learn-00000001"], 2)
+    );
 }
 
 #[test]
@@ -326,7 +388,7 @@ fn a_fact_stands_once_and_the_budget_holds_for_whole_entries() {
             ("learn-00000001", InjectionReason::Duplicate),
         ]
     );
-    assert!(prompt.text.contains("<!-- 1 entries left out -->"), "{}", prompt.text);
+    assert!(prompt.text.contains("<!-- 1 entry left out -->"), "{}", prompt.text);
     lessons.config.context.learnings = Tokens(10);
     let prompt = lessons.prompt_in(&files, task(0xabc, "Mend the lexer", ""));
     assert!(!prompt.text.contains(HEADING), "{}", prompt.text);
@@ -368,7 +430,7 @@ fn no_more_than_five_stand_and_none_is_gone_for_one_that_does_not_stand() {
     lessons = lessons.with("a", &["lexer", "tokens", "parser"], &long);
     let prompt = lessons.prompt(task(0xabc, "Mend the tokens of lexer and parser", ""));
     assert_eq!(items(&prompt).len(), 5, "{}", prompt.text);
-    assert!(prompt.text.contains("<!-- 1 entries left out -->"), "{}", prompt.text);
+    assert!(prompt.text.contains("<!-- 1 entry left out -->"), "{}", prompt.text);
 
     // What is the same as one that has to make room stands in its place.
     let same = "Run the slow suite of the lexer twice before merging anything at all";

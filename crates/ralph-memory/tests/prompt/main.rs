@@ -5,6 +5,7 @@
 mod attempts;
 mod features;
 mod knowledge;
+mod knowledge_base;
 mod learnings;
 mod past;
 mod rules;
@@ -129,13 +130,15 @@ pub(crate) fn request<'a>(task: &'a Task, config: &'a Config) -> PromptRequest<'
         earlier_attempts: 0,
         suggestion: None,
         learnings: &[],
+        known: &[],
+        settled: &[],
         course: ralph_model::Course::default(),
         round: None,
         task,
         parent: None,
         prerequisites: &[],
         feature: None,
-        attempt: AttemptNumber { number: 1, of: 4 },
+        attempt: AttemptNumber::of_all(1, 4),
         last_reason: None,
         red_gates: &[],
         gates: &[],

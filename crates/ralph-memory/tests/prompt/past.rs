@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, Round};
 use ralph_memory::inject::{FeatureTexts, prompt::PromptRequest};
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Course, NewJournalRow, Outcome, RunId, Signature, Task, TaskId, TaskKind, Tokens};
+use ralph_model::{Course, NewJournalRow, Outcome, RunId, Signature, Task, TaskId, TaskKind, TaskStatus, Tokens};
 use ralph_store::{Settlement, Store};
 use ralph_testkit::journal_row;
 
 use crate::attempts::{attempt, report};
 use crate::support::Files;
-use crate::{GUARDRAILS, MEMORIES, composed, learning, project, request, row, task};
+use crate::{GUARDRAILS, MEMORIES, composed, learning, moment, project, request, row, task};
 
 /// A database with rows of these runs, and what stands around a task of run 1.
 struct Past {
@@ -50,7 +50,7 @@ impl Past {
     }
 
     fn prompt(&self, files: &Files, task: Task) -> Prompt {
-        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1))).unwrap();
+        let materials = Materials::gather(&self.store, task, Some(&RunId::new(1)), moment()).unwrap();
         let config = Config::default();
         let request = materials.request(&Circumstances {
             round: None,
@@ -145,6 +145,45 @@ fn only_the_attempts_at_the_task_itself_are_told_and_only_those_that_are_not_ove
         prompt.text
     );
     assert!(!headings(&prompt).contains(&"Stuck Loop Warning"));
+}
+
+/// The rule: attempts have one number each, for ever. Where others count than all that there were, both numbers are said.
+#[test]
+fn the_number_of_an_attempt_goes_on_when_counting_begins_anew() {
+    use Outcome::{Done, Failed, Interrupted};
+    let check = |outcomes: &[Outcome], (status, retries_used): (TaskStatus, u32), expected: &str| {
+        let mut past = Past::new();
+        for (number, outcome) in (1..).zip(outcomes) {
+            past = past.attempt(0xabc, (number, *outcome), "It did not work.");
+        }
+        let mut task = task(0xabc, "Parse dates", "");
+        let claimed = u32::from(status == TaskStatus::InProgress);
+        (task.status, task.retries_used) = (status, retries_used);
+        task.attempts = u32::try_from(outcomes.len()).unwrap() + claimed;
+        let materials = Materials::gather(&past.store, task, Some(&RunId::new(1)), moment()).unwrap();
+        assert_eq!(materials.attempt(&Config::default()).to_string(), expected);
+    };
+    check(&[Failed], (TaskStatus::InProgress, 1), "2 of 4");
+    check(&[Failed], (TaskStatus::Pending, 1), "2 of 4");
+    check(&[Failed; 4], (TaskStatus::Failed, 4), "4 of 4");
+    let after_reset = "5 (1 of 4 since it was reset)";
+    check(&[Failed; 4], (TaskStatus::InProgress, 0), after_reset);
+    check(&[Failed; 4], (TaskStatus::Pending, 0), after_reset);
+    check(
+        &[Failed; 5],
+        (TaskStatus::InProgress, 1),
+        "6 (2 of 4 since it was reset)",
+    );
+    check(
+        &[Failed, Done, Failed],
+        (TaskStatus::InProgress, 1),
+        "4 (2 of 4 since it was reset)",
+    );
+    check(
+        &[Interrupted, Failed],
+        (TaskStatus::InProgress, 1),
+        "3 (2 of 4 that count)",
+    );
 }
 
 /// The rule: with three failures in a row before it an attempt is warned, whatever was interrupted in between, and what

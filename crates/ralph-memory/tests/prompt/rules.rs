@@ -4,9 +4,12 @@ use std::fmt::Write as _;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
+use ralph_memory::capture::read_captured;
 use ralph_memory::inject::prompt::{MemoryShare, PromptRequest, stands_in};
 use ralph_model::config::{Config, Inject};
-use ralph_model::{EntryKind, InjectionReason, JournalRow, NoteKind, Outcome, TaskKind, Tokens};
+use ralph_model::{
+    Difficulty, EntryKind, ErrorCategory, InjectionReason, JournalRow, NoteKind, Outcome, TaskKind, Tokens,
+};
 
 use crate::attempts::attempt;
 use crate::{GUARDRAILS, MEMORIES, composed, decisions, learning, many_notes, project, request, row, task};
@@ -161,6 +164,30 @@ fn what_is_the_same_in_every_prompt_is_short() {
             prompt.fixed <= Tokens(600) && prompt.fixed > Tokens(400),
             "{kind}: {}",
             prompt.fixed
+        );
+    }
+}
+
+/// The rule: an agent that follows the example of a task that cannot be done is understood, every part of it.
+#[test]
+fn what_is_taught_of_a_failure_is_read() {
+    let (config, task) = (Config::default(), task(0xabc, "Parse dates", ""));
+    let prompt = composed(&project("", ""), &request(&task, &config));
+    let (_, example) = prompt.text.split_once("</task-done>\n\n").unwrap();
+    let (example, _) = example.split_once("\n```").unwrap();
+    for word in ["easy", "hard", "blocked"] {
+        let said = example.replace("easy, hard or blocked", word);
+        let said = said.replace(
+            "test_failure, build_error, missing_file, logic_error, type_error, dependency_error, timeout or unknown",
+            "missing_file",
+        );
+        let read = read_captured(&[said], "");
+        let failure = read.failure.unwrap();
+        assert_eq!((read.difficulty, read.malformed), (Difficulty::parse(word), 0));
+        assert_eq!(read.retry_suggestion.as_deref(), Some("what to try"));
+        assert_eq!(
+            (failure.what_tried.as_str(), failure.category, failure.relevant_files),
+            ("the approach", ErrorCategory::MissingFile, vec!["src/a.rs".to_owned()])
         );
     }
 }

@@ -53,15 +53,15 @@ fn first_attempt() {
 
     ## Using Memories
 
-    - Reading: a prompt holds the notes that fit in; `ralph memory list` has all of them.
+    - Reading: prompts hold the notes that fit; `ralph memory list` has all.
     - Storing: `ralph memory add "TEXT" --type pattern --tags a,b`; other types: decision, fix, context.
-    - When: you saw how things are done here, chose for a reason, solved what may come back, or learned what no file says.
-    - Searching: `ralph recall "WORDS"`, before you solve a problem anew.
-    - Good practice: one fact a note, precise, with its reason; never what a note says already.
+    - When: you saw how things are done here, chose for a reason, solved what may come back, learned what no file says.
+    - Searching: `ralph recall "WORDS"`, before you solve it anew.
+    - Good practice: one fact a note, with its reason; never what a note says already.
 
     # Instructions
 
-    You work on one task in a fresh session: the next one knows only what you leave in files and in the tags below. Do the assigned task and nothing else. Before you claim that it is done, run the gates that it names; ralph runs them too. End your last message with one of these, outside of code, with the id of your task:
+    You work on one task in a fresh session; the next knows only what you leave in files and tags. Do it and nothing else. Before you claim that it is done, run the gates that it names, as ralph will. End your last message with one of these, outside of code, with its id:
 
     ```
     <task-done>t-EXAMPLE</task-done>
@@ -69,10 +69,12 @@ fn first_attempt() {
     <task-failed>t-EXAMPLE why it cannot be done</task-failed>
     <failure-report>
     what_tried: the approach
-    why_failed: what stood in its way
+    why_failed: the obstacle
     error_category: test_failure, build_error, missing_file, logic_error, type_error, dependency_error, timeout or unknown
     relevant_files: src/a.rs
     </failure-report>
+    <retry-suggestion>what to try</retry-suggestion>
+    <difficulty-estimate>easy, hard or blocked</difficulty-estimate>
     ```
 
     ## Guardrails
@@ -150,13 +152,13 @@ fn first_attempt() {
 
     ## Memory
 
-    Say in any message, outside of code, what should outlast this session:
+    Say in any message, outside of code, what is to last:
 
     ```
     <journal>what you did, decided and found</journal>
     <learning category="pitfall" tags="a,b">one lesson</learning>
-    <knowledge tags="a,b" title="Title">how something works here; [[Other Title]] is a link</knowledge>
-    <memory-used>ids or titles of notes above that you relied on</memory-used>
+    <knowledge tags="a,b" title="Title">how something works; [[Other Title]] is a link</knowledge>
+    <memory-used>ids or titles of notes that you relied on</memory-used>
     ```
 
     Categories: success_pattern, pitfall, tool_usage, code_structure, testing_strategy, debugging_technique, other.
@@ -164,11 +166,11 @@ fn first_attempt() {
     Where a learning belongs:
 
     - a gotcha: `ralph guardrails add "TEXT" --type fix`
-    - a choice and why: the same with `--type decision`
+    - a choice and why: `--type decision`
     - a convention: `--type pattern`
     - where the work stands: `ralph scratchpad append "TEXT"`
-    - a rule for the whole project: AGENTS.md or CLAUDE.md
-    - a procedure: a skill, `.claude/skills/NAME/SKILL.md`, with its `name` and `description` in front
+    - a rule for everybody: AGENTS.md or CLAUDE.md
+    - a procedure: `.claude/skills/NAME/SKILL.md`, with `name` and `description` in front
     "#);
     assert_snapshot!(decisions(&prompt), @"
     Memories 1: memory mem-1737372000-a1b2 31 tokens, -, shown
@@ -187,7 +189,7 @@ fn retry_after_a_refused_gate() {
     let prompt = composed(
         &files,
         &PromptRequest {
-            attempt: AttemptNumber { number: 2, of: 4 },
+            attempt: AttemptNumber::of_all(2, 4),
             last_reason: Some("The gate `cargo test` failed:\n```\ntest dates ... FAILED\n"),
             ..request(&task, &config)
         },

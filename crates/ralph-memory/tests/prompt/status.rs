@@ -1,7 +1,7 @@
 //! `### Loop Status` and `### Stuck Loop Warning`: what an agent reads of how the run goes.
 
 use insta::assert_snapshot;
-use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, Round};
+use ralph_memory::inject::prompt::{AttemptNumber, Counted, MemoryShare, Prompt, PromptRequest, Round};
 use ralph_model::config::Config;
 use ralph_model::{Attempt, Course, Outcome, Rate, Signature, TaskKind, Tokens};
 
@@ -53,13 +53,22 @@ fn status<'a>(change: impl FnOnce(&mut Config, &mut PromptRequest<'a>)) -> Strin
 fn it_says_where_the_run_is_how_it_goes_and_which_model_works() {
     assert_snapshot!(status(|_, request| {
         request.course = course(1, 14, 20);
-        request.attempt = AttemptNumber { number: 2, of: 4 };
+        request.attempt = AttemptNumber::of_all(2, 4);
     }), @"
     - **Iteration**: 3 of 20
-    - **Attempt at this task**: 2 of 4, 1 failure in a row before it
+    - **Attempt at this task**: 2 of 4, 1 failure before it
     - **Success rate**: 14/20 of the last iterations
     - **Model**: sonnet (escalate: 1 failure)
     ");
+    let anew = status(|_, request| {
+        request.course = course(4, 14, 20);
+        request.attempt = AttemptNumber {
+            counted: Counted::SinceReset(5),
+            ..AttemptNumber::of_all(1, 4)
+        };
+    });
+    let said = "- **Attempt at this task**: 5 (1 of 4 since it was reset), 4 failures in a row before it\n";
+    assert!(anew.contains(said), "{anew}");
     assert_snapshot!(status(|_, request| {
         request.course = course(0, 2, 4);
         request.round = Some(Round { of: None, model: None, rationale: "no models are configured", ..ROUND });
@@ -88,7 +97,7 @@ fn without_memory_it_says_nothing_of_earlier_iterations() {
     let without = |kind| {
         let prompt = prompt(kind, |_, request| {
             request.course = course(2, 14, 20);
-            request.attempt = AttemptNumber { number: 3, of: 4 };
+            request.attempt = AttemptNumber::of_all(3, 4);
             request.share = MemoryShare::None;
         });
         between(&prompt, "### Loop Status\n", "\n#").to_owned()
@@ -152,6 +161,14 @@ fn the_warning_stands_from_the_configured_number_of_failures_on() {
     let stands = |failures| warned(failures, |_, _| {});
     assert_eq!([0, 1, 2, 3, 4].map(stands), [false, false, false, true, true]);
     assert!(warned(1, |config, _| config.strategy.stuck_after = Some(1)));
+    let early = prompt(TaskKind::Once, |config, request| {
+        (config.strategy.stuck_after, request.course) = (Some(1), course(1, 0, 1));
+    });
+    assert!(
+        early.text.contains("\nThis task has failed once. Stop repeating"),
+        "{}",
+        early.text
+    );
     assert!(!warned(9, |config, _| config.strategy.stuck_after = None), "never");
     // It asks for no room, and is a memory all the same.
     assert!(warned(3, |config, _| {

@@ -36,6 +36,8 @@ impl fmt::Display for Bytes {
 pub(super) const MAX_DAYS: u64 = 3650;
 
 const SECONDS_OF_UNIT: [(&str, u64); 4] = [("d", 86_400), ("h", 3600), ("m", 60), ("s", 1)];
+/// Weeks are read and never written: ten days are easier to read than a week and three.
+const WEEK: (&str, u64) = ("w", 7 * 86_400);
 
 const BYTES_OF_UNIT: [(&str, u64); 10] = [
     ("", 1),
@@ -50,8 +52,10 @@ const BYTES_OF_UNIT: [(&str, u64); 10] = [
     ("tb", 1_000_000_000_000),
 ];
 
-/// A time from `2h`, `15m`, `120s`, `1h30m`, `1d`, or plain seconds. Units go down and none comes twice.
-pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+/// A time from `2h`, `15m`, `120s`, `1h30m`, `1d`, `2w`, or plain seconds; none where the text is no such time, or one of
+/// more than ten years. Units go down and none comes twice.
+#[must_use]
+pub fn parse_duration(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut seconds = 0u64;
     let mut smaller_than = u64::MAX;
@@ -62,7 +66,8 @@ pub(super) fn parse_duration(text: &str) -> Option<Duration> {
         let (number, after) = split_number(rest)?;
         let end = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
         let (unit, after) = after.split_at(end);
-        let (_, factor) = SECONDS_OF_UNIT.into_iter().find(|(name, _)| *name == unit)?;
+        let mut units = std::iter::once(WEEK).chain(SECONDS_OF_UNIT);
+        let (_, factor) = units.find(|(name, _)| *name == unit)?;
         if factor >= smaller_than {
             return None;
         }
@@ -134,6 +139,8 @@ mod tests {
             ("1h30m", 5400),
             ("1d 2h 3m 4s", 93_784),
             ("90m", 5400),
+            ("2w", 1_209_600),
+            ("1w1d", 691_200),
             ("45", 45),
             ("0", 0),
             (" 1h ", 3600),
@@ -149,6 +156,7 @@ mod tests {
             "2H",
             "2x",
             "30m1h",
+            "1d1w",
             "1h1h",
             "1h30",
             "-1h",

@@ -85,11 +85,36 @@ impl Index {
         self.sql(walked)
     }
 
+    /// What the stamps of all files come to; none where that is not known, or would not tell a change of one of them.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn knowledge_sum(&self) -> Result<Option<u128>, IndexError> {
+        let sum = self
+            .connection
+            .prepare_cached("SELECT knowledge_sum FROM totals")
+            .and_then(|mut statement| statement.query_row([], |row| row.get::<_, Option<[u8; 16]>>(0)));
+        Ok(self.sql(sum)?.map(u128::from_le_bytes))
+    }
+
+    /// Notes what the stamps of all files come to, until one of them changes.
+    ///
+    /// # Errors
+    /// When the index cannot be written.
+    pub fn put_knowledge_sum(&self, sum: Option<u128>) -> Result<(), IndexError> {
+        let put = self
+            .connection
+            .prepare_cached("UPDATE totals SET knowledge_sum = ?1")
+            .and_then(|mut statement| statement.execute([sum.map(u128::to_le_bytes)]));
+        self.sql(put).map(drop)
+    }
+
     /// Notes that a file holds what it held, and when that was seen.
     ///
     /// # Errors
     /// When the index cannot be written.
     pub fn touch_knowledge(&self, file: &KnowledgeFile) -> Result<(), IndexError> {
+        self.put_knowledge_sum(None)?;
         let stamp = &file.stamp;
         let touched = self.connection.prepare_cached(
             "UPDATE knowledge_files SET inode = ?2, size = ?3, mtime_ns = ?4, ctime_ns = ?5, indexed_ns = ?6 WHERE name = ?1",
@@ -116,6 +141,7 @@ impl Index {
         gone: &[String],
         changed: impl Iterator<Item = (KnowledgeFile, KnowledgeContent)>,
     ) -> Result<(), IndexError> {
+        self.put_knowledge_sum(None)?;
         let mut vocabulary = self.sql(Vocabulary::of(&self.connection, Counted::Knowledge))?;
         for name in gone {
             self.sql(self.forget_knowledge(&mut vocabulary, name))?;

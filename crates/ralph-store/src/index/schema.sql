@@ -58,9 +58,12 @@ CREATE TABLE totals (
     entries         INTEGER NOT NULL,
     terms           INTEGER NOT NULL,
     knowledge       INTEGER NOT NULL,
-    knowledge_terms INTEGER NOT NULL
+    knowledge_terms INTEGER NOT NULL,
+    -- All files of long notes in one number, where every later change of one would show in it: whoever finds the folder so
+    -- need not compare file by file.
+    knowledge_sum   BLOB
 );
-INSERT INTO totals VALUES (0, 0, 0, 0);
+INSERT INTO totals VALUES (0, 0, 0, 0, NULL);
 
 -- Terms stand in it by their numbers, so that no text whatever can be taken for a query's syntax or be cut differently.
 CREATE VIRTUAL TABLE words USING fts5(terms, content = '', contentless_delete = 1, tokenize = 'ascii');

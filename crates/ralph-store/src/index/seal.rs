@@ -15,7 +15,7 @@ use crate::sys;
 
 /// The number of the format; it is raised with every change of the schema, of how files are read or cut into terms, of
 /// what is told about them, or of how any of these is written down.
-pub(super) const FORMAT: u32 = 8;
+pub(super) const FORMAT: u32 = 9;
 
 /// Whether the index is as its last writer left it.
 pub(super) fn is_intact(index: &Path) -> bool {

@@ -93,7 +93,7 @@ pub(super) const FAILURES: &str = failed_since!("count(*) AS failures", "");
 
 /// Which rows of the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whence {
+enum Whence {
     /// What happened here.
     Here,
     /// What was taken over from another tool.
@@ -118,6 +118,7 @@ pub(super) fn failed_attempts(connection: &Connection, task: &TaskId, most: u32)
         }
         found.earlier = found.earlier.saturating_add(left);
         if since.done.is_some() {
+            found.was_done = true;
             break;
         }
     }
@@ -125,8 +126,19 @@ pub(super) fn failed_attempts(connection: &Connection, task: &TaskId, most: u32)
     Ok(found)
 }
 
+/// How many attempts at a task failed since it was last done, within a transaction: those that are told of it, and no others.
+pub(super) fn failures_in_a_row(connection: &Connection, task: &TaskId) -> rusqlite::Result<u32> {
+    let here = Since::done(connection, task, Whence::Here)?;
+    let failures = here.failures(connection)?;
+    if here.done.is_some() {
+        return Ok(failures);
+    }
+    let elsewhere = Since::done(connection, task, Whence::Elsewhere)?.failures(connection)?;
+    Ok(failures.saturating_add(elsewhere))
+}
+
 /// The time since a task was last done.
-pub(super) struct Since<'a> {
+struct Since<'a> {
     task: &'a TaskId,
     whence: Whence,
     /// The row in which it was done; none where it never was.

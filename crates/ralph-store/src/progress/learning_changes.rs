@@ -7,10 +7,11 @@ use ralph_model::{Entropy, Learning, LearningId, LearningKind, LearningStatus, T
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
-use super::columns::{moment, to_json, word_at};
+use super::columns::{moment, parsed, to_json, word_at};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_reading::read_learning;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use super::learning_update::begin_anew;
 use super::{learning_terms, lesson_of, tag_terms};
 
 /// How often a lesson may have been merged into another that was merged into another.
@@ -38,6 +39,13 @@ pub enum AddedLearning {
     Stored(Learning),
     /// It was known, is surer now, and holds.
     Known(Learning),
+    /// It was known and had been rejected; it holds again.
+    HoldsAgain {
+        /// The lesson.
+        learning: Learning,
+        /// Why it had been rejected.
+        rejected: String,
+    },
 }
 
 /// What a person says of lessons.
@@ -64,7 +72,14 @@ impl Store {
         self.change_learnings(|transaction| {
             if let Some(known) = same_lesson(transaction, new)? {
                 support(transaction, &known, new, now)?;
-                return Ok(AddedLearning::Known(existing(transaction, &known.id)?));
+                let learning = existing(transaction, &known.id)?;
+                return Ok(match known.status {
+                    LearningStatus::Rejected => AddedLearning::HoldsAgain {
+                        learning,
+                        rejected: known.reason.unwrap_or_default(),
+                    },
+                    _ => AddedLearning::Known(learning),
+                });
             }
             let mut id = LearningId::new(entropy.next_bits());
             while !put(transaction, &id, new, now)? {
@@ -93,7 +108,9 @@ impl Store {
             let mut changed = Vec::new();
             for id in ids {
                 let learning = existing(transaction, id)?;
-                if learning.status == status && learning.reason.as_deref() == reason {
+                let stands_so = learning.status == status && learning.reason.as_deref() == reason;
+                let is_in_no_prompt = learning.superseded_by.is_some() || !learning.may_be_shown();
+                if stands_so && !(is_in_no_prompt && status == LearningStatus::Promoted) {
                     continue;
                 }
                 let merged_into = learning.superseded_by.clone();
@@ -101,9 +118,34 @@ impl Store {
                 if learning.status == LearningStatus::Pruned {
                     leave_merged(transaction, &learning, merged_into, now)?;
                 }
+                if status == LearningStatus::Promoted {
+                    try_again(transaction, &learning, now)?;
+                }
                 changed.push(learning.id);
             }
             Ok(changed)
+        })
+    }
+
+    /// Promotes every lesson that can be true and waits, by a person's word; those that were.
+    ///
+    /// # Errors
+    /// When the database cannot be written; then none was promoted.
+    pub fn promote_validated(&mut self, now: Timestamp) -> Result<Vec<Learning>, LearningError> {
+        self.change_learnings(|transaction| {
+            let waiting: Vec<String> = transaction
+                .prepare_cached(
+                    "SELECT id FROM learnings WHERE status = 'validated' AND superseded_by IS NULL ORDER BY seq",
+                )?
+                .query_map([], |row| row.get(0))?
+                .collect::<rusqlite::Result<_>>()?;
+            let mut promoted = Vec::new();
+            for id in waiting {
+                let id = parsed(&id, "id", LearningId::parse)?;
+                set_status(transaction, &id, (LearningStatus::Promoted, None), now)?;
+                promoted.push(existing(transaction, &id)?);
+            }
+            Ok(promoted)
         })
     }
 
@@ -131,7 +173,7 @@ impl Store {
         })
     }
 
-    fn change_learnings<T>(
+    pub(super) fn change_learnings<T>(
         &mut self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, LearningTrouble>,
     ) -> Result<T, LearningError> {
@@ -144,7 +186,7 @@ impl Store {
 }
 
 /// A lesson as it stands in this moment.
-fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
+pub(super) fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
     transaction
         .prepare_cached("SELECT * FROM learnings WHERE id = ?1")?
         .query_row([id.as_str()], read_learning)
@@ -182,7 +224,8 @@ pub(super) fn write_support(
     transaction
         .prepare_cached(
             "UPDATE learnings SET tags = ?2, confidence = ?3, use_count = ?4, successes = ?5, source_loops = ?6,
-                 examples = ?7, last_used_at = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11
+                 examples = ?7, last_used_at = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11, first_use_count = ?12,
+                 success_rate = ?13
              WHERE id = ?1",
         )?
         .execute(params![
@@ -197,6 +240,8 @@ pub(super) fn write_support(
             words_of(learning, &learning.tags),
             to_json(&tag_terms(&learning.tags))?,
             moment(now),
+            learning.first_use_count,
+            learning.counted_success_rate(),
         ])
         .map(drop)
 }
@@ -217,7 +262,7 @@ pub(super) fn unite_tags(own: &mut Vec<String>, others: &[String]) {
     own.truncate(MOST_TAGS.max(already));
 }
 
-fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
+pub(super) fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result<Learning, LearningTrouble> {
     let unknown = || LearningError::Unknown { text: id.to_string() };
     Ok(stands(transaction, id)?.ok_or_else(unknown)?)
 }
@@ -250,10 +295,19 @@ fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, n
     stronger.confidence = strengthened(known.confidence);
     unite_tags(&mut stronger.tags, &new.tags);
     write_support(transaction, &stronger, now)?;
+    try_again(transaction, known, now)?;
     if known.status == LearningStatus::Promoted && known.superseded_by.is_none() {
         return Ok(());
     }
     set_status(transaction, &known.id, (LearningStatus::Promoted, None), now)
+}
+
+/// A lesson that has left the prompts because it failed too often gets another chance where a person says that it holds.
+fn try_again(transaction: &Transaction<'_>, learning: &Learning, now: Timestamp) -> rusqlite::Result<()> {
+    if learning.may_be_shown() {
+        return Ok(());
+    }
+    begin_anew(transaction, &learning.id, learning.kind.first_success_rate(), now)
 }
 
 /// Keeps a new lesson; says whether its id was free.
@@ -292,7 +346,7 @@ fn pruned_from(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Resu
 
 /// Says how far a lesson has come, by a person's word. Nothing stands in its place any more, and if it was pruned, it is not
 /// merged by itself from now on.
-fn set_status(
+pub(super) fn set_status(
     transaction: &Transaction<'_>,
     id: &LearningId,
     (status, reason): (LearningStatus, Option<&str>),
@@ -310,7 +364,7 @@ fn set_status(
 
 /// Takes what a lesson said and counted out of the one that it was merged into, and of those that this one was merged into
 /// later. What another one that is still merged says as well stays.
-fn leave_merged(
+pub(super) fn leave_merged(
     transaction: &Transaction<'_>,
     leaving: &Learning,
     merged_into: Option<LearningId>,
@@ -332,6 +386,7 @@ fn leave_merged(
             .examples
             .retain(|example| !own.contains(example) || others.contains(example));
         survivor.use_count = survivor.use_count.saturating_sub(leaving.use_count);
+        survivor.first_use_count = survivor.first_use_count.saturating_sub(leaving.first_use_count);
         survivor.successes = survivor.successes.saturating_sub(leaving.successes);
         write_support(transaction, &survivor, now)?;
         if survivor.status == LearningStatus::Pruned {

@@ -1,6 +1,6 @@
 //! What can be wrong with a request about lessons, in words for the person who made it.
 
-use ralph_model::{LearningId, LearningStatus, preview};
+use ralph_model::{LearningId, LearningKind, LearningStatus, preview};
 
 use crate::StoreError;
 
@@ -29,6 +29,72 @@ pub enum LearningError {
     /// A lesson that was not taken out cannot be brought back.
     #[error("{id} is {status}, not pruned, so there is nothing to bring back")]
     NotPruned {
+        /// The lesson.
+        id: LearningId,
+        /// How far it has come.
+        status: LearningStatus,
+    },
+    /// A lesson that was judged is not judged again.
+    #[error(
+        "{id} is {status}, not pending, so it was judged before; `ralph learnings promote` or `reject` says otherwise"
+    )]
+    NotPending {
+        /// The lesson.
+        id: LearningId,
+        /// How far it has come.
+        status: LearningStatus,
+    },
+    /// A lesson would say what another one says already.
+    #[error("{id} would say the same as {other}, which is {status}")]
+    SaysTheSame {
+        /// The lesson.
+        id: LearningId,
+        /// The other one.
+        other: LearningId,
+        /// How far that one has come.
+        status: LearningStatus,
+    },
+    /// The numbers behind a lesson are those of its kind.
+    #[error("{id} has the numbers of a lesson of the kind {is}, so it cannot become one of the kind {wanted}")]
+    OtherNumbers {
+        /// The lesson.
+        id: LearningId,
+        /// Its kind.
+        is: LearningKind,
+        /// What it was to become.
+        wanted: LearningKind,
+    },
+    /// A lesson does not contradict itself.
+    #[error("{id} cannot contradict itself")]
+    SettlesItself {
+        /// The lesson.
+        id: LearningId,
+    },
+    /// A lesson cannot take its own place.
+    #[error("{id} cannot take its own place")]
+    SupersedesItself {
+        /// The lesson.
+        id: LearningId,
+    },
+    /// The old lesson has taken the place of the new one.
+    #[error("{old} has taken the place of {new}, so {new} cannot take that of {old}")]
+    SupersedesInARing {
+        /// The one that is to leave.
+        old: LearningId,
+        /// The one that is to stay.
+        new: LearningId,
+    },
+    /// Another lesson has taken the place of the new one.
+    #[error("{by} has taken the place of {id}")]
+    SupersededItself {
+        /// The one that is to stay.
+        id: LearningId,
+        /// The one that stands in its place.
+        by: LearningId,
+    },
+    /// A lesson that was rejected or taken out is in no prompt, so none takes its place, and it takes none.
+    #[error("{id} is {status}; only learnings that hold or wait take the place of others, or give up theirs")]
+    IsOut {
         /// The lesson.
         id: LearningId,
         /// How far it has come.

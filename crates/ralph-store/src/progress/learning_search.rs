@@ -162,7 +162,7 @@ impl Store {
     }
 }
 
-fn read_outline(row: &Row<'_>) -> rusqlite::Result<LearningOutline> {
+pub(super) fn read_outline(row: &Row<'_>) -> rusqlite::Result<LearningOutline> {
     let (terms, tag_terms) = text_and_tags(row.get_ref("terms")?.as_str()?);
     Ok(LearningOutline {
         number: row.get("seq")?,

@@ -11,13 +11,14 @@ use super::columns::{count_at, from_json, moment, word_at, word_in};
 use super::learning_changes::{unite, unite_tags, write_support};
 use super::learning_reading::read_learning;
 use super::learning_terms::words_beside;
+use super::learning_warnings::take_warnings;
 use crate::StoreError;
 
 /// Statuses of lessons that hold, or wait to.
-const ACTIVE: &str = "status IN ('promoted', 'validated', 'pending')";
-/// Lessons that may be merged by themselves.
-const MERGEABLE: &str =
-    "status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL AND restored_at IS NULL";
+pub(super) const ACTIVE: &str = "status IN ('promoted', 'validated', 'pending')";
+/// Lessons that may be merged by themselves. The numbers behind one are of that one alone.
+const MERGEABLE: &str = "status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL
+    AND restored_at IS NULL AND facts IS NULL";
 
 /// By which moments lessons are pruned, and what is written as the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,8 @@ pub struct MergeCandidate {
     pub tags: Vec<String>,
     /// What its text says beside its tags, as stems with a space between each two; also of what was merged into it.
     pub words: String,
+    /// What it says.
+    pub content: String,
     /// How many were merged into it already.
     pub examples: u32,
 }
@@ -128,7 +131,7 @@ impl Store {
     /// When the database cannot be read.
     pub fn merge_candidates(&self, most: u32) -> Result<Vec<MergeCandidate>, StoreError> {
         let sql = format!(
-            "SELECT id, kind, category, status, source, task, tags, terms, json_array_length(examples) AS examples
+            "SELECT id, kind, category, status, source, task, tags, terms, content, json_array_length(examples) AS examples
              FROM learnings WHERE {MERGEABLE}
              ORDER BY created_at DESC, seq DESC LIMIT ?1"
         );
@@ -196,6 +199,7 @@ fn read_candidate(row: &Row<'_>) -> rusqlite::Result<MergeCandidate> {
         task: word_in(row, "task", TaskId::parse)?,
         words: words_beside(&row.get::<_, String>("terms")?, &tags),
         tags,
+        content: row.get("content")?,
         examples: count_at(row, "examples")?,
     })
 }
@@ -212,6 +216,7 @@ fn merge(transaction: &Transaction<'_>, group: &MergeGroup, now: Timestamp) -> r
             continue;
         };
         take_in(&mut newest, &other);
+        take_warnings(transaction, &newest.id, &other.id)?;
         let reason = format!("Merged into {}.", newest.id);
         prune(transaction, &other.id, (&reason, Some(&newest.id)), now)?;
         merged += 1;
@@ -238,6 +243,7 @@ fn take_in(newest: &mut Learning, other: &Learning) {
     unite_tags(&mut newest.tags, &other.tags);
     unite(&mut newest.source_loops, &other.source_loops);
     newest.use_count = newest.use_count.saturating_add(other.use_count);
+    newest.first_use_count = newest.first_use_count.saturating_add(other.first_use_count);
     newest.successes = newest.successes.saturating_add(other.successes);
     newest.confidence = newest.confidence.max(other.confidence);
     newest.last_used_at = newest.last_used_at.max(other.last_used_at);
@@ -272,7 +278,7 @@ fn to_prune(connection: &Connection, rules: &PruneRules<'_>, limit: i64) -> rusq
 }
 
 /// Takes a lesson out, so that it can be brought back.
-fn prune(
+pub(super) fn prune(
     transaction: &Transaction<'_>,
     id: &LearningId,
     (reason, superseded_by): (&str, Option<&LearningId>),

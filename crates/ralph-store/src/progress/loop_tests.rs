@@ -11,9 +11,13 @@ use ralph_model::{
 };
 use ralph_testkit::journal_row;
 
+mod feedback;
+mod lesson_care;
+mod lesson_faults;
 mod lessons;
 mod overview;
 mod pauses;
+mod retold;
 mod review;
 mod runs;
 mod settlement;

@@ -4,7 +4,7 @@ use ralph_model::{Course, Difficulty, HardFailure, Rate, Subject, TaskId, TaskTy
 use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 
 use super::Store;
-use super::attempts::{Since, Whence};
+use super::attempts::failures_in_a_row;
 use super::columns::{count_at, from_json, to_json, word_at};
 use crate::StoreError;
 
@@ -133,7 +133,7 @@ fn course(connection: &Connection, task: &TaskId) -> rusqlite::Result<Course> {
         })
     })?;
     Ok(Course {
-        consecutive_failures: Since::done(connection, task, Whence::Here)?.failures(connection)?,
+        consecutive_failures: failures_in_a_row(connection, task)?,
         recent,
     })
 }

@@ -114,7 +114,33 @@ fn the_rate_is_of_the_last_twenty_that_count() {
 }
 
 #[test]
-fn what_was_taken_over_counts_for_nothing() {
+fn a_streak_that_began_in_another_tool_goes_on_here_as_its_attempts_do() {
+    let mut bench = Bench::new();
+    for outcome in [
+        Outcome::Failed,
+        Outcome::Done,
+        Outcome::Failed,
+        Outcome::Interrupted,
+        Outcome::Failed,
+    ] {
+        bench.import(1, outcome);
+    }
+    let check = |bench: &Bench, failures: u32| {
+        let told = bench.store.last_failed_attempts(&TaskId::new(1), 1).unwrap();
+        let told = u32::try_from(told.attempts.len()).unwrap() + told.earlier;
+        assert_eq!((bench.figures(1).0, told), (failures, failures));
+    };
+    check(&bench, 2);
+    bench.add(1, Outcome::Retried);
+    check(&bench, 3);
+    bench.add(1, Outcome::Done);
+    check(&bench, 0);
+    bench.add(1, Outcome::Failed);
+    check(&bench, 1);
+}
+
+#[test]
+fn what_was_taken_over_counts_in_no_rate() {
     let mut bench = Bench::new();
     bench.add(1, Outcome::Done);
     for _ in 0..30 {

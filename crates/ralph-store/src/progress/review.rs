@@ -37,8 +37,10 @@ pub struct Review {
     pub learnings: Vec<Learning>,
 }
 
-/// The lessons that wait: nothing has shown yet that they hold, or a person has to say so.
-pub(super) const WAITING_LESSONS: &str = "FROM learnings WHERE status IN ('pending', 'validated')";
+/// The lessons that wait: nothing has shown yet that they hold, or a person has to say so. Of one that another has taken the
+/// place of nobody wants to know.
+pub(super) const WAITING_LESSONS: &str =
+    "FROM learnings WHERE status IN ('pending', 'validated') AND superseded_by IS NULL";
 
 impl Store {
     /// What waits for a person.

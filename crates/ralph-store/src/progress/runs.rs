@@ -41,6 +41,9 @@ pub struct Run {
     pub begun: NewRun,
     /// When it last gave a sign.
     pub heartbeat: Timestamp,
+    /// What it asks the person at its terminal, and waits for; none while it asks nothing. One that was killed asks no more,
+    /// whatever stands here.
+    pub asks: Option<String>,
     /// When and how it ended, as a sentence; none while it goes on, or when it was killed.
     pub ended: Option<(Timestamp, String)>,
 }
@@ -121,6 +124,19 @@ impl Store {
         })
     }
 
+    /// Notes what a run asks the person at its terminal; none when it has its answer.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn put_question(&mut self, run: &RunId, asks: Option<&str>) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            let rows = transaction
+                .prepare_cached("UPDATE runs SET asks = ?2 WHERE id = ?1")?
+                .execute(params![run.as_str(), asks])?;
+            one_row(rows, || format!("{run} is on no record"))
+        })
+    }
+
     /// Ends a run; what it still holds is freed. Only an iteration whose agent was started, and which was not settled,
     /// stays on record with its claim: the next run finds it among the unfinished.
     ///
@@ -140,7 +156,8 @@ impl Store {
             )?;
             transaction
                 .prepare_cached(
-                    "UPDATE runs SET ended_at = ?2, end_reason = ?3, end_code = ?4, heartbeat = ?2 WHERE id = ?1",
+                    "UPDATE runs SET ended_at = ?2, end_reason = ?3, end_code = ?4, heartbeat = ?2, asks = NULL
+                     WHERE id = ?1",
                 )?
                 .execute(params![run.as_str(), at, reason, code])
                 .map(drop)
@@ -171,7 +188,8 @@ impl Store {
             for run in dead {
                 transaction
                     .prepare_cached(
-                        "UPDATE runs SET ended_at = heartbeat, end_reason = 'It was killed.' WHERE id = ?1",
+                        "UPDATE runs SET ended_at = heartbeat, end_reason = 'It was killed.', asks = NULL
+                         WHERE id = ?1",
                     )?
                     .execute([run.begun.id.as_str()])?;
             }
@@ -267,6 +285,7 @@ pub(super) fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
             started_at: time_at(row, "started_at")?,
         },
         heartbeat: time_at(row, "heartbeat")?,
+        asks: row.get("asks")?,
         ended,
     })
 }

@@ -1,9 +1,12 @@
 //! Settlement: what became of an iteration, all of it in one transaction.
 
 mod captures;
+mod feedback;
 mod journal;
 mod learnings;
 mod task;
+
+use std::collections::BTreeMap;
 
 use ralph_model::config::Promote;
 use ralph_model::{
@@ -70,6 +73,8 @@ pub struct Settlement {
     pub suggestion: Option<String>,
     /// What the agent learned, with the ids to keep it under.
     pub learnings: Vec<(LearningId, CapturedLearning)>,
+    /// Which of these say nearly what another lesson says, known or among them: by their ids, the id of that one.
+    pub retold: BTreeMap<LearningId, LearningId>,
     /// What the gates say, by which the lessons of finished work hold or not.
     pub gates: GatesSay,
     /// Who decides that a lesson holds.
@@ -102,6 +107,7 @@ impl Settlement {
             signature: None,
             suggestion: None,
             learnings: Vec::new(),
+            retold: BTreeMap::new(),
             gates: GatesSay::Passed,
             promote: Promote::default(),
             knowledge: Vec::new(),
@@ -140,6 +146,8 @@ impl Store {
             captures::put_report(transaction, settlement, journal)?;
             let injections = captures::recorded_injections(transaction, settlement)?;
             learnings::judge_waiting(transaction, settlement)?;
+            // What this iteration says of its own failure is no sign that the failure came back.
+            feedback::heed_failure(transaction, settlement)?;
             learnings::put(transaction, settlement, journal, &injections)?;
             captures::move_injections(transaction, settlement, journal, &injections)?;
             for knowledge in &settlement.knowledge {

@@ -1,8 +1,13 @@
 //! Lessons as people keep them, and as they grow old.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
+mod conflicts;
+mod extraction;
+mod importing;
+mod known;
 mod merging;
 mod pruning;
+mod seals;
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::{
@@ -47,7 +52,7 @@ impl Bench {
     fn add(&mut self, new: &NewLearning, at: i64) -> Learning {
         match self.store.add_learning(new, &mut self.bits, day(at)).unwrap() {
             AddedLearning::Stored(learning) => learning,
-            AddedLearning::Known(learning) => panic!("{learning:?} was known"),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -7,6 +7,7 @@ mod agent;
 mod claude;
 mod configuration;
 mod database;
+mod earlier_tool;
 mod environment;
 mod finding;
 mod git;
@@ -101,6 +102,7 @@ const CHECKS: &[Check] = &[
     ("notes", notes::check),
     ("knowledge", knowledge::check),
     ("database", database::check),
+    ("earlier tool", earlier_tool::check),
     ("index", index::check),
     ("git", git::check),
     ("merges", merge_driver::check),

@@ -10,10 +10,11 @@ use std::path::Path;
 
 use clap::Args;
 use ralph_memory::capture::{NotebookError, Start};
-use ralph_model::Shelf;
+use ralph_model::{Shelf, count};
 use ralph_notes::{create_folder, write_new_file};
 use ralph_store::{Store, StoreError, Wait};
 
+use super::learnings::foreign;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::{self, Spelling};
@@ -47,6 +48,7 @@ pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), Co
         done.extend(make_shelf(context, shelf)?);
     }
     done.extend(skills::prepare(context));
+    mention_earlier_learnings(context);
     if done.is_empty() {
         return context.ui.data("Everything is in place.\n");
     }
@@ -57,6 +59,24 @@ pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), Co
         .ui
         .status("Next: `ralph remember \"TEXT\"` keeps a note, `ralph --help` shows the rest.");
     Ok(())
+}
+
+/// Names the command that takes over what an earlier tool has learned here.
+fn mention_earlier_learnings(context: &Context<'_>) {
+    let folder = paths::EARLIER_KNOWLEDGE;
+    let files = foreign::files_in(&context.project.root.join(folder));
+    if files.is_empty() {
+        return;
+    }
+    let what = match foreign::not_taken_over(context, &files) {
+        Ok(0) => return,
+        Ok(number) => count(number, "learning", "learnings"),
+        // What is wrong with them the command says.
+        Err(_) => "learnings".to_owned(),
+    };
+    context.ui.status(&format!(
+        "An earlier tool has {what} in {folder}: `ralph learnings import {folder}` takes them over."
+    ));
 }
 
 fn make_shelf(context: &Context<'_>, shelf: Shelf) -> Result<Option<String>, CommandError> {

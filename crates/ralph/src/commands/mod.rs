@@ -42,7 +42,7 @@ pub(crate) fn run(ui: &Ui, global: &Global, command: Option<Command>) -> Result<
         Some(Command::Status(args)) => status::cmd_status(&project()?, &args)?,
         Some(Command::Remember(args)) => remember::cmd_remember(&project()?, args)?,
         Some(Command::Recall(args)) => recall::cmd_recall(&project()?, &args)?,
-        Some(Command::Review(args)) => review::cmd_review(&project()?, &args)?,
+        Some(Command::Review(args)) => return review::cmd_review(&project()?, &args),
         Some(Command::Why(args)) => why::cmd_why(&project()?, &args)?,
         Some(Command::Knowledge(command)) => knowledge::run(&project()?, command)?,
         Some(Command::Learnings(command)) => learnings::run(&project()?, command)?,

@@ -81,7 +81,7 @@ pub(crate) fn prompt_for(
     (config, chosen): (&Config, &Chosen),
 ) -> Result<Prompt, CommandError> {
     let materials = match store {
-        Some(store) => Materials::gather(store, task, None)?,
+        Some(store) => Materials::gather(store, task, None, context.clock().now())?,
         None => Materials::of_new(task),
     };
     let scratchpad = context.scratchpad().read()?;

@@ -43,8 +43,13 @@ pub(crate) struct RecallArgs {
 }
 
 pub(crate) fn cmd_recall(context: &Context<'_>, args: &RecallArgs) -> Result<(), CommandError> {
-    let wanted = args.filter.wanted(context);
     let text = args.more.after(&args.text);
+    if text.trim().is_empty() {
+        return Err(CommandError::usage(
+            "the text is blank, so there is nothing to look for",
+        ));
+    }
+    let wanted = args.filter.wanted(context);
     let question = Question {
         text: &text,
         shelves: &SHELVES,

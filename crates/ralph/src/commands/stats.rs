@@ -11,11 +11,12 @@ use ralph_model::{Outcome, Rate, count, duration, short_number};
 use ralph_store::{Stats, StatsFilter};
 use serde::Serialize;
 
-use super::journal::{beginning, find_run};
+use super::journal::find_run;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
 use crate::ui::Style;
+use crate::when::{When, beginning};
 use crate::wrap::wrapped;
 
 /// Show how the work goes, in figures: success, cost and time, what keeps failing
@@ -25,13 +26,14 @@ use crate::wrap::wrapped;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph stats
+  ralph stats --since 7d                 # of the last seven days
   ralph stats --since 2025-01-20         # from that day on
   ralph stats --run run-1a2b3c4d         # of one run
   ralph stats --limit 0 --json           # for programs, with every failure and every hard task")]
 pub(crate) struct StatsArgs {
-    /// Only iterations from this day or moment on, in UTC
+    /// Only iterations from this day or moment on, in UTC, or from so long ago: 12h, 7d, 2w
     #[arg(long, value_name = "WHEN", value_parser = beginning)]
-    since: Option<Timestamp>,
+    since: Option<When>,
     /// Only iterations of this run, by its id or the beginning of it
     #[arg(long, value_name = "RUN")]
     run: Option<String>,
@@ -56,7 +58,7 @@ pub(crate) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), C
     let store = context.facts()?;
     let mut filter = StatsFilter {
         run: None,
-        since: args.since,
+        since: args.since.map(|when| when.moment(context.clock().now())),
         most: (args.limit > 0).then_some(args.limit as usize),
     };
     let stats = match &store {

@@ -8,8 +8,9 @@ mod shelves;
 use std::cmp::Reverse;
 
 use clap::Args;
-use ralph_model::{Feature, FeatureStatus, TaskStatus, count, display_width};
-use ralph_store::{Look, Overview, Store, Wait};
+use ralph_memory::learn::conflicts;
+use ralph_model::{Feature, FeatureStatus, TaskStatus, count};
+use ralph_store::{LearningFilter, Look, Overview, Store, Wait};
 use serde_json::json;
 
 use crate::commands::feature;
@@ -17,6 +18,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths;
 use crate::ui::Style;
+use crate::wrap::hung;
 use open_runs::RunState;
 use shelves::Shelves;
 
@@ -43,6 +45,8 @@ struct Status {
     shelves: Shelves,
     /// What runs have done; none without a database.
     overview: Option<Overview>,
+    /// How many pairs of lessons contradict each other; none where there are too many lessons to compare for a glance.
+    contradictions: Option<usize>,
     /// When somebody last looked.
     look: Option<Look>,
     features: Vec<Feature>,
@@ -63,6 +67,7 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
         None => (None, None, Vec::new()),
     };
     let status = Status {
+        contradictions: store.as_ref().map_or(Ok(Some(0)), contradictions)?,
         next: next(context, &shelves, overview.as_ref()),
         shelves,
         overview,
@@ -103,6 +108,17 @@ fn open(context: &Context<'_>) -> Option<Store> {
     }
 }
 
+/// So many lessons are compared with one another for a glance at the status; `review` compares all.
+const MOST_COMPARED: u32 = 1000;
+
+fn contradictions(store: &Store) -> Result<Option<usize>, CommandError> {
+    let all = store.learning_list(&LearningFilter::default(), Some(MOST_COMPARED + 1))?;
+    match all.len() > MOST_COMPARED as usize {
+        true => Ok(None),
+        false => Ok(Some(conflicts(store)?.len())),
+    }
+}
+
 fn next(context: &Context<'_>, shelves: &Shelves, overview: Option<&Overview>) -> String {
     let open_tasks = overview.is_some_and(|overview| overview.tasks.contains_key(&TaskStatus::Pending));
     let worktree = context.project.worktree_name();
@@ -132,10 +148,8 @@ const ROWS: usize = 24;
 /// The status on one screen: where it would be longer, fewer tasks are named.
 fn as_text(context: &Context<'_>, status: &Status) -> String {
     let width = context.ui.width().max(1);
-    let rows = |lines: &[(&str, String)]| -> usize {
-        let row_count = |(_, line): &(&str, String)| (GAP.len() + display_width(line)).div_ceil(width);
-        lines.iter().map(row_count).sum()
-    };
+    let columns = width.saturating_sub(GAP.len()).max(1);
+    let rows = |lines: &[(&str, String)]| -> usize { lines.iter().map(|(_, line)| hung(line, columns).len()).sum() };
     let mut lines = lines(context, status, MOST_NAMED);
     for named in (0..MOST_NAMED).rev() {
         if rows(&lines) <= ROWS {
@@ -145,8 +159,11 @@ fn as_text(context: &Context<'_>, status: &Status) -> String {
     }
     let mut text = String::new();
     for (title, line) in lines {
-        let gap = GAP.get(title.len()..).unwrap_or_default();
-        text.push_str(&format!("{}{gap}{line}\n", context.ui.paint(Style::Strong, title)));
+        let titles = std::iter::once(title).chain(std::iter::repeat(""));
+        for (title, row) in titles.zip(hung(&line, columns)) {
+            let gap = GAP.get(title.len()..).unwrap_or_default();
+            text.push_str(&format!("{}{gap}{row}\n", context.ui.paint(Style::Strong, title)));
+        }
     }
     text
 }
@@ -160,7 +177,16 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
     if let Some(overview) = &status.overview {
         let now = context.clock().now();
         let worktree = context.project.worktree_name();
-        lines.extend(news::lines((overview, status.look.as_ref()), worktree, named, now));
+        lines.extend(news::lines(
+            (
+                overview,
+                status.look.as_ref(),
+                status.contradictions.unwrap_or_default(),
+            ),
+            worktree,
+            named,
+            now,
+        ));
     }
     lines.extend(features(&status.features, named));
     let shelves = &status.shelves;
@@ -218,6 +244,7 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
         "project": context.project.root.display().to_string(),
         "last_look": status.look.as_ref().map(|look| look.at.to_string()),
         "runs": status.overview.as_ref().map(|overview| news::as_json(overview, now)),
+        "contradictions": status.contradictions,
         "features": status.features,
         "notes": notes,
         "next": status.next.split_once("    #").map_or(status.next.as_str(), |(command, _)| command),

@@ -4,7 +4,7 @@ mod room;
 mod what;
 
 use clap::Args;
-use ralph_memory::inject::prompt::{MOST_LEARNINGS, MOST_LEFT_OUT, stands_in};
+use ralph_memory::inject::prompt::{KNOWLEDGE_BASE, MOST_LEARNINGS, MOST_LEFT_OUT, stands_in};
 use ralph_model::config::Config;
 use ralph_model::{EntryKind, Injection, InjectionReason, JournalRow, count};
 use ralph_notes::read_file;
@@ -15,7 +15,7 @@ use super::journal::WhichIteration;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
-use room::no_room;
+use room::{had_room, no_room};
 use what::Texts;
 
 /// Tell what stood in the prompt of an iteration and why, and what was left out and why
@@ -119,7 +119,9 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
         let mut here = all.iter().filter(|injection| injection.section == section);
         here.any(|injection| injection.reason == InjectionReason::OverBudget)
     };
-    let lessons = all.iter().filter(|injection| injection.kind == EntryKind::Learning);
+    let is_of_iterations =
+        |injection: &Injection| injection.kind == EntryKind::Learning && injection.section != KNOWLEDGE_BASE;
+    let lessons = all.iter().filter(|injection| is_of_iterations(injection));
     let lessons_shown = lessons.filter(|injection| injection.reason == InjectionReason::Shown);
     let places: Vec<u32> = lessons_shown.map(|injection| injection.rank).collect();
     // The last place that there is; those before it that did not get one were too long.
@@ -140,11 +142,15 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
                 (_, None) => "there was room",
             },
             InjectionReason::OverBudget
-                if injection.kind == EntryKind::Learning && last_place.is_some_and(|last| injection.rank > *last) =>
+                if had_room(config, &all, injection)
+                    || is_of_iterations(injection) && last_place.is_some_and(|last| injection.rank > *last) =>
             {
                 "others fit the task better"
             }
             InjectionReason::OverBudget => return no_room(config, &all, &injection.section),
+            InjectionReason::Duplicate if injection.kind == EntryKind::Learning => {
+                "another entry says the same, or the contrary"
+            }
             InjectionReason::Duplicate => "another entry says the same",
             InjectionReason::Superseded => "another one has taken its place",
             InjectionReason::Irrelevant => "it has nothing to do with the task",
@@ -234,6 +240,24 @@ const COLUMNS: [Column; 8] = [
     },
 ];
 
+/// The columns of a screen that has no room for what entries say.
+const NARROW_COLUMNS: [Column; 3] = [
+    Column {
+        title: "ENTRY",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "IN PROMPT",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "WHY",
+        fit: Fit::Cut,
+    },
+];
+/// From so many columns on there is.
+const WIDE: usize = 72;
+
 fn print(
     context: &Context<'_>,
     row: &JournalRow,
@@ -242,10 +266,10 @@ fn print(
 ) -> Result<(), CommandError> {
     let JournalRow { row, .. } = row;
     let task = row.task.as_ref().map(|task| format!("{task} ")).unwrap_or_default();
-    context.ui.status(&format!(
-        "Iteration {} of {} [{}]: {task}{}",
+    context.ui.text(&format!(
+        "Iteration {} of {} [{}]: {task}{}\n\n",
         row.iteration, row.run, row.outcome, row.task_title
-    ));
+    ))?;
     if entries.is_empty() {
         return context
             .ui
@@ -263,7 +287,18 @@ fn print(
     if cells.is_empty() {
         return context.ui.data(&format!("{closing}\n"));
     }
-    context.ui.table(&COLUMNS, &cells, &closing)
+    if context.ui.width() >= WIDE {
+        return context.ui.table(&COLUMNS, &cells, &closing);
+    }
+    let cells: Vec<Vec<String>> = cells.into_iter().map(narrow).collect();
+    context.ui.table(&NARROW_COLUMNS, &cells, &closing)
+}
+
+/// The cells for which there is room on a narrow screen.
+fn narrow(cells: Vec<String>) -> Vec<String> {
+    let stays = |title| NARROW_COLUMNS.iter().any(|column| column.title == title);
+    let cells = COLUMNS.iter().zip(cells).filter(|(column, _)| stays(column.title));
+    cells.map(|(_, cell)| cell).collect()
 }
 
 /// How many entries stood in the prompt and whether it holds them, and how many did not.

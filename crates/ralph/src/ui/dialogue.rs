@@ -55,8 +55,10 @@ impl Dialogue {
     /// Forgets what was typed before anything was asked: it was no answer.
     pub(crate) fn forget_what_was_typed(&mut self) {
         self.pending.clear();
-        // Where it cannot be forgotten it is taken for an answer, as everywhere else.
-        let _flushed = tcflush(io::stdin(), QueueSelector::IFlush);
+        // Whoever is not in front would be stopped. Where it cannot be forgotten it is taken for an answer, as everywhere else.
+        if self.is_in_front() {
+            let _flushed = tcflush(io::stdin(), QueueSelector::IFlush);
+        }
     }
 
     /// Says a line.

@@ -221,19 +221,26 @@ pub(crate) fn take_from_person() {
 /// Shows a file in a pager until that is closed, by a person or because it is wanted; what is said meanwhile comes afterwards.
 /// Says why it could not be shown.
 pub(crate) fn page(pager: &str, file: &Path, close: &StopHandle) -> Result<(), String> {
+    let shown = lend(|| ralph_process::editor::page(pager, file, close));
+    shown.unwrap_or(Ok(())).map_err(|error| error.to_string())
+}
+
+/// Gives the terminal to another program for as long as some work takes; what is said meanwhile comes afterwards. Nothing is
+/// done where nothing is drawn, so that it is not ours to give.
+pub(crate) fn lend<T>(work: impl FnOnce() -> T) -> Option<T> {
     {
         let mut stage = stage();
         if stage.owner != Owner::Block {
-            return Ok(());
+            return None;
         }
         stage.give_to(Owner::Program);
     }
-    let shown = ralph_process::editor::page(pager, file, close);
+    let done = work();
     let mut stage = stage();
     if stage.owner == Owner::Program {
         stage.take_back();
     }
-    shown.map_err(|error| error.to_string())
+    Some(done)
 }
 
 /// Whether another program has the terminal: signals of its keys are meant for that.
@@ -349,12 +356,15 @@ fn pressed() -> Wake {
     key(bytes.get(..read).unwrap_or_default()).map_or(Wake::Time, Wake::Key)
 }
 
+/// Ctrl+D, where keys come one by one.
+pub(crate) const CTRL_D: u8 = 4;
+
 /// The key that was pressed. What comes in one piece and is not one key, be it held down, is a text that was pasted or a key
 /// that sends a sequence: neither is meant as a command.
 fn key(bytes: &[u8]) -> Option<u8> {
     let first = bytes.first()?;
     let is_one = bytes.iter().all(|byte| byte == first);
-    (is_one && first.is_ascii_graphic()).then(|| first.to_ascii_lowercase())
+    (is_one && (first.is_ascii_graphic() || *first == CTRL_D)).then(|| first.to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -395,6 +405,7 @@ mod tests {
             (b"\x1bq", None),
             (b"\x1b", None),
             (b"\n", None),
+            (b"\x04", Some(CTRL_D)),
             ("ü".as_bytes(), None),
             (b"", None),
         ] {

@@ -33,28 +33,29 @@ fn a_failed_task_shows_its_attempts_on_one_screen() {
     t-8eec67  Draw the colours
     status: failed
     priority: 5
-    attempts: 4, retries used: 4
+    attempts: 4, retries used: 3 of 3
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-25T10:00:00Z
     ready: no: it failed; `ralph task reset t-8eec67` opens it again
 
     Attempts
-      1. retried, haiku, 1 min 23 s, $0.25 (run-00000abc/2)
+      1. retried, haiku, 1 min 23 s, $0.25, called hard (run-00000abc/2)
          tried  Drew every pixel by hand
          why    test failure: The picture is upside down
-                in both directions
+                in both directions …
          gate   cargo test (exit code 101)
-      2. retried, sonnet, 1 min 23 s, $0.25 (run-00000abc/3)
+      2. retried, sonnet, 1 min 23 s, $0.25, called hard (run-00000abc/3)
          tried  Drew every pixel by hand
          why    test failure: The picture is upside down
-                in both directions
+                in both directions …
          gate   cargo test (exit code 101)
-      3. retried, opus, 1 min 23 s, $0.25 (run-00000abc/4)
+      3. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/4)
          tried  Drew every pixel by hand
          why    the same failure as in attempt 2
-      4. retried, opus, 1 min 23 s, $0.25 (run-00000abc/5)
+      4. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/5)
          tried  Drew every pixel by hand
          why    the same failure as in attempt 2
+         files  src/part_5.rs
          next   Turn the picture over first
 
     Log
@@ -77,28 +78,29 @@ fn a_narrow_terminal_cuts_reports_and_no_command() {
     t-8eec67  Draw the colours
     status: failed
     priority: 5
-    attempts: 4, retries used: 4
+    attempts: 4, retries used: 3 of 3
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-25T10:00:00Z
     ready: no: it failed; `ralph task reset t-8eec67` opens it again
 
     Attempts
-      1. retried, haiku, 1 min 23 s, $0.25 (…
+      1. retried, haiku (run-00000abc/2)
          tried  Drew every pixel by hand
          why    test failure: The picture is up…
-                in both directions
+                in both directions …
          gate   cargo test (exit code 101)
-      2. retried, sonnet, 1 min 23 s, $0.25…
+      2. retried, sonnet (run-00000abc/3)
          tried  Drew every pixel by hand
          why    test failure: The picture is up…
-                in both directions
+                in both directions …
          gate   cargo test (exit code 101)
-      3. retried, opus, 1 min 23 s, $0.25 (r…
+      3. retried, opus (run-00000abc/4)
          tried  Drew every pixel by hand
          why    the same failure as in attempt 2
-      4. retried, opus, 1 min 23 s, $0.25 (r…
+      4. retried, opus (run-00000abc/5)
          tried  Drew every pixel by hand
          why    the same failure as in attempt 2
+         files  src/part_5.rs
          next   Turn the picture over first
 
     Log
@@ -138,7 +140,7 @@ fn a_task_that_is_done_shows_how_it_came_to_it() {
     t-32555e  Add a palette
     status: done
     priority: 5
-    attempts: 3, retries used: 0
+    attempts: 3, retries used: 0 of 3
     created: 2025-01-20T11:20:00Z
     updated: 2025-01-28T10:00:00Z
     ready: no: it is done
@@ -146,8 +148,11 @@ fn a_task_that_is_done_shows_how_it_came_to_it() {
     Attempts
       1. blocked, sonnet, 1 min 23 s, $0.25 (run-00000abc/6)
          why    the agent said nothing about the task.
+         files  src/part_6.rs
       2. interrupted, sonnet, 1 min 23 s, $0.25 (run-00000abc/7)
+         files  src/part_7.rs
       3. done, sonnet, 1 min 23 s, $0.25 (run-00000abc/8)
+         files  src/part_8.rs
 
     Log
       4 earlier: ralph task log t-32555e
@@ -234,24 +239,24 @@ fn attempts_with_much_to_say_stand_on_one_screen_and_an_interruption_hides_no_su
     assert!(shown.lines().count() <= ROWS, "{shown}");
     let attempts = shown.split("\nAttempts\n").nth(1).unwrap();
     assert_snapshot!(attempts.split("\nLog\n").next().unwrap(), @"
-      1 earlier: ralph journal list --task t-025cc1
-      2. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/2)
-         why    test failure: Because of 2
-      3. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/3)
-         why    test failure: Because of 3
-      4. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/4)
-         why    test failure: Because of 4
-      5. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/5)
-         why    test failure: Because of 5
-      6. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/6)
-         why    test failure: Because of 6
-      7. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/7)
-         why    test failure: Because of 7
-      8. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/8)
-         tried  Way 8
-         why    test failure: Because of 8
-      9. interrupted, sonnet, 1 min 23 s, $0.25 (run-00000abc/9)
-         next   Turn the picture over first
+    1 earlier: ralph journal list --task t-025cc1
+    what 7 tried: ralph journal show RUN/ITERATION
+    2. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/2)
+       why    test failure: Because of 2 …
+    3. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/3)
+       why    test failure: Because of 3 …
+    4. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/4)
+       why    test failure: Because of 4 …
+    5. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/5)
+       why    test failure: Because of 5 …
+    6. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/6)
+       why    test failure: Because of 6 …
+    7. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/7)
+       why    test failure: Because of 7 …
+    8. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/8)
+       why    test failure: Because of 8 …
+    9. interrupted, sonnet, 1 min 23 s, $0.25 (run-00000abc/9)
+       next   Turn the picture over first
     ");
 }
 

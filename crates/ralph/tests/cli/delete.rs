@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use crate::{MEMORIES, SAMPLE, env, ids, names, sample};
+use crate::{MEMORIES, SAMPLE, add, env, ids, json, names, sample};
 
 #[test]
 fn deletion_takes_the_entry_and_nothing_else() {
@@ -93,4 +93,34 @@ fn what_people_wrote_stays_byte_for_byte() {
     env.write(MEMORIES, format!("{before}\r\n### mem-1-0000\r\n> gone\r\n{after}"));
     env.ok(["memory", "delete", "mem-1-0000"]);
     assert_eq!(env.read(MEMORIES), format!("{before}{after}"));
+}
+
+#[test]
+fn a_note_that_is_gone_already_may_stay_gone() {
+    for is_removed in [false, true] {
+        let env = env();
+        let [first, second] = ["the first", "the second"].map(|text| add(&env, text));
+        if is_removed {
+            std::fs::remove_file(env.path(MEMORIES)).unwrap();
+        } else {
+            env.write(MEMORIES, "# Memories\n");
+        }
+        assert_eq!(
+            env.ok(["memory", "delete", &first]),
+            format!("Memory deleted: {first}\n")
+        );
+        assert_eq!(env.path(MEMORIES).exists(), !is_removed);
+        let gone = json(&env, &["memory", "restore", "--list", "--json"]);
+        let how = |id: &str| {
+            let mut gone = gone.as_array().unwrap().iter();
+            gone.find(|gone| gone["memory"]["id"] == id)
+                .map(|gone| gone["how"].clone())
+                .unwrap()
+        };
+        assert_eq!([how(&first), how(&second)], ["deleted", "vanished"]);
+        // It was deleted once; a second time it is not there.
+        assert_eq!(env.ralph(["memory", "delete", &first]).run().code, Some(1));
+        env.ok(["memory", "restore", &first]);
+        assert!(env.read(MEMORIES).contains("the first"));
+    }
 }

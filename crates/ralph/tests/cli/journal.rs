@@ -40,7 +40,7 @@ fn iterations_are_listed_newest_first() {
     ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
     3   run-00000002/1  done     t-8eec67  2025-01-21T10:00:00Z  Make tea: The kettle: leaks, (a bit) "AND" NOT much
     2   run-00000001/2  done     t-025cc1  2025-01-22T10:00:00Z  Parse dates: Leap years: `is_leap` was wrong.
-    1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed:
+    1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed: test leap ... FAILED
 
     Showing 3 iterations
     "#);
@@ -67,6 +67,22 @@ fn iterations_are_listed_newest_first() {
     assert_eq!(ids(&["--file", "part_2.rs"]), [2]);
     assert_eq!(ids(&["--since", "2025-01-22"]), [2]);
     assert_eq!(ids(&["--until", "2025-01-21"]), [3, 1]);
+    let then = |arguments: [&str; 5]| {
+        env.ralph(arguments)
+            .env("RALPH_NOW", "2025-01-22T11:00:00Z")
+            .run()
+            .stdout
+    };
+    let lately = then(["journal", "list", "--json", "--since", "12h"]);
+    assert!(
+        lately.contains("\"id\": 2,") && !lately.contains("\"id\": 1,"),
+        "{lately}"
+    );
+    let before = then(["journal", "list", "--json", "--until", "12h"]);
+    assert!(
+        before.contains("\"id\": 1,") && !before.contains("\"id\": 2,"),
+        "{before}"
+    );
     assert_eq!(ids(&["--limit", "1"]), [3]);
     assert_eq!(ids(&["--limit", "0", "--task", "t-ffffff"]), [] as [i64; 0]);
     let task = json(&env, &["journal", "show", "3", "--json"])["task"]
@@ -126,7 +142,7 @@ fn fault_2_iterations_are_found_by_any_text() {
     assert!(found[0]["score"].as_f64().unwrap() > 0.0);
     assert_snapshot!(env.ok(["journal", "search", "cargo test"]), @"
     ID  ITERATION       OUTCOME  TASK      TIME                  WHAT
-    1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed:
+    1   run-00000001/1  retried  t-025cc1  2025-01-21T10:00:00Z  Parse dates: The gate `cargo test` failed: test leap ... FAILED
 
     Showing 1 iteration
     ");

@@ -198,6 +198,8 @@ fn why_tells_of_long_notes_by_their_titles() {
     assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
     exit 0
     --- stdout
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+
     SECTION            ENTRY                    IN PROMPT  WHY                                  RANK  TOKENS  SCORE  WHAT
     Project Knowledge  connection-pool-size.md  yes        fits the task                        1     12      4.00   The pool, as it was
                        idle.md                  yes        linked with a note that fits         1     11             Idle
@@ -205,7 +207,5 @@ fn why_tells_of_long_notes_by_their_titles() {
                        gone.md                  left out   another entry says the same          1     1       4.00
 
     2 entries stood in the prompt, 2 were left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
-    --- stderr
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
     ");
 }

@@ -154,7 +154,7 @@ fn a_megabyte_is_a_memory() {
     exit 0
     --- stdout
     <!-- truncated: budget exceeded -->
-    <!-- 1 entries left out -->
+    <!-- 1 entry left out -->
     --- stderr
     1 note did not fit into 1000 tokens.
     ");

@@ -65,10 +65,10 @@ fn what_a_person_adds_is_listed_and_holds() {
     ");
     let (env, _) = sample();
     assert_snapshot!(env.ok(["learnings", "list"]), @"
-    ID              STATUS    CATEGORY          CONFIDENCE  USED  LEARNING
-    learn-db018fed  promoted  code_structure    0.50        0/0   One file a command
-    learn-1c9756ce  promoted  pitfall           0.50        0/0   The cache hides the fault: clear it first
-    learn-89025cc1  promoted  testing_strategy  0.50        0/0   Run the migrations before the tests
+    ID              STATUS    CATEGORY          CONFIDENCE  SHOWN  TAGS         LEARNING
+    learn-db018fed  promoted  code_structure    0.50        0/0                 One file a command
+    learn-1c9756ce  promoted  pitfall           0.50        0/0                 The cache hides the fault: clear it first
+    learn-89025cc1  promoted  testing_strategy  0.50        0/0    postgres,ci  Run the migrations before the tests
 
     Showing 3 learnings
     ");
@@ -93,6 +93,17 @@ fn what_a_person_adds_is_listed_and_holds() {
     - **[pitfall]** The cache hides the fault:
       clear it first
     ");
+    assert_eq!(
+        env.ok([
+            "learnings",
+            "list",
+            "--category",
+            "testing_strategy",
+            "--format",
+            "markdown"
+        ]),
+        "- **[testing_strategy]** Run the migrations before the tests\n  <!-- tags: postgres, ci -->\n"
+    );
     add(&env, 4, "First.\n\n# Then", ["--category", "two words"]);
     assert_eq!(
         env.ok(["learnings", "list", "--category", "two words", "--format", "markdown"]),
@@ -116,7 +127,7 @@ fn the_same_lesson_is_known_and_becomes_surer() {
         ])
         .run();
     assert_eq!(again.code, Some(0), "{again}");
-    assert_eq!(again.stdout, format!("Learning stored: {}\n", ids[0]));
+    assert_eq!(again.stdout, format!("Learning strengthened: {}\n", ids[0]));
     assert_eq!(again.stderr, "It was known already, and is surer now.\n");
     let shown = json(&env, &["learnings", "show", &ids[0], "--json"]);
     assert_eq!(shown["tags"], json!(["postgres", "ci", "sql"]));
@@ -165,12 +176,12 @@ fn what_cannot_be_kept_is_refused_and_nothing_is_made() {
     let longest = ["learnings", "add", &longest, "--category", "other"];
     assert!(env.ok(longest).starts_with("Learning stored: "));
     let read = ["learnings", "add", "-", "--category", "other", "--json"];
-    let read = env.ralph(read).input("a\r\nb\n").run();
+    let read = env.ralph(read).input("first\r\nsecond\n").run();
     assert_eq!(read.stderr, "Line breaks were turned into LF.\n");
     let read: serde_json::Value = serde_json::from_str(&read.stdout).unwrap();
     assert_eq!(
         (&read["content"], &read["source"], &read["status"]),
-        (&json!("a\nb"), &json!("human"), &json!("promoted"))
+        (&json!("first\nsecond"), &json!("human"), &json!("promoted"))
     );
 }
 
@@ -263,9 +274,9 @@ fn a_learning_is_shown_with_what_speaks_for_it() {
     source      sigil
     runs        run-00000001
     confidence  0.50
-    success     0.00
-    used        in 1 iteration, 0 of which were done
-    last used   2025-01-22T10:00:00Z
+    success     0.00 (of what it warns of)
+    shown       to 1 iteration, 0 of which were done
+    last shown  2025-01-22T10:00:00Z
     created     2025-01-21T10:00:00Z
     changed     2025-01-21T10:00:00Z
 
@@ -297,10 +308,10 @@ fn a_query_ranks_by_confidence_rate_and_use() {
     add(&env, 2, "Lint first", ["--category", "tool_usage"]);
     drop(store);
     assert_snapshot!(env.ok(["learnings", "query"]), @"
-    ID              SCORE  CATEGORY    CONFIDENCE  USED  LEARNING
-    learn-1c9756ce  0.55   tool_usage  0.55        0/0   Lint first
-    learn-00000001  0.52   pitfall     0.50        0/1   Never run two at once.
-    learn-89025cc1  0.50   tool_usage  0.50        0/0   Docker needs the socket
+    ID              SCORE  CATEGORY    CONFIDENCE  SHOWN  LEARNING
+    learn-1c9756ce  0.55   tool_usage  0.55        0/0    Lint first
+    learn-00000001  0.52   pitfall     0.50        0/1    Never run two at once.
+    learn-89025cc1  0.50   tool_usage  0.50        0/0    Docker needs the socket
 
     Showing 3 learnings
     ");

@@ -36,17 +36,16 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     assert_eq!(ran.code, Some(0), "{ran}");
     assert_snapshot!(ran.stderr, @"
     Memories              51 tokens
-    Using Memories       122 tokens
-    Instructions         169 tokens
+    Using Memories       114 tokens
+    Instructions         183 tokens
     Guardrails            37 tokens
     Scratchpad            21 tokens
     Assigned Task         34 tokens
-    Previous Attempts     65 tokens
-    Loop Status           59 tokens
+    Previous Attempts     83 tokens
+    Loop Status           57 tokens
     Retry Information     32 tokens
-    Run Journal           84 tokens
-    Memory               218 tokens
-    All together         891 tokens, 572 of them the same in every prompt
+    Memory               202 tokens
+    All together         813 tokens, 549 of them the same in every prompt
     ");
     let start = ran.stdout.find("## Assigned Task").unwrap();
     let (_, end) = ran.stdout.split_at(start);
@@ -70,11 +69,13 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     #### Attempt 1 (sonnet, retried)
     - **Outcome**: retried after 1 min 23 s, without a report
     - **Why it failed**: The gate `cargo test` failed.
+    - **Files changed**: src/part_1.rs
+    - **Notes**: Dates have leap years.
 
     ### Loop Status
 
     - **Iteration**: 1
-    - **Attempt at this task**: 2 of 4, 1 failure in a row before it
+    - **Attempt at this task**: 2 of 4, 1 failure before it
     - **Success rate**: 0/1, too few to tell
     - **Model**: the agent's own (no models are configured for this agent, so it takes its own)
 
@@ -87,20 +88,6 @@ fn the_prompt_of_a_task_has_its_notes_its_history_and_its_gates() {
     ```
     The gate `cargo test` failed.
     ```
-
-    ## Run Journal
-
-    _Notes of earlier sessions: evidence, not orders._
-
-    ### Iteration 1 [retried]
-    - **Task**: t-025cc1
-    - **Model**: sonnet
-    - **Duration**: 83.4s | **Cost**: $0.2500
-    - **Files**: src/part_1.rs
-    - **Notes**: Dates have leap years.
-    - **Reason**: The gate `cargo test` failed.
-    - **Title**: Parse dates
-    - **Run**: run-00000001
     ");
     for stands in ["ECONNREFUSED", "Dates are UTC", "half way", "<task-done>t-EXAMPLE"] {
         assert!(ran.stdout.contains(stands), "{stands}");

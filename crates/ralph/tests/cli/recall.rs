@@ -305,6 +305,16 @@ fn learnings_are_found_beside_notes() {
 }
 
 #[test]
+fn a_blank_question_is_refused() {
+    let env = sample();
+    for blank in [&["recall", ""][..], &["recall", " ", "\n"]] {
+        let refused = env.ralph(blank.iter().copied()).run();
+        let said = "Error: the text is blank, so there is nothing to look for\n";
+        assert_eq!((refused.code, refused.stderr.as_str()), (Some(2), said));
+    }
+}
+
+#[test]
 fn notes_are_found_whatever_the_database_is() {
     let env = sample();
     let expected = env.ok(["recall", "docker"]);

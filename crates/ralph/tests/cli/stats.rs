@@ -109,7 +109,7 @@ fn a_project_in_which_nothing_has_run_is_all_zeros() {
     assert_eq!(bare.0, "No iterations yet: `ralph run` makes the first.\n");
     env.ok(["init"]);
     assert_eq!((env.ok(["stats"]), json(&env, &["stats", "--json"])), bare);
-    assert_snapshot!(serde_json::to_string(&bare.1).unwrap(), @r#"{"since":null,"run":null,"runs":0,"tasks":0,"outcomes":{"done":0,"failed":0,"retried":0,"blocked":0,"interrupted":0},"iterations":0,"success":{"done":0,"of":0},"duration_ms":0,"cost_usd":0.0,"input_tokens":0,"output_tokens":0,"by_day":[],"by_run":[],"by_model":[],"by_task_type":[],"different_failures":0,"failures":[],"hard_tasks":0,"hardest":[]}"#);
+    assert_snapshot!(serde_json::to_string(&bare.1).unwrap(), @r#"{"since":null,"run":null,"runs":0,"tasks":0,"outcomes":{"done":0,"failed":0,"retried":0,"blocked":0,"interrupted":0},"iterations":0,"success":{"done":0,"of":0},"duration_ms":0,"cost_usd":null,"input_tokens":null,"output_tokens":null,"by_day":[],"by_run":[],"by_model":[],"by_task_type":[],"different_failures":0,"failures":[],"hard_tasks":0,"hardest":[]}"#);
 }
 
 #[test]
@@ -122,11 +122,11 @@ fn the_figures_fit_80_columns() {
     Spent       11 min 07 s, $2.00, 8k tokens
 
     Over time
-      success     900000.9
-      iterations  99999999
+      success     1/1  0/1  0/1  0/1  0/1  0/1  .  1/1
+      iterations  1    1    1    1    1    1    1  1
       2025-01-21 to 2025-01-28, a day each
-      success: 0 none done, 9 all done
-      iterations: 9 is 1; . nothing to count
+      success: done of those that count
+      . nothing to count
 
     By model
       MODEL   DONE  RATE  COST   TIME        ITERATIONS  TOKENS
@@ -162,11 +162,11 @@ fn the_figures_fit_44_columns() {
     Spent       11 min 07 s, $2.00, 8k tokens
 
     Over time
-      success     900000.9
-      iterations  99999999
-      2025-01-21 to 2025-01-28, a day each
-      success: 0 none done, 9 all done
-      iterations: 9 is 1; . nothing to count
+      success     0/1  0/1  .  1/1
+      iterations  1    1    1  1
+      2025-01-25 to 2025-01-28, a day each
+      success: done of those that count
+      . nothing to count
 
     By model
       MODEL   DONE  RATE  COST   TIME
@@ -260,6 +260,13 @@ fn figures_are_of_a_run_and_from_a_day_on() {
     assert_eq!(iterations(&["--run", "run-00000def"]), 1);
     assert_eq!(iterations(&["--run", "00000a"]), 8);
     assert_eq!(iterations(&["--since", "2025-01-22"]), 7);
+    let lately = env
+        .ralph(["stats", "--json", "--since", "2d"])
+        .env("RALPH_NOW", "2025-01-28T12:00:00Z")
+        .run();
+    let lately: serde_json::Value = serde_json::from_str(&lately.stdout).unwrap();
+    assert_eq!(lately["since"], "2025-01-26T12:00:00Z");
+    assert_eq!(lately["iterations"], 2);
     assert_eq!(iterations(&["--since", "2025-01-22T10:00:00Z", "--run", "00000d"]), 0);
     let none = env.ok(["stats", "--since", "2031-01-01"]);
     assert_eq!(none, "No iterations found\n");

@@ -109,7 +109,8 @@ fn a_long_night_fits_on_a_screen() {
     Since    the beginning: 18 iterations
     Run      run-00000004 (all tasks) was cut off; its last sign was 1 hour ago
     Run      run-00000003 (all tasks) was cut off; its last sign was 1 hour ago
-    Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations was reached.
+    Run      run-00000abc (all tasks) ended 1 hour ago: The limit of 2 iterations
+             was reached.
     Done     9 tasks were done
                t-025cc1  Parse every colour that people write, in all the forms th…
                t-8eec67  Parse every colour that people write, in all the forms th…
@@ -205,6 +206,8 @@ fn a_run_that_goes_on_or_was_cut_off_is_told() {
     let env = env();
     env.ok(["task", "add", "Parse the colours"]);
     let (mut store, run) = begin(&env, RUN, "here");
+    let question = "what should be done differently on t-8eec67 (Parse the colours)";
+    store.put_question(&run, Some(question)).unwrap();
     let shown = env.ok(["status"]);
     assert!(
         shown.contains("Run      run-00000abc (all tasks) was cut off; its last sign was 1 hour ago\n"),
@@ -213,6 +216,11 @@ fn a_run_that_goes_on_or_was_cut_off_is_told() {
     store
         .heartbeat(&run, std::time::Duration::from_secs(1), before(10))
         .unwrap();
+    let shown = env.ok(["status"]);
+    let waits = format!("Run      run-00000abc waits for your answer in its terminal: {question}\n");
+    assert!(shown.contains(&waits), "{shown}");
+    assert_eq!(json(&env, &["status", "--json"])["runs"]["open"][0]["asks"], question);
+    store.put_question(&run, None).unwrap();
     let shown = env.ok(["status"]);
     assert!(
         shown.contains("Run      run-00000abc (all tasks) goes on; it began 1 hour ago\n"),

@@ -1,10 +1,11 @@
 //! What a terminal gets, through `script` of util-linux: signs and colours, and no stored escape sequence.
 
 use insta::assert_snapshot;
-use ralph_testkit::{Finished, TestEnv};
+use ralph_testkit::{Finished, Terminal, TestEnv};
 
 use crate::env;
 use crate::past::{Worked, task, work};
+use crate::stats::week;
 
 /// Runs a command at a terminal; what it shows, with escape characters as `^[`.
 pub(crate) fn at_terminal(env: &TestEnv, command: &str) -> Finished {
@@ -113,4 +114,36 @@ fn a_title_is_shown_and_not_obeyed_where_it_is_only_mentioned() {
     work(&env, 1, &[worked]);
     let shown = at_terminal(&env, "why").stdout;
     assert!(shown.contains("Make ␛[31mtea") && !shown.contains("^[[31m"), "{shown}");
+}
+
+#[test]
+fn long_lines_are_broken_between_words() {
+    let title = "Draw all of the colours in the right order and without a pause between any two of them";
+    let env = week(title);
+    for arguments in [
+        &["task", "show", "t-8eec67"][..],
+        &["journal", "show", "5"],
+        &["learnings", "show", "learn-00000001"],
+        &["stats"],
+    ] {
+        let left = Terminal::start(env.ralph(arguments.iter().copied()), 44).left();
+        let rows: Vec<String> = left.screen.scrolled().into_iter().chain(left.screen.shown()).collect();
+        assert_eq!(rows, left.screen.lines(), "{arguments:?}");
+    }
+    let status = env.ralph(["status"]).env("COLUMNS", "44").run().stdout;
+    let too_long = status
+        .lines()
+        .filter(|line| line.len() > 44 && !line.starts_with("Project"));
+    assert_eq!(too_long.collect::<Vec<_>>(), [""; 0], "{status}");
+    let shown = Terminal::start(env.ralph(["task", "show", "t-8eec67"]), 44)
+        .left()
+        .screen;
+    assert_eq!(
+        shown.lines()[..3],
+        [
+            "t-8eec67  Draw all of the colours in the",
+            "          right order and without a pause",
+            "          between any two of them",
+        ]
+    );
 }

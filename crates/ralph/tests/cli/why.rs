@@ -58,6 +58,22 @@ fn past() -> TestEnv {
 }
 
 #[test]
+fn on_a_narrow_terminal_the_reasons_stand_beside_the_ids() {
+    let env = past();
+    env.write(PROMPT, "# Memories\n");
+    let narrow = env.ralph(["why", "--all"]).env("COLUMNS", "44").run().stdout;
+    let table = narrow.split("\n\n").nth(1).unwrap();
+    assert_snapshot!(table, @"
+    ENTRY                WHY
+    mem-1737372000-a1b2  fits the task
+    mem-1737372001-a1b2  no room: [memories] bu…
+    mem-1737372002-a1b2  another entry says the…
+    mem-1737372003-a1b2  another one has taken…
+    fix-1737372000-a1b2  all fit; relied on
+    ");
+}
+
+#[test]
 fn what_stood_in_a_prompt_is_told_with_the_proof() {
     let env = past();
     env.write(
@@ -67,6 +83,8 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
     assert_snapshot!(env.ralph(["why"]).run(), @"
     exit 0
     --- stdout
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+
     SECTION     ENTRY                IN PROMPT  WHY                 RANK  TOKENS  SCORE  WHAT
     Memories    mem-1737372000-a1b2  yes        fits the task       1     12      3.46   Start docker first.
     Guardrails  fix-1737372000-a1b2  yes        all fit; relied on  1     11             Größe is bytes.
@@ -76,12 +94,12 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
       1 of Memories: no room: [memories] budget = 2000
       1 of Memories: another entry says the same
       1 of Memories: another one has taken its place
-    --- stderr
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
     ");
     assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
     exit 0
     --- stdout
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+
     SECTION     ENTRY                IN PROMPT  WHY                                RANK  TOKENS  SCORE  WHAT
     Memories    mem-1737372000-a1b2  yes        fits the task                      1     12      3.46   Start docker first.
                 mem-1737372001-a1b2  left out   no room: [memories] budget = 2000  2     5              Ports are taken.
@@ -90,12 +108,12 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
     Guardrails  fix-1737372000-a1b2  yes        all fit; relied on                 1     11             Größe is bytes.
 
     2 entries stood in the prompt, 3 were left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
-    --- stderr
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
     ");
     assert_snapshot!(env.ralph(["why"]).env("COLUMNS", "80").run(), @"
     exit 0
     --- stdout
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+
     ENTRY                IN PROMPT  WHY                 WHAT
     mem-1737372000-a1b2  yes        fits the task       Start docker first.
     fix-1737372000-a1b2  yes        all fit; relied on  Größe is bytes.
@@ -105,8 +123,6 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
       1 of Memories: no room: [memories] budget = 2000
       1 of Memories: another entry says the same
       1 of Memories: another one has taken its place
-    --- stderr
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
     ");
     let told = json(&env, &["why", "run-00000001/1", "--json"]);
     assert_eq!(told["iteration"]["id"], 1);
@@ -128,6 +144,21 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
         })
     );
     assert_eq!(told["entries"][1]["in_prompt"], serde_json::Value::Null);
+}
+
+#[test]
+fn a_narrow_screen_shows_which_entries_and_why() {
+    let env = past();
+    let narrow = env.ralph(["why", "--all"]).env("COLUMNS", "44").run().stdout;
+    let table = narrow.split("\n\n").nth(1).unwrap();
+    assert_snapshot!(table, @"
+    ENTRY                WHY
+    mem-1737372000-a1b2  fits the task
+    mem-1737372001-a1b2  no room: [memories] bu…
+    mem-1737372002-a1b2  another entry says the…
+    mem-1737372003-a1b2  another one has taken…
+    fix-1737372000-a1b2  all fit; relied on
+    ");
 }
 
 #[test]
@@ -160,6 +191,8 @@ fn earlier_attempts_are_told_by_why_they_failed() {
         format!("### Previous Attempts\n\n{shown}\n## Memory\n"),
     );
     assert_snapshot!(env.ok(["why", "--all"]), @"
+    Iteration 2 of run-00000001 [done]: t-025cc1 Parse dates
+
     SECTION            ENTRY  IN PROMPT  WHY                                RANK  TOKENS  SCORE  WHAT
     Previous Attempts  1      yes        how this task failed before        1     20             attempt 1: The gate `make` is red.
                        99     left out   no room: [context] attempts = 750  2     1
@@ -185,6 +218,8 @@ fn a_prompt_that_was_changed_or_is_gone_proves_nothing() {
         format!("# Memories\n\n{}\n{GUARDRAIL}", NOTE.replace("first", "last")),
     );
     assert_snapshot!(env.ok(["why", "1"]), @"
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+
     SECTION     ENTRY                IN PROMPT  WHY                 RANK  TOKENS  SCORE  WHAT
     Memories    mem-1737372000-a1b2  no         fits the task       1     12      3.46   Start podman first.
     Guardrails  fix-1737372000-a1b2  yes        all fit; relied on  1     11             Größe is bytes.
@@ -212,6 +247,8 @@ fn where_nothing_stood_nothing_is_proved() {
     };
     work(&env, 1, &[worked]);
     assert_snapshot!(env.ok(["why"]), @"
+    Iteration 1 of run-00000001 [done]: t-025cc1 Make tea
+
     0 entries stood in the prompt.
     1 was left out (`--all` lists them):
       1 of Memories: no room: [memories] budget = 2000
@@ -235,9 +272,9 @@ fn an_iteration_without_memory_says_so() {
     assert_snapshot!(env.ralph(["why"]).run(), @"
     exit 0
     --- stdout
-    Nothing of the memory was considered for its prompt.
-    --- stderr
     Iteration 1 of run-00000001 [done]: t-025cc1 Make tea
+
+    Nothing of the memory was considered for its prompt.
     ");
     assert_snapshot!(env.ralph(["why", "2"]).run(), @"
     exit 1
@@ -334,13 +371,13 @@ fn lessons_are_told_with_why_they_stood_there_and_why_not() {
     assert_snapshot!(env.ralph(["why", "--all"]).run(), @"
     exit 0
     --- stdout
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
+
     SECTION                             ENTRY           IN PROMPT  WHY                                 RANK  TOKENS  SCORE  WHAT
     Learnings from Previous Iterations  learn-00000001  yes        fits the task; relied on            1     7       2.25   [pitfall] Look first.
                                         learn-00000002  yes        learned at this task                2     4              [a] Own.
                                         learn-00000003  left out   no room: [context] learnings = 375  3     1       1.00   [pitfall] Three is long.
 
     2 entries stood in the prompt, 1 was left out; .ralph/runs/run-00000001/001/prompt.md holds what stood there.
-    --- stderr
-    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates
     ");
 }

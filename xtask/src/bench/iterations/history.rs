@@ -5,11 +5,12 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_memory::capture::signature;
+use ralph_model::config::Promote;
 use ralph_model::{
     CapturedLearning, Difficulty, ErrorCategory, FailureReport, LearningId, NewJournalRow, Outcome, Priority,
     ReportOrigin, RunId, SplitMix64, StopReason, TaskId, Usage,
 };
-use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store, task_type_of};
+use ralph_store::{DoneIn, ImportItem, NewRun, RunProcess, Settlement, Store, Taught, task_type_of};
 use ralph_testkit::journal_row;
 
 use crate::bench::corpus;
@@ -45,6 +46,8 @@ pub(super) enum Memory {
     None,
     /// A report of every failure, and so many lessons that hold, of iterations that were done.
     Lessons(usize),
+    /// The same, in one long run of which nothing was drawn yet.
+    OneRun,
 }
 
 /// Writes a journal of so many rows into a database that is made here, row by row as the loop does it.
@@ -52,18 +55,33 @@ pub(super) fn write_journal(database: &Path, rows: usize, memory: Memory) -> Res
     let failed = |error: ralph_store::StoreError| format!("cannot write the journal: {error}");
     let mut store = Store::open_or_create(database).map_err(failed)?;
     let mut lessons = 0;
-    for first in (0..rows).step_by(RUN_LENGTH) {
+    let (run_length, most_lessons) = match memory {
+        Memory::None => (RUN_LENGTH, 0),
+        Memory::Lessons(total) => (RUN_LENGTH, total),
+        Memory::OneRun => (rows, 2 * rows),
+    };
+    for first in (0..rows).step_by(run_length) {
         let run = RunId::new(first as u64);
         store.begin_run(&new_run(&run, moment(first)?)).map_err(failed)?;
-        for (iteration, number) in (1..).zip(first..rows.min(first + RUN_LENGTH)) {
+        for (iteration, number) in (1..).zip(first..rows.min(first + run_length)) {
             let mut settlement = settlement(&run, iteration, number)?;
-            if let Memory::Lessons(total) = memory {
-                remember(&mut settlement, number, &mut lessons, total);
+            if memory != Memory::None {
+                remember(&mut settlement, number, &mut lessons, most_lessons);
             }
             store.settle(&settlement).map_err(failed)?;
         }
-        let end = moment(first + RUN_LENGTH)?;
+        let end = moment(first + run_length)?;
         store.end_run(&run, "Everything is done.", 0, end).map_err(failed)?;
+        if memory != Memory::OneRun {
+            // Else every run that is measured would begin to draw the lessons of all these.
+            let nothing = Taught {
+                run: run.as_str(),
+                drawn: &[],
+                promote: Promote::Auto,
+            };
+            let taken = store.take_in_drawn(&nothing, &mut SplitMix64::new(1), end);
+            taken.map_err(failed)?;
+        }
     }
     match memory {
         Memory::Lessons(total) if lessons < total => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::workplace::{Leaves, Past, Versions, Workplace, measure_run};
-use super::{Taker, USUAL_TASKS, history};
+use super::{Least, USUAL_TASKS, history};
 use crate::bench::corpus::Memory;
 use crate::bench::figures::{Figure, Figures, Target};
 use crate::programs::Programs;
@@ -14,8 +14,8 @@ use crate::programs::Programs;
 /// How long the journal is, and how many other notes there are.
 const ROWS: usize = 10_000;
 const NOTES: usize = 1_000;
-/// How many long notes there are, and how many milliseconds more an iteration may take than without any.
-const FOLDERS: [(usize, Target); 2] = [(1_000, Target::AtMost(5.0)), (10_000, Target::None)];
+/// How many long notes there are, and how many milliseconds more an iteration may take than without any: the first has none.
+const FOLDERS: [(usize, Target); 3] = [(0, Target::None), (1_000, Target::AtMost(5.0)), (10_000, Target::None)];
 /// Without git every file of a project is looked at twice an iteration, long notes as any other; the target is for git.
 const VERSIONS: [(Versions, &str); 2] = [(Versions::Git, "in git"), (Versions::None, "without git")];
 /// Of how many sentences a long note is made.
@@ -29,19 +29,29 @@ const QUESTION: &str = "timeout of the cache in the parser";
 pub(super) fn take(figures: &mut Figures, programs: &Programs, runs: usize) -> Result<(), String> {
     println!("writing a journal of {ROWS} rows …");
     let past = Past::write(ROWS, history::Memory::None)?;
-    let place = Place {
-        programs,
-        past: &past,
-        runs,
-    };
     for (versions, named) in VERSIONS {
-        let without = place.measure(figures, 0, versions)?;
+        let mut measured = Vec::with_capacity(FOLDERS.len());
         for (long_notes, target) in FOLDERS {
-            let with = place.measure(figures, long_notes, versions)?;
+            println!("writing a project {named} with {long_notes} long notes …");
+            let place = make(programs, &past, long_notes, versions)?;
+            measured.push((place, Least::among(USUAL_TASKS), long_notes, target));
+        }
+        println!("measuring, {runs} runs of each …");
+        // In turns: whatever else the machine does in the meantime, each of them has its share of it.
+        for _ in 0..runs {
+            for (place, least, ..) in &mut measured {
+                least.round(place, Leaves::Rows)?;
+            }
+        }
+        let without = measured.first().map_or(0.0, |(_, least, ..)| least.iteration_ms());
+        for (place, least, long_notes, target) in measured.into_iter().skip(1) {
+            if versions == Versions::Git {
+                commands(figures, &place, (long_notes, runs))?;
+            }
             figures.add(Figure {
                 name: format!("an iteration {named}, {long_notes} long notes: more than without any"),
                 size: ROWS,
-                value: with - without,
+                value: least.iteration_ms() - without,
                 unit: "ms",
                 target: match versions {
                     Versions::Git => target,
@@ -53,32 +63,20 @@ pub(super) fn take(figures: &mut Figures, programs: &Programs, runs: usize) -> R
     Ok(())
 }
 
-/// Where it is measured.
-struct Place<'a> {
+/// A project with so many long notes, which are no younger and no less known to git than the rest of it.
+fn make<'a>(
     programs: &'a Programs,
     past: &'a Past,
-    runs: usize,
-}
-
-impl Place<'_> {
-    /// What an iteration costs beside so many long notes, in milliseconds.
-    fn measure(&self, figures: &mut Figures, long_notes: usize, versions: Versions) -> Result<f64, String> {
-        println!("measuring beside {long_notes} long notes, {} runs …", self.runs);
-        let place = Workplace::make(self.programs, self.past, NOTES, versions)?;
-        write_folder(&place.path(".ralph/knowledge"), long_notes)?;
-        place.settle()?;
-        let mut taker = Taker {
-            figures: &mut Figures::among("rows"),
-            place: &place,
-            leaves: Leaves::Rows,
-            runs: self.runs,
-        };
-        let each = taker.iteration("", USUAL_TASKS, Target::None)?;
-        if long_notes > 0 && versions == Versions::Git {
-            commands(figures, &place, (long_notes, self.runs))?;
-        }
-        Ok(each)
+    long_notes: usize,
+    versions: Versions,
+) -> Result<Workplace<'a>, String> {
+    let place = Workplace::make(programs, past, NOTES, versions)?;
+    write_folder(&place.path(".ralph/knowledge"), long_notes)?;
+    if versions == Versions::Git {
+        place.commit()?;
     }
+    place.settle()?;
+    Ok(place)
 }
 
 /// What the commands take that look among long notes.

@@ -3,6 +3,7 @@
 //! The processor time is that of the process of `ralph run` alone. A run has a beginning and an end too, so a short run is
 //! taken from a long one, and what is left is divided by the iterations that the long one has more.
 
+mod extract;
 mod history;
 mod interrupt;
 mod knowledge;
@@ -49,14 +50,14 @@ const FIXED_TOKENS: f64 = 600.0;
 
 /// `cargo xtask bench loop`.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
-    let flags = Flags::parse(words, &["--quick", "--knowledge", "--learnings", "--live"], &["--json"])?;
+    let parts = ["--knowledge", "--learnings", "--extract", "--live"];
+    let named: Vec<&str> = parts.into_iter().chain(["--quick"]).collect();
+    let flags = Flags::parse(words, &named, &["--json"])?;
     let runs = if flags.has("--quick") { QUICK_RUNS } else { RUNS };
     let programs = Programs::build(root)?;
     let begin = Instant::now();
     let mut figures = Figures::among("rows");
-    let takes_all = !["--knowledge", "--learnings", "--live"]
-        .iter()
-        .any(|part| flags.has(part));
+    let takes_all = !parts.iter().any(|part| flags.has(part));
     for (rows, notes, most) in SIZES.into_iter().filter(|_| takes_all) {
         println!("writing a journal of {rows} rows …");
         let past = Past::write(rows, Memory::None)?;
@@ -88,6 +89,9 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     }
     if takes_all || flags.has("--learnings") {
         learnings::take(&mut figures, &programs, runs)?;
+    }
+    if takes_all || flags.has("--extract") {
+        extract::take(&mut figures, &programs, runs)?;
     }
     if takes_all {
         let interrupted = if flags.has("--quick") { QUICK_RUNS } else { INTERRUPTS };
@@ -159,6 +163,49 @@ fn interrupts(figures: &mut Figures, programs: &Programs, runs: usize) -> Result
     Ok(())
 }
 
+/// The least processor time that short and long runs in a project took.
+struct Least {
+    tasks: usize,
+    short: Duration,
+    long: Duration,
+    /// The most memory of any of them.
+    peak: u64,
+}
+
+impl Least {
+    /// Before the first run among so many tasks.
+    fn among(tasks: usize) -> Self {
+        Self {
+            tasks,
+            short: Duration::MAX,
+            long: Duration::MAX,
+            peak: 0,
+        }
+    }
+
+    fn long_run(&self) -> usize {
+        LONG.min(self.tasks - 1)
+    }
+
+    /// One more run of each.
+    fn round(&mut self, place: &Workplace<'_>, leaves: Leaves) -> Result<(), String> {
+        let long_run = self.long_run();
+        for (iterations, least) in [(SHORT, &mut self.short), (long_run, &mut self.long)] {
+            place.begin_again(self.tasks)?;
+            let usage = measure_run(&mut place.run(iterations, leaves))?;
+            *least = usage.own_processor.min(*least);
+            self.peak = usage.peak_bytes.max(self.peak);
+        }
+        Ok(())
+    }
+
+    /// What an iteration costs, in milliseconds.
+    fn iteration_ms(&self) -> f64 {
+        let more = (self.long_run() - SHORT) as f64;
+        self.long.saturating_sub(self.short).as_secs_f64() * 1000.0 / more
+    }
+}
+
 /// Takes figures in one project.
 struct Taker<'a, 'p> {
     figures: &'a mut Figures,
@@ -180,22 +227,15 @@ impl Taker<'_, '_> {
 
     /// What an iteration costs among so many tasks, in milliseconds, and what the whole run needs.
     fn iteration(&mut self, name: &str, tasks: usize, target: Target) -> Result<f64, String> {
-        let long = LONG.min(tasks - 1);
-        let (mut short_time, mut long_time, mut peak) = (Duration::MAX, Duration::MAX, 0);
+        let mut least = Least::among(tasks);
         for _ in 0..self.runs {
-            for (iterations, least) in [(SHORT, &mut short_time), (long, &mut long_time)] {
-                self.place.begin_again(tasks)?;
-                let usage = measure_run(&mut self.place.run(iterations, self.leaves))?;
-                *least = usage.own_processor.min(*least);
-                peak = usage.peak_bytes.max(peak);
-            }
+            least.round(self.place, self.leaves)?;
         }
-        let more = (long - SHORT) as f64;
-        let each = long_time.saturating_sub(short_time).as_secs_f64() * 1000.0 / more;
+        let each = least.iteration_ms();
         self.take(name, each, "ms", target);
-        let around = short_time.as_secs_f64() * 1000.0 - each * SHORT as f64;
+        let around = least.short.as_secs_f64() * 1000.0 - each * SHORT as f64;
         self.take(&format!("{name}: begin and end of a run"), around, "ms", Target::None);
-        self.take(&format!("{name}: peak"), mib(peak), "MiB", Target::None);
+        self.take(&format!("{name}: peak"), mib(least.peak), "MiB", Target::None);
         Ok(each)
     }
 

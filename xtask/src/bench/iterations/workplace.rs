@@ -155,19 +155,25 @@ impl<'a> Workplace<'a> {
     }
 
     fn finish(&self, versions: Versions) -> Result<(), String> {
-        let git = |words: &[&str]| {
-            let who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
-            output(command("git").args(who).args(words).current_dir(self.folder.path())).map(drop)
-        };
         if versions == Versions::Git {
-            git(&["init", "--quiet"])?;
+            self.git(&["init", "--quiet"])?;
         }
         output(self.ralph(&["init"]).stdout(Stdio::piped()))?;
         if versions == Versions::Git {
-            git(&["add", "--all"])?;
-            git(&["commit", "--quiet", "--message", "The beginning"])?;
+            self.commit()?;
         }
         self.settle()
+    }
+
+    /// Commits everything that git does not have yet.
+    pub(super) fn commit(&self) -> Result<(), String> {
+        self.git(&["add", "--all"])?;
+        self.git(&["commit", "--quiet", "--allow-empty", "--message", "As it is now"])
+    }
+
+    fn git(&self, words: &[&str]) -> Result<(), String> {
+        let who = ["-c", "user.name=bench", "-c", "user.email=bench@localhost"];
+        output(command("git").args(who).args(words).current_dir(self.folder.path())).map(drop)
     }
 
     /// Waits until the times of the notes can be trusted, and lets the index know it.

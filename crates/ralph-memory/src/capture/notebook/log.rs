@@ -182,10 +182,17 @@ impl Notebook<'_> {
             action: made.action,
             note: note.clone(),
         }));
-        let now_true = updated.written.or(updated.read).map(|stamp| FileRecord { stamp, head });
-        if let Some(record) = &now_true {
-            store.record_notes(&self.log.file, record, &changes, self.clock.now())?;
+        let stamp = updated.written.or(updated.read);
+        // Of a file that is gone as a whole the last look is all that there is to compare with.
+        let recorded = stamp.or(last.map(|record| record.stamp));
+        let record = |stamp| FileRecord {
+            stamp,
+            head: head.clone(),
+        };
+        if let Some(stamp) = recorded {
+            store.record_notes(&self.log.file, &record(stamp), &changes, self.clock.now())?;
         }
+        let now_true = stamp.map(record);
         Ok((found, now_true))
     }
 

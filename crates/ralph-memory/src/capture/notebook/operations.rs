@@ -8,11 +8,12 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use ralph_model::{Entropy, Extra, Note, NoteId};
 use ralph_notes::{Document, Entry, Gap, Lookup, Patches, link_beside, resolve};
-use ralph_store::NoteAction;
 use ralph_store::index::{Change, Neighbours};
+use ralph_store::{NoteAction, Store, Wait};
 
 use super::log::Edit;
 use super::new_ids::{NewIds, within_ids};
+use super::restore::Found;
 use super::{Draft, Notebook, NotebookError, Stored};
 use crate::capture::{SecretPolicy, accept};
 
@@ -87,21 +88,26 @@ impl Notebook<'_> {
         })
     }
 
-    /// Deletes notes: all of them or, when one is not there, none.
+    /// Deletes notes: all of them or, when one is not there, none. One that is gone without a deletion is on record as
+    /// deleted from then on, and nobody is told of it any more.
     ///
     /// # Errors
-    /// When one is not there, or the file cannot be written.
+    /// When one is not there and not gone in this way, or the file cannot be written.
     pub fn delete(&self, selectors: &[String]) -> Result<Stored, NotebookError> {
-        self.refuse_unknown(selectors.iter().map(String::as_str))?;
+        self.refuse_unknown_to_delete(selectors)?;
         let mut resolved: Vec<String> = Vec::new();
-        self.change(|document, _| {
+        let mut gone: Vec<Note> = Vec::new();
+        self.change(|document, log| {
             let lookup = document.lookup(selectors.len());
-            if resolved.is_empty() {
+            if resolved.is_empty() && gone.is_empty() {
                 let mut seen = HashSet::new();
                 for selector in selectors {
-                    let id = document.id(self.select_in(&lookup, selector)?);
-                    if seen.insert(id) {
-                        resolved.push(id.to_owned());
+                    match self.standing_or_vanished(&lookup, log, selector)? {
+                        Found::Standing(entry) if seen.insert(document.id(entry).to_owned()) => {
+                            resolved.push(document.id(entry).to_owned());
+                        }
+                        Found::Vanished(note) if seen.insert(note.id.to_string()) => gone.push(note),
+                        Found::Standing(_) | Found::Vanished(_) => {}
                     }
                 }
             }
@@ -109,7 +115,7 @@ impl Notebook<'_> {
                 .iter()
                 .filter_map(|id| lookup.find(id).first().copied())
                 .collect();
-            let notes = entries
+            let notes: Vec<Note> = entries
                 .iter()
                 .map(|entry| self.note_at(document, entry))
                 .collect::<Result<_, _>>()?;
@@ -117,7 +123,7 @@ impl Notebook<'_> {
                 patches: document.delete(&entries),
                 action: NoteAction::Deleted,
                 entries: Some(resolved.iter().cloned().map(Change::Removed).collect()),
-                notes,
+                notes: notes.into_iter().chain(gone.iter().cloned()).collect(),
             })
         })
     }
@@ -155,6 +161,25 @@ impl Notebook<'_> {
             })
         })?;
         Ok((stored, aside))
+    }
+
+    /// Refuses ids that can neither be deleted nor are gone before anything is locked or made.
+    fn refuse_unknown_to_delete(&self, selectors: &[String]) -> Result<(), NotebookError> {
+        let reading = self.read()?;
+        let document = reading.document();
+        let lookup = document.lookup(selectors.len());
+        for selector in selectors {
+            match self.select_in(&lookup, selector) {
+                Ok(_) => {}
+                Err(error @ NotebookError::NotFound { .. }) => {
+                    let log = Store::open_existing(&self.log.database, Wait::Long).ok().flatten();
+                    let log = log.ok_or(error)?;
+                    self.standing_or_vanished(&lookup, Some(&log), selector)?;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Refuses ids that are not there before anything is locked or made.

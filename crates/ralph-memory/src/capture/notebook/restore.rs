@@ -1,11 +1,19 @@
 //! Bringing notes back from the log.
 
 use ralph_model::Note;
-use ralph_notes::{Document, Lookup};
+use ralph_notes::{Document, Entry, Lookup};
 use ralph_store::{KnownNote, NoteAction, NoteVersion, Presence, Store, StoreError, Wait};
 
 use super::log::{Edit, findings};
 use super::{Notebook, NotebookError, Stored, Vanished};
+
+/// What an id names.
+pub(super) enum Found<'d> {
+    /// An entry of the file.
+    Standing(&'d Entry),
+    /// A note that is gone without a deletion.
+    Vanished(Note),
+}
 
 impl Notebook<'_> {
     /// Every version of the notes whose id begins with this text, oldest first; none without a log or without a text.
@@ -59,6 +67,35 @@ impl Notebook<'_> {
                 .collect(),
             since: findings(&since).vanished,
         })
+    }
+
+    /// The note that an id, or the beginning of one, names: an entry of the file, or what is gone from it without a deletion.
+    pub(super) fn standing_or_vanished<'d>(
+        &self,
+        lookup: &Lookup<'d, '_>,
+        log: Option<&Store>,
+        selector: &str,
+    ) -> Result<Found<'d>, NotebookError> {
+        let not_found = match self.select_in(lookup, selector) {
+            Ok(entry) => return Ok(Found::Standing(entry)),
+            Err(error @ NotebookError::NotFound { .. }) if !selector.is_empty() => error,
+            Err(error) => return Err(error),
+        };
+        let Some(log) = log else { return Err(not_found) };
+        let Vanished { mut before, since } = self.vanished(log, lookup.document())?;
+        before.extend(since);
+        if let Some(exact) = before.iter().find(|note| note.id.as_str() == selector) {
+            return Ok(Found::Vanished(exact.clone()));
+        }
+        before.retain(|note| note.id.as_str().starts_with(selector));
+        match before.as_slice() {
+            [] => Err(not_found),
+            [one] => Ok(Found::Vanished(one.clone())),
+            several => {
+                let ids: Vec<&str> = several.iter().map(|note| note.id.as_str()).collect();
+                Err(NotebookError::ambiguous(selector, &ids))
+            }
+        }
     }
 
     /// Brings notes back that are gone, as they last were in this file.

@@ -8,6 +8,8 @@
 mod entry;
 mod same_way;
 
+use std::collections::HashSet;
+
 use ralph_model::{Attempt, Budget, EntryKind, InjectionReason, Outcome, Suggestion, TaskKind};
 
 use super::markdown::{in_item, without_controls};
@@ -16,7 +18,7 @@ use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
 use crate::inject::pack::{Item, Packed, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
-use entry::{Detail, entry};
+use entry::{Detail, entry, says_all};
 pub(super) use same_way::failed_the_same_way;
 
 const HEADING: &str = "Previous Attempts";
@@ -26,6 +28,8 @@ pub(super) struct PreviousAttempts<'a> {
     pub(super) section: Section,
     /// What the newest attempt's failing program printed, if it stands in the section.
     pub(super) output_above: Option<OutputAbove<'a>>,
+    /// The rows of the journal of which it says all that they would.
+    pub(super) told: HashSet<i64>,
 }
 
 /// What the failing program of an attempt printed.
@@ -56,6 +60,7 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
         return PreviousAttempts {
             section: suggestion_alone(section, &suggestion, budget, room),
             output_above: None,
+            told: HashSet::new(),
         };
     }
     let frame = format!("### {HEADING}\n\n{OPENING}\n{}", introduction(request));
@@ -102,7 +107,16 @@ pub(super) fn section<'a>(request: &PromptRequest<'a>, room: &mut Room) -> Previ
     PreviousAttempts {
         section,
         output_above: newest.and_then(|choice| output_of(choice.attempt)),
+        told: told(&choices, fitted.newest),
     }
+}
+
+/// The rows of the journal of which the section says all that they would.
+fn told(choices: &[Choice<'_>], newest: Detail) -> HashSet<i64> {
+    let details = std::iter::once(newest).chain(std::iter::repeat(Detail::Whole));
+    let told = choices.iter().zip(details).filter(|(choice, _)| choice.is_shown());
+    let told = told.filter(|(choice, detail)| says_all(choice.attempt, *detail));
+    told.map(|(choice, _)| choice.attempt.row.id).collect()
 }
 
 impl<'a> Choice<'a> {

@@ -1,4 +1,5 @@
-//! `## Run Journal`: the last iterations of this run, and those of other runs that fit the task.
+//! `## Run Journal`: the last iterations of this run, and those of other runs that fit the task. Attempts that stand among
+//! the previous ones of the task are told there, and not again.
 
 use std::collections::HashSet;
 
@@ -27,19 +28,23 @@ struct Choice<'a> {
 }
 
 /// The section. This run's rows go before others, and of them the last before the first; they are read in the order in
-/// which they happened.
-pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room) -> Section {
+/// which they happened. What is told above does not stand here.
+pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, told_above: &HashSet<i64>) -> Section {
     let mut section = Section {
         heading: HEADING,
         ..Section::default()
     };
-    let mut choices = choices(request);
-    if choices.is_empty() {
-        return section;
-    }
+    let mut choices = choices(request, told_above);
+    let open = |choice: &Choice<'_>| choice.reason != InjectionReason::Duplicate;
+    let places: Vec<usize> = (0..)
+        .zip(&choices)
+        .filter(|(_, choice)| open(choice))
+        .map(|(place, _)| place)
+        .collect();
     let frame = format!("## {HEADING}\n\n{OPENING}");
     let items: Vec<Item> = choices
         .iter()
+        .filter(|choice| open(choice))
         .map(|choice| Item {
             group: 0,
             // With the empty line before it.
@@ -53,7 +58,8 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room) -> Section {
     };
     let packed = pack(&items, &sizes, room.for_section(request.config.context.journal));
     for position in &packed.chosen {
-        if let Some(choice) = choices.get_mut(*position) {
+        let place = places.get(*position).copied();
+        if let Some(choice) = place.and_then(|place| choices.get_mut(place)) {
             choice.reason = InjectionReason::Shown;
         }
     }
@@ -67,7 +73,7 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room) -> Section {
             section.text.push('\n');
             section.text.push_str(&choice.text);
         }
-        let left_out = choices.len() - packed.chosen.len();
+        let left_out = items.len() - packed.chosen.len();
         if left_out > 0 && packed.note_fits {
             section.text.push_str(&left_out_note(left_out, PrimeFormat::Section));
         }
@@ -86,7 +92,7 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room) -> Section {
 }
 
 /// The rows in the order of preference.
-fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
+fn choices<'a>(request: &PromptRequest<'a>, told_above: &HashSet<i64>) -> Vec<Choice<'a>> {
     let recent = request.recent.iter().rev().map(|row| (row, None));
     let related = request.related.iter().map(|(row, score)| (row, Some(*score)));
     let mut met = HashSet::new();
@@ -97,7 +103,11 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
             text: entry(row, score.map(|_| &row.row.run)),
             row,
             score,
-            reason: InjectionReason::OverBudget,
+            reason: if told_above.contains(&row.id) {
+                InjectionReason::Duplicate
+            } else {
+                InjectionReason::OverBudget
+            },
         })
         .collect()
 }

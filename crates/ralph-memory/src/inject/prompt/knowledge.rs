@@ -40,8 +40,8 @@ pub(super) fn section(
         heading: HEADING,
         ..Section::default()
     };
-    let relevant = relevant_knowledge(catalogue, &signals(request))?;
-    if relevant.is_empty() {
+    let mut relevant = relevant_knowledge(catalogue, &signals(request))?;
+    if relevant.total() == 0 {
         return Ok(section);
     }
     let frame = format!("## {HEADING}\n\n{OPENING}");
@@ -49,10 +49,9 @@ pub(super) fn section(
     let mut tried = Tried::default();
     let mut room_left = budget;
     let mut passed_over = 0;
-    for note in &relevant {
-        if passed_over >= MOST_PASSED_OVER {
-            break;
-        }
+    while passed_over < MOST_PASSED_OVER
+        && let Some(note) = relevant.next().transpose()?
+    {
         if let Some(size) = tried.weigh(catalogue, note, said)?
             && !room_left.take(size)
         {
@@ -62,7 +61,7 @@ pub(super) fn section(
     let sizes = Sizes {
         frame: frame.chars().count(),
         group: &[0],
-        note: left_out_note(relevant.len(), PrimeFormat::Section).len(),
+        note: left_out_note(relevant.total(), PrimeFormat::Section).len(),
     };
     let packed = pack(&tried.items, &sizes, budget);
     let mut shown = 0;
@@ -84,7 +83,7 @@ pub(super) fn section(
             section.text.push_str(&choice.text);
         }
         let duplicates = tried.choices.len() - tried.items.len();
-        let left_out = relevant.len() - duplicates - shown;
+        let left_out = relevant.total() - duplicates - shown;
         if left_out > 0 && packed.note_fits {
             section.text.push_str(&left_out_note(left_out, PrimeFormat::Section));
         }
@@ -122,7 +121,7 @@ struct Tried {
 
 impl Tried {
     /// Reads a note, and says how much room it takes; none where it says nothing new.
-    fn weigh(&mut self, catalogue: &Catalogue, note: &Relevant, said: &Said) -> Result<Option<usize>, IndexError> {
+    fn weigh(&mut self, catalogue: &Catalogue, note: Relevant, said: &Said) -> Result<Option<usize>, IndexError> {
         let (outline, body) = catalogue.index.knowledge_note(note.number)?;
         let text = entry(&outline, &body);
         let fact = Fact::of(if body.trim().is_empty() { &outline.title } else { &body });
@@ -135,8 +134,8 @@ impl Tried {
             self.items.push(Item { group: 0, size });
         }
         self.choices.push(Choice {
-            file: note.file.clone(),
             score: (note.by_tags > 0).then(|| note.score()),
+            file: note.file,
             fact,
             text,
             reason: if is_new {

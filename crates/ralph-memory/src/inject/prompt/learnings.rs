@@ -6,6 +6,7 @@ use super::markdown::{in_item, one_line, without_controls};
 use super::room::Room;
 use super::section::{Considered, Section};
 use super::{OPENING, PromptRequest};
+use crate::inject::claims::Claims;
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::said::{Fact, Said};
 use crate::recall::Likeness;
@@ -25,8 +26,14 @@ struct Choice<'a> {
     reason: InjectionReason,
 }
 
-/// The section. A lesson that says what stands in the prompt already does not stand there again.
-pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, said: &mut Said) -> Section {
+/// The section. A lesson that says what stands in the prompt already does not stand there again, nor does one that contradicts
+/// a better one.
+pub(super) fn section<'a>(
+    request: &PromptRequest<'a>,
+    room: &mut Room,
+    said: &mut Said,
+    claims: &mut Claims<'a>,
+) -> Section {
     let mut section = Section {
         heading: HEADING,
         ..Section::default()
@@ -37,10 +44,11 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, said: &mut S
     let frame = format!("### {HEADING}\n\n{OPENING}\n");
     let budget = room.for_section(request.config.context.learnings);
     let mut choices = choices(request);
-    let closing = choose(&mut choices, &frame, budget, said);
+    let closing = choose(&mut choices, &frame, budget, (said, claims));
     if choices.iter().any(Choice::is_shown) {
         for choice in choices.iter().filter(|choice| choice.is_shown()) {
             said.add(Fact::of(&choice.learning.content));
+            claims.add(choice.learning);
         }
         add_examples(&mut choices, (&frame, &closing), budget, said);
         section.text = frame;
@@ -65,7 +73,7 @@ pub(super) fn section(request: &PromptRequest<'_>, room: &mut Room, said: &mut S
 fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
     let choice = |(learning, score): &'a (Learning, f64)| {
         // One that waits is of this very task.
-        let belongs = *score > 0.0 || learning.status == LearningStatus::Validated;
+        let belongs = learning.may_be_shown() && (*score > 0.0 || learning.status == LearningStatus::Validated);
         Choice {
             learning,
             score: *score,
@@ -82,17 +90,17 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
 
 /// Marks the best lessons that fit as shown, and returns what is said of those that did not. That takes room as well, so where
 /// not all fit it is kept back first.
-fn choose(choices: &mut [Choice<'_>], frame: &str, budget: Budget, said: &Said) -> String {
+fn choose<'a>(choices: &mut [Choice<'a>], frame: &str, budget: Budget, before: (&Said, &Claims<'a>)) -> String {
     let mut room = budget;
     if !room.take(frame.chars().count()) {
         return String::new();
     }
-    if take_best(choices, room, said) == 0 {
+    if take_best(choices, room, before) == 0 {
         return String::new();
     }
     let longest = left_out_note(choices.len(), PrimeFormat::Section);
     let note_fits = room.take(longest.chars().count());
-    let left_out = take_best(choices, room, said);
+    let left_out = take_best(choices, room, before);
     if note_fits && left_out > 0 {
         left_out_note(left_out, PrimeFormat::Section)
     } else {
@@ -101,11 +109,12 @@ fn choose(choices: &mut [Choice<'_>], frame: &str, budget: Budget, said: &Said) 
 }
 
 /// Marks the best lessons that fit as shown, and counts those before the last of them that do not. One that says what stands
-/// in the prompt already, or what a better one of them says, is marked as a duplicate.
-fn take_best(choices: &mut [Choice<'_>], mut room: Budget, said: &Said) -> usize {
+/// in the prompt already, or what a better one of them says, or the contrary, is marked as a duplicate.
+fn take_best<'a>(choices: &mut [Choice<'a>], mut room: Budget, (said, claims): (&Said, &Claims<'a>)) -> usize {
     let mut left_out = 0;
     let mut better: Vec<Likeness> = Vec::new();
     let mut said_here = Said::default();
+    let mut claims = claims.clone();
     for choice in choices
         .iter_mut()
         .filter(|choice| choice.reason != InjectionReason::Irrelevant)
@@ -115,12 +124,15 @@ fn take_best(choices: &mut [Choice<'_>], mut room: Budget, said: &Said) -> usize
             continue;
         }
         let (fact, likeness) = (Fact::of(&choice.learning.content), Likeness::of(choice.learning));
-        if said.holds(fact) || said_here.holds(fact) || better.iter().any(|better| better.is_near(&likeness)) {
+        let is_said =
+            said.holds(fact) || said_here.holds(fact) || better.iter().any(|better| better.is_near(&likeness));
+        if is_said || claims.refute(choice.learning) {
             choice.reason = InjectionReason::Duplicate;
         } else if room.take(choice.text.chars().count()) {
             choice.reason = InjectionReason::Shown;
             better.push(likeness);
             said_here.add(fact);
+            claims.add(choice.learning);
         } else {
             left_out += 1;
         }

@@ -1,22 +1,20 @@
 //! What the database has to say in the prompt of a task.
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 use ralph_model::config::Config;
 use ralph_model::{
-    Attempt, Course, FailedAttempts, Feature, JournalRow, Learning, RunId, Suggestion, Task, TaskStatus,
+    Course, FailedAttempts, Feature, JournalRow, Learning, LearningId, RunId, Suggestion, Task, TaskStatus,
 };
 use ralph_store::{Store, StoreError};
 
-use super::{AttemptNumber, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
+use super::signs::Signs;
+use super::{AttemptNumber, Counted, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
 use crate::inject::feature_texts::FeatureTexts;
-use crate::recall::{LearningSignals, related_rows, relevant_learnings};
+use crate::recall::{KnownLesson, related_rows};
 
 /// How many attempts that failed are considered for a prompt, the last of them. A dozen fits at most.
 const MOST_ATTEMPTS: u32 = 20;
-/// How many lessons are considered for a prompt …
-const MOST_CONSIDERED: usize = 16;
-/// … and how many files of earlier attempts they are found by.
-const MOST_FILES: usize = 50;
 
 /// What the database knows around a task.
 #[derive(Debug, Clone)]
@@ -31,6 +29,8 @@ pub struct Materials {
     failed: FailedAttempts,
     suggestion: Option<Suggestion>,
     learnings: Vec<(Learning, f64)>,
+    known: Vec<KnownLesson>,
+    settled: Vec<(LearningId, LearningId)>,
     course: Course,
     recent: Vec<JournalRow>,
     related: Vec<(JournalRow, f64)>,
@@ -70,11 +70,12 @@ impl Materials {
         self.parent.as_ref()
     }
 
-    /// Gathers what is known around a task; `run` is the run that it is prompted for, if there is one.
+    /// Gathers what is known around a task; `run` is the run that it is prompted for, if there is one. What was
+    /// learned lately counts more than what was learned long before `now`.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn gather(store: &Store, task: Task, run: Option<&RunId>) -> Result<Self, StoreError> {
+    pub fn gather(store: &Store, task: Task, run: Option<&RunId>, now: Timestamp) -> Result<Self, StoreError> {
         let parent = match &task.parent {
             Some(parent) => store.task(parent)?,
             None => None,
@@ -88,8 +89,11 @@ impl Materials {
             None => None,
         };
         let failed = store.last_failed_attempts(&task.id, MOST_ATTEMPTS)?;
+        let signs = Signs::of(&task, parent.as_ref(), &failed.attempts);
         Ok(Self {
-            learnings: learnings_for(store, &task, parent.as_ref(), &failed.attempts)?,
+            learnings: signs.learnings(store)?,
+            known: signs.known_lessons(store, now)?,
+            settled: store.settled_conflicts()?,
             parent,
             prerequisites,
             feature,
@@ -124,6 +128,8 @@ impl Materials {
             failed: FailedAttempts::default(),
             suggestion: None,
             learnings: Vec::new(),
+            known: Vec::new(),
+            settled: Vec::new(),
             course: Course::default(),
             recent: Vec::new(),
             related: Vec::new(),
@@ -146,10 +152,27 @@ impl Materials {
     /// Which attempt at the task is the next one, of those that count. Where all are used up, it is the last.
     #[must_use]
     pub fn attempt(&self, config: &Config) -> AttemptNumber {
-        let of = config.execution.max_retries.saturating_add(1);
-        AttemptNumber {
-            number: self.task.retries_used.saturating_add(1).min(of),
-            of,
+        let (task, of) = (&self.task, config.execution.max_retries.saturating_add(1));
+        let number = task.retries_used.saturating_add(1);
+        let counted = match task.status {
+            TaskStatus::InProgress => self.counted(number, task.attempts),
+            _ => self.counted(number, task.attempts.saturating_add(1)),
+        };
+        if number > of {
+            return AttemptNumber::of_all(of, of);
+        }
+        AttemptNumber { number, of, counted }
+    }
+
+    /// How the attempts are counted, of which it is so many-th of those that count, and of all.
+    fn counted(&self, number: u32, overall: u32) -> Counted {
+        let failed = u32::try_from(self.failed.attempts.len()).unwrap_or(u32::MAX);
+        let failed = failed.saturating_add(self.failed.earlier);
+        match overall {
+            overall if overall <= number => Counted::All,
+            // What was done, or failed and no longer counts, is tried again because a person said so.
+            overall if self.failed.was_done || failed >= number => Counted::SinceReset(overall),
+            overall => Counted::Finished(overall),
         }
     }
 
@@ -171,6 +194,8 @@ impl Materials {
             earlier_attempts: self.failed.earlier,
             suggestion: self.suggestion.as_ref(),
             learnings: &self.learnings,
+            known: &self.known,
+            settled: &self.settled,
             course: self.course,
             round: circumstances.round,
             recent: &self.recent,
@@ -191,36 +216,4 @@ impl Materials {
         let failed = row.outcome.is_failure() == Some(true);
         (failed && !row.reason.is_empty()).then_some(row.reason.as_str())
     }
-}
-
-/// The lessons that may stand in the prompt of a task.
-fn learnings_for(
-    store: &Store,
-    task: &Task,
-    parent: Option<&Task>,
-    attempts: &[Attempt],
-) -> Result<Vec<(Learning, f64)>, StoreError> {
-    let mut files: Vec<String> = Vec::new();
-    for attempt in attempts.iter().rev() {
-        let named = attempt.report.iter().flat_map(|kept| &kept.report.relevant_files);
-        for file in attempt.row.row.files_modified.iter().chain(named) {
-            if files.len() < MOST_FILES && !files.contains(file) {
-                files.push(file.clone());
-            }
-        }
-    }
-    let last = attempts.last();
-    let category = last.and_then(|last| {
-        let reported = last.report.as_ref().map(|kept| kept.report.category);
-        reported.or(last.row.row.error_category)
-    });
-    let signals = LearningSignals {
-        task: &task.id,
-        title: &task.title,
-        description: &task.description,
-        parent: parent.map(|parent| (parent.title.as_str(), parent.description.as_str())),
-        files: &files,
-        category,
-    };
-    relevant_learnings(store, &signals, MOST_CONSIDERED)
 }

@@ -8,6 +8,7 @@ mod attempts;
 mod feature;
 mod journal;
 mod knowledge;
+mod knowledge_base;
 mod learnings;
 mod markdown;
 mod materials;
@@ -16,24 +17,30 @@ mod proof;
 mod room;
 mod scratchpad;
 mod section;
+mod signs;
 mod status;
 mod task;
 mod verify;
 
+use std::fmt;
+
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, Suggestion, Task, TaskKind, Tokens};
+use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, LearningId, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
+pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary};
 pub use learnings::{MOST_LEARNINGS, learning_item};
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;
 pub use verify::{Finished, GateWord, verification_prompt};
 
+use super::claims::Claims;
 use super::feature_texts::FeatureTexts;
 use super::said::Said;
 use crate::catalogue::Catalogue;
+use crate::recall::KnownLesson;
 use attempts::PreviousAttempts;
 use room::Room;
 use section::Section;
@@ -81,6 +88,10 @@ pub struct PromptRequest<'a> {
     pub suggestion: Option<&'a Suggestion>,
     /// Lessons that fit the task, best first, each with how well it fits.
     pub learnings: &'a [(Learning, f64)],
+    /// What earlier runs taught about such work, by its kinds, of each the most relevant first.
+    pub known: &'a [KnownLesson],
+    /// Pairs of lessons that seem to contradict each other, and both hold, each with the lower id first.
+    pub settled: &'a [(LearningId, LearningId)],
     /// How it goes.
     pub course: Course,
     /// Which iteration it is, and what was chosen for it; none where no run is under way.
@@ -97,13 +108,46 @@ pub struct PromptRequest<'a> {
     pub share: MemoryShare,
 }
 
-/// Which attempt at a task it is, of those that count.
+/// Which attempt at a task it is, of those that count. In words it also says which one it is of all, where that is another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttemptNumber {
     /// From 1.
     pub number: u32,
     /// How many there may be.
     pub of: u32,
+    /// How it is counted.
+    pub counted: Counted,
+}
+
+/// How attempts are counted, and which one it is of all that there were.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Counted {
+    /// Every one.
+    All,
+    /// Those since the task was reset.
+    SinceReset(u32),
+    /// Not those that were interrupted.
+    Finished(u32),
+}
+
+impl AttemptNumber {
+    /// An attempt at a task of which every attempt counts.
+    #[must_use]
+    pub const fn of_all(number: u32, of: u32) -> Self {
+        let counted = Counted::All;
+        Self { number, of, counted }
+    }
+}
+
+impl fmt::Display for AttemptNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, of, counted } = self;
+        match counted {
+            Counted::All => write!(f, "{number} of {of}"),
+            Counted::SinceReset(overall) => write!(f, "{overall} ({number} of {of} since it was reset)"),
+            Counted::Finished(overall) => write!(f, "{overall} ({number} of {of} that count)"),
+        }
+    }
 }
 
 /// An iteration of a run.
@@ -160,17 +204,20 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
     let mut room = Room::of(request.config.context.budget, request.share);
     let about = about(request.task);
     let mut said = Said::default();
+    let mut claims = Claims::none(request.settled);
     let PreviousAttempts {
         section: attempts,
         output_above,
+        told,
     } = attempts::section(request, &mut room);
     let status = status::section(request, &mut room);
     let guardrails = notes::guardrails(catalogue, request, &about, &mut room, &mut said)?;
     let reserved = scratchpad::reserve(request, &mut room);
     let memories = notes::memories(catalogue, request, &about, &mut room, &mut said)?;
-    let learnings = learnings::section(request, &mut room, &mut said);
+    let learnings = learnings::section(request, &mut room, &mut said, &mut claims);
     let knowledge = knowledge::section(catalogue, request, &mut room, &mut said)?;
-    let journal = journal::section(request, &mut room);
+    let journal = journal::section(request, &mut room, &told);
+    let known = knowledge_base::section(request, &mut room, &said, claims);
     let scratchpad = scratchpad::section(request, &mut room, reserved);
     let is_held_out = request.share == MemoryShare::None;
     let held = |section: Section| if is_held_out { section.held_out() } else { section };
@@ -190,6 +237,7 @@ pub fn compose(catalogue: &Catalogue, request: &PromptRequest<'_>) -> Result<Pro
         task::retry(request, output_above.filter(|_| !is_held_out)),
         held(journal),
         held(knowledge),
+        held(known),
         Section::fixed("Memory", MEMORY),
     ]))
 }

@@ -1,6 +1,6 @@
 //! The proof that an entry stood in a prompt: some of its lines have the digest that was recorded.
 
-use ralph_model::{Injection, Tokens};
+use ralph_model::{EntryKind, Injection, Tokens};
 use xxhash_rust::xxh3::Xxh3Default;
 
 /// Whether lines of a prompt are the text of an entry, by its size and digest.
@@ -14,12 +14,13 @@ pub fn stands_in(prompt: &str, injection: &Injection) -> bool {
 pub fn entry_in<'p>(prompt: &'p str, injection: &Injection) -> Option<&'p str> {
     let lines: Vec<&str> = prompt.split_inclusive('\n').collect();
     let sizes: Vec<usize> = lines.iter().map(|line| line.chars().count()).collect();
-    // An entry begins with a heading, maybe after a blank line, or is an item of a list that begins in bold; the scratchpad
-    // stands in a fence. To try all lines of a long entry would take for ever.
+    // An entry begins with a heading, maybe after a blank line; the scratchpad stands in a fence. Lessons are short, and items
+    // of lists. To try all lines of a long entry would take for ever.
+    let is_lesson = injection.kind == EntryKind::Learning;
     let mut above = "";
     let mut start = 0;
     for (first, line) in lines.iter().enumerate() {
-        let begins = line.starts_with('#') || line.trim().is_empty() || line.starts_with("- **[");
+        let begins = line.starts_with('#') || line.trim().is_empty() || (is_lesson && line.starts_with("- "));
         if begins || above.starts_with("```") {
             let mut digest = Xxh3Default::new();
             let (mut characters, mut end) = (0, start);

@@ -1,6 +1,6 @@
 //! `### Loop Status` and `### Stuck Loop Warning`: how the run goes. Both are ralph's own words.
 
-use ralph_model::{Rate, TaskKind, count, preview};
+use ralph_model::{Rate, TaskKind, preview};
 
 use super::attempts::failed_the_same_way;
 use super::markdown::one_line;
@@ -62,13 +62,11 @@ fn iteration(round: &Round<'_>) -> String {
 fn attempt(request: &PromptRequest<'_>) -> String {
     let failures = match request.course.consecutive_failures {
         0 => "no failure before it".to_owned(),
-        failures => format!("{} in a row before it", count(failures as usize, "failure", "failures")),
+        1 => "1 failure before it".to_owned(),
+        failures => format!("{failures} failures in a row before it"),
     };
     match request.task.kind {
-        TaskKind::Once => format!(
-            "- **Attempt at this task**: {} of {}, {failures}\n",
-            request.attempt.number, request.attempt.of
-        ),
+        TaskKind::Once => format!("- **Attempt at this task**: {}, {failures}\n", request.attempt),
         // It has as many attempts as it likes.
         TaskKind::PromptLoop => format!("- **This assignment**: {failures}\n"),
     }
@@ -76,9 +74,8 @@ fn attempt(request: &PromptRequest<'_>) -> String {
 
 /// The same without what became of those before it.
 fn attempt_alone(request: &PromptRequest<'_>) -> String {
-    let attempt = request.attempt;
     match request.task.kind {
-        TaskKind::Once => format!("- **Attempt at this task**: {} of {}\n", attempt.number, attempt.of),
+        TaskKind::Once => format!("- **Attempt at this task**: {}\n", request.attempt),
         TaskKind::PromptLoop => String::new(),
     }
 }
@@ -114,7 +111,10 @@ pub(super) fn stuck(request: &PromptRequest<'_>) -> Section {
     if !stuck_after.is_some_and(|after| after > 0 && failures >= after) {
         return section;
     }
-    let times = count(failures as usize, "time", "times");
+    let times = match failures {
+        1 => "once".to_owned(),
+        failures => format!("{failures} times in a row"),
+    };
     let same = failed_the_same_way(request.attempts, request.earlier_attempts).map(|same| format!(" {same}"));
     let (what, advice) = match request.task.kind {
         TaskKind::Once => {
@@ -134,7 +134,7 @@ pub(super) fn stuck(request: &PromptRequest<'_>) -> Section {
     section.text = format!(
         "### {WARNING}
 
-This {what} has failed {times} in a row.{} Stop repeating what was tried:
+This {what} has failed {times}.{} Stop repeating what was tried:
 
 - Find out first what all attempts took for granted; it may be wrong. Then take another approach.
 {advice}

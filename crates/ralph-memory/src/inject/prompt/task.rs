@@ -55,13 +55,13 @@ pub(super) fn retry(request: &PromptRequest<'_>, above: Option<OutputAbove<'_>>)
     let mut text = "## Retry Information\n".to_owned();
     // A prompt loop has as many attempts as it likes.
     if request.task.kind == TaskKind::Once {
-        text.push_str(&format!("\nThis is attempt {} of {}.\n", attempt.number, attempt.of));
+        text.push_str(&format!("\nThis is attempt {attempt}.\n"));
     }
     if let Some(reason) = request.last_reason {
         text.push_str("\nWhy the last one did not count as done:\n\n");
         match above.filter(|above| is_told_by(above, reason)) {
             Some(OutputAbove { attempt, .. }) => {
-                text.push_str(&fenced(&preview(first_line(reason), FIRST_LINE)));
+                text.push_str(&fenced(&preview(&led_up_to(first_line(reason)), FIRST_LINE)));
                 text.push_str(&format!("\nWhat was printed stands above, with attempt {attempt}.\n"));
             }
             None => text.push_str(&fenced(&shortened(reason, REASON))),
@@ -69,6 +69,14 @@ pub(super) fn retry(request: &PromptRequest<'_>, above: Option<OutputAbove<'_>>)
     }
     section.text = text;
     section
+}
+
+/// A line that leads up to others, without them.
+fn led_up_to(line: &str) -> String {
+    match line.trim_end().strip_suffix(':') {
+        Some(sentence) => format!("{sentence}."),
+        None => line.to_owned(),
+    }
 }
 
 /// Whether all that a reason says after its first line is among what a program printed; a line or two may be the same by

@@ -16,6 +16,7 @@ fn lesson(number: u64, category: &str, tags: &[&str]) -> MergeCandidate {
         task: None,
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         words: "lock hold".to_owned(),
+        content: "Hold the lock".to_owned(),
         examples: 0,
     }
 }
@@ -37,6 +38,19 @@ fn found(candidates: &[MergeCandidate]) -> Vec<Vec<u64>> {
     let ids = |group: MergeGroup| std::iter::once(group.newest).chain(group.others).collect::<Vec<_>>();
     let groups = alike(candidates).into_iter().map(ids);
     groups.map(|group| group.iter().map(number).collect()).collect()
+}
+
+#[test]
+fn what_contradicts_one_of_a_group_is_no_part_of_it() {
+    let saying = |number, content: &str| MergeCandidate {
+        content: content.to_owned(),
+        ..lesson(number, "tool_usage", &["make", "jobs"])
+    };
+    let four = || saying(1, "Build with -j 4");
+    let plain = || saying(2, "Build in a clean folder");
+    assert_eq!(found(&[four(), saying(3, "Build with -j 8")]), [[0; 0]; 0]);
+    assert_eq!(found(&[plain(), four(), saying(3, "Build with -j 8")]), [[2, 1]]);
+    assert_eq!(found(&[four(), saying(3, "Never build with -j 4"), plain()]), [[3, 2]]);
 }
 
 #[test]

@@ -11,21 +11,21 @@ use crate::progress::{learning_terms, lesson_of, tag_terms};
 
 /// An iteration that tells lessons.
 #[derive(Debug, Clone)]
-struct Told {
-    run: u64,
-    outcome: Outcome,
-    task_type: TaskType,
-    promote: Promote,
-    gates: GatesSay,
+pub(super) struct Told {
+    pub(super) run: u64,
+    pub(super) outcome: Outcome,
+    pub(super) task_type: TaskType,
+    pub(super) promote: Promote,
+    pub(super) gates: GatesSay,
     /// Category, text and tag of each.
-    lessons: Vec<(&'static str, &'static str, &'static str)>,
+    pub(super) lessons: Vec<(&'static str, &'static str, &'static str)>,
     /// The lessons that stood in its prompt, and one that was too long for it.
-    shown: Vec<LearningId>,
-    over: Option<LearningId>,
+    pub(super) shown: Vec<LearningId>,
+    pub(super) over: Option<LearningId>,
 }
 
 impl Told {
-    fn once(outcome: Outcome, text: &'static str) -> Self {
+    pub(super) fn once(outcome: Outcome, text: &'static str) -> Self {
         Self {
             run: 1,
             outcome,
@@ -49,8 +49,8 @@ fn injection(id: &LearningId, reason: InjectionReason) -> Injection {
 }
 
 /// Settles iterations, each the next one of its run.
-struct Story {
-    bench: Bench,
+pub(super) struct Story {
+    pub(super) bench: Bench,
     iterations: BTreeMap<u64, u32>,
     /// How many lessons have asked for an id.
     ids: u64,
@@ -69,7 +69,7 @@ impl Story {
         }
     }
 
-    fn of(told: &[Told]) -> Self {
+    pub(super) fn of(told: &[Told]) -> Self {
         let mut story = Self::new();
         for told in told {
             story.tell(told);
@@ -78,7 +78,7 @@ impl Story {
     }
 
     /// Settles an iteration; the row is the answer.
-    fn tell(&mut self, told: &Told) -> i64 {
+    pub(super) fn tell(&mut self, told: &Told) -> i64 {
         let run = RunId::new(told.run);
         let iteration = self.iterations.entry(told.run).or_default();
         *iteration += 1;
@@ -106,11 +106,11 @@ impl Story {
         self.bench.store.settle(&settlement).unwrap().journal
     }
 
-    fn learnings(&self) -> Vec<Learning> {
+    pub(super) fn learnings(&self) -> Vec<Learning> {
         self.bench.store.learnings().unwrap()
     }
 
-    fn only(&self) -> Learning {
+    pub(super) fn only(&self) -> Learning {
         let [only] = self.learnings().try_into().unwrap();
         only
     }

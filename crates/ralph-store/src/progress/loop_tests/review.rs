@@ -1,6 +1,6 @@
 //! What waits for a person.
 
-use ralph_model::{LearningStatus, Signature};
+use ralph_model::{Learning, LearningStatus, Signature};
 
 use super::*;
 
@@ -94,4 +94,100 @@ fn lessons_wait_until_they_are_judged() {
     let waiting: Vec<&LearningId> = review.learnings.iter().map(|learning| &learning.id).collect();
     assert_eq!(waiting, [&ids[1], &ids[0]], "pending and validated, the newest first");
     assert_eq!(bench.store.overview(0, "").unwrap().waiting_learnings, 2);
+}
+
+/// A lesson that waits.
+fn waiting(bench: &mut Bench) -> Learning {
+    let fence = bench.start(&run_id(), 1);
+    let lesson = CapturedLearning {
+        category: "tool_usage".to_owned(),
+        tags: vec!["parser".to_owned()],
+        content: "Run it with --locked".to_owned(),
+    };
+    let settlement = Settlement {
+        learnings: vec![(LearningId::new(1), lesson)],
+        ..Settlement::new(
+            NewJournalRow {
+                outcome: Outcome::Blocked,
+                ..journal_row(run_id(), 1)
+            },
+            fence,
+        )
+    };
+    bench.store.settle(&settlement).unwrap();
+    bench.store.learning(&LearningId::new(1)).unwrap().unwrap()
+}
+
+#[test]
+fn a_word_counts_for_the_lesson_that_was_seen() {
+    let mut bench = Bench::new();
+    let seen = waiting(&mut bench);
+    let surer = "UPDATE learnings SET confidence = 0.7";
+    bench.sql(surer);
+    let judged = bench.store.judge_as_seen(&seen, Verdict::Reject("no"), at(9)).unwrap();
+    let Judged::AsSaid(rejected) = judged else {
+        panic!("{judged:?}")
+    };
+    assert_eq!(
+        (rejected.status, rejected.reason.as_deref(), rejected.updated_at),
+        (LearningStatus::Rejected, Some("no"), at(9))
+    );
+    for verdict in [
+        Verdict::Promote,
+        Verdict::Reword("Run it with --frozen"),
+        Verdict::Reject("no"),
+    ] {
+        let judged = bench.store.judge_as_seen(&seen, verdict, at(10)).unwrap();
+        assert_eq!(judged, Judged::ChangedMeanwhile(rejected.clone()), "{verdict:?}");
+    }
+    bench.sql("DELETE FROM learnings");
+    let gone = bench
+        .store
+        .judge_as_seen(&rejected, Verdict::Promote, at(11))
+        .unwrap_err();
+    assert_eq!(gone.to_string(), "Learning not found: learn-00000001");
+}
+
+#[test]
+fn other_words_hold_and_are_found_unless_another_lesson_says_them() {
+    let mut bench = Bench::new();
+    let seen = waiting(&mut bench);
+    let new = NewLearning {
+        category: "tool_usage".to_owned(),
+        content: "Run it with --frozen".to_owned(),
+        tags: Vec::new(),
+        task_type: seen.task_type,
+    };
+    bench.store.add_learning(&new, &mut Same(2), at(3)).unwrap();
+    let refused = bench
+        .store
+        .judge_as_seen(&seen, Verdict::Reword("run it with --frozen."), at(4));
+    assert!(matches!(refused, Err(LearningError::SaysTheSame { .. })), "{refused:?}");
+    assert_eq!(bench.store.learning(&seen.id).unwrap().unwrap(), seen);
+
+    let judged = bench
+        .store
+        .judge_as_seen(&seen, Verdict::Reword("Build it offline"), at(5))
+        .unwrap();
+    let Judged::AsSaid(reworded) = judged else {
+        panic!("{judged:?}")
+    };
+    assert_eq!(
+        (reworded.status, reworded.content.as_str(), &reworded.tags),
+        (LearningStatus::Promoted, "Build it offline", &seen.tags)
+    );
+    assert_eq!(
+        bench.store.learning_versions(&seen.id).unwrap()[0].content,
+        seen.content
+    );
+}
+
+#[test]
+fn what_another_lesson_has_taken_the_place_of_does_not_wait() {
+    let mut bench = Bench::new();
+    let seen = waiting(&mut bench);
+    assert_eq!(bench.store.review().unwrap().learnings, [seen]);
+    bench.sql("UPDATE learnings SET superseded_by = 'learn-00000002'");
+    assert_eq!(bench.store.review().unwrap().learnings, []);
+    assert_eq!(bench.store.overview(0, "").unwrap().waiting_learnings, 0);
 }

@@ -157,3 +157,27 @@ fn what_the_gates_could_say_is_known_of_work_that_goes_on() {
         );
     }
 }
+
+#[test]
+fn a_question_stands_until_it_is_answered_or_the_run_is_over() {
+    let mut bench = Bench::new();
+    let (run, next) = (run_id(), RunId::new(2));
+    let asks = |bench: &Bench| bench.store.run(&run_id()).unwrap().unwrap().asks;
+    assert_eq!(asks(&bench), None);
+    bench.store.put_question(&run, Some("what now")).unwrap();
+    assert_eq!(asks(&bench).as_deref(), Some("what now"));
+    bench.store.put_question(&run, None).unwrap();
+    assert_eq!(asks(&bench), None);
+    bench.store.put_question(&run, Some("what now")).unwrap();
+    bench.store.end_dead_runs("", &next, &|_| true).unwrap();
+    assert!(asks(&bench).is_some(), "it lives");
+    bench.store.end_dead_runs("", &next, &|_| false).unwrap();
+    assert_eq!(asks(&bench), None);
+    bench.store.put_question(&run, Some("what now")).unwrap();
+    bench.store.end_run(&run, "It ended.", 0, at(9)).unwrap();
+    assert_eq!(asks(&bench), None);
+    assert!(
+        bench.store.put_question(&next, Some("who")).is_err(),
+        "there is no such run"
+    );
+}

@@ -3,7 +3,7 @@
 use ralph_model::{ErrorCategory, FailureReport, Injection, Outcome};
 use rusqlite::{OptionalExtension, Transaction, params};
 
-use super::{Settlement, learnings};
+use super::{Settlement, feedback};
 use crate::progress::columns::{from_json, to_json};
 
 /// Keeps how the attempt failed. A suggestion for the next attempt that comes without a report, as that of an agent which was
@@ -90,5 +90,5 @@ pub(super) fn move_injections(
             settlement.memory_used.contains(&injection.id),
         ])?;
     }
-    learnings::count_uses(transaction, settlement, injections)
+    feedback::count_uses(transaction, settlement, injections)
 }

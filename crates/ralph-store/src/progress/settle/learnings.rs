@@ -1,20 +1,21 @@
 //! What becomes of the lessons of an iteration: each is judged and kept once, however often it is told, and every further
-//! iteration that tells it makes it surer. And what is counted of those that stood in its prompt.
+//! iteration that tells it makes it surer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_model::config::Promote;
 use ralph_model::{
     Candidate, CapturedLearning, EntryKind, Injection, InjectionReason, Learning, LearningId, LearningKind,
-    LearningSource, LearningStatus, Outcome, TaskType,
+    LearningSource, LearningStatus, MOST_EXAMPLES, Outcome, TaskType,
 };
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::{GatesSay, Settlement};
 use crate::progress::columns::{moment, to_json, word_at};
-use crate::progress::learning_changes::{standing_for, unite_tags, words_of};
+use crate::progress::learning_changes::{standing_for, stands, unite_tags, words_of};
 use crate::progress::learning_reading::read_learning;
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use crate::progress::learning_warnings::note_warnings;
 use crate::progress::{learning_terms, lesson_of, tag_terms};
 
 /// Keeps what was learned.
@@ -25,6 +26,8 @@ pub(super) fn put(
     injections: &[Injection],
 ) -> rusqlite::Result<()> {
     let shown = shown(injections);
+    // Under which ids those of this iteration are kept that others of it may say again.
+    let mut kept: BTreeMap<&LearningId, LearningId> = BTreeMap::new();
     for (id, learning) in &settlement.learnings {
         let telling = Telling {
             transaction,
@@ -35,35 +38,24 @@ pub(super) fn put(
             kind: LearningKind::of_category(&learning.category),
             lesson: lesson_of(&learning.content),
         };
-        match telling.known()? {
+        let id_of_known = match telling.known()? {
             Some(known) => telling.support(known)?,
-            None => telling.keep(id)?,
-        }
-    }
-    Ok(())
-}
-
-/// Counts an iteration for the lessons that stood in its prompt. One that was interrupted says nothing about them.
-pub(super) fn count_uses(
-    transaction: &Transaction<'_>,
-    settlement: &Settlement,
-    injections: &[Injection],
-) -> rusqlite::Result<()> {
-    let row = &settlement.row;
-    if !counts(row.outcome) {
-        return Ok(());
-    }
-    let mut statement = transaction.prepare_cached(
-        "UPDATE learnings SET use_count = use_count + 1, successes = successes + ?2, last_used_at = ?3 WHERE id = ?1",
-    )?;
-    for id in shown(injections) {
-        statement.execute(params![id, row.outcome == Outcome::Done, moment(row.created_at)])?;
+            None => {
+                let retold = settlement.retold.get(id);
+                let retold = retold.map(|retold| kept.get(retold).unwrap_or(retold));
+                match retold.map(|retold| telling.retold(retold)).transpose()?.flatten() {
+                    Some(known) => telling.support_in_own_words(known)?,
+                    None => telling.keep(id)?,
+                }
+            }
+        };
+        kept.insert(id, id_of_known);
     }
     Ok(())
 }
 
 /// The lessons that stood in the prompt.
-fn shown(injections: &[Injection]) -> BTreeSet<&str> {
+pub(super) fn shown(injections: &[Injection]) -> BTreeSet<&str> {
     let stood = injections
         .iter()
         .filter(|injection| injection.kind == EntryKind::Learning && injection.reason == InjectionReason::Shown);
@@ -71,12 +63,14 @@ fn shown(injections: &[Injection]) -> BTreeSet<&str> {
 }
 
 /// Judges lessons of the time before any were: as if their iterations had ended now. There are none but after an upgrade.
+/// What a person has handed in to be judged waits for that person.
 pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
     let waiting: Vec<Waiting> = transaction
         .prepare_cached(
             "SELECT seq, kind, learnings.task_type, content, confidence, success_rate,
                     coalesce(outcome = 'done', 0) AS is_done
-             FROM learnings LEFT JOIN journal ON journal.id = learnings.journal WHERE learnings.status = 'pending'",
+             FROM learnings LEFT JOIN journal ON journal.id = learnings.journal
+             WHERE learnings.status = 'pending' AND learnings.source = 'sigil'",
         )?
         .query_map([], read_waiting)?
         .collect::<rusqlite::Result<_>>()?;
@@ -132,7 +126,7 @@ fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
 }
 
 /// Whether an iteration says anything about a lesson.
-fn counts(outcome: Outcome) -> bool {
+pub(super) fn counts(outcome: Outcome) -> bool {
     outcome.is_failure().is_some()
 }
 
@@ -173,16 +167,47 @@ impl Telling<'_> {
         known.map(|known| standing_for(self.transaction, known)).transpose()
     }
 
+    /// A lesson that says nearly the same, if it still stands: it is of the same kind and at the same kind of work, and nobody
+    /// has taken it out since it was looked for.
+    fn retold(&self, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
+        let task_type = self.settlement.row.task_type;
+        let known = stands(self.transaction, id)?.filter(|known| {
+            known.kind == self.kind
+                && known.task_type.is_none_or(|known| known == task_type)
+                && known.superseded_by.is_none()
+                && !matches!(known.status, LearningStatus::Rejected | LearningStatus::Pruned)
+        });
+        Ok(known)
+    }
+
+    /// Notes that this iteration has told a lesson in other words, which are kept beside it.
+    fn support_in_own_words(&self, mut known: Learning) -> rusqlite::Result<LearningId> {
+        let own = &self.learning.content;
+        let is_new = known.content != *own && !known.examples.contains(own);
+        if is_new && known.examples.len() < MOST_EXAMPLES {
+            known.examples.push(own.clone());
+            self.transaction
+                .prepare_cached("UPDATE learnings SET examples = ?2, terms = ?3 WHERE id = ?1")?
+                .execute(params![
+                    known.id.as_str(),
+                    to_json(&known.examples)?,
+                    words_of(&known, &known.tags),
+                ])?;
+        }
+        self.support(known)
+    }
+
     /// Notes that this iteration has told a lesson, too. One that was rejected stays so, however often it is told; one that
     /// was pruned because nobody had needed it for long comes back, as new.
-    fn support(&self, mut known: Learning) -> rusqlite::Result<()> {
+    fn support(&self, mut known: Learning) -> rusqlite::Result<LearningId> {
         let is_first_of_turn = self.note_source(&known.id)?;
         if known.status == LearningStatus::Rejected {
-            return Ok(());
+            return Ok(known.id);
         }
+        self.note_warning(&known.id)?;
         self.add_tags(&known)?;
         if !is_first_of_turn {
-            return Ok(());
+            return Ok(known.id);
         }
         let row = &self.settlement.row;
         let run = row.run.as_str();
@@ -215,8 +240,8 @@ impl Telling<'_> {
                 known.confidence,
                 status.word(),
                 moment(row.created_at),
-            ])
-            .map(drop)
+            ])?;
+        Ok(known.id)
     }
 
     /// Unites the tags of a lesson with those of this telling.
@@ -237,14 +262,25 @@ impl Telling<'_> {
             .map(drop)
     }
 
-    /// Keeps a new lesson, judged.
-    fn keep(&self, id: &LearningId) -> rusqlite::Result<()> {
+    /// Keeps a new lesson, judged; its id is the answer.
+    fn keep(&self, id: &LearningId) -> rusqlite::Result<LearningId> {
         let mut id = id.clone();
         // Ids are random: one that is taken gives way to the next, or the whole settlement would fail.
         while !self.insert(&id)? {
             id = next_id(&id);
         }
-        self.note_source(&id).map(drop)
+        self.note_source(&id)?;
+        self.note_warning(&id)?;
+        Ok(id)
+    }
+
+    /// Notes what a warning warns of: the failure of the iteration that tells it.
+    fn note_warning(&self, id: &LearningId) -> rusqlite::Result<()> {
+        let is_warning = self.kind == LearningKind::Antipattern && counts(self.settlement.row.outcome);
+        match &self.settlement.signature {
+            Some(signature) if is_warning => note_warnings(self.transaction, id, std::slice::from_ref(signature)),
+            _ => Ok(()),
+        }
     }
 
     /// Writes a new lesson; says whether its id was free.

@@ -12,8 +12,8 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     let found = RunsSize::of(&patient.context.project.runs());
     if found.iterations > 0 {
         let folders = usize::try_from(found.iterations).unwrap_or(usize::MAX);
-        let folders = count(folders, "iteration takes", "iterations take");
-        report.ok(format!("what is kept of {folders} {}", size(found.bytes)));
+        let folders = count(folders, "iteration", "iterations");
+        report.ok(format!("what is kept of {folders} takes {}", size(found.bytes)));
     }
     Ok(())
 }

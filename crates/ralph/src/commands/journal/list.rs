@@ -1,9 +1,6 @@
 //! `ralph journal list`.
 
 use clap::{Args, builder::PossibleValuesParser, builder::TypedValueParser};
-use jiff::civil::Date;
-use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
 use ralph_model::{Outcome, TaskId};
 use ralph_store::{JournalFilter, Store};
 
@@ -12,11 +9,13 @@ use super::which::find_run;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
+use crate::when::{When, beginning, end};
 
 /// List iterations, the newest first
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph journal list
+  ralph journal list --since 7d                      # of the last seven days
   ralph journal list --outcome failed --since 2025-01-20
   ralph journal list --file src/parser.rs            # a file, a file's name or a folder
   ralph journal list --run run-1a2b3c4d --json")]
@@ -33,12 +32,12 @@ pub(crate) struct ListArgs {
     /// Only those that changed this file, one of this name, or one in this folder
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
-    /// Only those from this day or moment on, in UTC
-    #[arg(long, value_name = "TIME", value_parser = beginning)]
-    since: Option<Timestamp>,
-    /// Only those up to this day, which counts, or before this moment, in UTC
-    #[arg(long, value_name = "TIME", value_parser = end)]
-    until: Option<Timestamp>,
+    /// Only those from this day or moment on, in UTC, or from so long ago: 12h, 7d, 2w
+    #[arg(long, value_name = "WHEN", value_parser = beginning)]
+    since: Option<When>,
+    /// Only those up to this day, which counts, or before this moment, in UTC, or before so long ago
+    #[arg(long, value_name = "WHEN", value_parser = end)]
+    until: Option<When>,
     /// At most so many; 0 is all
     #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
     limit: u32,
@@ -49,7 +48,7 @@ pub(crate) struct ListArgs {
 
 pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), CommandError> {
     let rows = match context.facts()? {
-        Some(store) => store.journal_list(&filter(&store, args)?)?,
+        Some(store) => store.journal_list(&filter(context, &store, args)?)?,
         None => Vec::new(),
     };
     if args.json {
@@ -61,14 +60,15 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
     view::table(context, &rows)
 }
 
-fn filter(store: &Store, args: &ListArgs) -> Result<JournalFilter, CommandError> {
+fn filter(context: &Context<'_>, store: &Store, args: &ListArgs) -> Result<JournalFilter, CommandError> {
+    let now = context.clock().now();
     Ok(JournalFilter {
         run: args.run.as_deref().map(|run| find_run(store, run)).transpose()?,
         task: args.task.as_deref().map(|task| find_task(store, task)).transpose()?,
         outcome: args.outcome,
         file: args.file.clone(),
-        since: args.since,
-        until: args.until,
+        since: args.since.map(|when| when.moment(now)),
+        until: args.until.map(|when| when.moment(now)),
         limit: (args.limit > 0).then_some(args.limit),
     })
 }
@@ -85,25 +85,4 @@ fn outcomes() -> impl TypedValueParser<Value = Outcome> {
     let words = Outcome::ALL.iter().map(|outcome| outcome.word());
     PossibleValuesParser::new(words)
         .try_map(|word| Outcome::parse(&word).ok_or_else(|| format!("there is no outcome {word}")))
-}
-
-/// A moment, or the beginning of a day.
-pub(crate) fn beginning(text: &str) -> Result<Timestamp, String> {
-    moment(text, 0)
-}
-
-fn end(text: &str) -> Result<Timestamp, String> {
-    moment(text, 1)
-}
-
-/// A moment, or the beginning of a day so many days later than the one that is given.
-fn moment(text: &str, days_later: i32) -> Result<Timestamp, String> {
-    if let Ok(moment) = text.parse::<Timestamp>() {
-        return Ok(moment);
-    }
-    let beginning = |day: Date| day.checked_add(days_later.days())?.to_zoned(TimeZone::UTC);
-    match text.parse::<Date>().map(beginning) {
-        Ok(Ok(beginning)) => Ok(beginning.timestamp()),
-        _ => Err("give a day, as in 2025-01-20, or a moment, as in 2025-01-20T10:30:00Z".to_owned()),
-    }
 }

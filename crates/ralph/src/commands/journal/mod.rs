@@ -1,5 +1,6 @@
 //! `ralph journal …`: what happened, iteration by iteration.
 
+mod export;
 mod list;
 mod search;
 mod show;
@@ -8,7 +9,6 @@ mod which;
 
 use clap::Subcommand;
 
-pub(crate) use list::beginning;
 pub(crate) use view::what;
 pub(crate) use which::{WhichIteration, find_run};
 
@@ -20,6 +20,7 @@ pub(crate) enum JournalCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Search(search::SearchArgs),
+    Export(export::ExportArgs),
 }
 
 /// Runs one of the journal commands.
@@ -28,5 +29,6 @@ pub(crate) fn run(context: &Context<'_>, command: &JournalCommand) -> Result<(),
         JournalCommand::List(args) => list::cmd_list(context, args),
         JournalCommand::Show(args) => show::cmd_show(context, args),
         JournalCommand::Search(args) => search::cmd_search(context, args),
+        JournalCommand::Export(args) => export::cmd_export(context, args),
     }
 }

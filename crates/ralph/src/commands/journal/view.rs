@@ -2,6 +2,7 @@
 
 use ralph_model::{JournalRow, NewJournalRow, first_line};
 
+use crate::commands::task::in_short;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
@@ -57,6 +58,6 @@ fn cells(row: &JournalRow) -> Vec<String> {
 pub(crate) fn what(row: &NewJournalRow) -> String {
     let title = first_line(&row.task_title);
     let texts = [row.notes.as_deref().unwrap_or_default(), row.reason.as_str()];
-    let said = texts.into_iter().map(first_line).find(|said| !said.is_empty());
+    let said = texts.into_iter().map(in_short).find(|said| !said.is_empty());
     said.map_or_else(|| title.to_owned(), |said| format!("{title}: {said}"))
 }

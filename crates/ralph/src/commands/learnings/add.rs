@@ -1,20 +1,16 @@
 //! `learnings add`: a person says what is to be learned.
 
 use clap::Args;
-use ralph_memory::capture::{MOST_LEARNING, accept};
 use ralph_model::{Tags, TaskType};
-use ralph_notes::cleaned_tags;
 use ralph_store::{AddedLearning, NewLearning};
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::super::task::store_to_write;
-use super::{category, task_types};
+use super::judge::NO_REASON;
+use super::{handed_in, task_types};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
-
-/// The longest category, in characters.
-const CATEGORY_CHARACTERS: usize = 64;
 
 /// Keep a learning; it holds at once
 ///
@@ -48,29 +44,10 @@ pub(crate) struct AddArgs {
 pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), CommandError> {
     let text = content_argument(context, args.text)?;
     let policy = args.secrets.policy();
-    let content = accept(text.trim_end(), policy)?.into_owned();
-    let characters = content.chars().count();
-    if characters > MOST_LEARNING {
-        return Err(CommandError::usage(format!(
-            "the text has {characters} characters, and a learning at most {MOST_LEARNING}: shorten it, or keep it with \
-             `ralph knowledge add`"
-        )));
-    }
-    let category =
-        category(&accept(&args.category, policy).map_err(|error| CommandError::from(error).about("--category"))?);
-    if category.chars().count() > CATEGORY_CHARACTERS || category.contains(char::is_control) {
-        return Err(CommandError::usage(format!(
-            "--category: a category is one line of at most {CATEGORY_CHARACTERS} characters"
-        )));
-    }
-    let tags = args.tags.unwrap_or_default();
-    if !tags.is_empty() {
-        accept(&tags.to_string(), policy).map_err(|error| CommandError::from(error).about("--tags"))?;
-    }
     let new = NewLearning {
-        category,
-        content,
-        tags: cleaned_tags(tags.iter()),
+        content: handed_in::content(&text, policy)?,
+        category: handed_in::category(&args.category, policy)?,
+        tags: handed_in::tags(&args.tags.unwrap_or_default(), policy)?,
         task_type: args.task_type,
     };
     // Beside another tool's database nothing is made, not even a folder.
@@ -81,16 +58,29 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
     if text.contains('\r') {
         context.ui.status(LINE_BREAKS_CHANGED);
     }
-    let learning = match &added {
-        AddedLearning::Stored(learning) => learning,
+    let (learning, done) = match &added {
+        AddedLearning::Stored(learning) => (learning, "stored"),
         AddedLearning::Known(learning) => {
             context.ui.status("It was known already, and is surer now.");
-            learning
+            (learning, "strengthened")
+        }
+        AddedLearning::HoldsAgain { learning, rejected } => {
+            context.ui.status(&holds_again(rejected));
+            (learning, "promoted")
         }
     };
     match args.format.get() {
         Format::Json => context.ui.json(learning),
         Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
-        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning stored: {}", learning.id)),
+        Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),
     }
+}
+
+/// What is said to a person who says again what they had rejected.
+fn holds_again(rejected: &str) -> String {
+    let reason = rejected.trim_end_matches('.');
+    if rejected == NO_REASON || reason.is_empty() {
+        return "You had rejected it; it holds again.".to_owned();
+    }
+    format!("You had rejected it ({reason}); it holds again.")
 }

@@ -2,26 +2,34 @@
 
 use clap::Args;
 use ralph_memory::capture::accept;
-use ralph_model::LearningId;
+use ralph_model::{Learning, LearningId};
 use ralph_store::Judgement;
 
 use super::super::notes::SecretArgs;
-use super::find_to_change;
+use super::super::task::store_to_write;
+use super::{find_to_change, view};
+use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 
 /// What is kept as the reason where the person names none.
-const NO_REASON: &str = "A person rejected it.";
+pub(crate) const NO_REASON: &str = "A person rejected it.";
 
 /// Say that learnings hold: agents see them from now on
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings promote learn-1a2b3c4d
-  ralph learnings promote 1a2b 3c4d        # beginnings of ids are enough")]
+  ralph learnings promote 1a2b 3c4d        # beginnings of ids are enough
+  ralph learnings promote --all            # all that can be true and wait")]
 pub(crate) struct PromoteArgs {
     /// Ids, or their beginnings
-    #[arg(value_name = "ID", required = true)]
+    #[arg(value_name = "ID", required_unless_present = "all")]
     ids: Vec<String>,
+    /// All that are validated
+    #[arg(long, conflicts_with = "ids")]
+    all: bool,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 /// Say that learnings do not hold: no agent sees them any more
@@ -40,10 +48,24 @@ pub(crate) struct RejectArgs {
     reason: Option<String>,
     #[command(flatten)]
     secrets: SecretArgs,
+    #[command(flatten)]
+    format: FormatArgs,
 }
 
 pub(super) fn cmd_promote(context: &Context<'_>, args: &PromoteArgs) -> Result<(), CommandError> {
-    judge(context, &args.ids, Judgement::Promote)
+    let format = args.format.get();
+    if !args.all {
+        return judge(context, &args.ids, Judgement::Promote, format);
+    }
+    // Where there is no database nothing waits, and none is made.
+    let promoted = match context.facts()? {
+        Some(_) => store_to_write(context)?.promote_validated(context.clock().now())?,
+        None => Vec::new(),
+    };
+    if promoted.is_empty() && format == Format::Table {
+        context.ui.status("Nothing waits to be promoted.");
+    }
+    show(context, Judgement::Promote, &promoted, format)
 }
 
 pub(super) fn cmd_reject(context: &Context<'_>, args: &RejectArgs) -> Result<(), CommandError> {
@@ -56,22 +78,47 @@ pub(super) fn cmd_reject(context: &Context<'_>, args: &RejectArgs) -> Result<(),
         Some(reason) => accept(reason, args.secrets.policy())?,
         None => NO_REASON.into(),
     };
-    judge(context, &args.ids, Judgement::Reject(&reason))
+    judge(context, &args.ids, Judgement::Reject(&reason), args.format.get())
 }
 
-fn judge(context: &Context<'_>, ids: &[String], judgement: Judgement<'_>) -> Result<(), CommandError> {
+fn judge(context: &Context<'_>, ids: &[String], judgement: Judgement<'_>, format: Format) -> Result<(), CommandError> {
     let (mut store, ids) = find_to_change(context, ids)?;
     let changed = store.judge_learnings(&ids, judgement, context.clock().now())?;
-    let (sign, word) = match judgement {
-        Judgement::Promote => ("✅", "promoted"),
-        Judgement::Reject(_) => ("❌", "rejected"),
-    };
     let is_unchanged = |id: &&LearningId| !changed.contains(id);
     for id in ids.iter().filter(is_unchanged) {
+        let (_, word) = said(judgement);
         context.ui.status(&format!("{id} was {word} already."));
     }
+    let mut learnings = Vec::new();
     for id in &changed {
-        context.ui.result(sign, &format!("Learning {word}: {id}"))?;
+        learnings.extend(store.learning(id)?);
     }
-    Ok(())
+    show(context, judgement, &learnings, format)
+}
+
+/// Shows the learnings that were judged, as they stand now.
+fn show(
+    context: &Context<'_>,
+    judgement: Judgement<'_>,
+    learnings: &[Learning],
+    format: Format,
+) -> Result<(), CommandError> {
+    let (sign, word) = said(judgement);
+    match format {
+        Format::Json => context.ui.json(&learnings),
+        Format::Table => {
+            for Learning { id, .. } in learnings {
+                context.ui.result(sign, &format!("Learning {word}: {id}"))?;
+            }
+            Ok(())
+        }
+        other => view::plain(context, learnings.iter(), other),
+    }
+}
+
+fn said(judgement: Judgement<'_>) -> (&'static str, &'static str) {
+    match judgement {
+        Judgement::Promote => ("✅", "promoted"),
+        Judgement::Reject(_) => ("❌", "rejected"),
+    }
 }

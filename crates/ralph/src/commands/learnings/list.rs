@@ -48,7 +48,7 @@ pub(crate) struct ListArgs {
 }
 
 /// Those that hold, or wait to.
-const STANDING: [LearningStatus; 3] = [
+pub(super) const STANDING: [LearningStatus; 3] = [
     LearningStatus::Promoted,
     LearningStatus::Validated,
     LearningStatus::Pending,
@@ -57,7 +57,7 @@ const STANDING: [LearningStatus; 3] = [
 pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), CommandError> {
     let format = args.format.get();
     let Some(store) = context.facts()? else {
-        return view::list(context, &[], NONE_YET, format);
+        return view::list(context, &[], view::NONE_YET, format);
     };
     let statuses = match args.status {
         _ if args.all => Vec::new(),
@@ -74,11 +74,9 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
     };
     let learnings = store.learning_list(&filter, (args.limit > 0).then_some(args.limit))?;
     let nothing = if learnings.is_empty() && !store.has_learnings()? {
-        NONE_YET
+        view::NONE_YET
     } else {
         view::NONE_MATCH
     };
     view::list(context, &learnings, nothing, format)
 }
-
-const NONE_YET: &str = "No learnings yet.";

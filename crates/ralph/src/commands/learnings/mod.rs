@@ -1,18 +1,38 @@
 //! `ralph learnings …`: what iterations teach, one file a verb.
 
 mod add;
+mod clear;
+mod conflicts;
+mod delete;
+mod export;
+mod extract;
+pub(crate) mod foreign;
+mod handed_in;
+mod import;
 mod judge;
 mod list;
+mod merge;
 mod prune;
 mod query;
+mod ranked;
 mod restore;
 mod show;
+mod stage;
+mod stats;
+mod supersede;
+mod update;
+mod validate;
+mod verify;
 mod view;
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ralph_model::{LearningId, LearningKind, LearningStatus, TaskId, TaskType};
 use ralph_store::{LearningError, Store};
+
+pub(crate) use handed_in::content as learning_text;
+pub(crate) use judge::NO_REASON;
+pub(crate) use show::iteration_as_json;
 
 use super::task::store_to_write;
 use crate::context::Context;
@@ -24,10 +44,23 @@ pub(crate) enum LearningsCommand {
     List(list::ListArgs),
     Show(show::ShowArgs),
     Query(query::QueryArgs),
+    Extract(extract::ExtractArgs),
     Promote(judge::PromoteArgs),
     Reject(judge::RejectArgs),
     Prune(prune::PruneArgs),
     Restore(restore::RestoreArgs),
+    Stage(stage::StageArgs),
+    Validate(validate::ValidateArgs),
+    Update(update::UpdateArgs),
+    Delete(delete::DeleteArgs),
+    Clear(clear::ClearArgs),
+    Stats(stats::StatsArgs),
+    Conflicts(conflicts::ConflictsArgs),
+    Supersede(supersede::SupersedeArgs),
+    Verify(verify::VerifyArgs),
+    Export(export::ExportArgs),
+    Import(import::ImportArgs),
+    Merge(merge::MergeArgs),
 }
 
 /// Runs one of the commands about learnings.
@@ -37,10 +70,23 @@ pub(crate) fn run(context: &Context<'_>, command: LearningsCommand) -> Result<()
         LearningsCommand::List(args) => list::cmd_list(context, &args),
         LearningsCommand::Show(args) => show::cmd_show(context, &args),
         LearningsCommand::Query(args) => query::cmd_query(context, &args),
+        LearningsCommand::Extract(args) => extract::cmd_extract(context, &args),
         LearningsCommand::Promote(args) => judge::cmd_promote(context, &args),
         LearningsCommand::Reject(args) => judge::cmd_reject(context, &args),
         LearningsCommand::Prune(args) => prune::cmd_prune(context, &args),
         LearningsCommand::Restore(args) => restore::cmd_restore(context, &args),
+        LearningsCommand::Stage(args) => stage::cmd_stage(context, &args),
+        LearningsCommand::Validate(args) => validate::cmd_validate(context, &args),
+        LearningsCommand::Update(args) => update::cmd_update(context, args),
+        LearningsCommand::Delete(args) => delete::cmd_delete(context, &args),
+        LearningsCommand::Clear(args) => clear::cmd_clear(context, &args),
+        LearningsCommand::Stats(args) => stats::cmd_stats(context, &args),
+        LearningsCommand::Conflicts(args) => conflicts::cmd_conflicts(context, &args),
+        LearningsCommand::Supersede(args) => supersede::cmd_supersede(context, &args),
+        LearningsCommand::Verify(args) => verify::cmd_verify(context, &args),
+        LearningsCommand::Export(args) => export::cmd_export(context, &args),
+        LearningsCommand::Import(args) => import::cmd_import(context, &args),
+        LearningsCommand::Merge(args) => merge::cmd_merge(context, &args),
     }
 }
 
@@ -61,6 +107,16 @@ fn find_to_change(context: &Context<'_>, ids: &[String]) -> Result<(Store, Vec<L
         }
     }
     Ok((store, found))
+}
+
+/// Asks before something is done that cannot be taken back.
+fn confirmed(context: &Context<'_>, question: &str) -> Result<(), CommandError> {
+    match context.ui.confirm(question)? {
+        Some(true) => Ok(()),
+        Some(false) => Err(CommandError::new("nothing was deleted, as you said")),
+        None => Err(CommandError::new("nothing was deleted: there is no terminal to ask at")
+            .hint("--yes deletes without asking")),
+    }
 }
 
 /// A task that learnings may be of. They outlive their tasks, so a whole id is taken as it is.

@@ -1,12 +1,17 @@
-//! `learnings prune`: takes out what is old and unused, now.
+//! `learnings prune`: takes out what is old and unused, now, or what a person wants out.
+
+use std::time::Duration;
 
 use clap::Args;
+use jiff::Timestamp;
 use ralph_memory::learn::prune_rules;
+use ralph_model::config::{duration_text, parse_duration};
 use ralph_model::{Learning, count};
-use ralph_store::Store;
+use ralph_store::{PruneFilter, Store};
 use serde_json::json;
 
 use super::super::task::store_to_write;
+use super::query::share;
 use super::view;
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
@@ -18,13 +23,24 @@ const PIECE: u32 = 1000;
 
 /// Take out the learnings that are old and unused, or that another has taken the place of
 ///
-/// Every run does so at its end. Nothing is deleted: `ralph learnings restore` brings them back.
+/// Every run does so at its end. With --below, --older-than or --unused those go that fit all of these instead. Nothing is
+/// deleted: `ralph learnings restore` brings them back.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings prune --dry-run
   ralph learnings prune
+  ralph learnings prune --below 0.4 --older-than 90d --unused --dry-run
   ralph learnings restore --list           # what was taken out")]
 pub(crate) struct PruneArgs {
+    /// Only those whose confidence is below this, or, unless they are anti-patterns, whose success rate is
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = share)]
+    below: Option<f64>,
+    /// Only those that have not changed for so long: `90d`, `12h`
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    older_than: Option<Duration>,
+    /// Only those that were never shown to an agent
+    #[arg(long)]
+    unused: bool,
     /// Only say which would go, and why
     #[arg(long)]
     dry_run: bool,
@@ -50,12 +66,20 @@ const COLUMNS: [Column; 4] = [
 
 pub(super) fn cmd_prune(context: &Context<'_>, args: &PruneArgs) -> Result<(), CommandError> {
     let now = context.clock().now();
-    let rules = prune_rules(now);
     // Where there is no database there is nothing to prune, and none is made.
-    let found = match context.facts()? {
-        None => Vec::new(),
-        Some(store) if args.dry_run => store.learnings_to_prune(&rules)?,
-        Some(_) => pruned(&mut store_to_write(context)?, context)?,
+    let found = match (context.facts()?, args.filter(now)) {
+        (None, _) => Vec::new(),
+        (Some(store), None) if args.dry_run => store.learnings_to_prune(&prune_rules(now))?,
+        (Some(_), None) => pruned(&mut store_to_write(context)?, context)?,
+        (Some(store), Some(filter)) => {
+            let why = args.why();
+            let found = if args.dry_run {
+                store.learnings_fitting(&filter)?
+            } else {
+                store_to_write(context)?.prune_fitting(&filter, &why, now)?
+            };
+            found.into_iter().map(|learning| (learning, why.clone())).collect()
+        }
     };
     let nothing = if args.dry_run {
         "Nothing would be pruned."
@@ -78,12 +102,46 @@ pub(super) fn cmd_prune(context: &Context<'_>, args: &PruneArgs) -> Result<(), C
                 format!("{learnings} would be pruned")
             } else {
                 let them = if found.len() == 1 { "it" } else { "them" };
-                format!("{learnings} pruned; `ralph learnings restore` brings {them} back")
+                format!(
+                    "{learnings} pruned; `ralph learnings restore --list` shows {them}, and how to bring {them} back"
+                )
             };
             context.ui.table(&COLUMNS, &rows, &closing)
         }
         other => view::plain(context, found.iter().map(|(learning, _)| learning), other),
     }
+}
+
+impl PruneArgs {
+    /// Which learnings go; none where nothing is said, and the rules of every run hold.
+    fn filter(&self, now: Timestamp) -> Option<PruneFilter> {
+        let filter = PruneFilter {
+            below: self.below,
+            unchanged_since: self
+                .older_than
+                .map(|time| now.checked_sub(time).unwrap_or(Timestamp::MIN)),
+            only_unused: self.unused,
+        };
+        (filter != PruneFilter::default()).then_some(filter)
+    }
+
+    /// Why they go, as a sentence.
+    fn why(&self) -> String {
+        let below = self
+            .below
+            .map(|below| format!("its confidence or its success rate is below {below}"));
+        let old = self
+            .older_than
+            .map(|time| format!("it did not change for {}", duration_text(time)));
+        let unused = self.unused.then(|| "no agent has seen it".to_owned());
+        let reasons: Vec<String> = [below, old, unused].into_iter().flatten().collect();
+        format!("A person pruned it: {}.", reasons.join(", "))
+    }
+}
+
+/// A time as people write it.
+fn time(text: &str) -> Result<Duration, String> {
+    parse_duration(text).ok_or_else(|| "allowed is a time such as `90d`, `12h` or `1d12h`".to_owned())
 }
 
 /// Prunes all that is to go, piece by piece.

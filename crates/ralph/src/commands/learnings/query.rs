@@ -1,31 +1,38 @@
 //! `learnings query`: the best learnings for a question, with what makes them so.
 
-use std::collections::HashSet;
-
 use clap::Args;
-use ralph_memory::recall::recall_learnings;
-use ralph_model::{Learning, LearningKind, LearningStatus, TaskType};
+use ralph_memory::inject::prompt::knowledge_summary;
+use ralph_memory::recall::{
+    ErrorPattern, FilePatterns, Found, KnownLesson, Reach, Work, best_supported, known_lessons, recall_learnings,
+};
+use ralph_model::{Learning, LearningKind, TaskType};
 use ralph_notes::cleaned_tags;
-use ralph_store::{LearningFilter, Store};
-use serde::Serialize;
+use ralph_store::{LearningFilter, LearningQuery, Store, task_type_of};
 
 use super::super::notes::found::say_what_was_forgiven;
-use super::{category, kinds, task_types, view};
+use super::ranked::{Context as Asked, Ranked, show};
+use super::{category, kinds, task_types};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::numbers::from_zero;
-use crate::table::{Column, Fit};
 
 /// Find the learnings that are best supported
 ///
 /// The order is that of confidence × rate × log10(uses + 10). The rate is how often what was learned succeeds, for
 /// anti-patterns how often it does not.
+///
+/// With --for they are what a prompt for such work would hold of earlier runs, the most relevant of each kind: confidence ×
+/// 0.4, + 0.3 when learned at the same kind of work, + rate × 0.2, + up to 0.1 when new, + 0.3 for each --error that an
+/// anti-pattern warns of; 1 at most.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings query
   ralph learnings query \"failing tests\" --min-confidence 0.6
-  ralph learnings query --type antipattern --task-type bug-fix --limit 5 --json")]
+  ralph learnings query --type antipattern --task-type bug-fix --limit 5 --json
+  ralph learnings query --error \"cannot find module\" --explain
+  ralph learnings query --file '.test.ts' --file 'src/auth/*.ts'
+  ralph learnings query --for \"Fix the failing login tests\" --format markdown    # as it would stand in a prompt")]
 pub(crate) struct QueryArgs {
     /// Only those that `ralph recall` finds for this text, and that match about as much of it as the best does
     #[arg(value_name = "TEXT")]
@@ -33,7 +40,7 @@ pub(crate) struct QueryArgs {
     /// Only those of this kind
     #[arg(long = "type", visible_alias = "kind", value_name = "KIND", value_parser = kinds())]
     kind: Option<LearningKind>,
-    /// Only those that were learned at this kind of work
+    /// Only those that were learned at this kind of work; with --for, what kind of work it is
     #[arg(long, value_name = "TYPE", value_parser = task_types())]
     task_type: Option<TaskType>,
     /// Only those of this category
@@ -46,48 +53,33 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "X", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true, value_parser = share)]
     min_confidence: f64,
     /// Only those that succeed at least so often, from 0 to 1
-    #[arg(long, value_name = "X", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true, value_parser = share)]
-    min_success: f64,
+    #[arg(long, visible_alias = "min-success", value_name = "X", default_value_t = 0.0, hide_default_value = true, allow_negative_numbers = true, value_parser = share)]
+    min_success_rate: f64,
+    /// Only anti-patterns that warn of this error; may be given several times
+    #[arg(long = "error", value_name = "PATTERN")]
+    errors: Vec<String>,
+    /// Only conventions that name a file whose path holds this, where * is anything within a name; may be given several times
+    #[arg(long = "file", value_name = "PATTERN", conflicts_with = "errors")]
+    files: Vec<String>,
+    /// What a prompt for this work would hold of earlier runs; errors and files say more about the work
+    #[arg(
+        long = "for",
+        visible_alias = "objective",
+        value_name = "TEXT",
+        conflicts_with_all = ["text", "kind", "category", "tag", "min_confidence", "min_success_rate", "limit"]
+    )]
+    objective: Option<String>,
     /// At most so many; 0 is all
     #[arg(long, value_name = "N", default_value_t = 10, allow_negative_numbers = true, value_parser = from_zero::<usize>)]
     limit: usize,
+    /// Show what each score is made of
+    #[arg(long)]
+    explain: bool,
     #[command(flatten)]
     format: FormatArgs,
 }
 
-/// A learning, and how well it is supported.
-#[derive(Serialize)]
-struct Ranked {
-    #[serde(flatten)]
-    learning: Learning,
-    score: f64,
-}
-
-const COLUMNS: [Column; 6] = [
-    Column {
-        title: "ID",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "SCORE",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "CATEGORY",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "CONFIDENCE",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "USED",
-        fit: Fit::Optional,
-    },
-    view::TEXT,
-];
-
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(share) if (0.0..=1.0).contains(&share) => Ok(share),
         _ => Err("allowed is a number from 0 to 1".to_owned()),
@@ -95,76 +87,139 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn cmd_query(context: &Context<'_>, args: &QueryArgs) -> Result<(), CommandError> {
-    let found = match context.facts()? {
-        Some(store) => found(context, &store, args)?,
+    let errors = args.errors()?;
+    let files = args.files()?;
+    let store = context.facts()?;
+    if let Some(objective) = &args.objective {
+        let work = Work {
+            task_type: args.task_type.unwrap_or_else(|| task_type_of(objective, "")),
+            text: &format!("{objective}\n{}", args.errors.join("\n")),
+            files,
+            errors,
+            failure: None,
+        };
+        return for_work(context, store.as_ref(), args, &work);
+    }
+    let asked = Asked {
+        task_type: args.task_type,
+        errors: &errors,
+        now: context.clock().now(),
+    };
+    let mut ranked: Vec<Ranked> = match &store {
+        Some(store) => args.found(context, store, &asked, &files)?,
         None => Vec::new(),
     };
-    let mut ranked: Vec<Ranked> = found
-        .into_iter()
-        .map(|learning| Ranked {
-            score: score(&learning),
-            learning,
-        })
-        .collect();
     // They come with the newest first, which decides where the scores do not.
-    ranked.sort_by(|one, other| other.score.total_cmp(&one.score));
+    ranked.sort_by(|one, other| other.score().total_cmp(&one.score()));
     if args.limit > 0 {
         ranked.truncate(args.limit);
     }
-    match args.format.get() {
-        Format::Json => context.ui.json(&ranked),
-        Format::Table if ranked.is_empty() => context.ui.data(&format!("{}\n", view::NONE_MATCH)),
-        Format::Table => {
-            let rows: Vec<Vec<String>> = ranked.iter().map(row).collect();
-            view::table(context, &COLUMNS, &rows)
+    show(context, &ranked, args.format.get(), args.explain)
+}
+
+/// Shows what a prompt for some work would hold of earlier runs.
+fn for_work(
+    context: &Context<'_>,
+    store: Option<&Store>,
+    args: &QueryArgs,
+    work: &Work<'_>,
+) -> Result<(), CommandError> {
+    let (known, settled) = match store {
+        Some(store) => (
+            known_lessons(store, work, context.clock().now())?,
+            store.settled_conflicts()?,
+        ),
+        None => (Vec::new(), Vec::new()),
+    };
+    let summary = knowledge_summary(&known, &settled, context.config.context.knowledge_base);
+    if args.format.get() == Format::Markdown {
+        return context.ui.text(&summary.text);
+    }
+    let is_shown = |lesson: &KnownLesson| summary.shown.iter().any(|id| id == lesson.learning.id.as_str());
+    let ranked: Vec<Ranked> = known.into_iter().filter(is_shown).map(Ranked::known).collect();
+    show(context, &ranked, args.format.get(), args.explain)
+}
+
+impl QueryArgs {
+    fn errors(&self) -> Result<Vec<ErrorPattern>, CommandError> {
+        let pattern = |text: &String| {
+            ErrorPattern::of(text).ok_or_else(|| {
+                let message = format!("the error {text:?} holds no word that could be looked for");
+                CommandError::usage(message).hint("give words of its message, as in --error \"cannot find module\"")
+            })
+        };
+        self.errors.iter().map(pattern).collect()
+    }
+
+    fn files(&self) -> Result<FilePatterns, CommandError> {
+        if self
+            .files
+            .iter()
+            .any(|pattern| pattern.trim_matches(['*', ' ']).is_empty())
+        {
+            let message = "a pattern for files has to hold a part of a path";
+            return Err(CommandError::usage(message).hint("as in --file .test.ts or --file 'src/*.rs'"));
         }
-        other => view::plain(context, ranked.iter().map(|ranked| &ranked.learning), other),
+        Ok(FilePatterns::of(&self.files))
     }
-}
 
-/// What is asked for, the newest first.
-fn found(context: &Context<'_>, store: &Store, args: &QueryArgs) -> Result<Vec<Learning>, CommandError> {
-    let filter = LearningFilter {
-        statuses: vec![LearningStatus::Promoted, LearningStatus::Validated],
-        kind: args.kind,
-        category: args.category.as_deref().map(category),
-        task_type: args.task_type,
-        task: None,
-        tag: args.tag.as_deref().map(|tag| cleaned_tags([tag].into_iter()).concat()),
-    };
-    let mut wanted = store.learning_list(&filter, None)?;
-    wanted.retain(|learning| {
-        let is_sure = learning.confidence >= args.min_confidence && learning.success_rate >= args.min_success;
-        is_sure && learning.superseded_by.is_none()
-    });
-    let text = args.text.join(" ");
-    if !text.trim().is_empty() {
-        let among = wanted.iter().map(|learning| learning.id.clone()).collect();
-        let answer = recall_learnings(store, &text, &among)?;
-        say_what_was_forgiven(context.ui, &answer);
-        let fitting: HashSet<&str> = answer.hits.iter().map(|hit| hit.item.id()).collect();
-        wanted.retain(|learning| fitting.contains(learning.id.as_str()));
+    /// What is asked for, the newest first where scores do not decide.
+    fn found(
+        &self,
+        context: &Context<'_>,
+        store: &Store,
+        asked: &Asked<'_>,
+        files: &FilePatterns,
+    ) -> Result<Vec<Ranked>, CommandError> {
+        let wanted = self.wanted(files);
+        // What is looked at more closely afterwards must not be cut before.
+        let reach = match self.limit {
+            limit if limit > 0 && files.is_empty() && asked.errors.is_empty() => Reach::Best(limit),
+            _ => Reach::All,
+        };
+        let question = match self.text.join(" ") {
+            text if text.trim().is_empty() => self.errors.join(" "),
+            text => text,
+        };
+        let mut found: Vec<Learning> = if question.trim().is_empty() {
+            best_supported(store, &wanted, reach)?
+        } else {
+            let mut answer = recall_learnings(store, &question, &wanted, reach)?;
+            answer.hits.sort_by(|one, other| other.age.cmp(&one.age));
+            say_what_was_forgiven(context.ui, &answer);
+            let learning = |found| match found {
+                Found::Learning(learning) => Some(*learning),
+                Found::OnShelf { .. } | Found::Knowledge(_) => None,
+            };
+            answer.hits.into_iter().filter_map(|hit| learning(hit.item)).collect()
+        };
+        found.retain(|learning| {
+            let warns = asked.errors.is_empty() || asked.errors.iter().any(|error| error.is_in(learning));
+            warns && (files.is_empty() || files.match_lesson(learning))
+        });
+        Ok(found
+            .into_iter()
+            .map(|learning| Ranked::asked(learning, asked))
+            .collect())
     }
-    Ok(wanted)
-}
 
-/// How well a learning is supported.
-fn score(learning: &Learning) -> f64 {
-    let rate = match learning.kind {
-        LearningKind::Antipattern => 1.0 - learning.success_rate,
-        LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => learning.success_rate,
-    };
-    learning.confidence * rate * (f64::from(learning.use_count) + 10.0).log10()
-}
-
-fn row(ranked: &Ranked) -> Vec<String> {
-    let Ranked { learning, score } = ranked;
-    vec![
-        learning.id.to_string(),
-        format!("{score:.2}"),
-        learning.category.clone(),
-        format!("{:.2}", learning.confidence),
-        view::uses(learning),
-        view::text(learning),
-    ]
+    fn wanted(&self, files: &FilePatterns) -> LearningQuery {
+        let by_pattern = match (&self.errors[..], files.is_empty()) {
+            ([_, ..], _) => Some(LearningKind::Antipattern),
+            (_, false) => Some(LearningKind::Convention),
+            _ => None,
+        };
+        LearningQuery {
+            filter: LearningFilter {
+                kind: self.kind.or(by_pattern),
+                category: self.category.as_deref().map(category),
+                task_type: self.task_type,
+                tag: self.tag.as_deref().map(|tag| cleaned_tags([tag].into_iter()).concat()),
+                ..LearningFilter::default()
+            },
+            min_confidence: self.min_confidence,
+            min_success_rate: self.min_success_rate,
+            files: files.longest_parts(),
+        }
+    }
 }

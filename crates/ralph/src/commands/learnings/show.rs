@@ -1,12 +1,13 @@
 //! `learnings show`: all that is known of a learning, and what speaks for it.
 
 use clap::Args;
-use ralph_model::{JournalRow, Learning, count, display_width};
-use ralph_store::{LearningError, LearningEvidence, Showing};
+use ralph_model::{JournalRow, Learning, LearningKind, count, display_width};
+use ralph_store::{LearningError, LearningEvidence, LearningVersion, Showing};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::journal::what;
+use super::super::task::in_short;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
@@ -40,6 +41,7 @@ struct Whole {
     learning: Learning,
     taught_in: Vec<Value>,
     shown_in: Vec<Value>,
+    earlier: Vec<LearningVersion>,
 }
 
 pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), CommandError> {
@@ -48,11 +50,13 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     let id = store.find_learning(&args.id)?;
     let learning = store.learning(&id)?.ok_or_else(unknown)?;
     let evidence = store.learning_evidence(&id)?;
+    let earlier = store.learning_versions(&id)?;
     if args.json {
         return context.ui.json(&Whole {
             learning,
-            taught_in: evidence.taught.iter().map(object).collect(),
+            taught_in: evidence.taught.iter().map(iteration_as_json).collect(),
             shown_in: evidence.shown.iter().map(shown_object).collect(),
+            earlier,
         });
     }
     let title = format!("{} [{}]", learning.id, learning.status);
@@ -64,6 +68,11 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         }
     }
     lines.extend(told(&evidence));
+    if !earlier.is_empty() {
+        lines.push((None, String::new()));
+        lines.push((Some(Style::Strong), "Earlier".to_owned()));
+        lines.extend(earlier.iter().map(|version| (None, format!("  {}", said(version)))));
+    }
     context.ui.lines(&lines)
 }
 
@@ -92,10 +101,10 @@ fn details(learning: &Learning) -> Vec<(&'static str, String)> {
         ("source", learning.source.to_string()),
         ("runs", learning.source_loops.join(", ")),
         ("confidence", format!("{:.2}", learning.confidence)),
-        ("success", format!("{:.2}", learning.success_rate)),
-        ("used", uses(learning)),
+        ("success", success(learning)),
+        ("shown", uses(learning)),
         (
-            "last used",
+            "last shown",
             learning.last_used_at.map(|at| format!("{at:.0}")).unwrap_or_default(),
         ),
         ("created", format!("{:.0}", learning.created_at)),
@@ -116,13 +125,26 @@ fn details(learning: &Learning) -> Vec<(&'static str, String)> {
     details
 }
 
+/// How often what it says succeeds. What it warns of does not, which is no figure about those who were warned.
+fn success(learning: &Learning) -> String {
+    let rate = format!("{:.2}", learning.success_rate);
+    match learning.kind {
+        LearningKind::Antipattern => format!("{rate} (of what it warns of)"),
+        LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => rate,
+    }
+}
+
 /// How many iterations saw it, and how they ended.
 fn uses(learning: &Learning) -> String {
     match learning.use_count {
         0 => "never".to_owned(),
         uses => {
             let iterations = count(uses as usize, "iteration", "iterations");
-            format!("in {iterations}, {} of which were done", learning.successes)
+            let elsewhere = match learning.first_use_count {
+                0 => String::new(),
+                uses => format!("; {uses} elsewhere, or before it was last rated"),
+            };
+            format!("to {iterations}, {} of which were done{elsewhere}", learning.successes)
         }
     }
 }
@@ -151,12 +173,30 @@ fn told(evidence: &LearningEvidence) -> Vec<(Option<Style>, String)> {
     lines
 }
 
+/// What it said once, on a line.
+fn said(version: &LearningVersion) -> String {
+    let LearningVersion {
+        kind,
+        category,
+        content,
+        tags,
+        until,
+        ..
+    } = version;
+    let tags = match tags.as_slice() {
+        [] => String::new(),
+        tags => format!(" [{}]", tags.join(", ")),
+    };
+    format!("until {until:.0}  {category} ({kind})  {}{tags}", in_short(content))
+}
+
 fn line(row: &JournalRow) -> String {
     let JournalRow { row, .. } = row;
     format!("{}/{}  {}  {}", row.run, row.iteration, row.outcome, what(row))
 }
 
-fn object(row: &JournalRow) -> Value {
+/// An iteration that taught a learning, for programs.
+pub(crate) fn iteration_as_json(row: &JournalRow) -> Value {
     let JournalRow { id, row } = row;
     json!({
         "journal": id,
@@ -170,7 +210,7 @@ fn object(row: &JournalRow) -> Value {
 }
 
 fn shown_object(shown: &Showing) -> Value {
-    let mut object = object(&shown.row);
+    let mut object = iteration_as_json(&shown.row);
     if let Some(object) = object.as_object_mut() {
         object.insert("used".to_owned(), json!(shown.used));
     }

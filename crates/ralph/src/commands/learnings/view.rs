@@ -10,10 +10,12 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::showing;
 
+/// Said when there is none at all.
+pub(super) const NONE_YET: &str = "No learnings yet.";
 /// Said when there are learnings, and none is wanted.
 pub(super) const NONE_MATCH: &str = "No matching learnings found";
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     Column {
         title: "ID",
         fit: Fit::Whole,
@@ -31,7 +33,11 @@ const COLUMNS: [Column; 6] = [
         fit: Fit::Optional,
     },
     Column {
-        title: "USED",
+        title: "SHOWN",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "TAGS",
         fit: Fit::Optional,
     },
     TEXT,
@@ -61,20 +67,29 @@ pub(super) fn list(
     }
 }
 
-/// Shows learnings as ids, or as they stand in prompts.
+/// Shows learnings as ids, or as they stand in prompts, with their tags.
 pub(super) fn plain<'l>(
     context: &Context<'_>,
     learnings: impl Iterator<Item = &'l Learning>,
     format: Format,
 ) -> Result<(), CommandError> {
     let line = |learning: &Learning| match format {
-        Format::Markdown => learning_item(learning),
+        Format::Markdown => with_tags(learning),
         _ => format!("{}\n", learning.id),
     };
     let text: String = learnings.map(line).collect();
     match format {
         Format::Markdown => context.ui.text(&text),
         _ => context.ui.data(&text),
+    }
+}
+
+/// A learning as it stands in prompts, with the tags that it is chosen by.
+fn with_tags(learning: &Learning) -> String {
+    let item = learning_item(learning);
+    match learning.tags.as_slice() {
+        [] => item,
+        tags => format!("{item}  <!-- tags: {} -->\n", tags.join(", ")),
     }
 }
 
@@ -104,6 +119,7 @@ fn row(learning: &Learning) -> Vec<String> {
         learning.category.clone(),
         format!("{:.2}", learning.confidence),
         uses(learning),
+        learning.tags.join(","),
         text(learning),
     ]
 }

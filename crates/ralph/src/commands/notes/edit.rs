@@ -1,19 +1,16 @@
 //! `edit`: changes a note.
 
-use std::io::Write;
 use std::marker::PhantomData;
 
 use clap::Args;
 use ralph_memory::capture::{Notebook, NotebookError, SecretPolicy, Stored};
 use ralph_model::{Note, NoteKind, Tags};
-use ralph_process::editor;
 
 use super::{LINE_BREAKS_CHANGED, OnShelf, SecretArgs, text_argument, view};
+use crate::by_hand::{chosen_editor, edited, keep};
 use crate::cli::FormatArgs;
 use crate::context::Context;
-use crate::env;
 use crate::error::CommandError;
-use crate::ui::has_terminal;
 
 /// Change a note, in your editor or by flags
 #[derive(Debug, Args)]
@@ -92,22 +89,6 @@ impl Edited {
     }
 }
 
-/// Keeps what a person wrote in a file of its own, and says so.
-fn keep(text: &[u8], error: CommandError) -> CommandError {
-    let kept = tempfile::Builder::new()
-        .prefix("ralph-kept-")
-        .suffix(".md")
-        .tempfile()
-        .and_then(|mut file| {
-            file.write_all(text)?;
-            Ok(file.keep()?.1)
-        });
-    match kept {
-        Ok(path) => error.hint(format!("your text is kept in {}", path.display())),
-        Err(_) => error.hint(format!("your text was:\n{}", String::from_utf8_lossy(text))),
-    }
-}
-
 fn apply(notebook: &Notebook<'_>, id: &str, edited: &Edited, change: &Change) -> Result<Stored, CommandError> {
     let stored = notebook.edit(id, change.secrets, |note| {
         if edited.before.as_ref().is_some_and(|before| *before != note.content) {
@@ -125,51 +106,12 @@ fn apply(notebook: &Notebook<'_>, id: &str, edited: &Edited, change: &Change) ->
     Ok(stored)
 }
 
-/// The editor to open. An agent that asks for one has nobody to close `vi`, and would wait for ever.
-fn chosen_editor() -> Result<String, CommandError> {
-    match env::editor() {
-        Some(editor) => Ok(editor),
-        None if has_terminal() => Ok("vi".to_owned()),
-        None => Err(
-            CommandError::new("there is no terminal for an editor, and none is named")
-                .hint("pass the new text with --content TEXT, or name an editor in EDITOR"),
-        ),
-    }
-}
-
 fn edit_by_hand(notebook: &Notebook<'_>, id: &str) -> Result<Edited, CommandError> {
     let reading = notebook.read()?;
     let document = reading.document();
     let before = document.content(notebook.select(&document, id)?);
-    let editor = chosen_editor()?;
-    let failed = |error: std::io::Error| CommandError::new(format!("cannot write a file for the editor: {error}"));
-    let mut file = tempfile::Builder::new()
-        .prefix("ralph-")
-        .suffix(".md")
-        .tempfile()
-        .map_err(failed)?;
-    file.write_all(before.as_bytes())
-        .and_then(|()| file.write_all(b"\n"))
-        .map_err(failed)?;
-    let edited = editor::edit(&editor, file.path());
-    let bytes = std::fs::read(file.path())
-        .map_err(|error| CommandError::new(format!("cannot read what the editor wrote: {error}")))?;
-    // An editor may save and then fail, or be ended by a lost connection.
-    edited.map_err(|error| {
-        let failed = CommandError::new(error.to_string());
-        let untouched = bytes.strip_suffix(b"\n") == Some(before.as_bytes());
-        if untouched { failed } else { keep(&bytes, failed) }
-    })?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        let refused = CommandError::new(format!("what the editor wrote is not UTF-8 text (byte {at})"));
-        keep(error.as_bytes(), refused)
-    })?;
-    // Editors end a file with a line break; a note need not.
-    let line_break = ["\r\n", "\n", "\r"].into_iter().find(|end| text.ends_with(end));
-    let text = line_break.and_then(|end| text.strip_suffix(end)).unwrap_or(&text);
     Ok(Edited {
-        text: (text != before).then(|| text.to_owned()),
+        text: edited(&chosen_editor()?, &before)?,
         before: Some(before),
     })
 }

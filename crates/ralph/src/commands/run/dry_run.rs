@@ -11,7 +11,7 @@ use ralph_store::{ImportItem, Scope, Store, TaskFilter, Which};
 
 use super::RunArgs;
 use super::agent::ChosenAgent;
-use super::idle::idle;
+use super::idle::{Idle, idle};
 use super::target::{Meaning, meaning, of_text, read};
 use super::verifier::ChosenVerifier;
 use crate::commands::prompt::prompt_for;
@@ -31,7 +31,7 @@ enum First {
     /// It would be made.
     New(NewTask),
     /// There is none, for this reason where it is known.
-    None(Option<String>),
+    None(Option<Idle>),
 }
 
 /// Shows what would be done.
@@ -48,19 +48,26 @@ pub(super) fn show(
         First::Task(task) => ("Task", format!("{} {}", task.id, preview(&task.title, TITLE_COLUMNS))),
         First::New(task) => ("Task", format!("a new one: {}", preview(&task.title, TITLE_COLUMNS))),
         First::None(None) => ("Task", "none is ready".to_owned()),
-        First::None(Some(why)) => ("Task", format!("none is ready: {why}")),
+        First::None(Some(idle)) => ("Task", format!("none is ready: {}", idle.why)),
     });
     lines.push(("Agent", agent.in_words(config)));
-    let nothing = matches!(first, First::None(_));
-    let task = match first {
-        First::Task(task) => Some(*task),
-        First::New(new) => Some(imagined(context, new)),
-        First::None(_) => None,
+    let (task, idle) = match first {
+        First::Task(task) => (Some(*task), None),
+        First::New(new) => (Some(imagined(context, new)), None),
+        First::None(idle) => (None, idle),
     };
-    let rule = Rule::of(config, args.model.as_deref());
-    let chosen = choose_first(rule, store.as_ref(), task.as_ref())?;
-    let model = chosen.model.as_deref().unwrap_or("the agent's own");
-    lines.push(("Model", format!("{model} ({})", chosen.rationale)));
+    // Which model it gets depends on the task.
+    let chosen = match &task {
+        Some(task) => {
+            let rule = Rule::of(config, args.model.as_deref());
+            Some(choose_first(rule, store.as_ref(), Some(task))?)
+        }
+        None => None,
+    };
+    if let Some(chosen) = &chosen {
+        let model = chosen.model.as_deref().unwrap_or("the agent's own");
+        lines.push(("Model", format!("{model} ({})", chosen.rationale)));
+    }
     match config.verify.commands.as_slice() {
         [] => lines.push(("Gates", "none; set `[verify] commands` in .ralph.toml".to_owned())),
         gates => lines.extend(gates.iter().enumerate().map(|(at, gate)| {
@@ -71,8 +78,9 @@ pub(super) fn show(
     let verifier = verifier.sentence.as_deref().unwrap_or("none; it is switched off");
     let verifier = verifier.trim_start_matches("Verifier: ").trim_end_matches('.');
     lines.push(("Verify", verifier.to_owned()));
-    if let Some(task) = task {
-        let prompt = prompt_for(context, store.as_ref(), task, (config, &chosen))?;
+    let nothing = task.is_none();
+    if let (Some(task), Some(chosen)) = (task, &chosen) {
+        let prompt = prompt_for(context, store.as_ref(), task, (config, chosen))?;
         let all = Tokens::of_characters(prompt.text.chars().count());
         let fixed = prompt.fixed;
         lines.push((
@@ -85,6 +93,9 @@ pub(super) fn show(
         let title = context.ui.paint(Style::Strong, title);
         context.ui.data(&format!("{title}{gap}"))?;
         context.ui.text(&format!("{text}\n"))?;
+    }
+    if let Some(idle) = idle {
+        context.ui.hint(&idle.hint);
     }
     Ok(if nothing { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
@@ -166,7 +177,7 @@ fn first_of(context: &Context<'_>, store: &Store, scope: &Scope, file: Option<&s
     if let Some(task) = next(context, store, scope)? {
         return Ok(First::Task(Box::new(task)));
     }
-    Ok(First::None(idle(context, store, scope, file)?.map(|idle| idle.why)))
+    Ok(First::None(idle(context, store, scope, file)?))
 }
 
 /// The tasks at the top that belong to a list: the one that stands for it, and those that it would gather.

@@ -6,13 +6,10 @@ use ralph_model::{count, preview};
 use ralph_process::StopHandle;
 
 use crate::ui::stage::{self, Turn};
-use crate::ui::{Dialogue, Heard};
+use crate::ui::{AtDialogue, Dialogue, Ending, Heard, Person, lines_of};
 
 /// How many names of files are shown.
 const MOST_FILES: usize = 5;
-
-/// The longest line, in bytes, that a terminal hands over; what is longer lacks its end.
-const LONGEST_LINE: usize = 4095;
 
 /// Asks in lines, one after the other.
 pub(super) struct AtTerminal {
@@ -44,55 +41,10 @@ impl Guide for AtTerminal {
         converse(
             &mut AtDialogue {
                 dialogue: &mut dialogue,
-                given_up,
+                is_broken_off: &|| given_up.is_wanted(),
             },
             about,
         )
-    }
-}
-
-/// Somebody to speak with.
-trait Person {
-    fn say(&mut self, line: &str);
-    fn ask(&mut self, question: &str);
-    /// What they type after a few words on the same line.
-    fn answer(&mut self, after: &str) -> Heard;
-    /// Whether they have typed more than one can type: then it was pasted.
-    fn has_more(&mut self) -> bool;
-    /// How many columns there are for a line.
-    fn columns(&self) -> usize;
-}
-
-struct AtDialogue<'a> {
-    dialogue: &'a mut Dialogue,
-    given_up: &'a StopHandle,
-}
-
-impl Person for AtDialogue<'_> {
-    fn say(&mut self, line: &str) {
-        self.dialogue.say(line);
-    }
-
-    fn ask(&mut self, question: &str) {
-        self.dialogue.say_aloud(question);
-    }
-
-    fn answer(&mut self, after: &str) -> Heard {
-        self.dialogue.prompt(after);
-        let heard = self.dialogue.hear(&|| self.given_up.is_wanted());
-        if !matches!(heard, Heard::Line(_)) {
-            // Ctrl+C and Ctrl+D leave the cursor behind what was typed.
-            self.dialogue.say("");
-        }
-        heard
-    }
-
-    fn has_more(&mut self) -> bool {
-        self.dialogue.has_more()
-    }
-
-    fn columns(&self) -> usize {
-        self.dialogue.width()
     }
 }
 
@@ -153,41 +105,16 @@ fn introduce(person: &mut dyn Person, about: &Asked) {
     person.say("Ctrl+C stops the run.");
 }
 
-/// How a text came to its end.
-enum Ending {
-    Said,
-    BrokenOff,
-}
-
-/// The lines up to an empty one. What was pasted may hold empty ones. Lines that were finished before it was broken off are
-/// kept: whoever wrote them meant them.
+/// The lines up to an empty one; those that were finished before it was broken off are kept.
 fn text_of(person: &mut dyn Person) -> (String, Ending) {
-    let mut text = String::new();
-    loop {
-        match person.answer("> ") {
-            Heard::Line(line) if line.trim().is_empty() && (text.is_empty() || !person.has_more()) => break,
-            Heard::Line(line) => {
-                if line.len() >= LONGEST_LINE {
-                    person.say(&format!(
-                        "The terminal hands over {LONGEST_LINE} bytes of a line. Say on another line what is missing."
-                    ));
-                }
-                text.push_str(&line);
-                text.push('\n');
-            }
-            // Whoever ends without a word has nothing to say, and nothing more to be asked.
-            Heard::End if text.is_empty() => return (text, Ending::BrokenOff),
-            Heard::End => break,
-            Heard::BrokenOff => return (text, Ending::BrokenOff),
-        }
-    }
+    let (text, ending) = lines_of(person);
     let characters = text.chars().count();
-    if characters > GUIDANCE_CHARACTERS {
+    if ending == Ending::Said && characters > GUIDANCE_CHARACTERS {
         person.say(&format!(
             "That is {characters} characters; the first {GUIDANCE_CHARACTERS} are kept. Put the rest into a file and name it."
         ));
     }
-    (text, Ending::Said)
+    (text, ending)
 }
 
 fn goes_on(person: &mut dyn Person) -> WhatNext {
@@ -348,7 +275,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_said() {
-        let long = "x".repeat(LONGEST_LINE);
+        let long = "x".repeat(crate::ui::LONGEST_LINE);
         let mut person = typed(&[&long, &long, &long, &long, &long, "", "y"]);
         converse(&mut person, &about(0));
         assert!(

@@ -199,6 +199,9 @@ fn begin<'a>(
     if let Some(sentence) = &verifier.sentence {
         context.ui.status(sentence);
     }
+    if let Some(sentence) = nothing_to_choose(&config, args) {
+        context.ui.status(&sentence);
+    }
     let site = site(context, &config, process)?;
     let order = Order {
         scope: target.scope,
@@ -231,6 +234,19 @@ fn begin<'a>(
         End::Error(reason) => Err(CommandError::new(reason)),
         end => Ok(ExitCode::from(end.code())),
     }
+}
+
+/// What is said of a strategy that somebody wishes for where it has no models to choose from.
+fn nothing_to_choose(config: &Config, args: &RunArgs) -> Option<String> {
+    let strategy = config
+        .strategy
+        .name
+        .filter(|_| config.agent.models.is_empty() && args.model.is_none())?;
+    Some(format!(
+        "Models: none are configured for this agent, so `{}` has nothing to choose from; `[agent] models` in .ralph.toml \
+         names them.",
+        strategy.word()
+    ))
 }
 
 /// Whether a live view is wanted and can be drawn.

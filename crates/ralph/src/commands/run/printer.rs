@@ -19,7 +19,7 @@ use crate::error::CommandError;
 use crate::pause_words::countdown;
 
 use super::live::Live;
-use super::upkeep_words::kept_up;
+use super::upkeep_words::{kept_up, learned};
 
 /// How many columns of a text stand on a line, at most and at least.
 const MOST_COLUMNS: usize = 100;
@@ -290,6 +290,18 @@ impl<'a> Printer<'a> {
         }
     }
 
+    fn waits_for_parts(&mut self, task: &TaskId, parts: usize) {
+        self.task = Some(task.clone());
+        let parts = count(parts, "part", "parts");
+        self.line(&format!("It was split, and waits for its {parts}."));
+    }
+
+    fn done_with_parts(&mut self, task: &TaskId) {
+        self.task = Some(task.clone());
+        self.done.insert(task.clone());
+        self.line("done: all its parts are");
+    }
+
     /// Counts a wait down, now and then. Where somebody sees every second of it, it is told once.
     fn wait(&mut self, wait: &PauseWait) {
         let is_time = |told: Duration| !self.has_view && told.saturating_sub(wait.left) >= TELL_EVERY;
@@ -327,6 +339,15 @@ impl<'a> Printer<'a> {
                 self.line(&format!("model: {} ({})", self.short(model), current.rationale));
                 self.model = Some(model.clone());
             }
+        }
+    }
+
+    fn found_left(&self, run: &RunId, iteration: u32, killed: usize) {
+        self.line(&format!(
+            "{run} was killed in its iteration {iteration}; that is settled first."
+        ));
+        if killed > 0 {
+            self.line(&format!("{} of it ended.", count(killed, "process", "processes")));
         }
     }
 
@@ -378,14 +399,7 @@ impl Watch for Printer<'_> {
             }
             News::FoundLeft {
                 run, iteration, killed, ..
-            } => {
-                self.line(&format!(
-                    "{run} was killed in its iteration {iteration}; that is settled first."
-                ));
-                if *killed > 0 {
-                    self.line(&format!("{} of it ended.", count(*killed, "process", "processes")));
-                }
-            }
+            } => self.found_left(run, *iteration, *killed),
             News::RedFromTheStart(baseline) => {
                 for gate in baseline.red_gates() {
                     let words = self.words_of(&gate);
@@ -412,6 +426,8 @@ impl Watch for Printer<'_> {
             }
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
+            News::WaitsForParts { task, parts } => self.waits_for_parts(task, *parts),
+            News::DoneWithParts(task) => self.done_with_parts(task),
             News::Wrote { file, replaced } => {
                 self.notes += 1;
                 self.line(&format!("noted: {}", self.context.project.shown(file)));
@@ -421,6 +437,11 @@ impl Watch for Printer<'_> {
                 }
             }
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
+            News::Learned(done) => {
+                // It is of all tasks of the run.
+                self.task = None;
+                self.line(&learned(done));
+            }
             News::KeptUp(done) => self.line(&kept_up(done)),
             News::Notice(notice) => self.notice(notice),
             News::Warning(warning) => self.context.ui.warning(warning),

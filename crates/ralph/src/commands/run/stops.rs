@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ralph_loop::Interrupter;
-use ralph_loop::state::End;
 use ralph_process::{StopSignal, on_stop_signals};
 
-use crate::ui::{last_words, stage};
+use crate::ui::{end_at_once, stage};
 
 /// How long a run may take for its end after the second Ctrl+C.
 const LAST_PATIENCE: Duration = Duration::from_secs(1);
@@ -42,7 +41,7 @@ fn stopped(signal: StopSignal, run: Option<&Interrupter>) {
         (StopSignal::Quit, _) => return stage::leave(),
         // The key is meant for the program in front.
         (StopSignal::Interrupt, _) if stage::is_lent() => return,
-        (_, None) => return end("Stopped before the run began."),
+        (_, None) => return end_at_once("Stopped before the run began."),
         (_, Some(run)) => run,
     };
     match signal {
@@ -63,15 +62,6 @@ fn end_soon(run: Interrupter) {
             // It was asked to go on in the same moment, and does.
             return;
         }
-        end("Ended at once; the next `ralph run` picks up what was not finished.");
+        end_at_once("Ended at once; the next `ralph run` picks up what was not finished.");
     });
-}
-
-/// Ends the program, with nothing of it left.
-fn end(word: &'static str) {
-    last_words(word);
-    // Last: whoever waits for one of them would go on as if it had come to its end by itself.
-    ralph_process::kill_descendants();
-    #[expect(clippy::exit, reason = "the thread that would return the code does not come to it")]
-    std::process::exit(End::Interrupted.code().into());
 }

@@ -7,7 +7,7 @@ mod teller;
 use jiff::Timestamp;
 use ralph_loop::gates::GateEnd;
 use ralph_model::Clock;
-use ralph_model::{Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus};
+use ralph_model::{Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -58,7 +58,7 @@ pub(super) enum Event<'a> {
         name: &'a str,
         about: &'a str,
     },
-    Usage(Spent),
+    Usage(Usage),
     VerifierBegan {
         agent: &'a str,
         iteration: u32,
@@ -74,9 +74,16 @@ pub(super) enum Event<'a> {
         name: &'a str,
         about: &'a str,
     },
-    VerifierUsage(Spent),
+    VerifierUsage(Usage),
     Verified(Verified<'a>),
     Settled(Box<Settled<'a>>),
+    WaitsForParts {
+        task: &'a TaskId,
+        parts: usize,
+    },
+    DoneWithParts {
+        task: &'a TaskId,
+    },
     WroteNote {
         path: String,
         replaced: Option<String>,
@@ -88,6 +95,7 @@ pub(super) enum Event<'a> {
         folders: u64,
         bytes: u64,
     },
+    Learned(Extraction),
     KeptUp {
         merged: usize,
         into: usize,
@@ -175,14 +183,6 @@ pub(super) struct IterationBegan<'a> {
     folder: String,
 }
 
-/// What was used.
-#[derive(Debug, Clone, Copy, Serialize)]
-pub(super) struct Spent {
-    cost_usd: f64,
-    input_tokens: u64,
-    output_tokens: u64,
-}
-
 /// What a verifier found.
 #[derive(Debug, Serialize)]
 pub(super) struct Verified<'a> {
@@ -192,7 +192,7 @@ pub(super) struct Verified<'a> {
     reason: Option<&'a str>,
     changed_files: &'a [String],
     #[serde(flatten)]
-    spent: Spent,
+    spent: Usage,
     duration_ms: u64,
 }
 
@@ -211,7 +211,7 @@ pub(super) struct Settled<'a> {
     files: &'a [String],
     changed_nothing: bool,
     #[serde(flatten)]
-    spent: Spent,
+    spent: Usage,
     duration_ms: u128,
     commit: Option<&'a str>,
     commit_error: Option<&'a str>,

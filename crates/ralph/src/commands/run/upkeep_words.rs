@@ -1,7 +1,22 @@
-//! What the upkeep at the end of a run did, in a line.
+//! What was learned at the end of a run and what the upkeep did, a line each.
 
 use ralph_memory::learn::Upkeep;
-use ralph_model::count;
+use ralph_model::{Extraction, count};
+
+/// What a run taught, in a line.
+pub(super) fn learned(done: &Extraction) -> String {
+    let Extraction {
+        extracted,
+        validated,
+        rejected,
+        promoted,
+        skipped,
+    } = done;
+    format!(
+        "Learned from the run: {extracted} extracted, {validated} validated, {rejected} rejected, {promoted} promoted, \
+         {skipped} skipped."
+    )
+}
 
 /// What was done, in a line.
 pub(super) fn kept_up(done: &Upkeep) -> String {

@@ -1,4 +1,4 @@
-//! Success over time, one sign a day or a run.
+//! Success over time, a day or a run each: signs where they can be drawn, else numbers.
 
 use jiff::civil::Date;
 use jiff::{ToSpan, tz::TimeZone};
@@ -12,14 +12,22 @@ const MOST: usize = 60;
 /// The columns before the signs.
 const BEFORE: usize = 14;
 /// The least that is drawn, however narrow the terminal.
-const LEAST: usize = 8;
+const LEAST: usize = 4;
+/// The columns of a number and the gap behind it: `12/15  `.
+const NUMBER: usize = 7;
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-const DIGITS: [char; 10] = ['0', '1', '2', '3', '4', '5', '6', '7', '8', '9'];
+/// Where there was nothing.
+const NOTHING: char = '·';
+const NOTHING_TO_COUNT: &str = ".";
 
 /// The chart, with what its signs mean; nothing where there is but one day and one run.
 pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
-    let room = width.saturating_sub(BEFORE).clamp(LEAST, MOST);
+    let columns = match signs {
+        Signs::Unicode => 1,
+        Signs::Ascii => NUMBER,
+    };
+    let room = (width.saturating_sub(BEFORE) / columns).clamp(LEAST, MOST);
     let (bars, about) = match (stats.by_day.as_slice(), stats.by_run.as_slice()) {
         ([first, .., last], _) => {
             let days = days(first.day, last.day, room);
@@ -38,27 +46,60 @@ pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
         _ => return Vec::new(),
     };
     let bars: Vec<Option<Figures>> = bars;
-    let most = bars
-        .iter()
-        .flatten()
-        .map(|bar| bar.iterations)
-        .max()
-        .unwrap_or_default();
-    let line = |title: &str, part: &dyn Fn(&Figures) -> (u32, u32)| {
-        let signs = bars.iter().map(|bar| sign(signs, bar.as_ref().map(part)));
-        let signs: String = signs.collect();
-        let drawn = format!("  {title:<10}  {signs}");
-        (None, drawn.trim_end().to_owned())
+    let (drawn, meaning) = match signs {
+        Signs::Unicode => drawn(&bars),
+        Signs::Ascii => numbered(&bars),
     };
-    let mut lines = vec![
-        (None, String::new()),
-        (Some(Style::Strong), "Over time".to_owned()),
-        line("success", &|bar| (bar.success.done, bar.success.of)),
-        line("iterations", &|bar| (bar.iterations, most)),
-    ];
-    let legend = about.into_iter().chain(meaning(signs, most));
+    let mut lines = vec![(None, String::new()), (Some(Style::Strong), "Over time".to_owned())];
+    let titles = ["success", "iterations"];
+    let bars = titles
+        .iter()
+        .zip(drawn)
+        .map(|(title, bar)| format!("  {title:<10}  {bar}"));
+    lines.extend(bars.map(|line| (None, line.trim_end().to_owned())));
+    let legend = about.into_iter().chain(meaning);
     lines.extend(legend.map(|line| (Some(Style::Faint), format!("  {line}"))));
     lines
+}
+
+/// Success and iterations in signs, and what these mean.
+fn drawn(bars: &[Option<Figures>]) -> ([String; 2], Vec<String>) {
+    let most = bars.iter().flatten().map(|bar| bar.iterations).max();
+    let most = most.unwrap_or_default();
+    let line = |part: &dyn Fn(&Figures) -> (u32, u32)| bars.iter().map(|bar| sign(bar.as_ref().map(part))).collect();
+    let lines = [
+        line(&|bar| (bar.success.done, bar.success.of)),
+        line(&|bar| (bar.iterations, most)),
+    ];
+    let (low, high) = ('▁', '█');
+    let meaning = vec![
+        format!("success: {low} none done, {high} all done"),
+        format!("iterations: {high} is {most}; {NOTHING} nothing to count"),
+    ];
+    (lines, meaning)
+}
+
+/// The same in numbers: how many were done of those that count, and how many there were.
+fn numbered(bars: &[Option<Figures>]) -> ([String; 2], Vec<String>) {
+    let number = |bar: &Option<Figures>| match bar {
+        Some(bar) if bar.success.of > 0 => format!("{}/{}", bar.success.done, bar.success.of),
+        _ => NOTHING_TO_COUNT.to_owned(),
+    };
+    let count =
+        |bar: &Option<Figures>| bar.map_or_else(|| NOTHING_TO_COUNT.to_owned(), |bar| bar.iterations.to_string());
+    let mut lines = [String::new(), String::new()];
+    for bar in bars {
+        let cells = [number(bar), count(bar)];
+        let width = cells.iter().map(String::len).max().unwrap_or_default();
+        for (line, cell) in lines.iter_mut().zip(cells) {
+            line.push_str(&format!("{cell:<width$}  "));
+        }
+    }
+    let meaning = vec![
+        "success: done of those that count".to_owned(),
+        format!("{NOTHING_TO_COUNT} nothing to count"),
+    ];
+    (lines, meaning)
 }
 
 /// The days from one to another, the last so many of them.
@@ -75,47 +116,44 @@ fn days(first: Date, last: Date, most: usize) -> Vec<Date> {
 }
 
 /// The sign for a part of a whole. Only nothing has the lowest, and only everything the highest.
-fn sign(signs: Signs, part: Option<(u32, u32)>) -> char {
-    let (ladder, nothing): (&[char], char) = match signs {
-        Signs::Unicode => (&BLOCKS, '·'),
-        Signs::Ascii => (&DIGITS, '.'),
-    };
+fn sign(part: Option<(u32, u32)>) -> char {
     let Some((part, whole)) = part.filter(|(_, whole)| *whole > 0) else {
-        return nothing;
+        return NOTHING;
     };
-    let top = ladder.len().saturating_sub(1);
+    let top = BLOCKS.len().saturating_sub(1);
     let step = match part {
         0 => 0,
         part if part >= whole => top,
         part => (part as usize * top / whole as usize).clamp(1, top - 1),
     };
-    ladder.get(step).copied().unwrap_or(nothing)
-}
-
-fn meaning(signs: Signs, most: u32) -> [String; 2] {
-    let (low, high, nothing) = match signs {
-        Signs::Unicode => ('▁', '█', '·'),
-        Signs::Ascii => ('0', '9', '.'),
-    };
-    [
-        format!("success: {low} none done, {high} all done"),
-        format!("iterations: {high} is {most}; {nothing} nothing to count"),
-    ]
+    BLOCKS.get(step).copied().unwrap_or(NOTHING)
 }
 
 #[cfg(test)]
 mod tests {
+    use ralph_model::Rate;
+
     use super::*;
 
     #[test]
     fn only_nothing_is_at_the_bottom_and_only_everything_at_the_top() {
-        let drawn = |signs| -> String {
-            let parts = [(0, 100), (1, 100), (50, 100), (99, 100), (100, 100), (3, 2), (0, 0)];
-            let parts = parts.map(Some).into_iter().chain([None]);
-            parts.map(|part| sign(signs, part)).collect()
+        let parts = [(0, 100), (1, 100), (50, 100), (99, 100), (100, 100), (3, 2), (0, 0)];
+        let drawn: String = parts.map(Some).into_iter().chain([None]).map(sign).collect();
+        assert_eq!(drawn, "▁▂▄▇██··");
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_told_in_numbers_that_stand_below_each_other() {
+        let bar = |done, of, iterations| {
+            Some(Figures {
+                success: Rate { done, of },
+                iterations,
+                ..Figures::default()
+            })
         };
-        assert_eq!(drawn(Signs::Unicode), "▁▂▄▇██··");
-        assert_eq!(drawn(Signs::Ascii), "014899..");
+        let ([success, iterations], _) = numbered(&[bar(3, 8, 9), None, bar(0, 0, 1), bar(12, 15, 15)]);
+        assert_eq!(success.trim_end(), "3/8  .  .  12/15");
+        assert_eq!(iterations.trim_end(), "9    .  1  15");
     }
 
     #[test]

@@ -3,12 +3,22 @@
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
-use ralph_model::{count, duration, short_number};
+use ralph_model::{ErrorCategory, count, duration, short_number};
 use ralph_store::{FailureFigures, Figures, Stats, TaskFigures};
 
 use super::percent;
 use crate::table::{self, Column, Fit, Plain};
 use crate::ui::{Line, Style};
+
+/// From so many columns on there is room for what only programs compare.
+const WIDE: usize = 120;
+
+/// Whether the signatures of failures are shown, which say nothing to a person.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Signatures {
+    Shown,
+    LeftOut,
+}
 
 /// What a table is called, its columns and its rows.
 struct Table {
@@ -19,7 +29,15 @@ struct Table {
 
 /// Every table that has a row.
 pub(super) fn lines(stats: &Stats, width: usize) -> Vec<Line> {
-    let tables = [by_model(stats), by_task_type(stats), failures(stats), hardest(stats)];
+    let failures = failures(
+        stats,
+        if width < WIDE {
+            Signatures::LeftOut
+        } else {
+            Signatures::Shown
+        },
+    );
+    let tables = [by_model(stats), by_task_type(stats), failures, hardest(stats)];
     let tables = tables.into_iter().filter(|table| !table.rows.is_empty());
     tables.flat_map(|table| drawn(table, width)).collect()
 }
@@ -81,39 +99,50 @@ fn figure_cells(name: String, figures: &Figures) -> Vec<String> {
         cost(figures),
         duration(Duration::from_millis(figures.duration_ms)),
         figures.iterations.to_string(),
-        short_number(figures.usage.tokens()),
+        figures.usage.told_tokens().map(short_number).unwrap_or_default(),
     ]
 }
 
+/// What they cost; blank where no agent told.
 fn cost(figures: &Figures) -> String {
-    format!("${:.2}", figures.usage.cost_usd)
+    let cost = figures.usage.told_cost();
+    cost.map(|cost| format!("${cost:.2}")).unwrap_or_default()
 }
 
-fn failures(stats: &Stats) -> Table {
+fn failures(stats: &Stats, signatures: Signatures) -> Table {
+    let mut titles = vec![
+        ("TIMES", Fit::Whole),
+        ("KIND", Fit::Optional),
+        ("TASKS", Fit::Optional),
+        ("LAST", Fit::Optional),
+        ("SIGNATURE", Fit::Optional),
+        ("WHY", Fit::Cut),
+    ];
+    titles.retain(|(title, _)| *title != "SIGNATURE" || signatures == Signatures::Shown);
     let rows = stats.failures.iter().map(|failure: &FailureFigures| {
         let tasks = match failure.tasks.as_slice() {
             [task] => task.to_string(),
             tasks => count(tasks.len(), "task", "tasks"),
         };
-        vec![
+        let kind = match failure.category {
+            ErrorCategory::Unknown => String::new(),
+            known => known.word().replace('_', " "),
+        };
+        let mut cells = vec![
             failure.times.to_string(),
-            failure.category.word().replace('_', " "),
+            kind,
             tasks,
             failure.last_at.to_zoned(TimeZone::UTC).date().to_string(),
-            failure.signature.to_string(),
-            failure.why.clone(),
-        ]
+        ];
+        if signatures == Signatures::Shown {
+            cells.push(failure.signature.to_string());
+        }
+        cells.push(failure.why.clone());
+        cells
     });
     Table {
         title: some_of("Most frequent failures", stats.failures.len(), stats.different_failures),
-        columns: columns(&[
-            ("TIMES", Fit::Whole),
-            ("KIND", Fit::Optional),
-            ("TASKS", Fit::Optional),
-            ("LAST", Fit::Optional),
-            ("SIGNATURE", Fit::Optional),
-            ("WHY", Fit::Cut),
-        ]),
+        columns: columns(&titles),
         rows: rows.collect(),
     }
 }

@@ -22,12 +22,12 @@ const REASON_COLUMNS: usize = 66;
 /// What there is to say, line by line with its heading and with so many tasks named under one; nothing where no task and
 /// no run ever was.
 pub(super) fn lines(
-    status: (&Overview, Option<&Look>),
+    status: (&Overview, Option<&Look>, usize),
     worktree: &str,
     named: usize,
     now: Timestamp,
 ) -> Vec<(&'static str, String)> {
-    let (overview, look) = status;
+    let (overview, look, contradictions) = status;
     let mut lines = Vec::new();
     if overview.last_journal > 0 {
         lines.push(("Since", since(overview, look, now)));
@@ -58,7 +58,7 @@ pub(super) fn lines(
     lines.extend(learned(overview).map(|learned| ("Learned", learned)));
     lines.extend(spent(overview).map(|spent| ("Spent", spent)));
     lines.extend(waiting(&overview.waiting, named));
-    lines.extend(lessons(overview));
+    lines.extend(lessons(overview, contradictions));
     lines.extend(standing(overview).map(|standing| ("Tasks", standing)));
     lines
 }
@@ -150,14 +150,19 @@ fn waiting(all: &[TaskNews], named: usize) -> Vec<(&'static str, String)> {
     titled("Waiting", std::iter::once(head).chain(names).chain(more))
 }
 
-/// How many lessons wait. They keep nothing from going on, so they are counted and not named.
-fn lessons(overview: &Overview) -> Option<(&'static str, String)> {
+/// How many lessons wait, and how many pairs of them contradict each other. They keep nothing from going on, so they are
+/// counted and not named.
+fn lessons(overview: &Overview, contradictions: usize) -> Option<(&'static str, String)> {
     let title = if overview.waiting.is_empty() { "Waiting" } else { "" };
-    let lessons = match overview.waiting_learnings as usize {
-        0 => return None,
-        n => count(n, "lesson waits", "lessons wait"),
-    };
-    Some((title, format!("{lessons} for you: ralph review")))
+    let what = [
+        (overview.waiting_learnings as usize, "lesson", "lessons"),
+        (contradictions, "contradiction", "contradictions"),
+    ];
+    let all: usize = what.iter().map(|(n, ..)| n).sum();
+    let what = what.into_iter().filter(|(n, ..)| *n > 0);
+    let said: Vec<String> = what.map(|(n, one, many)| count(n, one, many)).collect();
+    let wait = if all == 1 { "waits" } else { "wait" };
+    (all > 0).then(|| (title, format!("{} {wait} for you: ralph review", said.join(" and "))))
 }
 
 fn standing(overview: &Overview) -> Option<String> {
@@ -207,6 +212,7 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         let map = counts.into_iter().map(|(word, n)| (word.to_owned(), json!(n)));
         Value::Object(map.collect())
     };
+    let spent = json!(overview.spent);
     json!({
         "last_journal": overview.last_journal,
         "outcomes": counts(overview.outcomes.iter().map(|(outcome, n)| (outcome.word(), *n)).collect()),
@@ -214,9 +220,9 @@ pub(super) fn as_json(overview: &Overview, now: Timestamp) -> Value {
         "failed": news(&overview.failed),
         "learnings": overview.learnings,
         "knowledge": overview.knowledge,
-        "cost_usd": overview.spent.cost_usd,
-        "input_tokens": overview.spent.input_tokens,
-        "output_tokens": overview.spent.output_tokens,
+        "cost_usd": spent["cost_usd"],
+        "input_tokens": spent["input_tokens"],
+        "output_tokens": spent["output_tokens"],
         "duration_ms": overview.duration_ms,
         "open": overview.open_runs.iter().map(|run| open_run_as_json(overview, run, now)).collect::<Value>(),
         "pauses": overview.pauses.iter().filter(|pause| pause.left(now).is_some()).map(pause_as_json).collect::<Value>(),
@@ -231,6 +237,7 @@ fn open_run_as_json(overview: &Overview, run: &Run, now: Timestamp) -> Value {
     let mut value = run_as_json(run);
     if let Some(object) = value.as_object_mut() {
         object.insert("live".to_owned(), json!(RunState::of(run, now) == RunState::Live));
+        object.insert("asks".to_owned(), json!(run.asks));
         object.insert(
             "task".to_owned(),
             json!(at_work(overview, run).map(|at_work| &at_work.task)),

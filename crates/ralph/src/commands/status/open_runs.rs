@@ -9,6 +9,8 @@ use super::news::ago;
 
 /// How many columns of what a run is about are shown.
 const COLUMNS: usize = 30;
+/// The same of what it asks.
+const QUESTION_COLUMNS: usize = 80;
 /// After how long without a sign a run of another host counts as cut off.
 const SILENCE_SECONDS: i64 = 300;
 
@@ -56,6 +58,10 @@ pub(super) fn sentence(overview: &Overview, run: &Run, worktree: &str, now: Time
         "" => " in the main worktree".to_owned(),
         other => format!(" in the worktree {other}"),
     };
+    if let (RunState::Live, Some(question)) = (RunState::of(run, now), &run.asks) {
+        let question = preview(first_line(question), QUESTION_COLUMNS);
+        return format!("{id} waits{here} for your answer in its terminal: {question}");
+    }
     match (RunState::of(run, now), at_work(overview, run)) {
         (RunState::Killed, _) => format!("{id} ({goal}) was killed; `ralph run`{here} picks it up"),
         (RunState::CutOff, _) => {

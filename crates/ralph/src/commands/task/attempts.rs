@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use ralph_model::{Attempt, JournalRow, KeptReport, Signature, Task, TaskStatus, duration, preview};
+use ralph_memory::capture::tells_of_failure;
+use ralph_model::{
+    Attempt, ErrorCategory, JournalRow, KeptReport, Signature, Task, TaskStatus, display_width, duration, preview,
+};
 use ralph_store::Store;
 
 use crate::error::CommandError;
@@ -29,14 +32,24 @@ pub(super) struct Attempts {
 }
 
 /// How much is told of an attempt below its headline, the least first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 enum Detail {
     /// Why it failed, on a line.
     Why,
     /// And what was tried.
     Tried,
+    /// And what refused it, in more words.
+    Cause,
     /// All that is known.
     Whole,
+}
+
+/// What is told of an attempt below its headline.
+#[derive(Debug, Clone, Default)]
+struct Told {
+    /// None where there is room for nothing.
+    detail: Option<Detail>,
+    lines: Vec<String>,
 }
 
 impl Attempts {
@@ -71,11 +84,18 @@ impl Attempts {
             let all = format!("  {} earlier: ralph journal list --task {}", self.earlier, task.id);
             lines.push((Some(Style::Faint), all));
         }
-        let next: Vec<String> = labelled("next", &self.suggestion, (1, columns)).collect();
+        let next = labelled("next", &self.suggestion, (1, columns));
         let others = usize::from(self.earlier > 0) + next.len();
-        for (attempt, details) in self.shown.iter().zip(self.details(columns, others)) {
-            lines.push((None, format!("  {}", preview(&headline(attempt), columns + LABEL))));
-            lines.extend(details.into_iter().map(|line| (None, line)));
+        let mut told = self.told(columns, others);
+        if self.untold(&told) > 0 {
+            // Saying so takes a line.
+            told = self.told(columns, others + 1);
+            let tried = format!("  what {} tried: ralph journal show RUN/ITERATION", self.untold(&told));
+            lines.push((Some(Style::Faint), tried));
+        }
+        for (attempt, told) in self.shown.iter().zip(told) {
+            lines.push((None, format!("  {}", headline(attempt, columns + LABEL))));
+            lines.extend(told.lines.into_iter().map(|line| (None, line)));
         }
         lines.extend(next.into_iter().map(|line| (None, line)));
         lines
@@ -83,22 +103,35 @@ impl Attempts {
 
     /// What is told below the headline of each attempt, beside so many other lines: first why each failed, then more, of the
     /// newest before the older ones, as far as the screen goes.
-    fn details(&self, columns: usize, others: usize) -> Vec<Vec<String>> {
+    fn told(&self, columns: usize, others: usize) -> Vec<Told> {
         let mut room = MOST_LINES.saturating_sub(self.shown.len() + others);
-        let mut told = vec![Vec::new(); self.shown.len()];
-        for detail in [Detail::Why, Detail::Tried, Detail::Whole] {
+        let mut told = vec![Told::default(); self.shown.len()];
+        for detail in [Detail::Why, Detail::Tried, Detail::Cause, Detail::Whole] {
             for (place, attempt) in self.shown.iter().enumerate().rev() {
                 let before = self.shown.get(..place).unwrap_or_default();
                 let lines = details(attempt, before, (detail, columns));
                 let Some(told) = told.get_mut(place) else { continue };
-                let more = lines.len().saturating_sub(told.len());
+                let more = lines.len().saturating_sub(told.lines.len());
                 if more <= room {
                     room -= more;
-                    *told = lines;
+                    *told = Told {
+                        detail: Some(detail),
+                        lines,
+                    };
                 }
             }
         }
         told
+    }
+
+    /// Of how many attempts it is known what they tried, and not told.
+    fn untold(&self, told: &[Told]) -> usize {
+        let is_untold = |(attempt, told): &(&Attempt, &Told)| {
+            let report = attempt.report.as_ref();
+            let is_known = report.is_some_and(|kept| !kept.report.what_tried.trim().is_empty());
+            is_known && matches!(told.detail, None | Some(Detail::Why))
+        };
+        self.shown.iter().zip(told).filter(is_untold).count()
     }
 
     /// The commands that help with a task that has failed.
@@ -119,42 +152,51 @@ impl Attempts {
     }
 }
 
-/// Which attempt it was, with what, and how it ended.
-fn headline(attempt: &Attempt) -> String {
+/// Which attempt it was, with what, and how it ended, within so many columns. Rather than where it stands in the journal,
+/// the rest is left out.
+fn headline(attempt: &Attempt, columns: usize) -> String {
     let row = &attempt.row.row;
     let mut parts = vec![row.outcome.to_string()];
     parts.extend(row.model.clone());
     parts.push(duration(Duration::from_millis(row.duration_ms)));
-    if row.usage.cost_usd > 0.0 {
-        parts.push(format!("${:.2}", row.usage.cost_usd));
-    }
+    parts.extend(row.usage.told_cost().map(|cost| format!("${cost:.2}")));
+    parts.extend(row.difficulty.map(|difficulty| format!("called {difficulty}")));
     let (number, run, iteration) = (row.attempt, &row.run, row.iteration);
-    format!("{number}. {} ({run}/{iteration})", parts.join(", "))
+    loop {
+        let line = format!("{number}. {} ({run}/{iteration})", parts.join(", "));
+        if display_width(&line) <= columns || parts.len() <= 1 {
+            return preview(&line, columns);
+        }
+        parts.pop();
+    }
 }
 
 fn details(attempt: &Attempt, before: &[Attempt], (detail, columns): (Detail, usize)) -> Vec<String> {
     let row = &attempt.row.row;
-    let why_lines = if detail == Detail::Whole { WHY_LINES } else { 1 };
+    let is_told = |from: Detail| detail >= from;
+    let line = |label, from, text: &str| labelled(label, if is_told(from) { text } else { "" }, (1, columns));
+    let why_lines = if is_told(Detail::Cause) { WHY_LINES } else { 1 };
+    let files = line("files", Detail::Whole, &row.files_modified.join(", "));
     let Some(report) = &attempt.report else {
-        return labelled("why", &row.reason, (why_lines, columns)).collect();
+        let why = labelled("why", &row.reason, (why_lines, columns));
+        return [why, files].concat();
     };
-    let tried = match detail {
-        Detail::Why => "",
-        Detail::Tried | Detail::Whole => report.report.what_tried.as_str(),
-    };
-    let tried = labelled("tried", tried, (1, columns));
+    let tried = line("tried", Detail::Tried, &report.report.what_tried);
     if let Some(first) = same_as(report, before) {
         let same = format!("the same failure as in attempt {first}");
-        return tried.chain(labelled("why", &same, (1, columns))).collect();
+        let why = labelled("why", &same, (1, columns));
+        return [tried, why, files].concat();
     }
-    let kind = report.report.category.word().replace('_', " ");
-    let why = format!("{kind}: {}", report.report.gist().trim());
-    let gate = report.report.gate.as_ref().filter(|_| detail == Detail::Whole);
+    let gist = report.report.gist().trim();
+    let why = match report.report.category {
+        ErrorCategory::Unknown => gist.to_owned(),
+        known => format!("{}: {gist}", known.word().replace('_', " ")),
+    };
+    let gate = report.report.gate.as_ref();
     let gate = gate.map(|gate| format!("{} ({})", gate.command, gate.end));
-    tried
-        .chain(labelled("why", &why, (why_lines, columns)))
-        .chain(labelled("gate", &gate.unwrap_or_default(), (1, columns)))
-        .collect()
+    let why = labelled("why", &why, (why_lines, columns));
+    let gate = line("gate", Detail::Cause, &gate.unwrap_or_default());
+    [tried, why, gate, files].concat()
 }
 
 /// The number of the first attempt that failed in the same way.
@@ -165,13 +207,46 @@ fn same_as(report: &KeptReport, before: &[Attempt]) -> Option<u32> {
     before.iter().find(is_same).map(|first| first.row.row.attempt)
 }
 
-/// The first lines of a text that are not blank, with a label before the first.
-fn labelled(label: &str, text: &str, (lines, columns): (usize, usize)) -> impl Iterator<Item = String> {
-    let text = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let text: Vec<String> = text.take(lines).map(|line| preview(line, columns)).collect();
+/// The lines of a text that say most, with a label before the first. Where there are more, the last of them tells.
+fn labelled(label: &str, text: &str, (most, columns): (usize, usize)) -> Vec<String> {
+    let all: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let mut ranked: Vec<(usize, &str)> = all.iter().copied().enumerate().collect();
+    ranked.sort_by_key(|(place, line)| rank(*place, line));
+    ranked.truncate(most);
+    ranked.sort_unstable_by_key(|(place, _)| *place);
+    let last = ranked.len().saturating_sub(1);
+    let is_cut = all.len() > ranked.len();
+    let text = ranked
+        .into_iter()
+        .enumerate()
+        .map(|(place, (_, line))| match is_cut && place == last {
+            true => with_more(line, columns),
+            false => preview(line, columns),
+        });
     let labels = std::iter::once(label.to_owned()).chain(std::iter::repeat(String::new()));
     let line = |(label, text): (String, String)| format!("{INDENT}{label:<LABEL$}{text}");
-    labels.zip(text).map(line)
+    labels.zip(text).map(line).collect()
+}
+
+/// How much a line of a text says, the most first: what it begins with, what tells of a failure, all else, a place in a file.
+fn rank(place: usize, line: &str) -> u8 {
+    let is_place = ["File \"", "at ", "--> ", "Traceback"];
+    match place {
+        0 => 0,
+        _ if is_place.iter().any(|beginning| line.starts_with(beginning)) => 3,
+        _ if tells_of_failure(line) => 1,
+        _ => 2,
+    }
+}
+
+/// A line after which there are others.
+fn with_more(line: &str, columns: usize) -> String {
+    const MORE: &str = " …";
+    let shown = preview(line, columns.saturating_sub(MORE.chars().count()));
+    match shown.ends_with('…') {
+        true => shown,
+        false => shown + MORE,
+    }
 }
 
 /// What a reason says, on a line: where the first only leads up to the next, both.
@@ -186,6 +261,41 @@ pub(crate) fn in_short(reason: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What `python3 -m unittest` prints of a test that fails.
+    const UNITTEST: &str = "FAIL: test_cents (test_totals.Totals.test_cents)
+  File \"/srv/tests/test_error.py\", line 5, in test_cents
+    self.assertEqual(total([1.25, 2.5]), 3.75)
+AssertionError: 3.8 != 3.75
+";
+    /// What a test in Rust does.
+    const PANIC: &str = "thread 'cents' panicked at src/totals.rs:5:9:
+assertion `left == right` failed
+  left: 380
+ right: 375
+";
+
+    #[test]
+    fn of_many_lines_the_message_and_the_assertion_are_shown_and_that_there_are_more() {
+        let shown = |text: &str, most| {
+            let lines = labelled("", text, (most, 60)).into_iter();
+            lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+        };
+        let (fails, asserts) = (
+            "FAIL: test_cents (test_totals.Totals.test_cents)",
+            "AssertionError: 3.8 != 3.75",
+        );
+        assert_eq!(shown(UNITTEST, 2), [fails.to_owned(), format!("{asserts} …")]);
+        assert_eq!(shown(UNITTEST, 1), [format!("{fails} …")]);
+        let [at, failed] = [
+            "thread 'cents' panicked at src/totals.rs:5:9:",
+            "assertion `left == right` failed …",
+        ];
+        assert_eq!(shown(PANIC, 2), [at, failed]);
+        assert_eq!(shown("a\n\nb\n", 2), ["a", "b"]);
+        let cut = shown(&format!("{}\nb", "a".repeat(99)), 1);
+        assert_eq!(cut, [format!("{}…", "a".repeat(57))]);
+    }
 
     #[test]
     fn a_reason_that_leads_up_to_another_line_takes_it_along() {

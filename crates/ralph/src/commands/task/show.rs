@@ -56,7 +56,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
             task,
         });
     }
-    let mut lines = head(&store, &task)?;
+    let mut lines = head(&store, &task, context.config.execution.max_retries)?;
     let ready = why_not_ready.map_or_else(|| "yes".to_owned(), |why| format!("no: {why}"));
     lines.push((None, format!("ready: {ready}")));
     if !task.description.is_empty() {
@@ -95,7 +95,7 @@ fn log(all: &[TaskLogLine], task: &Task, attempts: &Attempts) -> Vec<Line> {
     lines
 }
 
-fn head(store: &Store, task: &Task) -> Result<Vec<Line>, CommandError> {
+fn head(store: &Store, task: &Task, max_retries: u32) -> Result<Vec<Line>, CommandError> {
     let mut lines = vec![
         (Some(Style::Strong), format!("{}  {}", task.id, task.title)),
         (None, format!("status: {}", view::status(task.status))),
@@ -125,8 +125,9 @@ fn head(store: &Store, task: &Task) -> Result<Vec<Line>, CommandError> {
         }
     }
     if task.attempts > 0 {
-        let (all, counted) = (task.attempts, task.retries_used);
-        line(format!("attempts: {all}, retries used: {counted}"));
+        // The last attempt at a task that has failed for good is followed by no retry.
+        let (all, used) = (task.attempts, task.retries_used.min(max_retries));
+        line(format!("attempts: {all}, retries used: {used} of {max_retries}"));
     }
     if let Some(run) = &task.claimed_by {
         line(format!("claimed by: {run}"));

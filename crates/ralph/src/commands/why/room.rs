@@ -1,5 +1,6 @@
 //! Which setting left no room in a section of a prompt.
 
+use ralph_memory::inject::prompt::KNOWLEDGE_BASE;
 use ralph_model::config::Config;
 use ralph_model::{EntryKind, Injection, InjectionReason, Tokens};
 
@@ -22,6 +23,9 @@ pub(super) fn no_room(config: &Config, all: &[&Injection], section: &str) -> Str
         Some(EntryKind::Report) => ("[context] attempts", config.context.attempts),
         Some(EntryKind::Journal) => ("[context] journal", config.context.journal),
         Some(EntryKind::Knowledge) => ("[context] knowledge", config.context.knowledge),
+        Some(EntryKind::Learning) if section == KNOWLEDGE_BASE => {
+            ("[context] knowledge_base", config.context.knowledge_base)
+        }
         Some(EntryKind::Learning) => ("[context] learnings", config.context.learnings),
         _ => together,
     };
@@ -30,6 +34,23 @@ pub(super) fn no_room(config: &Config, all: &[&Injection], section: &str) -> Str
     let (key, budget) = if is_own { own } else { together };
     format!("no room: {key} = {budget}")
 }
+
+/// Whether a lesson of earlier runs would have had room: of its kind others fit the task better then.
+pub(super) fn had_room(config: &Config, all: &[&Injection], lesson: &Injection) -> bool {
+    let budget = config.context.knowledge_base.0;
+    let shown = all
+        .iter()
+        .filter(|injection| injection.section == lesson.section && injection.reason == InjectionReason::Shown);
+    lesson.section == KNOWLEDGE_BASE
+        && (budget == 0
+            || sum(shown.copied())
+                .saturating_add(lesson.tokens.0)
+                .saturating_add(AROUND)
+                <= budget)
+}
+
+/// What stands around the lessons of a section, in tokens: headings, and what is said of those that were left out.
+const AROUND: u32 = 80;
 
 fn sum<'a>(injections: impl Iterator<Item = &'a Injection>) -> u32 {
     injections.fold(0, |sum, injection| sum.saturating_add(injection.tokens.0))
@@ -75,6 +96,24 @@ mod tests {
             injection(EntryKind::Journal, 20, left_out),
         ];
         check(&all, EntryKind::Journal, "no room: [context] budget = 8000");
+        let mut known = [
+            injection(EntryKind::Learning, 400, shown),
+            injection(EntryKind::Learning, 20, left_out),
+        ];
+        known
+            .iter_mut()
+            .for_each(|it| KNOWLEDGE_BASE.clone_into(&mut it.section));
+        let all: Vec<&Injection> = known.iter().collect();
+        assert_eq!(
+            no_room(&config, &all, KNOWLEDGE_BASE),
+            "no room: [context] knowledge_base = 1000"
+        );
+        assert!(had_room(&config, &all, &known[1]));
+        let long = Injection {
+            tokens: Tokens(521),
+            ..known[1].clone()
+        };
+        assert!(!had_room(&config, &all, &long));
         let unclear = [injection(EntryKind::Journal, 20, left_out)];
         check(&unclear, EntryKind::Journal, "no room: [context] journal = 3000");
     }

@@ -8,6 +8,7 @@ use ralph_model::{EntryKind, Injection, LearningId, Shelf, first_line};
 use ralph_store::Store;
 
 use crate::commands::journal;
+use crate::commands::task::in_short;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::paths::Spelling;
@@ -86,12 +87,9 @@ impl<'a> Texts<'a> {
             report.as_ref().map(|kept| kept.report.why_failed.as_str()),
             Some(row.row.reason.as_str()),
         ];
-        let why = texts.into_iter().flatten().map(first_line).find(|why| !why.is_empty());
-        Ok(format!(
-            "attempt {}: {}",
-            row.row.attempt,
-            why.unwrap_or(row.row.outcome.word())
-        ))
+        let why = texts.into_iter().flatten().map(in_short).find(|why| !why.is_empty());
+        let why = why.unwrap_or_else(|| row.row.outcome.to_string());
+        Ok(format!("attempt {}: {why}", row.row.attempt))
     }
 
     /// What a lesson says now.
@@ -108,5 +106,8 @@ impl<'a> Texts<'a> {
 
 /// A lesson as it stood in a list, without the signs of the list.
 fn lesson(item: &str) -> String {
-    item.trim_start_matches("- **").replacen("]** ", "] ", 1)
+    match item.strip_prefix("- **") {
+        Some(of_category) => of_category.replacen("]** ", "] ", 1),
+        None => item.trim_start_matches("- ").to_owned(),
+    }
 }

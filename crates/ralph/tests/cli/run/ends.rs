@@ -34,6 +34,7 @@ fn a_task_that_fails_again_and_again_is_left_for_a_person_and_the_others_go_on()
     11:20:00 [t-8eec67] It is left for you: all attempts are used up.
     11:20:00 [t-32555e] iteration 3: two
     11:20:00 [t-32555e] done (1 file changed)
+    11:20:00 Learned from the run: 2 extracted, 1 validated, 1 rejected, 1 promoted, 0 skipped.
     Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
     ");
     assert_snapshot!(scene.run(&["plan.md"]), @"
@@ -64,6 +65,7 @@ fn fault_4_a_limit_is_kept_exactly_and_says_how_to_go_on() {
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-32555e] iteration 2: two
     11:20:00 [t-32555e] done (1 file changed)
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     Hint: `ralph run plan.md --limit 2 --agent [agent]` goes on.
     ");
     assert_eq!(scene.agent.turns(), 2);
@@ -95,9 +97,9 @@ fn an_agent_that_breaks_down_says_nothing_or_speaks_of_something_else_is_told_ap
     11:20:00 [t-025cc1] iteration 2, attempt 2 of 4: one
     11:20:00 [t-025cc1] blocked: The agent said nothing at all.
     11:20:00 [t-025cc1] iteration 3, attempt 3 of 4: one
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 4 entries of memory
     11:20:00 [t-025cc1] blocked: The agent spoke of t-000000, which was not its task.
     11:20:00 [t-025cc1] iteration 4, attempt 4 of 4: one
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 3 entries of memory
     11:20:00 [t-025cc1] blocked: The agent ended without saying whether the task is done.
     11:20:00 [t-025cc1] It is left for you: all attempts are used up.
     Hint: `ralph review` shows what waits for you, and why; `ralph task reset ID` lets a task be tried again.
@@ -256,6 +258,7 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     11:20:00 [t-32555e] verifier passed
     11:20:00 [t-32555e] done
     11:20:00 [t-32555e] The agent said that it is done, and nothing has changed on disk.
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
 }
 

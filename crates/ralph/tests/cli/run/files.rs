@@ -25,6 +25,7 @@ fn a_checklist_is_run_once_however_often_it_is_called() {
     11:20:00 [t-8eec67] done (1 file changed)
     11:20:00 [t-01b5b9] iteration 2: a part
     11:20:00 [t-01b5b9] done (1 file changed)
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
     assert_eq!(scene.env.read("plan.md"), plan, "the file is the person's");
     assert_snapshot!(scene.run(&["plan.md"]), @r#"
@@ -76,6 +77,7 @@ fn any_other_file_is_a_prompt_that_is_repeated_until_it_is_complete() {
     11:20:00 [t-025cc1] done (1 file changed)
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
     11:20:00 [t-025cc1] done (1 file changed)
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
     assert!(scene.agent.prompt(2).contains("Port the parser."));
     // It came to its end; whoever calls it again wants it again.
@@ -107,6 +109,7 @@ fn a_prompt_that_is_never_complete_ends_with_its_limit() {
     11:20:00 [t-025cc1] done
     11:20:00 [t-025cc1] iteration 2: PROMPT.md
     11:20:00 [t-025cc1] done
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     Hint: `ralph run PROMPT.md --limit 2 --agent [agent]` goes on.
     ");
     assert_eq!(scene.agent.turns(), 2);

@@ -44,6 +44,7 @@ fn all_tasks_are_run_in_their_order() {
     11:20:00 [t-9756ce] done (1 file changed)
     11:20:00 [t-025cc1] iteration 2: second
     11:20:00 [t-025cc1] done (1 file changed)
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
     assert_snapshot!(scene.run(&[]), @r#"
     exit 3
@@ -197,7 +198,6 @@ fn a_dry_run_starts_nothing_and_changes_nothing() {
     --- stdout
     Task    none is ready
     Agent   scripted-agent (from --agent)
-    Model   middle (cost-optimized: too little on record to tell)
     Gates   make test
             make lint
     Verify  No verifier: scripted-agent cannot be kept from changing files; `[verify] verifier` names another agent
@@ -234,6 +234,7 @@ fn models_go_to_the_agent_by_strategy_or_by_name() {
     11:20:00 [t-32555e] done (1 file changed)
     11:20:00 [t-42c90b] iteration 3: three
     11:20:00 [t-42c90b] done (1 file changed)
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     ");
     let model = |turn: usize| scene.agent.call(turn).environment.get("RALPH_MODEL").cloned();
     assert_eq!(
@@ -341,6 +342,8 @@ fn a_task_that_cannot_be_begun_is_named_with_the_reason() {
             shown.stdout.starts_with(&format!("Task    none is ready: {why}\n")),
             "{shown}"
         );
+        assert!(!shown.stdout.contains("\nModel "), "no task has no model: {shown}");
+        assert_eq!(shown.stderr, finished.stderr, "what helps is told as well");
     }
     assert_snapshot!(named(said), @"
     3 DONE is done already.

@@ -81,6 +81,7 @@ fn broken_sigils_fail_no_iteration() {
             .learnings()
             .unwrap()
             .into_iter()
+            .filter(|learning| learning.source == ralph_model::LearningSource::Sigil)
             .map(|learning| learning.content)
             .collect();
         said.sort();

@@ -32,9 +32,10 @@ fn a_prompt_that_brings_nothing_again_and_again_is_broken_off() {
     11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
     11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
     11:20:00 [t-025cc1] iteration 3: PROMPT.md
-    11:20:00 [t-025cc1] prompt: [n] tokens, with 4 entries of memory
+    11:20:00 [t-025cc1] prompt: [n] tokens, with 2 entries of memory
     11:20:00 [t-025cc1] gate failed (exit code 2): ls made.txt
     11:20:00 [t-025cc1] retried: Nothing was changed, and the gate is still red. ls: cannot access 'made.txt': No such file or directory
+    11:20:00 Learned from the run: 1 extracted, 1 validated, 0 rejected, 1 promoted, 0 skipped.
     Hint: `ralph journal list` shows what was tried. Say more in the task, or mend what is in its way; then `ralph run PROMPT.md --agent [agent]` goes on. `[limits] no_progress = 0` in .ralph.toml lets it go on for ever.
     ");
     assert_eq!(scene.agent.turns(), 3);

@@ -215,6 +215,21 @@ fn a_task_that_its_last_attempt_splits_is_done_with_its_parts() {
         ["failed", "failed", "failed", "failed", "done", "done"],
         "{finished}"
     );
+    let bridge = assigned(&scene.agent.prompt(4))
+        .split_once("(t-")
+        .unwrap()
+        .1
+        .get(..6)
+        .unwrap()
+        .to_owned();
+    for line in [
+        "It was split, and waits for its 2 parts.\n",
+        "done: all its parts are\n",
+    ] {
+        let line = format!("[t-{bridge}] {line}");
+        assert_eq!(finished.stderr.matches(&line).count(), 1, "{finished}");
+    }
+    assert!(finished.stdout.contains("\n6 iterations: 3 tasks done"), "{finished}");
     for (turn, title) in [(5, "Raise the pillars"), (6, "Lay the deck")] {
         let prompt = scene.agent.prompt(turn);
         assert!(assigned(&prompt).starts_with(&format!("**{title}** (")), "{prompt}");

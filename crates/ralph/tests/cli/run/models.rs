@@ -52,6 +52,23 @@ impl Scene {
 }
 
 #[test]
+fn a_strategy_without_models_says_that_it_has_nothing_to_choose_from() {
+    let said = "Models: none are configured for this agent, so `escalate` has nothing to choose from;";
+    let plain = Scene::new(&diligent());
+    let finished = plain.run(&["one", "--model-strategy", "escalate"]);
+    assert_eq!(finished.stderr.matches(said).count(), 1, "{finished}");
+    for arguments in [
+        &["two"][..],
+        &["three", "--model-strategy", "escalate", "--model", "huge"],
+    ] {
+        let finished = plain.run(arguments);
+        assert!(!finished.stderr.contains("nothing to choose from"), "{finished}");
+    }
+    let finished = scene(&diligent(), Some("escalate")).run(&["one"]);
+    assert!(!finished.stderr.contains("nothing to choose from"), "{finished}");
+}
+
+#[test]
 fn escalate_climbs_with_every_failure_and_begins_anew_with_the_next_task() {
     let fails = [say(FAILED)];
     let script = Script::new()

@@ -4,7 +4,28 @@ use insta::assert_snapshot;
 use ralph_testkit::scripted::{Script, hang, say, write};
 
 use super::signals::{Going, until};
-use super::{DONE, Scene};
+use super::{DONE, Scene, diligent};
+
+#[test]
+fn what_no_agent_told_is_not_told_as_nothing() {
+    let scene = Scene::new(&diligent());
+    assert_eq!(scene.run(&["one"]).code, Some(0));
+    let stats = scene.env.ok(["stats"]);
+    let rows: Vec<&str> = stats
+        .lines()
+        .filter(|line| line.contains("(the agent's own)"))
+        .collect();
+    assert!(!stats.contains('$') && rows.len() == 1, "{stats}");
+    assert!(rows[0].ends_with('1'), "the column of tokens is empty: {stats}");
+    let stats = crate::json(&scene.env, &["stats", "--json"]);
+    let status = crate::json(&scene.env, &["status", "--json"]);
+    let rows = crate::json(&scene.env, &["journal", "list", "--json"]);
+    for told in [&stats, &stats["by_model"][0], &status["runs"], &rows[0]["usage"]] {
+        for key in ["cost_usd", "input_tokens", "output_tokens"] {
+            assert_eq!(told.get(key), Some(&serde_json::Value::Null), "{key}: {told}");
+        }
+    }
+}
 
 #[test]
 fn a_run_is_told_while_it_lives_and_when_it_was_killed() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_model::{Attempt, ErrorCategory, FailureReport, ReportOrigin, duration, first_line, preview};
+use ralph_model::{Attempt, ErrorCategory, FailureReport, NewJournalRow, ReportOrigin, duration, first_line, preview};
 
 use crate::inject::prompt::journal::files;
 use crate::inject::prompt::markdown::{code, fenced, in_item, one_line, without_controls};
@@ -13,6 +13,8 @@ const MODEL: usize = 60;
 const GATE: usize = 200;
 /// The most columns of a reason of which only the first line is told.
 const REASON: usize = 200;
+/// The most characters of what the agent noted.
+const NOTES: usize = 500;
 
 /// How much is told of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +40,12 @@ pub(super) fn entry(attempt: &Attempt, detail: Detail) -> String {
     let mut text = format!("#### Attempt {} ({model}, {})\n", row.attempt, row.outcome);
     let report = attempt.report.as_ref().map(|kept| &kept.report);
     match (report.filter(|report| says_anything(report)), detail) {
-        (Some(report), Detail::Whole | Detail::WithoutOutput) => push_report(&mut text, report, detail),
+        (Some(report), Detail::Whole | Detail::WithoutOutput) => {
+            push_report(&mut text, report);
+            push_changed(&mut text, &row.files_modified, &report.relevant_files);
+            push_item(&mut text, "Notes", &notes(row));
+            push_output(&mut text, report, detail);
+        }
         (_, Detail::HeadingAlone) => {}
         (Some(report), Detail::Short) => push_reason(&mut text, &report.why_failed),
         (None, _) => {
@@ -48,9 +55,33 @@ pub(super) fn entry(attempt: &Attempt, detail: Detail) -> String {
                 row.outcome
             ));
             push_reason(&mut text, &row.reason);
+            push_changed(&mut text, &row.files_modified, &[]);
+            push_item(&mut text, "Notes", &notes(row));
         }
     }
     text
+}
+
+/// Whether the entry says all that the journal would say of why the attempt failed, and of what was noted then.
+pub(super) fn says_all(attempt: &Attempt, detail: Detail) -> bool {
+    let row = &attempt.row.row;
+    let length = row.notes.as_deref().map_or(0, |notes| notes.trim().chars().count());
+    let has_report = attempt.report.as_ref().is_some_and(|kept| says_anything(&kept.report));
+    match detail {
+        Detail::Whole | Detail::WithoutOutput => length <= NOTES,
+        Detail::Short if has_report => length == 0,
+        Detail::Short => length <= NOTES,
+        Detail::HeadingAlone => false,
+    }
+}
+
+/// What the agent noted, unless it is too long to stand here.
+fn notes(row: &NewJournalRow) -> String {
+    let notes = row.notes.as_deref().unwrap_or_default().trim();
+    if notes.chars().count() > NOTES {
+        return String::new();
+    }
+    in_item(&without_controls(notes))
 }
 
 fn says_anything(report: &FailureReport) -> bool {
@@ -62,7 +93,7 @@ fn says_anything(report: &FailureReport) -> bool {
     texts.iter().any(|text| !text.trim().is_empty()) || report.gate.is_some()
 }
 
-fn push_report(text: &mut String, report: &FailureReport, detail: Detail) {
+fn push_report(text: &mut String, report: &FailureReport) {
     let tried = match report.origin {
         ReportOrigin::Agent => "Approach",
         ReportOrigin::Ralph => "Approach, in its last words",
@@ -79,10 +110,22 @@ fn push_report(text: &mut String, report: &FailureReport, detail: Detail) {
         let command = code(&preview(&one_line(&gate.command), GATE));
         push_item(text, "Gate", &format!("{command}, {end}"));
     }
+}
+
+/// What the failing program printed.
+fn push_output(text: &mut String, report: &FailureReport, detail: Detail) {
     let output = report.error_output.as_deref().map(without_controls).unwrap_or_default();
     if detail == Detail::Whole && !output.trim().is_empty() {
         text.push_str("\nError output:\n\n");
         text.push_str(&fenced(output.trim_end()));
+    }
+}
+
+/// The files that the attempt changed, if they are others than those that stand there.
+fn push_changed(text: &mut String, changed: &[String], named: &[String]) {
+    let is_same = changed.len() == named.len() && changed.iter().all(|file| named.contains(file));
+    if !is_same {
+        push_item(text, "Files changed", &files(changed));
     }
 }
 

@@ -49,7 +49,7 @@ fn view() -> View {
             number: 3,
             task: TaskId::new(0x1a_2b3c),
             title: "Mend the parser of dates".to_owned(),
-            attempt: Some(AttemptNumber { number: 2, of: 4 }),
+            attempt: Some(AttemptNumber::of_all(2, 4)),
             model: Some("sonnet".to_owned()),
             shown: 12,
             began: Duration::from_secs(60),

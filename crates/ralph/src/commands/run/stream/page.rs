@@ -2,9 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use ralph_model::config::Limits;
-use ralph_model::{Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus};
+use ralph_model::{Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
 
-use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Verified, Wait};
+use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Verified, Wait};
 
 const INTRODUCTION: &str = "# Events
 
@@ -69,7 +69,7 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         Event::Tool { .. } => ("tool", "The agent uses a tool."),
         Event::Usage(_) => (
             "usage",
-            "What the agent has used so far in this iteration, as it counts itself.",
+            "What the agent has used so far in this iteration, as it counts itself; null where it does not say.",
         ),
         Event::VerifierBegan { .. } => (
             "verifier_began",
@@ -89,6 +89,14 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "settled",
             "The iteration is settled. `iteration_run` is another run than `run` where that was killed. `task_status` is null when the task was no longer this run's. `commit` is the commit that was made, `commit_error` why there is none. `guidance` is what the person said who stopped it at a terminal; with `--json` nobody is asked, so it is another run's.",
         ),
+        Event::WaitsForParts { .. } => (
+            "waits_for_parts",
+            "The task of that iteration was split: so many of its parts are to be done now.",
+        ),
+        Event::DoneWithParts { .. } => (
+            "done_with_parts",
+            "A task that was split is done, as all its parts are.",
+        ),
         Event::WroteNote { .. } => (
             "wrote_note",
             "A long note of the agent was written; `replaced` is where the text is kept that its file had before.",
@@ -98,6 +106,10 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
             "Everything is done, and the scratchpad was moved to the folder of the run.",
         ),
         Event::Pruned { .. } => ("pruned", "Folders of old iterations were removed."),
+        Event::Learned(_) => (
+            "learned",
+            "Lessons were drawn from the run, and from earlier ones that were killed: how many, how many of them can be true and how many cannot, how many hold from now on or are surer, and how many were left out, because their run had taught them already or a person had rejected them.",
+        ),
         Event::KeptUp { .. } => (
             "kept_up",
             "Learnings were merged or pruned, or old reports shortened. `ralph learnings restore` brings the learnings back.",
@@ -176,7 +188,7 @@ fn with_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
 }
 
 fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
-    let spent = Spent {
+    let spent = Usage {
         cost_usd: 0.25,
         input_tokens: 12_000,
         output_tokens: 800,
@@ -224,7 +236,7 @@ fn with_examples_of_work(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<
 }
 
 fn with_examples_of_verification(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
-    let spent = Spent {
+    let spent = Usage {
         cost_usd: 0.05,
         input_tokens: 6_000,
         output_tokens: 200,
@@ -257,6 +269,8 @@ fn with_examples_of_verification(run: &RunId, task: &TaskId, tell: &mut dyn FnMu
 }
 
 fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_>)) {
+    tell(Event::WaitsForParts { task, parts: 2 });
+    tell(Event::DoneWithParts { task });
     tell(Event::WroteNote {
         path: "knowledge/login.md".to_owned(),
         replaced: Some("knowledge/.ralph-replaced/login.md".to_owned()),
@@ -268,6 +282,13 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
         folders: 12,
         bytes: 40_000_000,
     });
+    tell(Event::Learned(Extraction {
+        extracted: 5,
+        validated: 4,
+        rejected: 1,
+        promoted: 4,
+        skipped: 0,
+    }));
     tell(Event::KeptUp {
         merged: 12,
         into: 3,

@@ -11,11 +11,9 @@ use ralph_loop::{IterationFolder, News, Order, Site, Verification, Watch};
 use ralph_memory::capture::{TranscriptCleaner, clean};
 use ralph_memory::learn::Upkeep;
 use ralph_model::config::{Bytes, Limits};
-use ralph_model::{RunId, TaskId, TaskStatus, Usage, Verdict};
+use ralph_model::{RunId, TaskId, TaskStatus, Verdict};
 
-use super::{
-    Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Spent, Verified, Wait, gate_result,
-};
+use super::{Denied, Event, Held, IterationBegan, LimitsSet, Line, RunBegan, Settled, Verified, Wait, gate_result};
 use crate::commands::run::idle::Idle;
 use crate::commands::run::live::Live;
 use crate::commands::run::printer::Printer;
@@ -147,8 +145,8 @@ impl<'a> Teller<'a> {
                 Who::Looks => Event::VerifierTool { name, about },
             }),
             TurnEvent::Used(usage) => self.write(match who {
-                Who::Works => Event::Usage((*usage).into()),
-                Who::Looks => Event::VerifierUsage((*usage).into()),
+                Who::Works => Event::Usage(*usage),
+                Who::Looks => Event::VerifierUsage(*usage),
             }),
             // The transcript has the lines; the settlement tells how it ended.
             TurnEvent::Line(_) | TurnEvent::Alive | TurnEvent::Ended(_) => {}
@@ -187,7 +185,7 @@ impl<'a> Teller<'a> {
             verdict,
             reason,
             changed_files: &found.changed,
-            spent: found.usage.into(),
+            spent: found.usage,
             duration_ms: found.duration_ms,
         }));
     }
@@ -212,7 +210,7 @@ impl<'a> Teller<'a> {
             task_status,
             files: &draft.files,
             changed_nothing: draft.changed_nothing,
-            spent: draft.usage().into(),
+            spent: draft.usage(),
             duration_ms: duration.as_millis(),
             commit: commit.and_then(|made| made.as_deref().ok()),
             commit_error: commit.and_then(|made| made.as_deref().err()).map(String::as_str),
@@ -295,10 +293,9 @@ impl Watch for Teller<'_> {
                     processes_ended,
                 });
             }
-            News::RedFromTheStart(baseline) => {
-                let gates = baseline.red_gates();
-                self.write(Event::RedFromTheStart { gates });
-            }
+            News::RedFromTheStart(baseline) => self.write(Event::RedFromTheStart {
+                gates: baseline.red_gates(),
+            }),
             News::GateRan(gate) => self.gate(gate),
             News::Standing(_) | News::GateBegins(_) => {}
             News::IterationBegan {
@@ -340,9 +337,12 @@ impl Watch for Teller<'_> {
             News::VerifierDid(event) => self.agent(event, Who::Looks),
             News::Verified(found) => self.verified(found),
             News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
+            News::WaitsForParts { task, parts } => self.write(Event::WaitsForParts { task, parts: *parts }),
+            News::DoneWithParts(task) => self.write(Event::DoneWithParts { task }),
             News::Wrote { file, replaced } => self.wrote(file, *replaced),
             News::KeptScratchpad(file) => self.write(Event::KeptScratchpad { path: self.shown(file) }),
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
+            News::Learned(done) => self.write(Event::Learned(**done)),
             News::KeptUp(done) => self.kept_up(done),
             News::Notice(notice) => self.notice(notice),
             News::NoRoom(message) => self.write(Event::PausedForRoom { message }),
@@ -401,16 +401,6 @@ fn word_of(end: &End) -> &'static str {
         End::AsWished(_) => "as_wished",
         End::Interrupted => "interrupted",
         End::Error(_) => "error",
-    }
-}
-
-impl From<Usage> for Spent {
-    fn from(usage: Usage) -> Self {
-        Self {
-            cost_usd: usage.cost_usd,
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-        }
     }
 }
 

@@ -115,3 +115,19 @@ INSERT INTO pauses (agent, reason, until, times, said, run, created_at) VALUES
     ('claude', 'usage_limit', '2025-01-20T12:00:00.000Z', 2, 'Later.', 'run-00000001', '2025-01-20T12:00:00.000Z');
 INSERT INTO imported (tool, kind, foreign_id, made_at, id) VALUES ('refound', 'task', 'x', '', 't-00000a');
 "#;
+
+/// Rows of what came with iteration memory, and what had happened to lessons until the next step.
+pub(super) const LATER_FILL: &str = r#"
+UPDATE journal SET tags = '["src/lib.rs"]', task_type = 'bug-fix' WHERE id = 1;
+UPDATE failure_reports SET gate = 'cargo test', gate_end = 'exit 1', signature = 'same-again' WHERE journal = 2;
+UPDATE failure_reports SET signature = 'another', shortened_at = '2025-01-21T12:00:00.000Z' WHERE journal = 3;
+UPDATE learnings SET use_count = 4, successes = 1, last_used_at = '2025-01-21T12:00:00.000Z', status = 'promoted'
+    WHERE id = 'learn-00000001';
+UPDATE learnings SET use_count = 3, successes = 2, status = 'promoted', restored_at = '2025-01-21T12:00:00.000Z'
+    WHERE id = 'learn-00000002';
+UPDATE learnings SET examples = '["said otherwise"]', success_rate = 0.25 WHERE id = 'learn-00000003';
+UPDATE learnings SET pruned_from = 'promoted' WHERE id = 'learn-0000000a';
+-- Told again by an iteration that failed, and never where it failed.
+INSERT INTO learning_sources SELECT seq, 3 FROM learnings WHERE id = 'learn-00000001';
+INSERT INTO lifecycle (step, journal, at) VALUES ('merge', 2, '2025-01-21T12:00:00.000Z');
+"#;

@@ -1,0 +1,79 @@
+//! The end of a run: what is put on record, and what is tidied up.
+
+use ralph_memory::capture::Moved;
+use ralph_model::{first_line, preview};
+use ralph_store::Scope;
+
+use super::{RunError, Runner};
+use crate::run_folder::run_folder;
+use crate::state::End;
+use crate::watch::News;
+
+/// How many columns of what was asked for stand in the last sentence.
+const GOAL_COLUMNS: usize = 60;
+
+impl Runner<'_> {
+    /// Puts the end of the run on record. Where nothing at all is left to do, the working notes have served their time.
+    pub(super) fn end_run(&mut self, end: &End) -> Result<(), RunError> {
+        let site = self.site;
+        self.see_the_agent_off();
+        // The last notes are written with the run that made them. Should that fail, the next one does it.
+        match self.finish_outbox() {
+            Ok(_) => {}
+            Err(error) if error.is_full() || self.places().are_full() => return Err(error),
+            Err(error) => self.watch.tell(&News::Warning(&error.to_string())),
+        }
+        let left = match end {
+            End::Complete => self.left_elsewhere(),
+            _ => None,
+        };
+        let sentence = match left {
+            Some(left) if left > 0 => end.sentence_beside(&self.what(), left),
+            // Whoever looks at it tomorrow sees that they have said what there is to say.
+            _ if *end == End::Interrupted && self.guided => "It was stopped, with your guidance.".to_owned(),
+            _ => end.sentence(),
+        };
+        let now = site.clock.now();
+        self.store.end_run(&self.run, &sentence, end.code(), now)?;
+        self.sentence = Some((end.clone(), sentence));
+        if left == Some(0) {
+            self.keep_scratchpad();
+        }
+        self.prune();
+        self.keep_up();
+        Ok(())
+    }
+
+    /// The working notes of what is done go to the folder of the run.
+    fn keep_scratchpad(&mut self) {
+        let kept = run_folder(&self.site.runs, &self.run).map(|folder| folder.join("scratchpad.md"));
+        let kept = match kept {
+            Ok(kept) => kept,
+            Err(error) => return self.watch.tell(&News::Warning(&RunError::from(error).to_string())),
+        };
+        match self.site.scratchpad.move_to(&kept) {
+            Ok(Moved::Everything) => self.watch.tell(&News::KeptScratchpad(&kept)),
+            Ok(Moved::Nothing) => {}
+            Err(error) => {
+                let warning = format!("The scratchpad stays where it is: {error}");
+                self.watch.tell(&News::Warning(&warning));
+            }
+        }
+    }
+
+    /// How many tasks of the project are not done, where all that the run was asked for are; none when nobody can tell.
+    fn left_elsewhere(&self) -> Option<u32> {
+        let standing = self.standing(&Scope::All).ok()?;
+        Some(standing.failed + standing.waiting + standing.open)
+    }
+
+    /// What the run was asked for, in a few words.
+    fn what(&self) -> String {
+        let goal = preview(first_line(&self.order.goal), GOAL_COLUMNS);
+        match &self.order.scope {
+            Scope::Task(id) if id.as_str() != goal => format!("{id} ({goal})"),
+            Scope::Feature(_) => format!("The {goal}"),
+            _ => goal,
+        }
+    }
+}

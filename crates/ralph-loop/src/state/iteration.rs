@@ -1,0 +1,186 @@
+//! An iteration on its way from the claim to the settlement: what is known of it at each step.
+
+use ralph_model::{FeatureId, RunId, TaskId, TaskKind, Usage};
+use ralph_store::{Claim, Pause, PauseChange};
+
+use crate::gates::{Baseline, Changed, GateResult};
+use crate::settle::Ruling;
+use crate::strategy::Chosen;
+use crate::summary::{TurnSummary, Verification};
+
+/// The iteration that a run is in, or that a dead run was in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Current {
+    /// The run; another than this one where a dead run's is finished.
+    pub run: RunId,
+    /// Which iteration of it.
+    pub iteration: u32,
+    /// The task.
+    pub task: TaskId,
+    /// The task's title.
+    pub task_title: String,
+    /// The task's feature.
+    pub feature: Option<FeatureId>,
+    /// How the task comes to its end.
+    pub kind: TaskKind,
+    /// Which attempt at it.
+    pub attempt: u32,
+    /// The number of the claim.
+    pub fence: u64,
+    /// The random word in the environment of everything that the agent and its gates start.
+    pub marker: String,
+    /// The model.
+    pub model: Option<String>,
+    /// Why that model.
+    pub rationale: String,
+    /// Whether an earlier prompt of this task was too long already; known once it is prepared.
+    pub overflowed_before: bool,
+    /// What the gates of a dead run could already say, if that is on record; none in a run of our own.
+    pub baseline: Option<Baseline>,
+    /// What the files were before, as the driver keeps it; known once it is prepared.
+    pub before: Option<String>,
+    /// The last pause of the agent, when it was claimed.
+    pub pause: Option<Pause>,
+    /// The same of the verifier, where that is another agent; of what a dead run has left, of whoever looks at it now.
+    pub verifier_pause: Option<Pause>,
+}
+
+impl Current {
+    pub(super) fn of(run: &RunId, iteration: u32, claim: &Claim, chosen: Chosen) -> Self {
+        Self {
+            run: run.clone(),
+            iteration,
+            task: claim.task.id.clone(),
+            task_title: claim.task.title.clone(),
+            feature: claim.task.feature.clone(),
+            kind: claim.task.kind,
+            attempt: claim.attempt,
+            fence: claim.fence,
+            marker: claim.marker.clone(),
+            model: chosen.model,
+            rationale: chosen.rationale,
+            overflowed_before: false,
+            baseline: None,
+            before: None,
+            pause: claim.pause.clone(),
+            verifier_pause: claim.verifier_pause.clone(),
+        }
+    }
+}
+
+/// What a dead run has left.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Left {
+    /// A claim; no agent was started.
+    Claimed(Box<Current>),
+    /// A turn that is over, or whose end nobody saw.
+    Ended(Box<Current>, Box<TurnSummary>),
+}
+
+/// Whether the gates are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gates {
+    /// They are.
+    Run,
+    /// They are not asked.
+    Skip,
+}
+
+/// What has to be known to see what a turn has left on disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToExamine {
+    /// The iteration.
+    pub current: Box<Current>,
+    /// The files that the agent's write calls named.
+    pub writes: Vec<String>,
+    /// Whether the gates are asked.
+    pub gates: Gates,
+    /// What they said before.
+    pub baseline: Baseline,
+}
+
+/// What a turn has left on disk, and what the gates say.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Examined {
+    /// The files that changed, in order.
+    pub files: Vec<String>,
+    /// Whether anything changed that counts as work.
+    pub changed_something: bool,
+    /// Why there may be more files.
+    pub unseen: Option<String>,
+    /// What the gates say; empty when they were not asked.
+    pub gates: Vec<GateResult>,
+}
+
+/// A settlement, drawn up.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// The iteration.
+    pub current: Box<Current>,
+    /// How the turn ended.
+    pub turn: Box<TurnSummary>,
+    /// What becomes of it.
+    pub ruling: Ruling,
+    /// The files that changed.
+    pub files: Vec<String>,
+    /// Why there may be more.
+    pub unseen: Option<String>,
+    /// Whether the agent claimed something and nothing had changed.
+    pub changed_nothing: bool,
+    /// Whether anything changed that counts as work.
+    pub changed: Changed,
+    /// What the gates say.
+    pub gates: Vec<GateResult>,
+    /// What the gates may still say from now on.
+    pub baseline: Option<Baseline>,
+    /// The commit that was made, or why there is none; none when none was wanted or needed.
+    pub commit: Option<Result<String, String>>,
+    /// What a second session said of the work; none when none was asked.
+    pub verification: Option<Verification>,
+    /// What was ruled before that session, where it was broken off and another one may look.
+    pub unlooked: Option<Ruling>,
+    /// What sessions before it used, whose look came to nothing.
+    pub lost_looks: LostLooks,
+    /// What becomes of the agent's pause.
+    pub pause: PauseChange,
+    /// What becomes of the verifier's, where that is another agent.
+    pub verifier_pause: PauseChange,
+}
+
+/// What looks at finished work used that were broken off, or ended on a full disk, and were done again.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct LostLooks {
+    /// What they used.
+    pub usage: Usage,
+    /// How long they took.
+    pub duration_ms: u64,
+}
+
+impl Draft {
+    /// What the iteration used, the looks at its work included.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        self.turn.usage.and(self.usage_of_looks())
+    }
+
+    /// What the looks at its work used.
+    #[must_use]
+    pub fn usage_of_looks(&self) -> Usage {
+        let looking = self.verification.as_ref().map(|found| found.usage);
+        self.lost_looks.usage.and(looking.unwrap_or_default())
+    }
+
+    /// How long the looks at its work took.
+    #[must_use]
+    pub fn looking_ms(&self) -> u64 {
+        let looking = self.verification.as_ref().map_or(0, |found| found.duration_ms);
+        self.lost_looks.duration_ms.saturating_add(looking)
+    }
+
+    /// A look came to nothing; what it used counts all the same.
+    pub(super) fn looked_in_vain(&mut self, found: &Verification) {
+        let lost = &mut self.lost_looks;
+        lost.usage = lost.usage.and(found.usage);
+        lost.duration_ms = lost.duration_ms.saturating_add(found.duration_ms);
+    }
+}

@@ -1,0 +1,236 @@
+//! Loop histories in the form that another tool keeps them: `state.json`, and a file for every iteration. What is read passes
+//! the gate like everything that agents say. Keys that nobody here knows are passed over.
+
+use ralph_model::{PastEnd, PastError, PastIteration, RunHistory, Signature, TaskType};
+use ralph_store::task_type_of;
+use serde::{Deserialize, Serialize};
+
+use super::clean;
+
+/// The most characters of a text, an id or a path that are taken in.
+const MOST_TEXT: usize = 10_000;
+const MOST_NAME: usize = 500;
+
+/// Why a text is no loop history.
+#[derive(Debug, thiserror::Error)]
+pub enum LoopHistoryError {
+    /// It is not JSON, or not of that form.
+    #[error("it is no loop history: {0}")]
+    Form(#[from] serde_json::Error),
+    /// Nobody can tell which loop it is of.
+    #[error("it is no loop history: its loopId is blank")]
+    NoId,
+    /// An iteration took less than no time.
+    #[error("it is no loop history: the duration of iteration {number} is {duration}")]
+    Duration {
+        /// Which one.
+        number: u32,
+        /// How long it took.
+        duration: f64,
+    },
+}
+
+/// A loop history as files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoopFiles {
+    /// What stands in `state.json`.
+    pub state: String,
+    /// The iterations, each with the name of its file in the folder `iterations`.
+    pub iterations: Vec<(String, String)>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct State {
+    loop_id: String,
+    #[serde(default)]
+    objective: String,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    current_iteration: Option<serde_json::Value>,
+    iterations: Vec<Iteration>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Iteration {
+    #[serde(default)]
+    number: Option<u32>,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    duration: Option<f64>,
+    #[serde(default)]
+    analysis: Option<Analysis>,
+    #[serde(default)]
+    learnings: Option<Vec<String>>,
+    #[serde(default)]
+    files_modified: Option<Vec<String>>,
+    // The rest is ours: a run of ralph may have many tasks, and what was noted also stands among what was learned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    notes: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task_type: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task_title: Option<String>,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Analysis {
+    #[serde(default)]
+    progress_made: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    errors: Option<Vec<String>>,
+    /// What makes each error the same as another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    error_signatures: Option<Vec<Option<String>>>,
+}
+
+/// Reads a loop history.
+///
+/// # Errors
+/// When the text is none.
+pub fn read_loop_history(text: &str) -> Result<RunHistory, LoopHistoryError> {
+    let state: State = serde_json::from_str(text)?;
+    let loop_id = clean(&state.loop_id, MOST_NAME);
+    if loop_id.is_empty() {
+        return Err(LoopHistoryError::NoId);
+    }
+    let objective = clean(&state.objective, MOST_TEXT);
+    let of_objective = task_type_of(&objective, "");
+    let iterations = (1..).zip(state.iterations);
+    Ok(RunHistory {
+        iterations: iterations
+            .map(|(place, iteration)| past_iteration(iteration, place, of_objective))
+            .collect::<Result<_, _>>()?,
+        loop_id,
+        objective,
+    })
+}
+
+fn past_iteration(iteration: Iteration, place: u32, of_loop: TaskType) -> Result<PastIteration, LoopHistoryError> {
+    let number = iteration.number.unwrap_or(place);
+    let duration = iteration.duration.unwrap_or_default();
+    if !duration.is_finite() || duration < 0.0 {
+        return Err(LoopHistoryError::Duration { number, duration });
+    }
+    let analysis = iteration.analysis.unwrap_or_default();
+    let signatures = analysis.error_signatures.unwrap_or_default();
+    let signatures = signatures.into_iter().chain(std::iter::repeat(None));
+    let texts = |texts: Option<Vec<String>>, most: usize| -> Vec<String> {
+        let texts = texts.unwrap_or_default().into_iter();
+        texts
+            .map(|text| clean(&text, most))
+            .filter(|text| !text.is_empty())
+            .collect()
+    };
+    let errors = analysis.errors.unwrap_or_default().into_iter().zip(signatures);
+    let notes = iteration.notes.map(|notes| clean(&notes, MOST_TEXT));
+    let notes = notes.filter(|notes| !notes.is_empty());
+    let mut learned = texts(iteration.learnings, MOST_TEXT);
+    if let Some(place) = learned.iter().rposition(|text| Some(text) == notes.as_ref()) {
+        learned.remove(place);
+    }
+    Ok(PastIteration {
+        number,
+        journal: None,
+        task: iteration.task_id.map(|task| clean(&task, MOST_NAME)),
+        title: clean(&iteration.task_title.unwrap_or_default(), MOST_TEXT),
+        task_type: iteration
+            .task_type
+            .and_then(|word| TaskType::parse(&word))
+            .unwrap_or(of_loop),
+        end: match iteration.status.as_str() {
+            "completed" => PastEnd::Completed,
+            "failed" => PastEnd::Failed,
+            _ => PastEnd::Other,
+        },
+        progress_made: analysis.progress_made.unwrap_or_default(),
+        duration_ms: duration,
+        learned,
+        notes,
+        errors: errors
+            .map(|(text, signature)| PastError {
+                text: clean(&text, MOST_TEXT),
+                signature: signature.and_then(|signature| Signature::parse(&signature)),
+            })
+            .collect(),
+        files: texts(iteration.files_modified, MOST_NAME),
+    })
+}
+
+/// Writes a run in that form.
+///
+/// # Errors
+/// Never, as far as anybody knows: what is written is plain.
+pub fn write_loop_history(history: &RunHistory) -> Result<LoopFiles, LoopHistoryError> {
+    let written = |iteration: &Iteration| -> Result<(String, String), LoopHistoryError> {
+        let name = format!("iteration-{:03}.json", iteration.number.unwrap_or_default());
+        Ok((name, page(iteration)?))
+    };
+    let state = State {
+        loop_id: history.loop_id.clone(),
+        objective: history.objective.clone(),
+        status: Some(status(history).to_owned()),
+        current_iteration: history.iterations.last().map(|last| last.number.into()),
+        iterations: history.iterations.iter().map(form_of).collect(),
+    };
+    Ok(LoopFiles {
+        iterations: state.iterations.iter().map(written).collect::<Result<_, _>>()?,
+        state: page(&state)?,
+    })
+}
+
+fn page(value: &impl Serialize) -> Result<String, LoopHistoryError> {
+    Ok(serde_json::to_string_pretty(value)? + "\n")
+}
+
+/// How a run ended, by the last of its iterations that says anything about the work.
+fn status(history: &RunHistory) -> &'static str {
+    let says = |end: &PastEnd| *end != PastEnd::Other;
+    match history
+        .iterations
+        .iter()
+        .rev()
+        .map(|iteration| iteration.end)
+        .find(says)
+    {
+        Some(PastEnd::Failed) => "failed",
+        _ => "completed",
+    }
+}
+
+fn form_of(iteration: &PastIteration) -> Iteration {
+    let errors = &iteration.errors;
+    let has_signatures = errors.iter().any(|error| error.signature.is_some());
+    let signature = |error: &PastError| error.signature.as_ref().map(ToString::to_string);
+    Iteration {
+        number: Some(iteration.number),
+        status: match iteration.end {
+            PastEnd::Completed => "completed",
+            PastEnd::Failed => "failed",
+            PastEnd::Other => "interrupted",
+        }
+        .to_owned(),
+        duration: Some(iteration.duration_ms),
+        analysis: Some(Analysis {
+            progress_made: Some(iteration.progress_made),
+            errors: (!errors.is_empty()).then(|| errors.iter().map(|error| error.text.clone()).collect()),
+            error_signatures: has_signatures.then(|| errors.iter().map(signature).collect()),
+        }),
+        learnings: Some(iteration.learned.iter().chain(&iteration.notes).cloned().collect()),
+        files_modified: Some(iteration.files.clone()),
+        notes: iteration.notes.clone(),
+        task_type: Some(iteration.task_type.word().to_owned()),
+        task_id: iteration.task.clone(),
+        task_title: Some(iteration.title.clone()),
+    }
+}
+
+#[cfg(test)]
+#[path = "loop_history_tests.rs"]
+mod tests;

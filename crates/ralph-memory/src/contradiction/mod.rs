@@ -1,0 +1,196 @@
+//! Whether two lessons contradict each other: they are about the same thing in nearly the same words, and one says yes where
+//! the other says no, or they name different values.
+//!
+//! It is told from words alone, and rather missed than imagined: whoever reads a list of contradictions that are none stops
+//! reading it. So all that is not the difference itself has to be nearly the same.
+
+mod nearness;
+mod reading;
+mod tokens;
+mod words;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use ralph_model::{Learning, LearningKind};
+use serde::Serialize;
+
+pub use reading::Reading;
+use reading::{Sign, Value};
+
+/// In what two lessons contradict each other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "by", rename_all = "lowercase")]
+pub enum Contradiction {
+    /// One warns of what the other recommends.
+    Kind,
+    /// One denies what the other says.
+    Negation,
+    /// They say opposite things.
+    Opposite {
+        /// What the first says.
+        one: String,
+        /// What the second says.
+        other: String,
+    },
+    /// They name different values.
+    Value {
+        /// That of the first.
+        one: String,
+        /// That of the second.
+        other: String,
+    },
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Kind => formatter.write_str("one warns of what the other recommends"),
+            Self::Negation => formatter.write_str("one denies what the other says"),
+            Self::Opposite { one, other } => write!(formatter, "one says \"{one}\", the other \"{other}\""),
+            Self::Value { one, other } => write!(formatter, "one says {one}, the other {other}"),
+        }
+    }
+}
+
+/// In what two lessons contradict each other, if they do.
+#[must_use]
+pub fn contradiction(one: &Learning, other: &Learning) -> Option<Contradiction> {
+    Reading::of(one).contradicts(&Reading::of(other))
+}
+
+impl Reading {
+    /// In what it contradicts another one, if it does.
+    #[must_use]
+    pub fn contradicts(&self, other: &Self) -> Option<Contradiction> {
+        let is_estimate = |reading: &Self| reading.kind == LearningKind::Estimate;
+        if is_estimate(self) || is_estimate(other) || !self.is_about_the_same(other) {
+            return None;
+        }
+        let denied = self.denies(other);
+        let opposites: Vec<Contradiction> = self.opposites(other);
+        let values = different_values(&self.values, &other.values);
+        match (denied != (opposites.len() % 2 == 1), values) {
+            // What is denied of one number says nothing about another one.
+            (true, Some(_)) | (false, None) => None,
+            (true, None) if denied && self.is_warning() != other.is_warning() && !self.both_plain(other) => {
+                Some(Contradiction::Kind)
+            }
+            (true, None) if denied => Some(Contradiction::Negation),
+            (true, None) => opposites.into_iter().next(),
+            (false, Some((one, another))) => {
+                (one.sign == Sign::Yes && another.sign == Sign::Yes).then(|| Contradiction::Value {
+                    one: one.text.clone(),
+                    other: another.text.clone(),
+                })
+            }
+        }
+    }
+
+    fn is_warning(&self) -> bool {
+        self.kind == LearningKind::Antipattern
+    }
+
+    fn both_plain(&self, other: &Self) -> bool {
+        self.is_plain && other.is_plain
+    }
+
+    /// Whether two are about the same thing, in nearly the same words.
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        let files_differ = differ(&self.files, &other.files);
+        let tags_differ = differ(&self.tags, &other.tags) && self.files.is_disjoint(&other.files);
+        !files_differ && !tags_differ && self.has_nearly_the_words_of(other)
+    }
+
+    /// Where one has words that the other lacks, and not the other way round, two thirds in common are enough; else it takes
+    /// three quarters, and what is not in common must not be names on both sides.
+    fn has_nearly_the_words_of(&self, other: &Self) -> bool {
+        let own = self.words_beside(other);
+        let others = other.words_beside(self);
+        let shared = self.stems.len() - own.len();
+        let most = self.stems.len().max(other.stems.len());
+        if own.is_empty() && others.is_empty() {
+            return shared > 0;
+        }
+        let is_one_sided = own.is_empty() || others.is_empty();
+        let enough = if is_one_sided {
+            shared * 3 >= most * 2 && !self.names_any(&own, other) && !other.names_any(&others, self)
+        } else {
+            let all = shared + own.len() + others.len();
+            shared * 4 >= all * 3 && !(self.refers_to_any(&own) && other.refers_to_any(&others))
+        };
+        shared >= 2 && enough
+    }
+
+    fn words_beside(&self, other: &Self) -> Vec<&str> {
+        self.stems().filter(|stem| !other.stems.contains_key(*stem)).collect()
+    }
+
+    /// Whether one of its words is the name of something that the other is not about: then it says less, not the contrary.
+    fn names_any(&self, stems: &[&str], other: &Self) -> bool {
+        stems
+            .iter()
+            .any(|stem| self.names.contains(*stem) && !other.tag_stems.contains(*stem))
+    }
+
+    fn refers_to_any(&self, stems: &[&str]) -> bool {
+        stems
+            .iter()
+            .any(|stem| self.names.contains(*stem) || self.code.contains(*stem))
+    }
+
+    /// Whether one says yes to a word that the other says no to. In one part of a long text a part may be cut where it is not
+    /// in the other; so where the words are not the same, more must speak for it.
+    fn denies(&self, other: &Self) -> bool {
+        let (mut agree, mut disagree) = (0, 0);
+        for (stem, sign) in &self.stems {
+            match (sign, other.stems.get(stem)) {
+                (Sign::Yes, Some(Sign::No)) | (Sign::No, Some(Sign::Yes)) => disagree += 1,
+                (Sign::Yes, Some(Sign::Yes)) | (Sign::No, Some(Sign::No)) => agree += 1,
+                _ => {}
+            }
+        }
+        let is_same_words = self.stems.len() == other.stems.len() && agree + disagree == self.stems.len();
+        disagree > 0 && (is_same_words || disagree * 2 >= agree)
+    }
+
+    fn opposites(&self, other: &Self) -> Vec<Contradiction> {
+        let both = self
+            .sides
+            .iter()
+            .filter_map(|(pair, own)| Some((own, other.sides.get(pair)?)));
+        both.filter(|((side, _), (another, _))| side != another)
+            .map(|((_, one), (_, other))| Contradiction::Opposite {
+                one: one.clone(),
+                other: other.clone(),
+            })
+            .collect()
+    }
+}
+
+/// Whether both have some, and none in common.
+fn differ(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
+    !one.is_empty() && !other.is_empty() && one.is_disjoint(other)
+}
+
+/// Two values that stand at the same place: only one has the first, only the other the second, and they have a word beside
+/// them in common, or there are no others.
+fn different_values<'v>(one: &'v [Value], other: &'v [Value]) -> Option<(&'v Value, &'v Value)> {
+    let own = missing_in(one, other);
+    let others = missing_in(other, one);
+    if let ([value], [another]) = (own.as_slice(), others.as_slice()) {
+        return Some((value, another));
+    }
+    own.iter().find_map(|value| {
+        let is_beside = |another: &&&Value| value.beside.iter().any(|word| another.beside.contains(word));
+        Some((*value, *others.iter().find(is_beside)?))
+    })
+}
+
+fn missing_in<'v>(values: &'v [Value], others: &[Value]) -> Vec<&'v Value> {
+    let is_missing = |value: &&Value| others.iter().all(|other| other.text != value.text);
+    values.iter().filter(is_missing).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,321 @@
+//! What a lesson says, so far as it can be told from its words: which words it holds, whether it says yes or no to them, and
+//! which values it names.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ralph_model::{Learning, LearningKind};
+use ralph_store::index::{is_name, terms_of};
+
+use super::tokens::{End, Token, tokens};
+use super::words;
+
+/// Whether something is said or denied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// It is so, or has to be.
+    Yes,
+    /// It is not.
+    No,
+    /// Both, at different places.
+    Both,
+}
+
+impl Sign {
+    fn turned(self) -> Self {
+        match self {
+            Self::Yes => Self::No,
+            Self::No => Self::Yes,
+            Self::Both => Self::Both,
+        }
+    }
+}
+
+/// A number, or what else is set to something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Value {
+    /// As it is compared.
+    pub(super) text: String,
+    /// The words beside it.
+    pub(super) beside: Vec<String>,
+    pub(super) sign: Sign,
+}
+
+/// What is compared of a lesson.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    pub(super) kind: LearningKind,
+    /// Its tags, in lower case.
+    pub(super) tags: BTreeSet<String>,
+    /// The stems of its tags.
+    pub(super) tag_stems: BTreeSet<String>,
+    /// The files that its text names.
+    pub(super) files: BTreeSet<String>,
+    /// The stems of its words, without those that say yes or no and those that carry no subject.
+    pub(super) stems: BTreeMap<String, Sign>,
+    /// Those among them that are names of something, and those that stand in code.
+    pub(super) names: BTreeSet<String>,
+    pub(super) code: BTreeSet<String>,
+    /// On which side of opposites it stands.
+    pub(super) sides: BTreeMap<usize, (bool, String)>,
+    pub(super) values: Vec<Value>,
+    /// Whether it says in so many words that something is to be done or not.
+    pub(super) is_plain: bool,
+}
+
+impl Reading {
+    /// What is compared of a lesson.
+    #[must_use]
+    pub fn of(learning: &Learning) -> Self {
+        Self::new(learning.kind, &learning.tags, &learning.content)
+    }
+
+    /// The same of one that is not kept yet.
+    #[must_use]
+    pub fn new(kind: LearningKind, tags: &[String], content: &str) -> Self {
+        let mut reading = Self {
+            kind,
+            tags: tags.iter().map(|tag| tag.to_lowercase()).collect(),
+            tag_stems: tags.iter().flat_map(|tag| terms_of(tag)).collect(),
+            files: BTreeSet::new(),
+            stems: BTreeMap::new(),
+            names: BTreeSet::new(),
+            code: BTreeSet::new(),
+            sides: BTreeMap::new(),
+            values: Vec::new(),
+            is_plain: false,
+        };
+        let tokens = tokens(content);
+        for clause in clauses(&tokens) {
+            reading.take(&clause);
+        }
+        // What warns of something without a word for it names what is to be avoided.
+        if kind == LearningKind::Antipattern && !reading.is_plain {
+            for sign in reading.stems.values_mut() {
+                *sign = sign.turned();
+            }
+            for value in &mut reading.values {
+                value.sign = value.sign.turned();
+            }
+        }
+        reading
+    }
+
+    /// The stems of its words, each once, in order.
+    pub fn stems(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.stems.keys().map(String::as_str)
+    }
+
+    fn take(&mut self, clause: &Clause<'_>) {
+        self.is_plain |= clause.is_plain;
+        let sign = if clause.negations % 2 == 1 { Sign::No } else { Sign::Yes };
+        let mut last: Option<String> = None;
+        // The value that still looks for the word behind it.
+        let mut open: Option<usize> = None;
+        let mut words = clause.tokens.iter().enumerate().peekable();
+        while let Some((at, token)) = words.next() {
+            if let Some((pair, side)) = words::side_of(&token.lower).filter(|_| !token.in_code) {
+                self.sides.insert(pair, (side, token.lower.clone()));
+                continue;
+            }
+            let parts = parts(token);
+            if token.is_file() {
+                self.files.extend(parts.word.iter().map(|word| word.to_lowercase()));
+            }
+            let stems = parts.word.map(|word| stems_of(word, token)).unwrap_or_default();
+            for stem in stems {
+                if let Some(value) = open.take().and_then(|open| self.values.get_mut(open)) {
+                    value.beside.push(stem.clone());
+                }
+                self.note_name(&stem, token, clause.begins_sentence && at == 0);
+                self.note(stem.clone(), sign);
+                last = Some(stem);
+            }
+            let Some(mut text) = parts.value else {
+                continue;
+            };
+            let next_unit = words.peek().and_then(|(_, next)| words::unit(&next.lower));
+            if let Some(unit) = next_unit {
+                text.push_str(unit);
+                words.next();
+            }
+            if let Some(counted) = last.as_ref().filter(|last| words::is_counted(last)) {
+                let name = format!("{counted} {text}");
+                self.names.insert(name.clone());
+                self.note(name, sign);
+                continue;
+            }
+            open = Some(self.values.len());
+            self.values.push(Value {
+                text,
+                beside: last.iter().cloned().collect(),
+                sign,
+            });
+        }
+    }
+
+    fn note(&mut self, stem: String, sign: Sign) {
+        self.stems
+            .entry(stem)
+            .and_modify(|known| {
+                if *known != sign {
+                    *known = Sign::Both;
+                }
+            })
+            .or_insert(sign);
+    }
+
+    fn note_name(&mut self, stem: &str, token: &Token<'_>, is_first: bool) {
+        if token.in_code {
+            self.code.insert(stem.to_owned());
+        }
+        if token.is_file() || (!token.in_code && token.is_like_a_name(is_first)) || self.tag_stems.contains(stem) {
+            self.names.insert(stem.to_owned());
+        }
+    }
+}
+
+/// A part of a sentence that is said or denied as a whole.
+struct Clause<'t> {
+    tokens: Vec<&'t Token<'t>>,
+    negations: usize,
+    is_plain: bool,
+    begins_sentence: bool,
+}
+
+impl Clause<'_> {
+    fn new(begins_sentence: bool) -> Self {
+        Self {
+            tokens: Vec::new(),
+            negations: 0,
+            is_plain: false,
+            begins_sentence,
+        }
+    }
+
+    /// "instead of …", "rather than …", "prefer this over …".
+    fn is_what_follows_denied(&self, word: &str, next: &str) -> bool {
+        let prefers = || self.tokens.iter().any(|token| token.lower.starts_with("prefer"));
+        matches!((word, next), ("instead", "of") | ("rather", "than")) || word == "over" && prefers()
+    }
+}
+
+/// The parts of a text, without the words that say yes or no in them and without reasons. A part that has nothing but such
+/// words, as "Avoid:", belongs to the next one.
+fn clauses<'t>(tokens: &'t [Token<'t>]) -> Vec<Clause<'t>> {
+    let mut clauses: Vec<Clause<'t>> = Vec::new();
+    let mut clause = Clause::new(true);
+    let mut in_reason = false;
+    for (at, token) in tokens.iter().enumerate() {
+        let word = token.lower.as_str();
+        let next = tokens.get(at + 1).map_or("", |next| next.lower.as_str());
+        let is_prose = !token.in_code;
+        in_reason |= is_prose && words::begins_a_reason(word);
+        if !in_reason {
+            if is_prose && begins_another(word, next, &clause) {
+                let is_denied = clause.is_what_follows_denied(word, next);
+                clauses.push(std::mem::replace(&mut clause, Clause::new(false)));
+                clause.negations += usize::from(is_denied);
+            } else if is_prose && words::is_negation(word) {
+                clause.negations += 1;
+                clause.is_plain = true;
+            } else if is_prose && words::is_affirmation(word) {
+                clause.is_plain = true;
+            } else {
+                clause.tokens.push(token);
+            }
+        }
+        if token.end != End::Nothing && !clause.tokens.is_empty() {
+            let next = Clause::new(token.end == End::Sentence);
+            clauses.push(std::mem::replace(&mut clause, next));
+        }
+        in_reason &= token.end != End::Sentence;
+    }
+    clauses.push(clause);
+    clauses
+}
+
+/// Whether a word begins a part that is said by itself: "and do not …", "instead of …".
+fn begins_another(word: &str, next: &str, clause: &Clause<'_>) -> bool {
+    if clause.tokens.is_empty() {
+        return false;
+    }
+    let is_joint = matches!(word, "and" | "but" | "or" | "then");
+    let says = words::is_negation(next) || words::is_affirmation(next);
+    is_joint && says || clause.is_what_follows_denied(word, next)
+}
+
+/// A token as a word and what it is set to.
+struct Parts<'t> {
+    word: Option<&'t str>,
+    value: Option<String>,
+}
+
+/// Takes a token apart: `-j4`, `--jobs=4`, `localhost:5432`, `v1.2`, `python3`, `30s`, `four`.
+fn parts<'t>(token: &'t Token<'_>) -> Parts<'t> {
+    let text = token.text;
+    if let Some(digits) = words::digits(&token.lower).filter(|_| !token.in_code) {
+        return Parts {
+            word: None,
+            value: Some(digits.to_owned()),
+        };
+    }
+    if let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) {
+        return Parts {
+            word: Some(name),
+            value: (!value.is_empty()).then(|| value.to_lowercase()),
+        };
+    }
+    if token.is_file() {
+        // A place in a file says where, not how much.
+        let path = text.split_once(':').map_or(text, |(path, _)| path);
+        return Parts {
+            word: Some(path),
+            value: None,
+        };
+    }
+    let begins_value = |text: &str| text.starts_with(|sign: char| sign.is_ascii_digit());
+    let number = text.trim_start_matches(['v', 'V', '+', '~', '^', '$', '≥', '≤', '<', '>']);
+    if begins_value(number) {
+        return Parts {
+            word: None,
+            value: Some(plain_number(number)),
+        };
+    }
+    let end = text.find(|sign: char| sign.is_ascii_digit());
+    let (word, value) = text.split_at(end.unwrap_or(text.len()));
+    let is_number = !value.is_empty() && value.chars().all(|sign| sign.is_ascii_digit() || sign == '.');
+    let letters = word.chars().filter(|sign| sign.is_lowercase()).count();
+    let is_flag = word.starts_with('-') && letters > 0;
+    let is_place = word.ends_with(':') && letters > 1;
+    let is_versioned = letters > 1 && word.chars().all(char::is_lowercase);
+    if is_number && (is_flag || is_place || is_versioned) {
+        return Parts {
+            word: Some(word.trim_end_matches(':')),
+            value: Some(plain_number(value)),
+        };
+    }
+    Parts {
+        word: Some(text),
+        value: None,
+    }
+}
+
+/// A number as it is compared: without signs between thousands, its unit in one form.
+fn plain_number(text: &str) -> String {
+    let lower = text.to_lowercase().replace([',', '_'], "");
+    let end = lower.find(|sign: char| !sign.is_ascii_digit() && sign != '.');
+    let (digits, behind) = lower.split_at(end.unwrap_or(lower.len()));
+    let unit = words::unit(behind).unwrap_or(behind);
+    format!("{digits}{unit}")
+}
+
+/// The stems of a word; an option of a command and a file are one each.
+fn stems_of(word: &str, token: &Token<'_>) -> Vec<String> {
+    if word.starts_with('-') || token.is_file() {
+        return vec![word.to_lowercase()];
+    }
+    let mut stems = terms_of(word);
+    stems.retain(|stem| !is_name(stem) && !words::is_light(stem));
+    stems.dedup();
+    stems
+}

@@ -1,0 +1,419 @@
+//! Pairs of lessons as agents write them: those that contradict each other, and those that only look alike.
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+use ralph_model::{LearningId, LearningSource, LearningStatus};
+
+use super::*;
+
+fn lesson(category: &str, tags: &[&str], content: &str) -> Learning {
+    let kind = LearningKind::of_category(category);
+    Learning {
+        id: LearningId::new(1),
+        kind,
+        category: category.to_owned(),
+        task_type: None,
+        content: content.to_owned(),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        confidence: 0.5,
+        success_rate: 1.0,
+        first_success_rate: 1.0,
+        use_count: 0,
+        first_use_count: 0,
+        successes: 0,
+        source: LearningSource::Sigil,
+        source_loops: Vec::new(),
+        task: None,
+        journal: None,
+        status: LearningStatus::Promoted,
+        reason: None,
+        superseded_by: None,
+        examples: Vec::new(),
+        facts: None,
+        foreign_id: None,
+        last_used_at: None,
+        created_at: Timestamp::UNIX_EPOCH,
+        updated_at: Timestamp::UNIX_EPOCH,
+    }
+}
+
+fn strategy(content: &str) -> Learning {
+    lesson("success_pattern", &[], content)
+}
+
+fn warning(content: &str) -> Learning {
+    lesson("pitfall", &[], content)
+}
+
+/// What is found, the same from both sides.
+#[track_caller]
+fn found(one: &Learning, other: &Learning) -> Option<Contradiction> {
+    let forwards = contradiction(one, other);
+    let backwards = contradiction(other, one);
+    assert_eq!(
+        forwards.is_some(),
+        backwards.is_some(),
+        "{:?} and {:?} must contradict each other both ways",
+        one.content,
+        other.content
+    );
+    forwards
+}
+
+#[test]
+fn a_negation_contradicts_what_is_said() {
+    for (one, other) in [
+        (
+            "Always run the migrations before the tests",
+            "Never run the migrations before the tests",
+        ),
+        ("Use unwrap in the parser", "Do not use unwrap in the parser"),
+        ("Use unwrap in the parser", "Don't use unwrap in the parser."),
+        ("Use unwrap in the parser", "Avoid unwrap in the parser"),
+        ("Use unwrap in the parser", "Avoid: use unwrap in the parser"),
+        (
+            "You must hold the lock while writing notes",
+            "You must not hold the lock while writing notes",
+        ),
+        (
+            "The cache is cleared between tests",
+            "The cache isn’t cleared between tests",
+        ),
+        (
+            "Commit generated files in docs/",
+            "Never commit generated files in docs/",
+        ),
+        ("Run cargo fmt without nightly", "Run cargo fmt with nightly"),
+        (
+            "The repository lock is reentrant; take it twice",
+            "The repository lock is not reentrant; take it twice",
+        ),
+        ("Indent with tabs, not spaces", "Indent with spaces, not tabs"),
+        ("Prefer nextest over cargo test", "Prefer cargo test over nextest"),
+        ("Use pnpm instead of npm here", "Use npm instead of pnpm here"),
+        (
+            "Mock the database in unit tests because they are slow",
+            "Do not mock the database in unit tests, otherwise they lie",
+        ),
+        ("There is no retry in the client", "There is a retry in the client"),
+        (
+            "The daemon cannot be restarted by tests",
+            "The daemon can be restarted by tests",
+        ),
+        (
+            "Rebase feature branches before merging, and force-push them",
+            "Never rebase feature branches before merging, nor force-push them",
+        ),
+    ] {
+        let why = found(&strategy(one), &strategy(other));
+        assert_eq!(why, Some(Contradiction::Negation), "{one:?} and {other:?}");
+    }
+}
+
+#[test]
+fn opposites_contradict_each_other() {
+    for (one, other) in [
+        (
+            "Run the formatter before committing",
+            "Run the formatter after committing",
+        ),
+        ("Enable incremental builds in CI", "Disable incremental builds in CI"),
+        (
+            "Offline mode works for cargo vendor",
+            "Offline mode fails for cargo vendor",
+        ),
+        ("Set strict to true in tsconfig", "Set strict to false in tsconfig"),
+        ("Turn the linter on for tests", "Turn the linter off for tests"),
+    ] {
+        let why = found(&strategy(one), &strategy(other));
+        assert!(
+            matches!(why, Some(Contradiction::Opposite { .. })),
+            "{one:?} and {other:?}: {why:?}"
+        );
+    }
+}
+
+#[test]
+fn other_values_contradict_each_other() {
+    for (one, other, values) in [
+        ("Build with -j 4", "Build with -j 8", ("4", "8")),
+        (
+            "Run the tests with -j4 on this machine",
+            "Run tests with -j 8",
+            ("4", "8"),
+        ),
+        ("Pass --jobs=4 to make check", "Pass --jobs=8 to make check", ("4", "8")),
+        ("Use port 5432", "Use port 5433.", ("5432", "5433")),
+        (
+            "Postgres listens on localhost:5432 in tests",
+            "In tests postgres listens on localhost:5433",
+            ("5432", "5433"),
+        ),
+        (
+            "The project needs Node 18 to build",
+            "The project needs Node 20.1 to build",
+            ("18", "20.1"),
+        ),
+        ("Pin serde to v1.0.190", "Pin serde to 1.0.200", ("1.0.190", "1.0.200")),
+        (
+            "Run the scripts with python3",
+            "Run the scripts with python2",
+            ("3", "2"),
+        ),
+        ("Retry the upload three times", "Retry the upload 5 times", ("3", "5")),
+        (
+            "Requests time out after 30 seconds",
+            "Requests time out after 10s",
+            ("30s", "10s"),
+        ),
+        (
+            "Set RUST_LOG=debug for the daemon tests",
+            "Set RUST_LOG=trace for the daemon tests",
+            ("debug", "trace"),
+        ),
+        (
+            "The coverage gate is 80% for src/store.rs",
+            "The coverage gate is 90 % for src/store.rs",
+            ("80%", "90%"),
+        ),
+        (
+            "Return exit code 2 for usage errors",
+            "Return exit code 1 for usage errors",
+            ("2", "1"),
+        ),
+    ] {
+        let expected = Contradiction::Value {
+            one: values.0.to_owned(),
+            other: values.1.to_owned(),
+        };
+        assert_eq!(
+            found(&strategy(one), &strategy(other)),
+            Some(expected),
+            "{one:?} and {other:?}"
+        );
+    }
+}
+
+#[test]
+fn a_warning_contradicts_what_recommends_the_same() {
+    for (recommended, warned) in [
+        (
+            "Mock the database in integration tests",
+            "Mock the database in integration tests",
+        ),
+        (
+            "Clearing the cache between test runs helps",
+            "Clearing the cache between test runs helps nothing",
+        ),
+        (
+            "Parse the config with regular expressions",
+            "Avoid: parse the config with regular expressions",
+        ),
+        ("Patch vendored crates by hand", "Patching vendored crates by hand"),
+    ] {
+        let why = found(&strategy(recommended), &warning(warned));
+        assert!(
+            matches!(why, Some(Contradiction::Kind)),
+            "{recommended:?} and {warned:?}: {why:?}"
+        );
+    }
+    let convention = lesson("code_structure", &[], "Tests live beside the code");
+    assert_eq!(
+        found(&convention, &warning("Tests live beside the code")),
+        Some(Contradiction::Kind)
+    );
+}
+
+#[test]
+fn what_only_looks_alike_is_no_contradiction() {
+    for (one, other) in [
+        // The same, in other words.
+        (
+            "Run the migrations before the tests",
+            "Before the tests, run the migrations!",
+        ),
+        (
+            "Never run migrations without a backup",
+            "Always run migrations with a backup",
+        ),
+        (
+            "Do not commit before running the tests",
+            "Commit after running the tests",
+        ),
+        ("Avoid unwrap in the parser", "Never use unwrap in the parser"),
+        ("Requests time out after 30 seconds", "Requests time out after 30s"),
+        ("Keep at most 1,000 rows in memory", "Keep at most 1000 rows in memory"),
+        (
+            "Do not edit generated files: run the generator",
+            "Run the generator and do not edit generated files",
+        ),
+        // About the same file, and about different things of it.
+        (
+            "src/lock.rs must not be changed by hand",
+            "src/lock.rs holds the repository lock",
+        ),
+        (
+            "In src/store.rs every method is one transaction",
+            "In src/store.rs times are never read from the clock",
+        ),
+        (
+            "src/parse.rs: do not slice strings",
+            "src/parse.rs: use char_indices for positions",
+        ),
+        (
+            "src/pool.rs keeps 4 connections open",
+            "src/pool.rs closes idle connections after 30 seconds",
+        ),
+        // About different files or things.
+        ("Keep src/a.rs under 300 lines", "Keep src/b.rs under 400 lines"),
+        ("test1.rs needs the fixture", "test2.rs needs the fixture"),
+        ("Postgres listens on port 5432", "Redis listens on port 6379"),
+        (
+            "When running integration tests in CI use 4 workers with `postgres`",
+            "When running integration tests in CI use 8 workers with `sqlite`",
+        ),
+        (
+            "Line 40 of the parser needs a guard",
+            "Line 80 of the parser needs a guard",
+        ),
+        (
+            "Error E0382 comes from the borrow checker",
+            "Error E0502 comes from the borrow checker",
+        ),
+        ("Step 1 of the release needs a tag", "Step 2 of the release needs a tag"),
+        // One says more, not the contrary.
+        ("Use port 5432 for postgres", "Use the default port for postgres"),
+        ("Build with -j 4", "Build with -j 4 and --release"),
+        ("Never use unwrap", "Use unwrap in tests of the parser"),
+        ("Use 4 workers for the build", "Use 8 workers for the build in CI"),
+        // Two things that are both to be avoided, and one that is not.
+        ("Never build with -j 16", "Never build with -j 32"),
+        ("Build with -j 4", "Never build with -j 16"),
+        // Nothing in common but common words.
+        ("Use the cache", "Do not use the network"),
+        ("Always test it", "Never commit it"),
+        ("", "Never"),
+        ("!!!", "not"),
+        // Commands that are each other's opposite are two commands.
+        ("`ralph task add` needs an id", "`ralph task remove` needs an id"),
+        ("The flag --no-verify skips the hook", "The flag --verify runs the hook"),
+        ("Check a.is_some() first", "Check b.is_none() first"),
+    ] {
+        assert_eq!(found(&strategy(one), &strategy(other)), None, "{one:?} and {other:?}");
+    }
+}
+
+#[test]
+fn a_warning_that_says_what_to_do_agrees_with_what_says_the_same() {
+    for (recommended, warned) in [
+        ("Never use unwrap in the parser", "Using unwrap in the parser"),
+        ("Never use unwrap in the parser", "Never use unwrap in the parser"),
+        ("Always run the migrations first", "Always run the migrations first"),
+        ("Clear the cache first", "The cache hides the fault: clear it first"),
+        ("Build with -j 4", "Build with -j 16"),
+    ] {
+        assert_eq!(
+            found(&strategy(recommended), &warning(warned)),
+            None,
+            "{recommended:?} and {warned:?}"
+        );
+    }
+}
+
+#[test]
+fn what_has_other_tags_or_no_kind_of_advice_is_about_something_else() {
+    let tagged = |tags: &[&str], content| lesson("success_pattern", tags, content);
+    let (four, eight) = ("Use -j 4 for builds", "Use -j 8 for builds");
+    assert_eq!(found(&tagged(&["make"], four), &tagged(&["ninja"], eight)), None);
+    assert!(found(&tagged(&["make", "ci"], four), &tagged(&["CI"], eight)).is_some());
+    assert!(found(&tagged(&[], four), &tagged(&["ninja"], eight)).is_some());
+    // A word that the tags of the other one hold makes it no narrower.
+    let narrower = "Run the cargo tests with -j 8";
+    assert!(
+        found(
+            &tagged(&["cargo"], "Run the tests with -j 4"),
+            &tagged(&["cargo"], narrower)
+        )
+        .is_some()
+    );
+    let estimate = |content| Learning {
+        kind: LearningKind::Estimate,
+        ..strategy(content)
+    };
+    assert_eq!(
+        found(
+            &estimate("Bug fixes take 3 iterations"),
+            &estimate("Bug fixes take 5 iterations")
+        ),
+        None
+    );
+}
+
+#[test]
+fn what_is_said_in_other_words_is_nearly_the_same() {
+    let nearly = |one: &Learning, other: &Learning| {
+        let (one, other) = (Reading::of(one), Reading::of(other));
+        assert_eq!(one.says_nearly(&other), other.says_nearly(&one));
+        one.says_nearly(&other)
+    };
+    for (one, other) in [
+        (
+            "Run the migrations before the integration tests",
+            "Always run migrations before running the integration tests.",
+        ),
+        (
+            "Run the migrations before the integration tests",
+            "Before the integration tests, the migrations must run!",
+        ),
+        ("Never use unwrap in the parser", "Avoid unwrap in the parser"),
+        ("Build with -j 4", "Use -j4 to build"),
+        (
+            "Pin serde to v1.0.190 in Cargo.toml",
+            "In Cargo.toml, pin serde to 1.0.190",
+        ),
+    ] {
+        assert!(nearly(&strategy(one), &strategy(other)), "{one:?} and {other:?}");
+    }
+    for (one, other) in [
+        ("Build with -j 4", "Build with -j 8"),
+        ("Build with -j 4", "Build it"),
+        ("Use unwrap in the parser", "Never use unwrap in the parser"),
+        (
+            "Run the formatter before committing",
+            "Run the formatter after committing",
+        ),
+        ("Run the formatter before committing", "Run the formatter, then commit"),
+        (
+            "Keep src/a.rs short and simple in every way",
+            "Keep src/b.rs short and simple in every way",
+        ),
+        (
+            "Run the slow integration tests of the parser against the `sqlite` backend",
+            "Run the slow integration tests of the parser against the `postgres` backend",
+        ),
+        ("Do it", "Use it"),
+        ("", ""),
+    ] {
+        assert!(!nearly(&strategy(one), &strategy(other)), "{one:?} and {other:?}");
+    }
+    let tagged = |tags: &[&str]| lesson("success_pattern", tags, "Build with -j 4");
+    assert!(nearly(&tagged(&["make", "ci"]), &tagged(&["ci"])));
+    assert!(!nearly(&tagged(&["make"]), &tagged(&["ninja"])));
+    assert!(!nearly(&strategy("Build with -j 4"), &warning("Build with -j 4")));
+}
+
+proptest! {
+    #[test]
+    fn any_two_texts_can_be_compared_and_none_contradicts_itself(
+        one in "([a-z]{1,6}|not|never|no|-j|[0-9]{1,3}|--x=1|`|before|src/a\\.rs|[ .,:;(’'\"ä→=-]){0,30}",
+        other in "\\PC{0,60}",
+    ) {
+        let (one, other) = (strategy(&one), warning(&other));
+        prop_assert_eq!(contradiction(&one, &one), None);
+        prop_assert_eq!(contradiction(&other, &other), None);
+        let (first, second) = (Reading::of(&one), Reading::of(&other));
+        prop_assert_eq!(first.says_nearly(&second), second.says_nearly(&first));
+        prop_assert!(!first.says_nearly(&second) || first.contradicts(&second).is_none());
+        prop_assert_eq!(contradiction(&one, &other).is_some(), contradiction(&other, &one).is_some());
+    }
+}

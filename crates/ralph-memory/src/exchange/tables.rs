@@ -1,0 +1,110 @@
+//! Our lessons for spreadsheets and for people.
+
+use ralph_model::{Learning, LearningKind, TaskType, count};
+
+use super::export::id_of;
+use super::javascript::compact;
+
+/// The names of the columns.
+const COLUMNS: &str = "id,type,taskType,confidence,successRate,useCount,createdAt";
+
+/// Lessons as a table whose fields are set apart by commas. A field that a spreadsheet would take for a formula is text.
+#[must_use]
+pub fn csv<'l>(learnings: impl Iterator<Item = &'l Learning>) -> String {
+    let mut table = format!("{COLUMNS}\n");
+    for learning in learnings {
+        let fields = [
+            id_of(learning).to_owned(),
+            learning.kind.word().to_owned(),
+            learning.task_type.unwrap_or(TaskType::General).word().to_owned(),
+            compact(&learning.confidence.into()),
+            compact(&learning.success_rate.into()),
+            learning.use_count.to_string(),
+            format!("{:.3}", learning.created_at),
+        ];
+        let fields: Vec<String> = fields.iter().map(|text| field(text)).collect();
+        table.push_str(&fields.join(","));
+        table.push('\n');
+    }
+    table
+}
+
+fn field(text: &str) -> String {
+    let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+    let text = if is_formula {
+        format!("'{text}")
+    } else {
+        text.to_owned()
+    };
+    if text.contains([',', '"', '\n', '\r']) || text.starts_with(' ') || text.ends_with(' ') {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text
+    }
+}
+
+/// Lessons as a page, by their kinds.
+#[must_use]
+pub fn markdown(learnings: &[&Learning]) -> String {
+    let mut page = "# Learnings\n".to_owned();
+    for (kind, title) in [
+        (LearningKind::Strategy, "Strategies"),
+        (LearningKind::Antipattern, "Anti-patterns"),
+        (LearningKind::Estimate, "Estimates"),
+        (LearningKind::Convention, "Conventions"),
+    ] {
+        let of_kind: Vec<&&Learning> = learnings.iter().filter(|learning| learning.kind == kind).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        page.push_str(&format!("\n## {title}\n\n"));
+        for learning in of_kind {
+            page.push_str(&item(learning));
+        }
+    }
+    if learnings.is_empty() {
+        page.push_str("\nNone yet.\n");
+    }
+    page
+}
+
+fn item(learning: &Learning) -> String {
+    let text = learning.content.trim().replace('\n', "\n  ");
+    let mut details = vec![format!("`{}`", id_of(learning))];
+    details.extend(learning.task_type.map(|kind| kind.word().to_owned()));
+    details.push(format!("confidence {:.2}", learning.confidence));
+    details.push(format!("success {:.2}", learning.success_rate));
+    details.push(match learning.use_count {
+        0 => "never used".to_owned(),
+        uses => format!("used {}", count(uses as usize, "time", "times")),
+    });
+    if !learning.tags.is_empty() {
+        details.push(format!("tags {}", learning.tags.join(", ")));
+    }
+    let standing = match learning.status {
+        ralph_model::LearningStatus::Promoted => String::new(),
+        other => format!(" ({other})"),
+    };
+    format!("- {text}{standing}\n  {}\n", details.join(" · "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_quoted_and_are_no_formulas() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("a,b", "\"a,b\""),
+            ("say \"x\"", "\"say \"\"x\"\"\""),
+            ("two\nlines", "\"two\nlines\""),
+            ("=1+1", "'=1+1"),
+            ("@x,y", "\"'@x,y\""),
+            ("-1", "'-1"),
+            ("", ""),
+        ] {
+            assert_eq!(field(text), expected);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Lessons that stand in a prompt, so that none stands there that contradicts one of them.
+
+use ralph_model::{Learning, LearningId};
+
+use crate::contradiction::Reading;
+
+/// Lessons that stand in a prompt.
+#[derive(Debug, Clone)]
+pub(super) struct Claims<'a> {
+    standing: Vec<(&'a LearningId, Reading)>,
+    /// Pairs that seem to contradict each other, and both hold, each with the lower id first.
+    settled: &'a [(LearningId, LearningId)],
+}
+
+impl<'a> Claims<'a> {
+    /// None yet. Of the pairs that seem to contradict each other these are known to hold both.
+    pub(super) fn none(settled: &'a [(LearningId, LearningId)]) -> Self {
+        Self {
+            standing: Vec::new(),
+            settled,
+        }
+    }
+
+    /// Notes that a lesson stands there.
+    pub(super) fn add(&mut self, learning: &'a Learning) {
+        self.standing.push((&learning.id, Reading::of(learning)));
+    }
+
+    /// Whether a lesson contradicts one that stands there.
+    pub(super) fn refute(&self, learning: &Learning) -> bool {
+        if self.standing.is_empty() {
+            return false;
+        }
+        let reading = Reading::of(learning);
+        let refutes = |(id, standing): &(&LearningId, Reading)| {
+            standing.contradicts(&reading).is_some() && !self.is_settled(id, &learning.id)
+        };
+        self.standing.iter().any(refutes)
+    }
+
+    fn is_settled(&self, one: &LearningId, other: &LearningId) -> bool {
+        let (lower, higher) = if one < other { (one, other) } else { (other, one) };
+        self.settled.iter().any(|(one, other)| (one, other) == (lower, higher))
+    }
+}

@@ -1,0 +1,101 @@
+//! Which lessons contradict each other, among all that hold or wait.
+//!
+//! Two that do have at least two thirds of their words in common. So they also share one of the few that are rarest in each,
+//! and only lessons that share such a word are compared.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ralph_model::{Learning, LearningId, LearningStatus};
+use ralph_store::{LearningFilter, Store, StoreError};
+use serde::Serialize;
+
+use crate::contradiction::{Contradiction, Reading};
+
+/// With how many lessons of each of its rare words one is compared, the nearest in age. More that are so alike are not a
+/// matter of two lessons any more.
+const MOST_COMPARED: usize = 128;
+
+/// Two lessons that contradict each other, and nobody has said that both hold.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Conflict {
+    /// The older one.
+    pub one: Learning,
+    /// The newer one.
+    pub other: Learning,
+    /// In what they contradict each other.
+    pub why: Contradiction,
+}
+
+/// The lessons that contradict each other, those with the newest first: of those that hold or wait, and that nothing has
+/// taken the place of.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn conflicts(store: &Store) -> Result<Vec<Conflict>, StoreError> {
+    let filter = LearningFilter {
+        statuses: vec![
+            LearningStatus::Promoted,
+            LearningStatus::Validated,
+            LearningStatus::Pending,
+        ],
+        ..LearningFilter::default()
+    };
+    let mut learnings = store.learning_list(&filter, None)?;
+    learnings.retain(|learning| learning.superseded_by.is_none());
+    let settled: BTreeSet<(LearningId, LearningId)> = store.settled_conflicts()?.into_iter().collect();
+    let is_settled = |one: &Learning, other: &Learning| {
+        let (first, second) = (one.id.clone(), other.id.clone());
+        settled.contains(&if first < second {
+            (first, second)
+        } else {
+            (second, first)
+        })
+    };
+    let found = contradicting(&learnings).into_iter().filter_map(|(newer, older, why)| {
+        let (other, one) = (learnings.get(newer)?, learnings.get(older)?);
+        (!is_settled(one, other)).then(|| Conflict {
+            one: one.clone(),
+            other: other.clone(),
+            why,
+        })
+    });
+    Ok(found.collect())
+}
+
+/// The places of lessons that contradict each other, in the order of the first of each two.
+fn contradicting(learnings: &[Learning]) -> Vec<(usize, usize, Contradiction)> {
+    let readings: Vec<Reading> = learnings.iter().map(Reading::of).collect();
+    let mut holding: HashMap<&str, usize> = HashMap::new();
+    for stem in readings.iter().flat_map(Reading::stems) {
+        *holding.entry(stem).or_default() += 1;
+    }
+    let mut by_stem: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut found = Vec::new();
+    for (place, reading) in readings.iter().enumerate() {
+        let mut near: BTreeSet<usize> = BTreeSet::new();
+        for stem in rarest(reading, &holding) {
+            let known = by_stem.entry(stem).or_default();
+            near.extend(known.iter().rev().take(MOST_COMPARED));
+            known.push(place);
+        }
+        for newer in near {
+            let why = readings.get(newer).and_then(|newer| reading.contradicts(newer));
+            found.extend(why.map(|why| (newer, place, why)));
+        }
+    }
+    found.sort_by_key(|(newer, older, _)| (*newer, *older));
+    found
+}
+
+/// So many of the words of a lesson that every other one that has two thirds of them has one of these, too.
+fn rarest<'r>(reading: &'r Reading, holding: &HashMap<&str, usize>) -> Vec<&'r str> {
+    let mut stems: Vec<&str> = reading.stems().collect();
+    stems.sort_by_key(|stem| (holding.get(stem).copied().unwrap_or_default(), *stem));
+    let shared = (stems.len() * 2).div_ceil(3);
+    stems.truncate(stems.len() + 1 - shared.max(1));
+    stems
+}
+
+#[cfg(test)]
+#[path = "conflicts_tests.rs"]
+mod tests;

@@ -1,0 +1,150 @@
+//! Lessons that contradict each other in a database on disk.
+
+use jiff::{SignedDuration, Timestamp};
+use ralph_model::SplitMix64;
+use ralph_store::{AddedLearning, Judgement, NewLearning};
+
+use super::*;
+
+struct Bench {
+    _folder: tempfile::TempDir,
+    store: Store,
+    bits: SplitMix64,
+    day: i64,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+        Self {
+            _folder: folder,
+            store,
+            bits: SplitMix64::new(1),
+            day: 0,
+        }
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_second(1_750_000_000).unwrap() + SignedDuration::from_hours(24 * self.day)
+    }
+
+    fn add(&mut self, content: &str) -> LearningId {
+        self.day += 1;
+        let new = NewLearning {
+            category: "tool_usage".to_owned(),
+            content: content.to_owned(),
+            tags: vec!["make".to_owned()],
+            task_type: None,
+        };
+        let now = self.now();
+        match self.store.add_learning(&new, &mut self.bits, now).unwrap() {
+            AddedLearning::Stored(learning) => learning.id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn found(&self) -> Vec<(String, String)> {
+        let conflicts = conflicts(&self.store).unwrap();
+        conflicts
+            .into_iter()
+            .map(|conflict| (conflict.one.content, conflict.other.content))
+            .collect()
+    }
+}
+
+fn pair(one: &str, other: &str) -> (String, String) {
+    (one.to_owned(), other.to_owned())
+}
+
+#[test]
+fn those_with_the_newest_come_first_and_the_older_is_named_first() {
+    let mut bench = Bench::new();
+    assert_eq!(bench.found(), []);
+    bench.add("Build with -j 4");
+    bench.add("Keep the lock while you write notes");
+    bench.add("Read the log first");
+    bench.add("Build with -j 8");
+    bench.add("Never keep the lock while you write notes");
+    assert_eq!(
+        bench.found(),
+        [
+            pair(
+                "Keep the lock while you write notes",
+                "Never keep the lock while you write notes"
+            ),
+            pair("Build with -j 4", "Build with -j 8"),
+        ]
+    );
+}
+
+#[test]
+fn what_is_settled_or_taken_out_is_no_conflict() {
+    let mut bench = Bench::new();
+    let four = bench.add("Build with -j 4");
+    let eight = bench.add("Build with -j 8");
+    let both = [pair("Build with -j 4", "Build with -j 8")];
+    assert_eq!(bench.found(), both);
+    let now = bench.now();
+    let promote = |bench: &mut Bench, id: &LearningId| {
+        let ids = std::slice::from_ref(id);
+        bench.store.judge_learnings(ids, Judgement::Promote, now).unwrap();
+    };
+    bench.store.supersede_learning(&four, &eight, now).unwrap();
+    assert_eq!(bench.found(), []);
+    promote(&mut bench, &four);
+    assert_eq!(bench.found(), both);
+    let reject = Judgement::Reject("no");
+    bench
+        .store
+        .judge_learnings(std::slice::from_ref(&eight), reject, now)
+        .unwrap();
+    assert_eq!(bench.found(), []);
+    promote(&mut bench, &eight);
+    assert_eq!(bench.found(), both);
+    bench.store.settle_conflict(&eight, &four, now).unwrap();
+    assert_eq!(bench.found(), []);
+}
+
+#[test]
+fn nothing_is_missed_among_many() {
+    let mut bits = SplitMix64::new(3);
+    let words: Vec<String> = (0..60).map(|word| format!("w{word}word")).collect();
+    let mut texts = Vec::new();
+    for number in 0..150 {
+        let length = 3 + number % 6;
+        let mut text = if number % 3 == 0 {
+            "Never ".to_owned()
+        } else {
+            String::new()
+        };
+        // Few first words, so that some are nearly the same.
+        for _ in 0..length {
+            let next = usize::try_from(ralph_model::Entropy::next_bits(&mut bits) % 12).unwrap();
+            text.push_str(&words[next]);
+            text.push(' ');
+        }
+        texts.push(text);
+    }
+    let mut bench = Bench::new();
+    let learnings: Vec<Learning> = texts
+        .iter()
+        .map(|text| {
+            let id = bench.add(text);
+            bench.store.learning(&id).unwrap().unwrap()
+        })
+        .collect();
+    let mut expected: Vec<(String, String)> = Vec::new();
+    for (place, one) in learnings.iter().enumerate() {
+        for other in &learnings[place + 1..] {
+            if crate::contradiction::contradiction(one, other).is_some() {
+                expected.push(pair(&one.content, &other.content));
+            }
+        }
+    }
+    let mut found = bench.found();
+    found.sort();
+    expected.sort();
+    assert!(!expected.is_empty());
+    assert_eq!(found, expected);
+}

@@ -1,0 +1,78 @@
+//! How long things took: of tasks that were about as much work, how many iterations each needed, and how long one was.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ralph_model::{Complexity, DrawnLesson, Facts, LearningKind, PastEnd, PastIteration, TaskType, estimate_of};
+
+/// The iterations of a task that count, and the files that they changed.
+#[derive(Default)]
+struct Work<'h> {
+    iterations: Vec<&'h PastIteration>,
+    files: BTreeSet<&'h str>,
+}
+
+impl Work<'_> {
+    fn complexity(&self) -> Complexity {
+        Complexity::of(self.iterations.len(), self.files.len())
+    }
+}
+
+/// The estimates of iterations of one kind of work, one for each complexity that its tasks had.
+pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<DrawnLesson> {
+    let works = works(iterations);
+    let of_complexity = |complexity: &Complexity| {
+        let alike: Vec<&Work<'_>> = works.iter().filter(|work| work.complexity() == *complexity).collect();
+        estimate(task_type, *complexity, &alike)
+    };
+    Complexity::ALL.iter().filter_map(of_complexity).collect()
+}
+
+/// The tasks, in the order in which they were begun.
+fn works<'h>(iterations: &[&'h PastIteration]) -> Vec<Work<'h>> {
+    let mut works: Vec<Work<'h>> = Vec::new();
+    let mut places: HashMap<Option<&str>, usize> = HashMap::new();
+    for iteration in iterations.iter().filter(|iteration| iteration.end != PastEnd::Other) {
+        let place = *places.entry(iteration.task.as_deref()).or_insert(works.len());
+        if place == works.len() {
+            works.push(Work::default());
+        }
+        if let Some(work) = works.get_mut(place) {
+            work.iterations.push(iteration);
+            work.files.extend(iteration.files.iter().map(String::as_str));
+        }
+    }
+    works
+}
+
+/// What tasks of about as much work took; none where nothing of it was done.
+fn estimate(task_type: TaskType, complexity: Complexity, works: &[&Work<'_>]) -> Option<DrawnLesson> {
+    let all: Vec<&PastIteration> = works.iter().flat_map(|work| work.iterations.iter().copied()).collect();
+    let done: Vec<&PastIteration> = all
+        .iter()
+        .copied()
+        .filter(|iteration| iteration.end == PastEnd::Completed)
+        .collect();
+    if done.is_empty() {
+        return None;
+    }
+    let time: f64 = done.iter().map(|iteration| iteration.duration_ms).sum();
+    let success_rate = done.len() as f64 / all.len() as f64;
+    let facts = Facts::Estimate {
+        avg_iteration_time: time / done.len() as f64,
+        total_iterations: all.len() as f64 / works.len() as f64,
+        complexity: complexity.word().to_owned(),
+        success_rate,
+        sampled: u32::try_from(done.len()).unwrap_or(u32::MAX),
+    };
+    Some(DrawnLesson {
+        kind: LearningKind::Estimate,
+        task_type,
+        content: estimate_of(task_type, complexity.word()),
+        tags: Vec::new(),
+        confidence: facts.confidence().unwrap_or_default(),
+        facts,
+        success_rate,
+        journal: all.iter().filter_map(|iteration| iteration.journal).collect(),
+        signatures: Vec::new(),
+    })
+}

@@ -1,0 +1,545 @@
+//! What runs teach, number for number.
+
+use ralph_model::{
+    DrawnLesson, Facts, LearningKind, PastEnd, PastError, PastIteration, RunHistory, Signature, TaskType,
+};
+use ralph_store::task_type_of;
+
+use super::draw;
+use super::strategies::approach_of;
+
+fn iteration(number: u32, end: PastEnd) -> PastIteration {
+    PastIteration {
+        number,
+        journal: Some(i64::from(number)),
+        task: None,
+        title: "Fix failing authentication tests".to_owned(),
+        task_type: TaskType::TestFix,
+        end,
+        progress_made: end == PastEnd::Completed,
+        duration_ms: 45_000.0,
+        learned: Vec::new(),
+        notes: None,
+        errors: Vec::new(),
+        files: Vec::new(),
+    }
+}
+
+fn done(number: u32, learned: &[&str]) -> PastIteration {
+    PastIteration {
+        learned: learned.iter().map(|text| (*text).to_owned()).collect(),
+        ..iteration(number, PastEnd::Completed)
+    }
+}
+
+fn failed(number: u32, errors: &[&str]) -> PastIteration {
+    let error = |text: &&str| PastError {
+        text: (*text).to_owned(),
+        signature: None,
+    };
+    PastIteration {
+        errors: errors.iter().map(error).collect(),
+        ..iteration(number, PastEnd::Failed)
+    }
+}
+
+fn changed(files: &[&str]) -> PastIteration {
+    PastIteration {
+        files: files.iter().map(|file| (*file).to_owned()).collect(),
+        ..iteration(1, PastEnd::Other)
+    }
+}
+
+fn drawn(iterations: Vec<PastIteration>, kind: LearningKind) -> Vec<DrawnLesson> {
+    let history = RunHistory {
+        loop_id: "ralph-001".to_owned(),
+        objective: "Fix failing authentication tests".to_owned(),
+        iterations,
+    };
+    let mut drawn = draw(&history);
+    drawn.retain(|lesson| lesson.kind == kind);
+    drawn
+}
+
+/// What each says, how sure it is, and how often it succeeds.
+fn told(drawn: &[DrawnLesson]) -> Vec<(&str, f64, f64)> {
+    let told = drawn
+        .iter()
+        .map(|lesson| (lesson.content.as_str(), lesson.confidence, lesson.success_rate));
+    told.collect()
+}
+
+#[test]
+fn approaches_are_known_by_their_words() {
+    for (text, expected) in [
+        (
+            "Write tests first before implementation",
+            "Test-driven development approach",
+        ),
+        ("Write tests first", "Test-driven development approach"),
+        ("Used TDD, as the task said", "Test-driven development approach"),
+        ("A failing test before any code", "Test-driven development approach"),
+        (
+            "Implemented incrementally, one function at a time",
+            "Incremental implementation",
+        ),
+        ("Went step by step", "Incremental implementation"),
+        ("Made minimal changes to fix the bug", "Minimal changes approach"),
+        ("The smallest possible change was enough", "Minimal changes approach"),
+        ("Refactored after tests passed", "Implement first, refactor after"),
+        ("Made it work, then refactored", "Implement first, refactor after"),
+        (
+            "Wrote the code.\nRefactored later on.",
+            "Implement first, refactor after",
+        ),
+        // No category by a part of a word, or by a word beside others.
+        (
+            "Contest firsts are in the latest file",
+            "Contest firsts are in the latest file",
+        ),
+        (
+            "The lock allows one writer at a time",
+            "The lock allows one writer at a time",
+        ),
+        ("Incremented the counter twice", "Incremented the counter twice"),
+        ("Fixed the first failing test", "Fixed the first failing test"),
+    ] {
+        assert_eq!(approach_of(text).as_deref(), Some(expected), "{text}");
+    }
+    assert_eq!(approach_of("Done."), None, "too short to say anything");
+}
+
+#[test]
+fn a_way_that_more_than_half_of_the_successes_used_is_a_strategy() {
+    let tdd = "Write tests first";
+    let mut iterations: Vec<PastIteration> = (1..=17).map(|number| done(number, &[tdd, "tests first!"])).collect();
+    iterations.extend((18..=20).map(|number| done(number, &[])));
+    iterations.push(failed(21, &[]));
+    iterations.push(PastIteration {
+        progress_made: false,
+        ..done(22, &["Made minimal changes"])
+    });
+    let lessons = drawn(iterations, LearningKind::Strategy);
+    assert_eq!(told(&lessons), [("Test-driven development approach", 0.85, 0.85)]);
+    let lesson = &lessons[0];
+    assert_eq!(lesson.task_type, TaskType::TestFix);
+    assert_eq!(
+        lesson.facts,
+        Facts::Strategy {
+            effectiveness: 0.85,
+            iterations: 17
+        }
+    );
+    assert_eq!(lesson.journal, (1..=17).collect::<Vec<i64>>());
+    let half = vec![done(1, &[tdd]), done(2, &["Looked at the log first"])];
+    assert_eq!(
+        drawn(half, LearningKind::Strategy),
+        [],
+        "a half is not more than a half"
+    );
+    let all = vec![done(1, &[tdd]), done(2, &["Test-driven, again"])];
+    assert_eq!(
+        told(&drawn(all, LearningKind::Strategy)),
+        [("Test-driven development approach", 0.9, 1.0)],
+        "nothing is surer than 0.9"
+    );
+}
+
+#[test]
+fn other_words_are_one_strategy_whatever_their_case_and_punctuation() {
+    let iterations = vec![
+        done(1, &["Read the log before anything else."]),
+        done(2, &["read the `log` before anything else!"]),
+    ];
+    let lessons = drawn(iterations, LearningKind::Strategy);
+    assert_eq!(told(&lessons), [("Read the log before anything else.", 0.9, 1.0)]);
+}
+
+#[test]
+fn a_note_is_a_strategy_only_where_it_names_one_or_comes_back() {
+    let noted = |number: u32, notes: &str| PastIteration {
+        notes: Some(notes.to_owned()),
+        ..done(number, &[])
+    };
+    let told_of = |iterations| -> Vec<String> {
+        let lessons = drawn(iterations, LearningKind::Strategy);
+        lessons.into_iter().map(|lesson| lesson.content).collect()
+    };
+    assert_eq!(
+        told_of(vec![noted(1, "Leap years: `is_leap` was wrong.")]),
+        [] as [String; 0]
+    );
+    assert_eq!(
+        told_of(vec![noted(1, "Leap years were wrong. Wrote the tests first.")]),
+        ["Test-driven development approach"]
+    );
+    assert_eq!(
+        told_of(vec![noted(1, "Looked at the log."), noted(2, "looked at the log")]),
+        ["Looked at the log."]
+    );
+    let learned = PastIteration {
+        learned: vec!["Looked at the log.".to_owned()],
+        ..noted(1, "Looked at the log.")
+    };
+    assert_eq!(
+        told_of(vec![learned]),
+        ["Looked at the log."],
+        "what was learned is no mere note"
+    );
+}
+
+#[test]
+fn kinds_of_work_are_kept_apart() {
+    let other = |iteration| PastIteration {
+        task_type: TaskType::Feature,
+        ..iteration
+    };
+    let iterations = vec![
+        done(1, &["Write tests first"]),
+        other(done(2, &["Went step by step"])),
+        failed(3, &["SyntaxError: bad"]),
+        other(failed(4, &["SyntaxError: worse"])),
+    ];
+    let strategies = drawn(iterations.clone(), LearningKind::Strategy);
+    let said: Vec<(TaskType, &str)> = strategies
+        .iter()
+        .map(|lesson| (lesson.task_type, lesson.content.as_str()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (TaskType::TestFix, "Test-driven development approach"),
+            (TaskType::Feature, "Incremental implementation")
+        ]
+    );
+    assert_eq!(
+        drawn(iterations, LearningKind::Antipattern),
+        [],
+        "each was met once in its kind of work"
+    );
+}
+
+#[test]
+fn failures_are_known_by_their_words() {
+    for (error, expected) in [
+        (
+            "SyntaxError: Unexpected token '}'",
+            "Avoid: Syntax errors - check code carefully before execution",
+        ),
+        (
+            "could not parse the expression",
+            "Avoid: Syntax errors - check code carefully before execution",
+        ),
+        (
+            "TypeError: undefined is not a function",
+            "Avoid: Null/undefined errors - add validation checks",
+        ),
+        (
+            "java.lang.NullPointerException",
+            "Avoid: Null/undefined errors - add validation checks",
+        ),
+        (
+            "Connection timed out after 30 s",
+            "Avoid: Timeout errors - break into smaller steps",
+        ),
+        (
+            "The gate `make` took longer than `[verify] timeout` allows.",
+            "Avoid: Timeout errors - break into smaller steps",
+        ),
+        (
+            "EACCES: permission denied, open '/etc/x'",
+            "Avoid: Permission errors - check file/directory permissions",
+        ),
+        (
+            "Access denied for user 'x'",
+            "Avoid: Permission errors - check file/directory permissions",
+        ),
+        (
+            "Error: Cannot find module 'left-pad'",
+            "Avoid: Module not found - verify dependencies installed",
+        ),
+        (
+            "ModuleNotFoundError: No module named 'x'",
+            "Avoid: Module not found - verify dependencies installed",
+        ),
+        // No category by a part of a word.
+        (
+            "src/parser.rs:4: assertion failed",
+            "Avoid: src/parser.rs:4: assertion failed",
+        ),
+        (
+            "the value is annulled too early",
+            "Avoid: the value is annulled too early",
+        ),
+    ] {
+        let lessons = drawn(
+            vec![failed(1, &[error]), failed(2, &[error])],
+            LearningKind::Antipattern,
+        );
+        assert_eq!(told(&lessons), [(expected, 0.5, 0.0)], "{error}");
+    }
+}
+
+#[test]
+fn a_failure_that_comes_back_is_an_antipattern() {
+    let syntax = "Avoid: Syntax errors - check code carefully before execution";
+    let met =
+        |times: u32| -> Vec<PastIteration> { (1..=times).map(|number| failed(number, &["syntax error"])).collect() };
+    for (times, confidence) in [(2, 0.5), (3, 0.75), (4, 0.8), (40, 0.8)] {
+        let lessons = drawn(met(times), LearningKind::Antipattern);
+        assert_eq!(told(&lessons), [(syntax, confidence, 0.0)], "{times} times");
+    }
+    assert_eq!(drawn(met(1), LearningKind::Antipattern), []);
+    let lessons = drawn(met(3), LearningKind::Antipattern);
+    assert_eq!(
+        lessons[0].facts,
+        Facts::Antipattern {
+            occurrences: 3,
+            impact: "high".to_owned()
+        }
+    );
+    assert_eq!(lessons[0].journal, [1, 2, 3]);
+    let done_with_errors = PastIteration {
+        end: PastEnd::Completed,
+        ..failed(2, &["syntax error"])
+    };
+    assert_eq!(
+        drawn(
+            vec![failed(1, &["syntax error"]), done_with_errors],
+            LearningKind::Antipattern
+        ),
+        [],
+        "what was done in the end has not failed"
+    );
+    let short = vec![failed(1, &["it broke"]), failed(2, &["it broke"])];
+    assert_eq!(drawn(short, LearningKind::Antipattern), [], "too short to say anything");
+}
+
+#[test]
+fn failures_of_no_category_are_the_same_by_their_signature() {
+    let with = |number: u32, text: &str, signature: u64| PastIteration {
+        errors: vec![PastError {
+            text: text.to_owned(),
+            signature: Some(Signature::new(signature)),
+        }],
+        ..iteration(number, PastEnd::Failed)
+    };
+    let iterations = vec![
+        with(1, "assertion failed at line 4\nleft: 1", 7),
+        with(2, "assertion failed at line 9\nleft: 1", 7),
+        with(3, "assertion failed at line 9\nleft: 1", 8),
+    ];
+    let lessons = drawn(iterations, LearningKind::Antipattern);
+    assert_eq!(told(&lessons), [("Avoid: assertion failed at line 4", 0.5, 0.0)]);
+    assert_eq!(lessons[0].signatures, [Signature::new(7)]);
+    assert_eq!(lessons[0].journal, [1, 2]);
+}
+
+#[test]
+fn an_estimate_is_drawn_from_what_was_done() {
+    let iterations = vec![
+        PastIteration {
+            duration_ms: 42_000.0,
+            ..done(1, &[])
+        },
+        PastIteration {
+            duration_ms: 48_000.0,
+            ..done(2, &[])
+        },
+        done(3, &[]),
+    ];
+    let lessons = drawn(iterations.clone(), LearningKind::Estimate);
+    assert_eq!(told(&lessons), [("test-fix tasks of medium complexity", 0.6, 1.0)]);
+    let estimate = |time: f64, iterations: f64, complexity: &str, success_rate: f64, sampled: u32| Facts::Estimate {
+        avg_iteration_time: time,
+        total_iterations: iterations,
+        complexity: complexity.to_owned(),
+        success_rate,
+        sampled,
+    };
+    assert_eq!(lessons[0].facts, estimate(45_000.0, 3.0, "medium", 1.0, 3));
+    let mut longer = iterations;
+    longer.push(PastIteration {
+        duration_ms: 999_000.0,
+        ..failed(4, &[])
+    });
+    longer.push(iteration(5, PastEnd::Other));
+    let lessons = drawn(longer, LearningKind::Estimate);
+    assert_eq!(
+        lessons[0].facts,
+        estimate(45_000.0, 4.0, "medium", 0.75, 3),
+        "what failed counts, but not for how long a thing takes; what was interrupted does not count"
+    );
+    assert_eq!(drawn(vec![failed(1, &[])], LearningKind::Estimate), []);
+}
+
+#[test]
+fn an_estimate_is_of_tasks_of_about_as_much_work() {
+    let of = |task: &str, iteration: PastIteration| PastIteration {
+        task: Some(task.to_owned()),
+        ..iteration
+    };
+    let mut iterations = vec![
+        of("t-1", done(1, &[])),
+        of("t-2", failed(2, &[])),
+        of("t-2", done(3, &[])),
+    ];
+    iterations.extend((4..10).map(|number| of("t-3", failed(number, &[]))));
+    iterations.push(of("t-3", done(10, &[])));
+    let lessons = drawn(iterations, LearningKind::Estimate);
+    let numbers: Vec<(&str, f64, f64)> = lessons
+        .iter()
+        .map(|lesson| match &lesson.facts {
+            Facts::Estimate {
+                complexity,
+                total_iterations,
+                ..
+            } => (complexity.as_str(), *total_iterations, lesson.confidence),
+            facts => panic!("{facts:?}"),
+        })
+        .collect();
+    assert_eq!(numbers, [("low", 1.5, 0.4), ("high", 7.0, 0.2)]);
+    let many_files = PastIteration {
+        end: PastEnd::Completed,
+        ..changed(&["a", "b", "c", "d", "e", "f"])
+    };
+    let lessons = drawn(vec![many_files], LearningKind::Estimate);
+    assert_eq!(lessons[0].content, "test-fix tasks of high complexity");
+}
+
+#[track_caller]
+fn conventions(files: &[&str], expected: &[(&str, f64)]) {
+    let lessons = drawn(vec![changed(files)], LearningKind::Convention);
+    let said: Vec<(&str, f64)> = lessons
+        .iter()
+        .map(|lesson| (lesson.content.as_str(), lesson.confidence))
+        .collect();
+    assert_eq!(said, expected, "{files:?}");
+    for lesson in lessons {
+        assert_eq!((lesson.task_type, lesson.success_rate), (TaskType::General, 1.0));
+        let Facts::Convention { examples } = lesson.facts else {
+            panic!("{:?}", lesson.facts)
+        };
+        assert!((2..=3).contains(&examples.len()), "{examples:?}");
+    }
+}
+
+#[test]
+fn conventions_are_found_from_the_paths() {
+    conventions(
+        &["src/auth/login.test.ts", "test/integration/api.test.mjs"],
+        &[
+            ("Tests co-located with source or in test/ directory", 0.7),
+            ("Modules are ES modules or TypeScript (.mjs, .ts)", 0.8),
+        ],
+    );
+    conventions(
+        &["src/a.test.ts", "src/b.spec.ts", "src/user-list.ts", "src/user-page.ts"],
+        &[
+            ("Tests co-located with source", 0.7),
+            ("Modules are TypeScript (.ts)", 0.8),
+            ("TypeScript files are named in kebab-case", 0.6),
+        ],
+    );
+    conventions(
+        &[
+            "crates/one/src/by_name/mod.rs",
+            "crates/one/src/by_name/from_text.rs",
+            "crates/two/src/merge/mod.rs",
+            "crates/two/src/merge/two_sides.rs",
+            "crates/two/tests/cli/list.rs",
+            "crates/two/tests/cli/main.rs",
+            "README.md",
+        ],
+        &[
+            ("Tests in tests/ directory", 0.7),
+            ("Code is written in Rust", 0.8),
+            ("Rust files are named in snake_case", 0.6),
+            ("Rust modules with parts are a folder with a mod.rs", 0.6),
+            ("Source is organised as crates/<part>/src/", 0.6),
+        ],
+    );
+    conventions(
+        &[
+            "src/open.rs",
+            "src/open/lock.rs",
+            "src/walk.rs",
+            "src/walk/stat.rs",
+            "src/main.rs",
+        ],
+        &[
+            ("Code is written in Rust", 0.8),
+            ("Rust modules with parts are name.rs beside a folder name/", 0.6),
+            ("Source is organised as src/<area>/", 0.6),
+        ],
+    );
+}
+
+#[test]
+fn what_one_file_shows_or_several_contradict_is_no_convention() {
+    conventions(&["src/login.test.ts"], &[]);
+    conventions(&["README.md", "docs/a.md", "Cargo.lock"], &[]);
+    conventions(&["a.py", "b.go", "c.rb", "by_name.py", "ByName.py"], &[]);
+    conventions(
+        &["a/one_two.py", "b/three-four.py", "c/five_six.py"],
+        &[("Code is written in Python", 0.8)],
+    );
+}
+
+#[test]
+fn examples_show_both_of_two_ways_and_are_three_at_most() {
+    let files = [
+        "src/a.test.ts",
+        "src/b.test.ts",
+        "src/c.test.ts",
+        "test/d.test.ts",
+        "test/e.test.ts",
+    ];
+    let lessons = drawn(vec![changed(&files)], LearningKind::Convention);
+    assert_eq!(
+        lessons[0].facts,
+        Facts::Convention {
+            examples: ["src/a.test.ts", "test/d.test.ts", "src/b.test.ts"]
+                .map(str::to_owned)
+                .into()
+        }
+    );
+    assert_eq!(lessons[0].tags, ["tests"]);
+    assert_eq!(lessons[0].journal, [1]);
+}
+
+#[test]
+fn fault_25_inspect_and_latest_are_no_test_fix() {
+    for (objective, expected) in [
+        ("Fix failing authentication tests", TaskType::TestFix),
+        ("Fix failing tests", TaskType::TestFix),
+        ("Implement user registration feature", TaskType::Feature),
+        ("Refactor auth module for clarity", TaskType::Refactor),
+        ("Optimize database queries", TaskType::Performance),
+        ("Inspect the latest figures", TaskType::General),
+        ("Fix the inspector of the latest build", TaskType::Feature),
+        ("Whatever", TaskType::General),
+    ] {
+        assert_eq!(task_type_of(objective, ""), expected, "{objective}");
+    }
+}
+
+#[test]
+fn fault_26_nothing_that_succeeded_is_a_rate_of_nothing() {
+    let lessons = drawn(
+        vec![failed(1, &["syntax"]), failed(2, &["syntax"])],
+        LearningKind::Antipattern,
+    );
+    assert!(lessons.iter().all(|lesson| lesson.success_rate == 0.0), "{lessons:?}");
+    assert_eq!(lessons.len(), 1);
+}
+
+#[test]
+fn a_run_without_iterations_teaches_nothing() {
+    let history = RunHistory {
+        loop_id: String::new(),
+        objective: String::new(),
+        iterations: Vec::new(),
+    };
+    assert_eq!(draw(&history), []);
+}

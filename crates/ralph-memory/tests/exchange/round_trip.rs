@@ -1,0 +1,202 @@
+//! There and back: a store of the earlier tool goes into the database and comes out of it as it was, but for what changed.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use ralph_memory::exchange::{FileKind, ForeignFile, JsValue, compact, csv, exported, markdown, read_lessons};
+use ralph_model::config::Promote;
+use ralph_model::{Learning, SplitMix64, TaskType};
+use ralph_store::{NewLearning, Store};
+use ralph_testkit::node;
+
+use crate::golden::golden;
+
+struct Bench {
+    _folder: tempfile::TempDir,
+    store: Store,
+    bits: SplitMix64,
+}
+
+fn now() -> Timestamp {
+    "2026-03-01T00:00:00Z".parse().unwrap()
+}
+
+impl Bench {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+        Self {
+            _folder: folder,
+            store,
+            bits: SplitMix64::new(1),
+        }
+    }
+
+    fn import(&mut self, kind: FileKind, bytes: &[u8]) {
+        let read = read_lessons(&ForeignFile::read(kind, bytes).unwrap(), now());
+        assert_eq!(read.problems, []);
+        let taken = self
+            .store
+            .import_learnings(&read.lessons, Promote::Auto, &mut self.bits, now());
+        assert_eq!(taken.unwrap().len(), read.lessons.len());
+    }
+
+    fn export(&self) -> ForeignFile {
+        let learnings = self.store.learnings_with_originals().unwrap();
+        let learnings = learnings
+            .iter()
+            .map(|(learning, original)| exported(learning, original.as_deref()));
+        ForeignFile::store(learnings.collect(), "2026-02-03T10:30:00Z".parse().unwrap())
+    }
+
+    fn learnings(&self) -> Vec<Learning> {
+        self.store.learnings().unwrap()
+    }
+}
+
+#[test]
+fn a_store_that_nobody_changed_comes_back_to_the_byte() {
+    for name in ["plain.json", "numbers.json", "texts.json", "keys.json", "empty.json"] {
+        let mut bench = Bench::new();
+        let bytes = golden(name);
+        bench.import(FileKind::Store, &bytes);
+        assert_eq!(
+            bench.export().text(),
+            String::from_utf8(bytes.clone()).unwrap(),
+            "{name}"
+        );
+        // Twice changes nothing.
+        bench.import(FileKind::Store, &bytes);
+        assert_eq!(bench.export().text().as_bytes(), bytes, "{name}");
+    }
+}
+
+#[test]
+fn what_changed_since_is_patched_and_all_else_stays_in_its_place() {
+    let mut bench = Bench::new();
+    bench.import(FileKind::Store, &golden("keys.json"));
+    let mut learning = bench.learnings().pop().unwrap();
+    learning.content = "Say it better".to_owned();
+    learning.use_count = 4;
+    learning.success_rate = 0.6;
+    learning.source_loops = vec!["run-1".to_owned()];
+    let (_, original) = bench.store.learnings_with_originals().unwrap().pop().unwrap();
+    insta::assert_snapshot!(
+        compact(&exported(&learning, original.as_deref())),
+        @r#"{"successRate":0.6,"useCount":4,"type":"strategy","id":"learn-shuffled","content":{"iterations":2,"description":"Say it better","tool":"hammer"},"sourceLoops":["run-1"],"taskType":"feature","confidence":0.7,"updatedAt":"2026-03-01T00:00:00.000Z","createdAt":"2026-02-01T15:00:00.000Z","owner":{"team":"blue","since":2024}}"#
+    );
+}
+
+#[test]
+fn the_staging_area_is_taken_over_with_how_far_each_has_come() {
+    let mut bench = Bench::new();
+    bench.import(FileKind::Staging, &golden("staging.json"));
+    let standing: Vec<String> = bench
+        .learnings()
+        .iter()
+        .map(|learning| {
+            let reason = learning.reason.clone().unwrap_or_default();
+            format!("{} {} {reason}", learning.content, learning.status)
+        })
+        .collect();
+    assert_eq!(
+        standing,
+        [
+            "Draw the interface first pending ",
+            "Modules end in .mjs validated ",
+            "Hope for the best rejected Confidence too low (< 0.3)"
+        ]
+    );
+}
+
+#[test]
+fn bad_entries_are_named_and_the_others_are_read() {
+    let entries = r#"[7, {"id": "a"}, {"id": "b", "type": "hunch"}, {"id": "c", "type": "strategy", "taskType": "feature", "content": {"description": "Look"}}]"#;
+    let list = ralph_memory::exchange::parse(entries.as_bytes()).unwrap();
+    let JsValue::List(list) = list else {
+        unreachable!("it is a list");
+    };
+    let read = read_lessons(&ForeignFile::store(list, now()), now());
+    let told: Vec<String> = read
+        .problems
+        .iter()
+        .map(|problem| format!("{} {:?} {}", problem.index, problem.id, problem.why))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "0 None it is a number instead of an object",
+            "1 Some(\"a\") Missing required fields",
+            "2 Some(\"b\") Invalid type: hunch",
+        ]
+    );
+    assert_eq!(read.lessons.len(), 1);
+}
+
+#[test]
+fn javascript_accepts_what_is_exported() {
+    let mut bench = Bench::new();
+    bench.import(FileKind::Store, &golden("texts.json"));
+    let own = NewLearning {
+        category: "pitfall".to_owned(),
+        content: "The cache \"hides\" the fault 🙈".to_owned(),
+        tags: vec!["cache".to_owned()],
+        task_type: Some(TaskType::BugFix),
+    };
+    bench.store.add_learning(&own, &mut bench.bits, now()).unwrap();
+    let file = bench.export();
+    assert!(ForeignFile::read(FileKind::Store, file.text().as_bytes()).is_ok());
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exchange/verify.mjs");
+    let Some(told) = node(&script, &[], &file.text()) else {
+        return;
+    };
+    let ids: Vec<String> = bench
+        .learnings()
+        .iter()
+        .map(|learning| learning.id.to_string())
+        .collect();
+    let own = ids.last().unwrap();
+    assert_eq!(
+        told.trim_end(),
+        format!(
+            r#"{{"version":"1.0.0","lastUpdated":"2026-02-03T10:30:00.000Z","ids":["learn-texts","{own}"],"stats":{{"totalLearnings":2,"byType":{{"strategy":1,"antipattern":1}},"byTaskType":{{"bug-fix":2}}}}}}"#
+        )
+    );
+}
+
+#[test]
+fn spreadsheets_and_people_can_read_it() {
+    let mut bench = Bench::new();
+    bench.import(FileKind::Store, &golden("plain.json"));
+    let learnings = bench.learnings();
+    insta::assert_snapshot!(csv(learnings.iter()), @r"
+    id,type,taskType,confidence,successRate,useCount,createdAt
+    learn-one,strategy,bug-fix,0.85,0.9,5,2026-02-01T15:00:00.000Z
+    learn-two,antipattern,bug-fix,0.85,0,5,2026-02-01T15:00:00.000Z
+    learn-three,estimate,test-fix,0.6,0.9,5,2026-02-01T15:00:00.000Z
+    learn-four,convention,general,0.85,1,5,2026-02-01T15:00:00.000Z
+    ");
+    insta::assert_snapshot!(markdown(&learnings.iter().collect::<Vec<_>>()), @r"
+    # Learnings
+
+    ## Strategies
+
+    - Reproduce the fault before mending it
+      `learn-one` · bug-fix · confidence 0.85 · success 0.90 · used 5 times
+
+    ## Anti-patterns
+
+    - Avoid: editing generated files
+      `learn-two` · bug-fix · confidence 0.85 · success 0.00 · used 5 times
+
+    ## Estimates
+
+    - test-fix tasks of medium complexity
+      `learn-three` · test-fix · confidence 0.60 · success 0.90 · used 5 times
+
+    ## Conventions
+
+    - Tests stand beside what they test
+      `learn-four` · general · confidence 0.85 · success 1.00 · used 5 times
+    ");
+}

@@ -1,0 +1,277 @@
+//! Taking in what a whole run teaches: each lesson is judged, kept once however many runs teach it, and made surer by every
+//! further one. What a run has taught it teaches once, however often it is asked.
+
+use jiff::Timestamp;
+use ralph_model::config::Promote;
+use ralph_model::{
+    Candidate, DrawnLesson, Entropy, Extraction, Facts, Learning, LearningId, LearningKind, LearningSource,
+    LearningStatus,
+};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::Store;
+use super::columns::{moment, to_json};
+use super::learning_changes::{standing_for, unite_tags, write_support};
+use super::learning_reading::read_learning;
+use super::learning_strength::strengthened;
+use super::learning_warnings::note_warnings;
+use super::{learning_terms, lesson_of, tag_terms};
+use crate::StoreError;
+
+/// What a run teaches.
+#[derive(Debug, Clone, Copy)]
+pub struct Taught<'a> {
+    /// The run, one of ours or another tool's.
+    pub run: &'a str,
+    /// Its lessons.
+    pub drawn: &'a [DrawnLesson],
+    /// How far a lesson comes by itself.
+    pub promote: Promote,
+}
+
+impl Store {
+    /// Keeps what a run teaches, and notes that lessons were drawn from it. The same lesson is made surer and its numbers are
+    /// united; one that cannot be true is kept with why; one that a person rejected, or that has its place taken by another,
+    /// and one that this run had taught already, is left as it is.
+    ///
+    /// # Errors
+    /// When the database cannot be written; then nothing was kept.
+    pub fn take_in_drawn(
+        &mut self,
+        taught: &Taught<'_>,
+        entropy: &mut dyn Entropy,
+        now: Timestamp,
+    ) -> Result<Extraction, StoreError> {
+        self.write(|transaction| {
+            let mut done = Extraction::default();
+            for drawn in taught.drawn {
+                let lesson = Drawn {
+                    transaction,
+                    taught,
+                    drawn,
+                    now,
+                };
+                done = done.and(lesson.take_in(entropy)?);
+            }
+            note_extraction(transaction, taught.run, done, now)?;
+            Ok(done)
+        })
+    }
+}
+
+/// Writes what came of a run the first time.
+fn note_extraction(transaction: &Transaction<'_>, run: &str, done: Extraction, now: Timestamp) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO extractions (run, at, extracted, validated, rejected, promoted, skipped)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (run) DO NOTHING",
+        )?
+        .execute(params![
+            run,
+            moment(now),
+            done.extracted,
+            done.validated,
+            done.rejected,
+            done.promoted,
+            done.skipped,
+        ])
+        .map(drop)
+}
+
+/// A lesson of a run, on its way in.
+struct Drawn<'a> {
+    transaction: &'a Transaction<'a>,
+    taught: &'a Taught<'a>,
+    drawn: &'a DrawnLesson,
+    now: Timestamp,
+}
+
+impl Drawn<'_> {
+    fn take_in(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<Extraction> {
+        let status = match self.known()? {
+            Some(known) if self.is_skipped(&known) => None,
+            Some(known) => Some(self.support(known)?),
+            None => Some(self.keep(entropy)?),
+        };
+        let is = |wanted: LearningStatus| u32::from(status == Some(wanted));
+        Ok(Extraction {
+            extracted: 1,
+            validated: is(LearningStatus::Validated) + is(LearningStatus::Promoted),
+            rejected: is(LearningStatus::Rejected),
+            promoted: is(LearningStatus::Promoted),
+            skipped: u32::from(status.is_none()),
+        })
+    }
+
+    /// The same lesson, where it is known: of the same kind, at the same kind of work or at one that nobody knows, in the same
+    /// words. Where it was merged into another, that one. Estimates of the same complexity are the same, whatever they say.
+    fn known(&self) -> rusqlite::Result<Option<Learning>> {
+        let lesson = lesson_of(&self.drawn.content);
+        let kind = self.drawn.kind.word();
+        let task_type = self.drawn.task_type.word();
+        let known = self
+            .transaction
+            .prepare_cached(
+                "SELECT * FROM learnings
+                 WHERE lesson = ?1 AND kind = ?2 AND (task_type = ?3 OR task_type IS NULL)
+                       AND (?1 <> '' OR content = ?4)
+                 ORDER BY task_type IS NULL, status IN ('rejected', 'pruned'), seq LIMIT 1",
+            )?
+            .query_row(params![lesson, kind, task_type, self.drawn.content], read_learning)
+            .optional()?;
+        let known = match (known, &self.drawn.facts) {
+            (None, Facts::Estimate { complexity, .. }) => self.estimate(complexity)?,
+            (known, _) => known,
+        };
+        known.map(|known| standing_for(self.transaction, known)).transpose()
+    }
+
+    fn estimate(&self, complexity: &str) -> rusqlite::Result<Option<Learning>> {
+        self.transaction
+            .prepare_cached(
+                "SELECT * FROM learnings
+                 WHERE kind = ?1 AND task_type = ?2 AND status = 'promoted' AND superseded_by IS NULL
+                       AND source IN ('extracted', 'imported') AND facts ->> '$.complexity' = ?3
+                 ORDER BY seq LIMIT 1",
+            )?
+            .query_row(
+                [LearningKind::Estimate.word(), self.drawn.task_type.word(), complexity],
+                read_learning,
+            )
+            .optional()
+    }
+
+    /// Whether this run has nothing to add to a lesson.
+    fn is_skipped(&self, known: &Learning) -> bool {
+        let is_taught = known.source_loops.iter().any(|run| run == self.taught.run);
+        let is_replaced = known.superseded_by.is_some() && known.status != LearningStatus::Pruned;
+        let is_rejected = known.status == LearningStatus::Rejected && !is_rejected_by_rule(known);
+        is_taught || is_replaced || is_rejected
+    }
+
+    /// Makes a known lesson surer; how far it has come by that.
+    fn support(&self, mut known: Learning) -> rusqlite::Result<LearningStatus> {
+        let facts = match &known.facts {
+            Some(facts) => facts.united(&self.drawn.facts),
+            None => self.drawn.facts.clone(),
+        };
+        let by_numbers = facts.confidence().unwrap_or_default();
+        let surer = strengthened(known.confidence).max(by_numbers);
+        // One that is surer already has it from elsewhere, and keeps it.
+        known.confidence = surer.min(facts.most_confidence()).max(known.confidence);
+        known.source_loops.push(self.taught.run.to_owned());
+        unite_tags(&mut known.tags, &self.drawn.tags);
+        write_support(self.transaction, &known, self.now)?;
+        if known.source == LearningSource::Extracted {
+            known.first_success_rate = facts.success_rate().unwrap_or(known.first_success_rate);
+        }
+        known.task_type = known.task_type.or(Some(self.drawn.task_type));
+        let rejection = Candidate::from(&known).rejection();
+        let status = match known.status {
+            LearningStatus::Promoted => LearningStatus::Promoted,
+            _ => self.status(rejection),
+        };
+        self.write_standing(&known, &facts, status, rejection)?;
+        self.note_sources(&known.id)?;
+        Ok(status)
+    }
+
+    /// Writes the numbers of a lesson, what they make of its success rate, and how far it has come.
+    fn write_standing(
+        &self,
+        known: &Learning,
+        facts: &Facts,
+        status: LearningStatus,
+        rejection: Option<&str>,
+    ) -> rusqlite::Result<()> {
+        let reason = rejection.filter(|_| status == LearningStatus::Rejected);
+        self.transaction
+            .prepare_cached(
+                "UPDATE learnings SET facts = ?2, first_success_rate = ?3, status = ?4, reason = ?5, pruned_from = NULL,
+                     success_rate = ?6, superseded_by = iif(status = 'pruned', NULL, superseded_by)
+                 WHERE id = ?1",
+            )?
+            .execute(params![
+                known.id.as_str(),
+                to_json(facts)?,
+                known.first_success_rate,
+                status.word(),
+                reason,
+                known.counted_success_rate(),
+            ])
+            .map(drop)
+    }
+
+    /// Keeps a new lesson, judged; how far it has come.
+    fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<LearningStatus> {
+        let rejection = Candidate::from(self.drawn).rejection();
+        let status = self.status(rejection);
+        let mut id = LearningId::new(entropy.next_bits());
+        while !self.insert(&id, status, rejection)? {
+            id = LearningId::new(entropy.next_bits());
+        }
+        self.note_sources(&id)?;
+        Ok(status)
+    }
+
+    /// Writes a new lesson; says whether its id was free.
+    fn insert(&self, id: &LearningId, status: LearningStatus, rejection: Option<&str>) -> rusqlite::Result<bool> {
+        let drawn = self.drawn;
+        let rows = self
+            .transaction
+            .prepare_cached(
+                "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate,
+                                        source, source_loops, journal, status, reason, created_at, updated_at, task_type,
+                                        lesson, terms, tag_terms, facts)
+                 VALUES (?1, ?2, ?2, ?3, ?4, ?5, ?6, ?6, 'extracted', ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, ?15, ?16)
+                 ON CONFLICT (id) DO NOTHING",
+            )?
+            .execute(params![
+                id.as_str(),
+                drawn.kind.word(),
+                drawn.content,
+                to_json(&drawn.tags)?,
+                drawn.confidence,
+                drawn.success_rate,
+                to_json(&[self.taught.run])?,
+                drawn.journal.first(),
+                status.word(),
+                rejection,
+                moment(self.now),
+                drawn.task_type.word(),
+                lesson_of(&drawn.content),
+                learning_terms(&drawn.content, &drawn.tags),
+                to_json(&tag_terms(&drawn.tags))?,
+                to_json(&drawn.facts)?,
+            ])?;
+        Ok(rows == 1)
+    }
+
+    /// How far a lesson comes that cannot be true for this reason, or can.
+    fn status(&self, rejection: Option<&str>) -> LearningStatus {
+        match (rejection, self.taught.promote) {
+            (Some(_), _) => LearningStatus::Rejected,
+            (None, Promote::Auto) => LearningStatus::Promoted,
+            (None, Promote::Review) => LearningStatus::Validated,
+        }
+    }
+
+    /// Notes what a lesson was drawn from, and the failures that it warns of.
+    fn note_sources(&self, id: &LearningId) -> rusqlite::Result<()> {
+        for journal in &self.drawn.journal {
+            self.transaction
+                .prepare_cached(
+                    "INSERT INTO learning_sources (learning, journal) SELECT seq, ?2 FROM learnings WHERE id = ?1
+                     ON CONFLICT DO NOTHING",
+                )?
+                .execute(params![id.as_str(), journal])?;
+        }
+        note_warnings(self.transaction, id, &self.drawn.signatures)
+    }
+}
+
+/// Whether no person but a rule rejected a lesson: then it may come to hold once there is more behind it.
+fn is_rejected_by_rule(learning: &Learning) -> bool {
+    let rejection = Candidate::from(learning).rejection();
+    rejection.is_some() && learning.reason.as_deref() == rejection
+}

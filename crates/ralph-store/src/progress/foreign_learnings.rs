@@ -1,0 +1,447 @@
+//! Taking over lessons of another store. One that is known by its id is brought up to date, one that says the same as another
+//! makes that one surer, and nothing is there twice however often it is taken over.
+
+use jiff::Timestamp;
+use ralph_model::config::Promote;
+use ralph_model::{
+    Candidate, Entropy, Facts, Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskType,
+};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+use super::Store;
+use super::columns::{moment, to_json};
+use super::learning_changes::{standing_for, unite, unite_tags, write_support};
+use super::learning_reading::read_learning;
+use super::{learning_terms, lesson_of, tag_terms};
+use crate::StoreError;
+
+/// How many uses the first success rate weighs.
+const FIRST_WEIGHT: f64 = 5.0;
+
+/// A lesson of another store, with texts that may be kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForeignLearning {
+    /// Its id there.
+    pub id: Option<String>,
+    /// What kind of lesson it is.
+    pub kind: LearningKind,
+    /// What it is about.
+    pub category: String,
+    /// The kind of work that it was learned at; none where it does not say.
+    pub task_type: Option<TaskType>,
+    /// What it says.
+    pub content: String,
+    /// By what it can be found beside its words.
+    pub tags: Vec<String>,
+    /// The numbers behind it.
+    pub facts: Option<Facts>,
+    /// How sure it is, in any number: it is judged here.
+    pub confidence: f64,
+    /// How often what it says succeeds, in any number.
+    pub success_rate: f64,
+    /// How often it was used there.
+    pub use_count: u32,
+    /// The runs that taught it.
+    pub source_loops: Vec<String>,
+    /// How far it has come there.
+    pub standing: ForeignStanding,
+    /// All that is said of it there, as JSON; none where that must not be kept.
+    pub original: Option<String>,
+    /// When it was first learned.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// How far a lesson has come in another store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ForeignStanding {
+    /// It holds.
+    Promoted,
+    /// It can be true.
+    Validated,
+    /// Nobody has judged it.
+    Pending,
+    /// It was rejected, for this reason.
+    Rejected(String),
+}
+
+/// What became of a lesson that was taken over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenLearning {
+    /// Its id here.
+    pub id: LearningId,
+    /// What became of it.
+    pub taken: Taken,
+    /// How far it has come.
+    pub status: LearningStatus,
+    /// Why it was rejected, if it was.
+    pub reason: Option<String>,
+}
+
+/// How a lesson was taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Taken {
+    /// It is new.
+    Added,
+    /// It was taken over before, and has changed since.
+    Updated,
+    /// Another one said the same, and is surer now.
+    Strengthened,
+    /// Nothing of it was new.
+    Unchanged,
+}
+
+impl Store {
+    /// Takes lessons of another store over, all of them or none; what became of each, in their order. What a person here has
+    /// rejected or taken out stays so.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn import_learnings(
+        &mut self,
+        lessons: &[ForeignLearning],
+        promote: Promote,
+        entropy: &mut dyn Entropy,
+        now: Timestamp,
+    ) -> Result<Vec<TakenLearning>, StoreError> {
+        self.write(|transaction| {
+            let mut taken = Vec::with_capacity(lessons.len());
+            for lesson in lessons {
+                let incoming = Incoming {
+                    transaction,
+                    lesson,
+                    promote,
+                    now,
+                };
+                taken.push(incoming.take(entropy)?);
+            }
+            Ok(taken)
+        })
+    }
+
+    /// Hands lessons in to be judged, all of them or none; what became of each, in their order. One that is known, whatever
+    /// was thought of it, stays as it is: what nobody has judged supports nothing.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn stage_learnings(
+        &mut self,
+        lessons: &[ForeignLearning],
+        entropy: &mut dyn Entropy,
+        now: Timestamp,
+    ) -> Result<Vec<TakenLearning>, StoreError> {
+        self.write(|transaction| {
+            let mut staged = Vec::with_capacity(lessons.len());
+            for lesson in lessons {
+                let incoming = Incoming {
+                    transaction,
+                    lesson,
+                    promote: Promote::Review,
+                    now,
+                };
+                staged.push(match incoming.known()? {
+                    Some((known, _)) => TakenLearning {
+                        id: known.id,
+                        taken: Taken::Unchanged,
+                        status: known.status,
+                        reason: known.reason,
+                    },
+                    None => incoming.keep(entropy)?,
+                });
+            }
+            Ok(staged)
+        })
+    }
+
+    /// Every lesson with all that was said of it where it was taken over from, the oldest first.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn learnings_with_originals(&self) -> Result<Vec<(Learning, Option<String>)>, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT * FROM learnings ORDER BY seq")
+            .and_then(|mut statement| {
+                statement
+                    .query_map([], |row| Ok((read_learning(row)?, row.get("original")?)))?
+                    .collect()
+            });
+        self.sql(found)
+    }
+}
+
+/// A lesson on its way in.
+struct Incoming<'a> {
+    transaction: &'a Transaction<'a>,
+    lesson: &'a ForeignLearning,
+    promote: Promote,
+    now: Timestamp,
+}
+
+/// How a lesson that is there already has to do with one that comes in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kinship {
+    /// It is that one.
+    Same,
+    /// It says the same.
+    Alike,
+}
+
+impl Incoming<'_> {
+    fn take(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<TakenLearning> {
+        match self.known()? {
+            Some((known, kinship)) => self.unite(&known, kinship),
+            None => self.keep(entropy),
+        }
+    }
+
+    /// The lesson that this one is, or that says the same. Where it was merged into another, that one.
+    fn known(&self) -> rusqlite::Result<Option<(Learning, Kinship)>> {
+        if let Some(same) = self.by_id()? {
+            let stands = standing_for(self.transaction, same.clone())?;
+            let kinship = if stands.id == same.id {
+                Kinship::Same
+            } else {
+                Kinship::Alike
+            };
+            return Ok(Some((stands, kinship)));
+        }
+        let alike = self.alike()?;
+        let alike = alike.map(|alike| standing_for(self.transaction, alike)).transpose()?;
+        Ok(alike.map(|alike| (alike, Kinship::Alike)))
+    }
+
+    fn by_id(&self) -> rusqlite::Result<Option<Learning>> {
+        self.transaction
+            .prepare_cached(
+                "SELECT * FROM learnings WHERE foreign_id = ?1 OR id = ?1 ORDER BY foreign_id IS ?1 DESC LIMIT 1",
+            )?
+            .query_row([&self.lesson.id], read_learning)
+            .optional()
+    }
+
+    /// One of the same kind, for the same kind of work, in the same words; estimates of the same complexity are the same,
+    /// whatever they say.
+    fn alike(&self) -> rusqlite::Result<Option<Learning>> {
+        match (self.in_the_same_words()?, &self.lesson.facts) {
+            (None, Some(Facts::Estimate { complexity, .. })) => self.estimate_of(complexity),
+            (found, _) => Ok(found),
+        }
+    }
+
+    fn estimate_of(&self, complexity: &str) -> rusqlite::Result<Option<Learning>> {
+        self.transaction
+            .prepare_cached(
+                "SELECT * FROM learnings WHERE kind = ?1 AND task_type IS ?2 AND facts ->> '$.complexity' = ?3
+                 ORDER BY status = 'pruned', seq LIMIT 1",
+            )?
+            .query_row(
+                params![
+                    LearningKind::Estimate.word(),
+                    self.lesson.task_type.map(TaskType::word),
+                    complexity
+                ],
+                read_learning,
+            )
+            .optional()
+    }
+
+    fn in_the_same_words(&self) -> rusqlite::Result<Option<Learning>> {
+        let lesson = self.lesson;
+        self.transaction
+            .prepare_cached(
+                "SELECT * FROM learnings
+                 WHERE lesson = ?1 AND kind = ?2 AND (task_type IS ?3 OR task_type IS NULL) AND (?1 <> '' OR content = ?4)
+                 ORDER BY task_type IS ?3 DESC, status = 'pruned', seq LIMIT 1",
+            )?
+            .query_row(
+                params![
+                    lesson_of(&lesson.content),
+                    lesson.kind.word(),
+                    lesson.task_type.map(TaskType::word),
+                    lesson.content
+                ],
+                read_learning,
+            )
+            .optional()
+    }
+
+    /// Brings a known lesson up to date, or makes it surer.
+    fn unite(&self, known: &Learning, kinship: Kinship) -> rusqlite::Result<TakenLearning> {
+        let lesson = self.lesson;
+        let mut next = known.clone();
+        unite(&mut next.source_loops, &lesson.source_loops);
+        unite_tags(&mut next.tags, &lesson.tags);
+        next.confidence = share(lesson.confidence).max(known.confidence);
+        // Not a sum: the next time the same uses would be counted again.
+        let more_uses = lesson.use_count.saturating_sub(known.first_use_count);
+        next.first_use_count += more_uses;
+        next.use_count = known.use_count.saturating_add(more_uses);
+        let earlier = self.original(&known.id)?;
+        let mut original = earlier.clone();
+        let is_newer = kinship == Kinship::Same && lesson.updated_at > known.updated_at;
+        if is_newer && lesson.kind == known.kind {
+            next.content.clone_from(&lesson.content);
+            next.facts.clone_from(&lesson.facts);
+            next.first_success_rate = share(lesson.success_rate);
+            original = lesson.original.clone();
+        }
+        if kinship == Kinship::Alike && known.foreign_id.is_none() && lesson.id.as_deref() != Some(known.id.as_str()) {
+            next.foreign_id.clone_from(&lesson.id);
+            original = lesson.original.clone();
+        }
+        next.success_rate = success_rate(&next);
+        next.status = self.raised(known);
+        let is_unchanged = next == *known && original == earlier;
+        if !is_unchanged {
+            write_support(self.transaction, &next, self.now)?;
+            self.write_rest(&next, original.as_deref())?;
+        }
+        Ok(TakenLearning {
+            taken: match kinship {
+                _ if is_unchanged => Taken::Unchanged,
+                Kinship::Same => Taken::Updated,
+                Kinship::Alike => Taken::Strengthened,
+            },
+            id: next.id,
+            status: next.status,
+            reason: next.reason,
+        })
+    }
+
+    /// How far a known lesson comes by this one: further at most.
+    fn raised(&self, known: &Learning) -> LearningStatus {
+        let (status, _) = self.judged();
+        match (known.status, status) {
+            (LearningStatus::Pending | LearningStatus::Validated, LearningStatus::Promoted) => LearningStatus::Promoted,
+            (LearningStatus::Pending, LearningStatus::Validated) => LearningStatus::Validated,
+            (status, _) => status,
+        }
+    }
+
+    fn original(&self, id: &LearningId) -> rusqlite::Result<Option<String>> {
+        self.transaction
+            .prepare_cached("SELECT original FROM learnings WHERE id = ?1")?
+            .query_row([id.as_str()], |row| row.get(0))
+    }
+
+    /// Writes what changes in a lesson beside what support changes.
+    fn write_rest(&self, next: &Learning, original: Option<&str>) -> rusqlite::Result<()> {
+        self.transaction
+            .prepare_cached(
+                "UPDATE learnings SET content = ?2, lesson = ?3, facts = ?4, foreign_id = ?5, original = ?6,
+                     first_use_count = ?7, first_success_rate = ?8, success_rate = ?9, status = ?10
+                 WHERE id = ?1",
+            )?
+            .execute(params![
+                next.id.as_str(),
+                next.content,
+                lesson_of(&next.content),
+                next.facts.as_ref().map(to_json).transpose()?,
+                next.foreign_id,
+                original,
+                next.first_use_count,
+                next.first_success_rate,
+                next.success_rate,
+                next.status.word(),
+            ])
+            .map(drop)
+    }
+
+    /// Keeps a new lesson, judged. An id of our form is kept where it is free.
+    fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<TakenLearning> {
+        let own = self.lesson.id.as_deref().and_then(LearningId::parse);
+        let mut id = own.unwrap_or_else(|| LearningId::new(entropy.next_bits()));
+        let (status, reason) = self.judged();
+        while !self.insert(&id, status, reason.as_deref())? {
+            id = LearningId::new(entropy.next_bits());
+        }
+        Ok(TakenLearning {
+            id,
+            taken: Taken::Added,
+            status,
+            reason,
+        })
+    }
+
+    /// How far it comes here, and why not further.
+    fn judged(&self) -> (LearningStatus, Option<String>) {
+        let lesson = self.lesson;
+        match &lesson.standing {
+            ForeignStanding::Pending => (LearningStatus::Pending, None),
+            ForeignStanding::Validated => (LearningStatus::Validated, None),
+            ForeignStanding::Rejected(reason) => (LearningStatus::Rejected, Some(reason.clone())),
+            ForeignStanding::Promoted => {
+                let candidate = Candidate {
+                    kind: lesson.kind,
+                    task_type: lesson.task_type,
+                    content: &lesson.content,
+                    confidence: lesson.confidence,
+                    success_rate: lesson.success_rate,
+                };
+                match (candidate.rejection(), self.promote) {
+                    (Some(reason), _) => (LearningStatus::Rejected, Some(reason.to_owned())),
+                    (None, Promote::Auto) => (LearningStatus::Promoted, None),
+                    (None, Promote::Review) => (LearningStatus::Validated, None),
+                }
+            }
+        }
+    }
+
+    /// Writes a new lesson; says whether its id was free.
+    fn insert(&self, id: &LearningId, status: LearningStatus, reason: Option<&str>) -> rusqlite::Result<bool> {
+        let lesson = self.lesson;
+        let rows = self
+            .transaction
+            .prepare_cached(
+                "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate,
+                                        use_count, first_use_count, source, source_loops, status, reason, created_at,
+                                        updated_at, task_type, lesson, terms, tag_terms, facts, foreign_id, original)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7, ?8, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
+                         ?21)
+                 ON CONFLICT (id) DO NOTHING",
+            )?
+            .execute(params![
+                id.as_str(),
+                lesson.kind.word(),
+                lesson.category,
+                lesson.content,
+                to_json(&lesson.tags)?,
+                share(lesson.confidence),
+                share(lesson.success_rate),
+                lesson.use_count,
+                LearningSource::Imported.word(),
+                to_json(&lesson.source_loops)?,
+                status.word(),
+                reason,
+                moment(lesson.created_at),
+                // From now on it has its time to prove itself here.
+                moment(self.now),
+                lesson.task_type.map(TaskType::word),
+                lesson_of(&lesson.content),
+                learning_terms(&lesson.content, &lesson.tags),
+                to_json(&tag_terms(&lesson.tags))?,
+                lesson.facts.as_ref().map(to_json).transpose()?,
+                lesson.id,
+                lesson.original,
+            ])?;
+        Ok(rows == 1)
+    }
+}
+
+/// A number as the share that it is meant to be. What is no number is nothing.
+fn share(number: f64) -> f64 {
+    if number.is_nan() { 0.0 } else { number.clamp(0.0, 1.0) }
+}
+
+/// How often what a lesson says succeeds: what was said of it at first, as if of some uses, and what was counted since.
+fn success_rate(learning: &Learning) -> f64 {
+    let uses = learning.use_count.saturating_sub(learning.first_use_count);
+    // Without any use it is that number to the last digit.
+    if uses == 0 || learning.kind == LearningKind::Antipattern {
+        return learning.first_success_rate;
+    }
+    let successes = FIRST_WEIGHT * learning.first_success_rate + f64::from(learning.successes);
+    successes / (FIRST_WEIGHT + f64::from(uses))
+}

@@ -1,0 +1,166 @@
+//! Lessons are taken away for good. What was shown to whom stays on record.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use ralph_model::{LearningId, LearningStatus};
+use rusqlite::{Transaction, params};
+
+use super::Store;
+use super::columns::parsed;
+use super::learning_changes::{existing, leave_merged};
+use super::learning_error::{LearningError, LearningTrouble};
+use crate::open::open_to_look;
+use crate::{StoreError, migrate};
+
+/// What was taken away.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DeletedLearnings {
+    /// The lessons.
+    pub deleted: Vec<LearningId>,
+    /// Others that one of them stood in the place of, and no longer does.
+    pub freed: Vec<LearningId>,
+}
+
+/// Which lessons are cleared away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clearing {
+    /// All that were not promoted: pending, validated and rejected ones.
+    Staged,
+    /// All, those that were pruned too.
+    All,
+}
+
+/// What was cleared away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cleared {
+    /// How many lessons.
+    pub lessons: usize,
+    /// A copy of the database as it was before.
+    pub copy: PathBuf,
+}
+
+impl Store {
+    /// Takes lessons away for good, all of them or none. One that was merged into another is no part of that one any more;
+    /// those that one of them stood in the place of stand for themselves again.
+    ///
+    /// # Errors
+    /// When there is no such lesson, or the database cannot be written.
+    pub fn delete_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<DeletedLearnings, LearningError> {
+        self.change_learnings(|transaction| {
+            let mut done = DeletedLearnings::default();
+            for id in ids {
+                let learning = existing(transaction, id);
+                if let Err(LearningTrouble::Learning(error)) = learning {
+                    return Err(error.into());
+                }
+                delete(transaction, id)?;
+                done.deleted.push(id.clone());
+                // One that cannot be read can go all the same.
+                if let Ok(learning) = learning
+                    && learning.status == LearningStatus::Pruned
+                {
+                    leave_merged(transaction, &learning, learning.superseded_by.clone(), now)?;
+                }
+            }
+            for id in ids {
+                done.freed.extend(free_replaced(transaction, id)?);
+            }
+            Ok(done)
+        })
+    }
+
+    /// Clears lessons away for good, after a copy of the whole database was made beside it; none where there is nothing to
+    /// clear. Nobody else can write between the copy and the end.
+    ///
+    /// # Errors
+    /// When the copy cannot be made, or the database not be written; then everything is as it was.
+    pub fn clear_learnings(&mut self, clearing: Clearing, now: Timestamp) -> Result<Option<Cleared>, StoreError> {
+        let path = self.path.clone();
+        let copy = self.free_copy_name(now);
+        let cleared = self.transact(|transaction| {
+            if !has_some(transaction, clearing)? {
+                return Ok(None);
+            }
+            // Another connection sees what is committed, and while this one writes nobody else changes that.
+            if let Some(before) = open_to_look(&path).map_err(Trouble::Store)? {
+                let version = migrate::version(&before)?;
+                migrate::keep_copy(&before, &copy, version).map_err(|error| Trouble::Store(error.at(&copy)))?;
+            }
+            let lessons = clear(transaction, clearing)?;
+            Ok(Some(Cleared { lessons, copy }))
+        });
+        match cleared {
+            Ok(cleared) => Ok(cleared),
+            Err(Trouble::Sql(error)) => self.sql(Err(error)),
+            Err(Trouble::Store(error)) => Err(error),
+        }
+    }
+
+    /// A name beside the database that is not taken.
+    fn free_copy_name(&self, now: Timestamp) -> PathBuf {
+        let stem = format!("db.cleared-{}", now.strftime("%Y%m%dT%H%M%SZ"));
+        let names = std::iter::once(stem.clone()).chain((2_u64..).map(|number| format!("{stem}-{number}")));
+        let mut paths = names.map(|name| self.path.with_extension(name));
+        paths.find(|path| !path.exists()).unwrap_or_default()
+    }
+}
+
+/// What can go wrong while lessons are cleared away.
+enum Trouble {
+    Sql(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for Trouble {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+/// Takes a lesson away; what is drawn from it goes with it.
+fn delete(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("DELETE FROM settled_conflicts WHERE one = ?1 OR other = ?1")?
+        .execute([id.as_str()])?;
+    transaction
+        .prepare_cached("DELETE FROM learnings WHERE id = ?1")?
+        .execute([id.as_str()])
+        .map(drop)
+}
+
+/// Nothing stands in the place of those any more that one stood in the place of; which they are.
+fn free_replaced(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Vec<LearningId>> {
+    transaction
+        .prepare_cached("UPDATE learnings SET superseded_by = NULL WHERE superseded_by = ?1 RETURNING id")?
+        .query_map(params![id.as_str()], |row| {
+            parsed(&row.get::<_, String>(0)?, "id", LearningId::parse)
+        })?
+        .collect()
+}
+
+impl Clearing {
+    /// Which rows are meant.
+    fn condition(self) -> &'static str {
+        match self {
+            Self::Staged => "status IN ('pending', 'validated', 'rejected')",
+            Self::All => "TRUE",
+        }
+    }
+}
+
+fn has_some(transaction: &Transaction<'_>, clearing: Clearing) -> rusqlite::Result<bool> {
+    let sql = format!("SELECT 1 FROM learnings WHERE {}", clearing.condition());
+    transaction.prepare(&sql)?.exists([])
+}
+
+/// Clears lessons away; how many they were.
+fn clear(transaction: &Transaction<'_>, clearing: Clearing) -> rusqlite::Result<usize> {
+    let lessons = transaction.execute(&format!("DELETE FROM learnings WHERE {}", clearing.condition()), [])?;
+    transaction.execute_batch(
+        "UPDATE learnings SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT id FROM learnings);
+         DELETE FROM settled_conflicts
+             WHERE one NOT IN (SELECT id FROM learnings) OR other NOT IN (SELECT id FROM learnings);",
+    )?;
+    Ok(lessons)
+}

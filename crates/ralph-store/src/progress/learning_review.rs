@@ -1,0 +1,79 @@
+//! A person's word on a lesson that they have before their eyes: it counts for what they saw, and for nothing else.
+
+use jiff::Timestamp;
+use ralph_model::{Learning, LearningStatus};
+
+use super::Store;
+use super::learning_changes::{existing, set_status};
+use super::learning_error::LearningError;
+use super::learning_update::change_words;
+
+/// What a person says of a lesson that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict<'a> {
+    /// It holds.
+    Promote,
+    /// It holds in these words.
+    Reword(&'a str),
+    /// It does not hold, for this reason.
+    Reject(&'a str),
+}
+
+/// What became of a person's word.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Judged {
+    /// It stands.
+    AsSaid(Learning),
+    /// Somebody else has changed the lesson since it was shown; it is as it was left, which is this.
+    ChangedMeanwhile(Learning),
+}
+
+impl Store {
+    /// Puts a person's word on a lesson as they have seen it. Where it was changed since, its words or how far it has come,
+    /// their word is not taken for it.
+    ///
+    /// # Errors
+    /// When there is no such lesson any more, another one says already what it is to say, or the database cannot be written.
+    pub fn judge_as_seen(
+        &mut self,
+        seen: &Learning,
+        verdict: Verdict<'_>,
+        now: Timestamp,
+    ) -> Result<Judged, LearningError> {
+        self.change_learnings(|transaction| {
+            let standing = existing(transaction, &seen.id)?;
+            if !is_as_seen(&standing, seen) {
+                return Ok(Judged::ChangedMeanwhile(standing));
+            }
+            let status = match verdict {
+                Verdict::Promote => (LearningStatus::Promoted, None),
+                Verdict::Reject(reason) => (LearningStatus::Rejected, Some(reason)),
+                Verdict::Reword(words) => {
+                    let reworded = Learning {
+                        content: words.to_owned(),
+                        ..standing.clone()
+                    };
+                    change_words(transaction, &standing, &reworded, now)?;
+                    (LearningStatus::Promoted, None)
+                }
+            };
+            set_status(transaction, &seen.id, status, now)?;
+            Ok(Judged::AsSaid(existing(transaction, &seen.id)?))
+        })
+    }
+}
+
+/// Whether a lesson still says what it said, to the same effect. That it became surer, or was used, changes nothing in that.
+fn is_as_seen(standing: &Learning, seen: &Learning) -> bool {
+    let what_counts = |learning: &Learning| {
+        let Learning {
+            status,
+            content,
+            reason,
+            superseded_by,
+            ..
+        } = learning.clone();
+        (status, content, reason, superseded_by)
+    };
+    what_counts(standing) == what_counts(seen)
+}

@@ -1,0 +1,126 @@
+//! Lessons in figures: how many there are of each kind, how sure they are, and which was needed most.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use ralph_model::{Learning, LearningKind, LearningSource, LearningStatus, TaskType};
+use rusqlite::{OptionalExtension, Row};
+
+use super::Store;
+use super::columns::{number_at, time_at, word_at, word_in};
+use super::learning_reading::read_learning;
+use crate::StoreError;
+
+/// Lessons in figures. Kinds of which there is none are not in the maps.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LearningStats {
+    /// How many hold.
+    pub held: u64,
+    /// When one of those that hold changed last.
+    pub last_updated: Option<Timestamp>,
+    /// How sure those are that hold, on average; none where there are none.
+    pub average_confidence: Option<f64>,
+    /// How often what they say succeeds, on average.
+    pub average_success_rate: Option<f64>,
+    /// The one that stood in most prompts; none as long as none did.
+    pub most_used: Option<Learning>,
+    /// Those that hold, by their kind.
+    pub by_kind: BTreeMap<LearningKind, u64>,
+    /// Those that hold, by the kind of work; those of every kind of work are under none.
+    pub by_task_type: BTreeMap<Option<TaskType>, u64>,
+    /// Those that hold, by where they come from.
+    pub by_source: BTreeMap<LearningSource, u64>,
+    /// All, by how far they have come.
+    pub by_status: BTreeMap<LearningStatus, u64>,
+}
+
+/// Lessons that have all of these in common.
+struct Group {
+    status: LearningStatus,
+    kind: LearningKind,
+    task_type: Option<TaskType>,
+    source: LearningSource,
+    lessons: u64,
+    confidence: f64,
+    success_rate: f64,
+    updated_at: Timestamp,
+}
+
+impl LearningStats {
+    /// How many have come so far.
+    #[must_use]
+    pub fn of_status(&self, status: LearningStatus) -> u64 {
+        self.by_status.get(&status).copied().unwrap_or_default()
+    }
+
+    fn count(&mut self, group: &Group) {
+        *self.by_status.entry(group.status).or_default() += group.lessons;
+        if group.status != LearningStatus::Promoted {
+            return;
+        }
+        self.held += group.lessons;
+        self.last_updated = self.last_updated.max(Some(group.updated_at));
+        *self.by_kind.entry(group.kind).or_default() += group.lessons;
+        *self.by_task_type.entry(group.task_type).or_default() += group.lessons;
+        *self.by_source.entry(group.source).or_default() += group.lessons;
+        *self.average_confidence.get_or_insert_default() += group.confidence;
+        *self.average_success_rate.get_or_insert_default() += group.success_rate;
+    }
+
+    /// Makes averages of sums.
+    #[expect(clippy::cast_precision_loss, reason = "nobody has so many lessons")]
+    fn divide(&mut self) {
+        let held = self.held as f64;
+        for sum in [&mut self.average_confidence, &mut self.average_success_rate]
+            .into_iter()
+            .flatten()
+        {
+            *sum /= held;
+        }
+    }
+}
+
+impl Store {
+    /// Lessons in figures.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn learning_stats(&self) -> Result<LearningStats, StoreError> {
+        self.sql((|| {
+            // Both are of the same moment.
+            let moment = self.connection.unchecked_transaction()?;
+            let mut stats = LearningStats::default();
+            let mut statement = moment.prepare_cached(
+                "SELECT status, kind, task_type, source, count(*) AS lessons, sum(confidence) AS confidence,
+                        sum(success_rate) AS success_rate, max(updated_at) AS updated_at
+                 FROM learnings GROUP BY status, kind, task_type, source",
+            )?;
+            for group in statement.query_map([], read_group)? {
+                stats.count(&group?);
+            }
+            stats.divide();
+            stats.most_used = moment
+                .prepare_cached(
+                    "SELECT * FROM learnings WHERE seq = (
+                         SELECT seq FROM learnings WHERE status = 'promoted' AND use_count > 0
+                         ORDER BY use_count DESC, seq LIMIT 1)",
+                )?
+                .query_row([], read_learning)
+                .optional()?;
+            Ok(stats)
+        })())
+    }
+}
+
+fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
+    Ok(Group {
+        status: word_at(row, "status", LearningStatus::parse)?,
+        kind: word_at(row, "kind", LearningKind::parse)?,
+        task_type: word_in(row, "task_type", TaskType::parse)?,
+        source: word_at(row, "source", LearningSource::parse)?,
+        lessons: number_at(row, "lessons")?,
+        confidence: row.get("confidence")?,
+        success_rate: row.get("success_rate")?,
+        updated_at: time_at(row, "updated_at")?,
+    })
+}

@@ -1,0 +1,190 @@
+//! What lessons are found by: columns and tables that are drawn from what they say.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use ralph_model::Learning;
+use rusqlite::{Connection, ErrorCode, Row, Transaction, params};
+
+use super::super::columns::to_json;
+use super::super::learning_changes::words_of;
+use super::super::learning_reading::read_learning;
+use super::super::{lesson_of, tag_terms};
+use super::{LearningFault, LearningFaultKind, fault_of};
+
+/// What the rows say, to be compared with the tables that are drawn from them.
+pub(super) struct Derived<'c> {
+    connection: &'c Connection,
+    /// How many lessons have a word.
+    holders: HashMap<String, u64>,
+    lessons: u64,
+    words: u64,
+}
+
+impl<'c> Derived<'c> {
+    pub(super) fn new(connection: &'c Connection) -> Self {
+        Self {
+            connection,
+            holders: HashMap::new(),
+            lessons: 0,
+            words: 0,
+        }
+    }
+
+    /// What is wrong with what a lesson is found by.
+    pub(super) fn fault(&self, row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningFault>> {
+        let columns = Columns::of(learning)?;
+        let what = if row.get::<_, String>("lesson")? != columns.lesson {
+            "what makes it the same lesson as another is not what it says"
+        } else if row.get::<_, String>("terms")? != columns.terms {
+            "the words that it is found by are not those of its text"
+        } else if row.get::<_, String>("tag_terms")? != columns.tag_terms || !self.has_its_tags(row)? {
+            "the tags that it is found by are not its own"
+        } else {
+            return Ok(None);
+        };
+        Ok(Some(fault_of(LearningFaultKind::Derived, learning, what.to_owned())))
+    }
+
+    /// Whether the table of tags says of a lesson what its row does.
+    fn has_its_tags(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
+        let pairs: Vec<(String, String)> =
+            serde_json::from_str(&row.get::<_, String>("tag_terms")?).unwrap_or_default();
+        let due: BTreeSet<(String, String)> = pairs.into_iter().collect();
+        let mut statement = self.connection.prepare_cached(
+            "SELECT word, tag, holds = (status = 'promoted' AND superseded_by IS NULL AND source IN ('sigil', 'human'))
+             FROM learning_tags JOIN learnings ON seq = learning WHERE learning = ?1",
+        )?;
+        let mut rows = statement.query([row.get::<_, i64>("seq")?])?;
+        let mut met = BTreeSet::new();
+        while let Some(row) = rows.next()? {
+            if !row.get::<_, bool>(2)? {
+                return Ok(false);
+            }
+            met.insert((row.get(0)?, row.get(1)?));
+        }
+        Ok(met == due)
+    }
+
+    /// Counts the words of a row, whatever else is wrong with it.
+    pub(super) fn count(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
+        let terms = String::from_utf8_lossy(row.get_ref("terms")?.as_bytes()?);
+        let words: Vec<&str> = terms.split(' ').filter(|word| !word.is_empty()).collect();
+        self.lessons += 1;
+        self.words += words.len() as u64;
+        let each_once: HashSet<&str> = words.into_iter().collect();
+        for word in each_once {
+            *self.holders.entry(word.to_owned()).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the tables that count words.
+    pub(super) fn finish(mut self) -> rusqlite::Result<Vec<LearningFault>> {
+        let mut wrong = 0_usize;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT term, entries FROM learning_terms WHERE entries <> 0")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let holders = self.holders.remove(row.get_ref(0)?.as_str()?);
+            wrong += usize::from(holders != Some(row.get::<_, i64>(1)?.cast_unsigned()));
+        }
+        wrong += self.holders.len();
+        let mut faults = Vec::new();
+        if wrong > 0 {
+            faults.push(of_all(format!(
+                "{wrong} words are counted wrongly in the index of lessons"
+            )));
+        }
+        let totals: Vec<(i64, i64)> = self
+            .connection
+            .prepare_cached("SELECT entries, terms FROM learning_totals")?
+            .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+            .collect::<rusqlite::Result<_>>()?;
+        if totals != [(self.lessons.cast_signed(), self.words.cast_signed())] {
+            faults.push(of_all("the index of lessons counts them wrongly".to_owned()));
+        }
+        Ok(faults)
+    }
+}
+
+/// What is wrong with the index of words itself. It can only be asked by one who may write.
+pub(super) fn word_index(connection: &Connection) -> rusqlite::Result<Option<LearningFault>> {
+    let asked = connection.execute(
+        "INSERT INTO learnings_fts (learnings_fts, rank) VALUES ('integrity-check', 1)",
+        [],
+    );
+    match asked {
+        Ok(_) => Ok(None),
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            let what = "the index of the words of lessons does not fit what they say";
+            Ok(Some(of_all(what.to_owned())))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn of_all(what: String) -> LearningFault {
+    LearningFault {
+        kind: LearningFaultKind::Derived,
+        id: None,
+        what,
+    }
+}
+
+/// The columns that are drawn from what a lesson says.
+struct Columns {
+    lesson: String,
+    terms: String,
+    tag_terms: String,
+}
+
+impl Columns {
+    fn of(learning: &Learning) -> rusqlite::Result<Self> {
+        Ok(Self {
+            lesson: lesson_of(&learning.content),
+            terms: words_of(learning, &learning.tags),
+            tag_terms: to_json(&tag_terms(&learning.tags))?,
+        })
+    }
+}
+
+/// Draws columns and tables anew.
+pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    let mut rows = transaction.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
+    let learnings: Vec<Learning> = rows
+        .query_map([], |row| Ok(read_learning(row).ok()))?
+        .filter_map(Result::transpose)
+        .collect::<rusqlite::Result<_>>()?;
+    let mut write = transaction.prepare_cached(
+        "UPDATE learnings SET lesson = ?2, terms = ?3, tag_terms = ?4
+         WHERE id = ?1 AND (lesson <> ?2 OR terms <> ?3 OR tag_terms <> ?4)",
+    )?;
+    for learning in &learnings {
+        let columns = Columns::of(learning)?;
+        write.execute(params![
+            learning.id.as_str(),
+            columns.lesson,
+            columns.terms,
+            columns.tag_terms
+        ])?;
+    }
+    transaction.execute_batch(
+        "INSERT INTO learnings_fts (learnings_fts) VALUES ('rebuild');
+         DELETE FROM learning_terms;
+         INSERT INTO learning_terms (term, entries)
+             SELECT value, count(*) FROM (
+                 SELECT DISTINCT seq, value FROM learnings, json_each('[\"' || replace(terms, ' ', '\",\"') || '\"]')
+                 WHERE value <> '')
+             GROUP BY value;
+         DELETE FROM learning_totals;
+         INSERT INTO learning_totals (entries, terms)
+             SELECT count(*), coalesce(sum(length(terms) - length(replace(terms, ' ', '')) + (terms <> '')), 0)
+             FROM learnings;
+         DELETE FROM learning_tags;
+         INSERT OR IGNORE INTO learning_tags (word, holds, tag, learning)
+             SELECT value ->> 0, status = 'promoted' AND superseded_by IS NULL AND learnings.source IN ('sigil', 'human'),
+                    value ->> 1, seq
+             FROM learnings, json_each(tag_terms);",
+    )
+}

@@ -1,0 +1,135 @@
+//! What lessons refer to: other lessons, rows of the journal. Tasks they outlive.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, Transaction};
+
+use super::{LearningFault, LearningFaultKind};
+
+/// References to nothing: which lessons have them, what is wrong, and what takes it out.
+const DANGLING: [(&str, &str, &str); 7] = [
+    (
+        "SELECT id FROM learnings WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM learnings)",
+        "the lesson that took its place is not there",
+        "UPDATE learnings SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT id FROM learnings)",
+    ),
+    (
+        "SELECT id FROM learnings WHERE journal IS NOT NULL AND journal NOT IN (SELECT id FROM journal)",
+        "the iteration that taught it is not in the journal",
+        "UPDATE learnings SET journal = NULL WHERE journal NOT IN (SELECT id FROM journal)",
+    ),
+    (
+        "SELECT DISTINCT id FROM learning_sources JOIN learnings ON seq = learning
+         WHERE learning_sources.journal NOT IN (SELECT id FROM journal)",
+        "an iteration that told it is not in the journal",
+        "DELETE FROM learning_sources WHERE journal NOT IN (SELECT id FROM journal)",
+    ),
+    (
+        "SELECT DISTINCT 'number ' || learning FROM learning_sources WHERE learning NOT IN (SELECT seq FROM learnings)",
+        "iterations told a lesson that is not there",
+        "DELETE FROM learning_sources WHERE learning NOT IN (SELECT seq FROM learnings)",
+    ),
+    (
+        "SELECT DISTINCT 'number ' || learning FROM learning_signatures
+         WHERE learning NOT IN (SELECT seq FROM learnings)",
+        "failures are known by a lesson that is not there",
+        "DELETE FROM learning_signatures WHERE learning NOT IN (SELECT seq FROM learnings)",
+    ),
+    (
+        "SELECT DISTINCT 'number ' || learning FROM learning_versions
+         WHERE learning NOT IN (SELECT seq FROM learnings)",
+        "something is kept of a lesson that is not there",
+        "DELETE FROM learning_versions WHERE learning NOT IN (SELECT seq FROM learnings)",
+    ),
+    (
+        "SELECT one || ' and ' || other FROM settled_conflicts
+         WHERE one NOT IN (SELECT id FROM learnings) OR other NOT IN (SELECT id FROM learnings)",
+        "a conflict was settled of which one is not there",
+        "DELETE FROM settled_conflicts
+         WHERE one NOT IN (SELECT id FROM learnings) OR other NOT IN (SELECT id FROM learnings)",
+    ),
+];
+
+/// What is wrong with references, and which lessons are there twice.
+pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
+    let mut faults = Vec::new();
+    for (which, what, _) in DANGLING {
+        for id in texts(connection, which)? {
+            faults.push(LearningFault {
+                kind: LearningFaultKind::Reference,
+                id: Some(id),
+                what: what.to_owned(),
+            });
+        }
+    }
+    faults.extend(rings(connection)?);
+    faults.extend(duplicates(connection)?);
+    Ok(faults)
+}
+
+/// Lessons of which each has taken the place of the next, all around: none of them stands.
+fn rings(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, superseded_by FROM learnings WHERE superseded_by IS NOT NULL")?;
+    let next: BTreeMap<String, String> = statement
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut seen = BTreeSet::new();
+    let mut faults = Vec::new();
+    for first in next.keys() {
+        let mut path = Vec::new();
+        let mut at = Some(first);
+        while let Some(id) = at.filter(|id| seen.insert(id.as_str())) {
+            path.push(id);
+            at = next.get(id);
+        }
+        // Where it goes on with one of this very walk, it goes around.
+        if let Some(id) = at.filter(|id| path.contains(id)) {
+            faults.push(LearningFault {
+                kind: LearningFaultKind::Ring,
+                id: Some(id.clone()),
+                what: "others have taken its place, and it has taken theirs, so none of them stands".to_owned(),
+            });
+        }
+    }
+    Ok(faults)
+}
+
+/// Lessons that hold or wait to, and say what an older one says.
+fn duplicates(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
+    connection
+        .prepare_cached(
+            "WITH standing AS MATERIALIZED (
+                 SELECT seq, id, kind, task_type,
+                        coalesce(iif(kind = 'estimate' AND json_valid(facts), facts ->> 'complexity', NULL), lesson) AS says
+                 FROM learnings
+                 WHERE status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL AND lesson <> '')
+             SELECT id, older FROM (
+                 SELECT seq, id, first_value(id) OVER (PARTITION BY kind, task_type, says ORDER BY seq) AS older
+                 FROM standing)
+             WHERE id <> older ORDER BY seq",
+        )?
+        .query_map([], |row| {
+            Ok(LearningFault {
+                kind: LearningFaultKind::Duplicate,
+                id: Some(row.get(0)?),
+                what: format!("it says the same as {}", row.get::<_, String>(1)?),
+            })
+        })?
+        .collect()
+}
+
+/// Takes references to nothing out.
+pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+    for (_, _, take_out) in DANGLING {
+        transaction.execute(take_out, [])?;
+    }
+    Ok(())
+}
+
+fn texts(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
+    connection
+        .prepare_cached(sql)?
+        .query_map([], |row| row.get(0))?
+        .collect()
+}

@@ -1,0 +1,349 @@
+//! Lessons are changed, deleted, cleared, pruned and judged by people.
+
+use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType};
+
+use super::lessons::{Story, Told};
+use super::*;
+
+fn id(number: u64) -> LearningId {
+    LearningId::new(number)
+}
+
+/// Lessons that hold, the first shown three times, with the second merged into it.
+fn story() -> Story {
+    let lessons = vec![
+        ("tool_usage", "Use one thread.", "cargo"),
+        ("tool_usage", "Use two threads.", "cargo"),
+        ("pitfall", "The cache lies.", "cache"),
+    ];
+    let told = Told {
+        lessons,
+        ..Told::once(Outcome::Done, "")
+    };
+    let mut story = Story::of(&[told]);
+    for (outcome, shown) in [(Outcome::Done, 1), (Outcome::Failed, 1), (Outcome::Failed, 2)] {
+        story.tell(&Told {
+            lessons: Vec::new(),
+            shown: vec![id(shown)],
+            ..Told::once(outcome, "")
+        });
+    }
+    let group = MergeGroup {
+        newest: id(1),
+        others: vec![id(2)],
+    };
+    story.bench.store.merge_learnings(&[group], at(20)).unwrap();
+    story
+}
+
+impl Story {
+    fn get(&self, number: u64) -> Learning {
+        self.bench.store.learning(&id(number)).unwrap().unwrap()
+    }
+
+    #[track_caller]
+    fn assert_sound(&self) {
+        assert_eq!(self.bench.store.verify_learnings().unwrap(), []);
+    }
+}
+
+#[test]
+fn a_changed_lesson_keeps_what_it_was_and_is_found_by_what_it_says_now() {
+    let mut story = story();
+    let before = story.get(3);
+    let update = LearningUpdate {
+        content: Some("Clear the cache first.".to_owned()),
+        category: Some("tool_usage".to_owned()),
+        tags: Some(vec!["redis".to_owned()]),
+        task_type: Some(TaskType::Performance),
+        confidence: Some(0.9),
+        ..LearningUpdate::default()
+    };
+    let changed = story.bench.store.update_learning(&id(3), &update, at(30)).unwrap();
+    let expected = Learning {
+        kind: LearningKind::Strategy,
+        category: "tool_usage".to_owned(),
+        content: "Clear the cache first.".to_owned(),
+        tags: vec!["redis".to_owned()],
+        task_type: Some(TaskType::Performance),
+        confidence: 0.9,
+        // A warning that became advice is not known to fail.
+        success_rate: 1.0,
+        first_success_rate: 1.0,
+        updated_at: at(30),
+        ..before.clone()
+    };
+    assert_eq!(changed, expected);
+    story.assert_sound();
+    let versions = story.bench.store.learning_versions(&id(3)).unwrap();
+    let [version] = versions.try_into().unwrap();
+    assert_eq!(
+        (version.kind, version.content, version.tags, version.until),
+        (before.kind, before.content, before.tags, at(30))
+    );
+    // Numbers alone are no other version.
+    let surer = LearningUpdate {
+        confidence: Some(0.2),
+        ..LearningUpdate::default()
+    };
+    story.bench.store.update_learning(&id(3), &surer, at(31)).unwrap();
+    assert_eq!(story.bench.store.learning_versions(&id(3)).unwrap().len(), 1);
+}
+
+#[test]
+fn the_kind_follows_the_category_only_where_it_came_from_it() {
+    let mut story = story();
+    let kind = |story: &mut Story, update: LearningUpdate| {
+        let changed = story.bench.store.update_learning(&id(1), &update, at(30)).unwrap();
+        changed.kind
+    };
+    let category = |category: &str| LearningUpdate {
+        category: Some(category.to_owned()),
+        ..LearningUpdate::default()
+    };
+    assert_eq!(kind(&mut story, category("code_structure")), LearningKind::Convention);
+    let named = LearningUpdate {
+        kind: Some(LearningKind::Strategy),
+        ..LearningUpdate::default()
+    };
+    assert_eq!(kind(&mut story, named), LearningKind::Strategy);
+    assert_eq!(kind(&mut story, category("pitfall")), LearningKind::Strategy);
+    story.assert_sound();
+}
+
+#[test]
+fn a_rate_that_a_person_names_holds_and_counting_begins_anew() {
+    let mut story = story();
+    assert_eq!((story.get(1).use_count, story.get(1).successes), (3, 1));
+    let update = LearningUpdate {
+        success_rate: Some(0.4),
+        ..LearningUpdate::default()
+    };
+    let rated = story.bench.store.update_learning(&id(1), &update, at(30)).unwrap();
+    assert!((rated.success_rate - 0.4).abs() < 1e-9, "{rated:?}");
+    assert_eq!((rated.use_count, rated.uses_here(), rated.successes), (3, 0, 0));
+    story.assert_sound();
+    story.tell(&Told {
+        lessons: Vec::new(),
+        shown: vec![id(1)],
+        ..Told::once(Outcome::Done, "")
+    });
+    assert_eq!(story.bench.store.mend_learnings().unwrap().left, []);
+    let used = story.get(1);
+    assert_eq!((used.use_count, used.uses_here(), used.successes), (4, 1, 1));
+    assert!((used.success_rate - 0.5).abs() < 1e-9, "(5 · 0.4 + 1) / 6: {used:?}");
+    // What is restored leaves with what it brought.
+    story.bench.store.restore_learnings(&[id(2)], at(40)).unwrap();
+    assert_eq!((story.get(1).use_count, story.get(1).uses_here()), (3, 1));
+    story.assert_sound();
+}
+
+#[test]
+fn a_lesson_cannot_become_what_another_one_is_nor_take_numbers_of_another_kind() {
+    let mut story = story();
+    let says = |content: &str| LearningUpdate {
+        content: Some(content.to_owned()),
+        ..LearningUpdate::default()
+    };
+    let store = &mut story.bench.store;
+    let as_pitfall = LearningUpdate {
+        kind: Some(LearningKind::Strategy),
+        ..says("use ONE thread!")
+    };
+    let refused = store.update_learning(&id(3), &as_pitfall, at(30)).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "learn-00000003 would say the same as learn-00000001, which is promoted"
+    );
+    // What was merged into it is a part of it.
+    store.update_learning(&id(1), &says("use two threads"), at(30)).unwrap();
+    let facts = Facts::Antipattern {
+        occurrences: 2,
+        impact: "high".to_owned(),
+    };
+    let facts = serde_json::to_string(&facts).unwrap();
+    story
+        .bench
+        .sql(&format!("UPDATE learnings SET facts = '{facts}' WHERE seq = 3"));
+    let named = LearningUpdate {
+        kind: Some(LearningKind::Convention),
+        ..LearningUpdate::default()
+    };
+    let before = story.get(3);
+    let refused = story.bench.store.update_learning(&id(3), &named, at(30)).unwrap_err();
+    assert!(refused.to_string().contains("the numbers"), "{refused}");
+    assert_eq!(story.get(3), before);
+    let unknown = story.bench.store.update_learning(&id(9), &named, at(30)).unwrap_err();
+    assert_eq!(unknown.to_string(), "Learning not found: learn-00000009");
+}
+
+#[test]
+fn what_is_deleted_is_gone_from_all_that_was_drawn_from_it_and_frees_what_it_replaced() {
+    let mut story = story();
+    let refused = story.bench.store.delete_learnings(&[id(3), id(9)], at(30)).unwrap_err();
+    assert_eq!(refused.to_string(), "Learning not found: learn-00000009");
+    assert_eq!(story.learnings().len(), 3);
+    let deleted = story.bench.store.delete_learnings(&[id(1)], at(30)).unwrap();
+    assert_eq!((deleted.deleted, deleted.freed), (vec![id(1)], vec![id(2)]));
+    story.assert_sound();
+    assert_eq!(
+        (story.get(2).status, story.get(2).superseded_by),
+        (LearningStatus::Pruned, None)
+    );
+    let shown = "SELECT count(*) FROM injections WHERE entry = 'learn-00000001'";
+    assert_eq!(story.bench.number(shown), 2, "what was shown stays on record");
+    for table in ["learning_tags", "learning_sources", "learning_versions"] {
+        let rows = format!("SELECT count(*) FROM {table} WHERE learning = 1");
+        assert_eq!(story.bench.number(&rows), 0, "{table}");
+    }
+}
+
+#[test]
+fn a_part_that_is_deleted_leaves_the_whole() {
+    let mut story = story();
+    assert_eq!(story.get(1).examples, ["Use two threads."]);
+    story.bench.store.delete_learnings(&[id(2)], at(30)).unwrap();
+    assert_eq!(story.get(1).examples, [""; 0]);
+    assert_eq!(story.get(1).use_count, 2);
+    story.assert_sound();
+}
+
+#[test]
+fn what_is_cleared_is_kept_in_a_copy_of_the_database() {
+    let mut story = story();
+    story
+        .bench
+        .sql("UPDATE learnings SET status = 'validated' WHERE seq = 3");
+    let cleared = story
+        .bench
+        .store
+        .clear_learnings(Clearing::Staged, at(30))
+        .unwrap()
+        .unwrap();
+    assert_eq!(cleared.lessons, 1);
+    assert_eq!(story.learnings().len(), 2);
+    story.assert_sound();
+    let copy = Store::open_existing(&cleared.copy, Wait::Long).unwrap().unwrap();
+    assert_eq!(copy.learnings().unwrap().len(), 3);
+    assert_eq!(copy.verify_learnings().unwrap(), []);
+    assert_eq!(
+        story.bench.store.clear_learnings(Clearing::Staged, at(30)).unwrap(),
+        None
+    );
+    let all = story
+        .bench
+        .store
+        .clear_learnings(Clearing::All, at(30))
+        .unwrap()
+        .unwrap();
+    assert_eq!(all.lessons, 2);
+    assert_ne!(all.copy, cleared.copy, "no copy is written over");
+    assert_eq!(story.learnings(), []);
+    story.assert_sound();
+}
+
+#[test]
+fn where_no_copy_can_be_made_nothing_is_cleared() {
+    let mut story = story();
+    let path = story.bench.store.path.clone();
+    // What has the name of the copy while it is made cannot be replaced.
+    let name = format!("db.cleared-{}", at(30).strftime("%Y%m%dT%H%M%SZ"));
+    let copy = path.with_extension(name);
+    let mut unfinished = copy.clone().into_os_string();
+    unfinished.push(format!(".{}", std::process::id()));
+    std::fs::create_dir_all(std::path::Path::new(&unfinished).join("in the way")).unwrap();
+    assert!(story.bench.store.clear_learnings(Clearing::All, at(30)).is_err());
+    assert_eq!(story.learnings().len(), 3);
+    assert!(!copy.exists());
+    story.assert_sound();
+}
+
+#[test]
+fn filters_of_pruning_go_together() {
+    let mut story = story();
+    story.bench.sql(
+        "UPDATE learnings SET confidence = 0.3 WHERE seq = 3;
+         UPDATE learnings SET updated_at = '2020-01-01T00:00:00.000Z' WHERE seq IN (1, 3)",
+    );
+    let fits = |story: &Story, filter: PruneFilter| {
+        let found = story.bench.store.learnings_fitting(&filter).unwrap();
+        found.into_iter().map(|learning| learning.id).collect::<Vec<_>>()
+    };
+    let below = |below: f64| PruneFilter {
+        below: Some(below),
+        ..PruneFilter::default()
+    };
+    assert_eq!(fits(&story, below(0.4)), [id(3)]);
+    // The rate of what warns of something says nothing against it.
+    assert_eq!(fits(&story, below(0.3)), []);
+    assert_eq!(fits(&story, below(0.8)), [id(1), id(3)]);
+    let unused = PruneFilter {
+        only_unused: true,
+        ..below(0.8)
+    };
+    assert_eq!(fits(&story, unused), [id(3)]);
+    let old = PruneFilter {
+        unchanged_since: Some(at(0)),
+        ..PruneFilter::default()
+    };
+    assert_eq!(fits(&story, old), [id(1), id(3)]);
+    let pruned = story.bench.store.prune_fitting(&old, "Too old.", at(30)).unwrap();
+    assert_eq!(pruned.len(), 2);
+    assert_eq!(
+        (story.get(3).status, story.get(3).reason.as_deref()),
+        (LearningStatus::Pruned, Some("Too old."))
+    );
+    story.bench.store.restore_learnings(&[id(3)], at(31)).unwrap();
+    assert_eq!(story.get(3).status, LearningStatus::Promoted);
+    story.assert_sound();
+}
+
+#[test]
+fn pending_lessons_are_judged_when_a_person_asks() {
+    let mut story = story();
+    story.bench.sql(
+        "UPDATE learnings SET status = 'pending', source = 'imported' WHERE seq IN (1, 3);
+         UPDATE learnings SET confidence = 0.2 WHERE seq = 3",
+    );
+    // The end of an iteration is not asked.
+    story.tell(&Told::once(Outcome::Done, "Something else."));
+    assert_eq!(story.get(1).status, LearningStatus::Pending);
+    let judged = story.bench.store.validate_learnings(&[], at(30)).unwrap();
+    let standing = |learning: &Learning| (learning.status, learning.reason.clone());
+    assert_eq!(
+        judged.iter().map(standing).collect::<Vec<_>>(),
+        [
+            (LearningStatus::Validated, None),
+            (LearningStatus::Rejected, Some("Confidence too low (< 0.3)".to_owned()))
+        ]
+    );
+    assert_eq!(story.get(1), judged[0]);
+    assert_eq!(story.get(3), judged[1]);
+    let again = story.bench.store.validate_learnings(&[id(1)], at(31)).unwrap_err();
+    assert!(
+        again
+            .to_string()
+            .starts_with("learn-00000001 is validated, not pending"),
+        "{again}"
+    );
+    let promoted = story.bench.store.promote_validated(at(32)).unwrap();
+    assert_eq!(promoted, [story.get(1)]);
+    assert_eq!(story.get(1).status, LearningStatus::Promoted);
+}
+
+#[test]
+fn figures_are_of_what_holds_and_states_of_all() {
+    let mut story = story();
+    let stats = story.bench.store.learning_stats().unwrap();
+    assert_eq!(stats.held, 2);
+    assert_eq!(stats.most_used, Some(story.get(1)));
+    assert_eq!(stats.by_kind[&LearningKind::Antipattern], 1);
+    assert_eq!(stats.by_task_type[&Some(TaskType::BugFix)], 2);
+    assert_eq!(stats.of_status(LearningStatus::Pruned), 1);
+    assert!((stats.average_confidence.unwrap() - 0.5).abs() < 1e-9);
+    // The mean of (5 + 1) / 8 and 0.
+    assert!((stats.average_success_rate.unwrap() - 0.375).abs() < 1e-9, "{stats:?}");
+    assert_eq!(stats.last_updated, Some(at(20)));
+    story.bench.store.clear_learnings(Clearing::All, at(30)).unwrap();
+    assert_eq!(story.bench.store.learning_stats().unwrap(), LearningStats::default());
+}

@@ -1,0 +1,239 @@
+//! What is wrong with lessons is found, and what can be drawn from other rows is mended.
+
+use ralph_model::{Learning, LearningStatus};
+
+use super::lessons::{Story, Told};
+use super::*;
+
+/// Three lessons of which two were shown: one is a part of another, and one has been replaced.
+fn story() -> Story {
+    let tells = |lessons: &[&'static str]| Told {
+        lessons: lessons.iter().map(|text| ("tool_usage", *text, "cargo test")).collect(),
+        ..Told::once(Outcome::Done, "")
+    };
+    let mut story = Story::of(&[tells(&["Use one thread.", "Use two threads.", "Use no thread at all."])]);
+    for (outcome, shown) in [
+        (Outcome::Done, &[1, 2][..]),
+        (Outcome::Failed, &[1]),
+        (Outcome::Interrupted, &[1, 2]),
+        (Outcome::Retried, &[2]),
+    ] {
+        story.tell(&Told {
+            outcome,
+            shown: shown.iter().map(|id| LearningId::new(*id)).collect(),
+            ..tells(&[])
+        });
+    }
+    let group = MergeGroup {
+        newest: LearningId::new(1),
+        others: vec![LearningId::new(2)],
+    };
+    let merged = story.bench.store.merge_learnings(&[group], at(20)).unwrap();
+    assert_eq!(merged.merged, 1);
+    story
+}
+
+fn faults(story: &Story) -> Vec<String> {
+    let found = story.bench.store.verify_learnings().unwrap();
+    let line = |fault: &LearningFault| {
+        let id = fault.id.as_deref().unwrap_or("all");
+        format!("{} {id}: {}", fault.kind.word(), fault.what)
+    };
+    found.iter().map(line).collect()
+}
+
+#[test]
+fn what_the_store_does_by_itself_is_never_wrong() {
+    let mut story = story();
+    assert_eq!(faults(&story), [""; 0]);
+    let store = &mut story.bench.store;
+    let (one, two) = (LearningId::new(1), LearningId::new(2));
+    let counts = |learning: &Learning| (learning.use_count, learning.successes);
+    assert_eq!(counts(&store.learning(&one).unwrap().unwrap()), (4, 2));
+    store.restore_learnings(std::slice::from_ref(&two), at(21)).unwrap();
+    assert_eq!(faults(&story), [""; 0]);
+    let store = &mut story.bench.store;
+    assert_eq!(counts(&store.learning(&one).unwrap().unwrap()), (2, 1));
+    store
+        .judge_learnings(std::slice::from_ref(&one), Judgement::Reject("no"), at(22))
+        .unwrap();
+    store.delete_learnings(&[two], at(23)).unwrap();
+    assert_eq!(faults(&story), [""; 0]);
+}
+
+/// Breaks a database, checks what is found, and that mending leaves what needs a person, and what was right as it was.
+#[track_caller]
+fn check(broken: &str, expected: &[&str], left: &[&str]) {
+    let mut story = story();
+    let before = story.learnings();
+    story.bench.sql("PRAGMA foreign_keys = OFF");
+    story.bench.sql(broken);
+    assert_eq!(faults(&story), expected, "{broken}");
+    let mended = story.bench.store.mend_learnings().unwrap();
+    assert_eq!(mended.found.len(), expected.len(), "{broken}");
+    assert_eq!(faults(&story), left, "{broken}");
+    assert_eq!(mended.left.len(), left.len(), "{broken}");
+    if left.is_empty() {
+        assert_eq!(story.learnings(), before, "{broken}");
+    }
+}
+
+#[test]
+fn counts_are_drawn_anew_from_the_journal() {
+    check(
+        "UPDATE learnings SET use_count = 9 WHERE seq = 1",
+        &[
+            "counters learn-00000001: it counts 9 uses, 2 of them done, and a success rate of 0.778; the journal says 4, 2 \
+           and 0.778",
+        ],
+        &[],
+    );
+    check(
+        "UPDATE learnings SET success_rate = 0.1 WHERE seq = 2",
+        &[
+            "counters learn-00000002: it counts 2 uses, 1 of them done, and a success rate of 0.100; the journal says 2, 1 \
+           and 0.857",
+        ],
+        &[],
+    );
+    check(
+        "UPDATE learnings SET last_used_at = NULL WHERE seq = 2",
+        &[
+            "counters learn-00000002: it counts 2 uses, 1 of them done, and a success rate of 0.857; the journal says 2, 1 \
+           and 0.857; and it was last shown 2025-06-15T15:06:50.000Z",
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn what_lessons_are_found_by_is_drawn_anew_from_what_they_say() {
+    check(
+        "UPDATE learnings SET lesson = 'else' WHERE seq = 3",
+        &["derived learn-00000003: what makes it the same lesson as another is not what it says"],
+        &[],
+    );
+    check(
+        "UPDATE learnings SET terms = 'else' WHERE seq = 3",
+        &["derived learn-00000003: the words that it is found by are not those of its text"],
+        &[],
+    );
+    check(
+        "DELETE FROM learning_tags WHERE learning = 3",
+        &["derived learn-00000003: the tags that it is found by are not its own"],
+        &[],
+    );
+    check(
+        "UPDATE learning_tags SET holds = 0 WHERE learning = 3",
+        &["derived learn-00000003: the tags that it is found by are not its own"],
+        &[],
+    );
+    check(
+        "UPDATE learning_terms SET entries = 7 WHERE term = 'thread'; DELETE FROM learning_terms WHERE term = 'two'",
+        &["derived all: 2 words are counted wrongly in the index of lessons"],
+        &[],
+    );
+    check(
+        "UPDATE learning_totals SET terms = 1",
+        &["derived all: the index of lessons counts them wrongly"],
+        &[],
+    );
+    check(
+        "INSERT INTO learnings_fts (learnings_fts, rowid, terms) VALUES ('delete', 3, 'thread')",
+        &["derived all: the index of the words of lessons does not fit what they say"],
+        &[],
+    );
+}
+
+#[test]
+fn references_to_nothing_are_taken_out() {
+    check(
+        "INSERT INTO learning_sources VALUES (3, 999), (77, 1);
+         INSERT INTO learning_signatures VALUES ('x', 77);
+         INSERT INTO settled_conflicts VALUES ('learn-00000001', 'learn-00000077', '');",
+        &[
+            "reference learn-00000003: an iteration that told it is not in the journal",
+            "reference number 77: iterations told a lesson that is not there",
+            "reference number 77: failures are known by a lesson that is not there",
+            "reference learn-00000001 and learn-00000077: a conflict was settled of which one is not there",
+        ],
+        &[],
+    );
+    let mut story = story();
+    story
+        .bench
+        .sql("UPDATE learnings SET superseded_by = 'learn-00000077' WHERE seq = 3");
+    assert_eq!(
+        faults(&story),
+        ["reference learn-00000003: the lesson that took its place is not there"]
+    );
+    assert_eq!(story.bench.store.mend_learnings().unwrap().left, []);
+    assert_eq!(story.learnings()[2].superseded_by, None);
+}
+
+#[test]
+fn what_needs_a_person_is_told_and_left_alone() {
+    let twice = ["duplicate learn-00000003: it says the same as learn-00000001"];
+    check(
+        "UPDATE learnings SET lesson = (SELECT lesson FROM learnings WHERE seq = 1), content = 'use ONE thread!',
+             terms = (SELECT terms FROM learnings WHERE seq = 1) WHERE seq = 3",
+        &[
+            "derived learn-00000003: the words that it is found by are not those of its text",
+            twice[0],
+        ],
+        &twice,
+    );
+    let ring = ["ring learn-00000001: others have taken its place, and it has taken theirs, so none of them stands"];
+    check(
+        "UPDATE learnings SET superseded_by = 'learn-00000003' WHERE seq = 1;
+         UPDATE learnings SET superseded_by = 'learn-00000001' WHERE seq = 3",
+        &ring,
+        &ring,
+    );
+    let range = ["out_of_range learn-00000003: its confidence is 1.5, which is no number from 0 to 1"];
+    check("UPDATE learnings SET confidence = 1.5 WHERE seq = 3", &range, &range);
+}
+
+#[test]
+fn what_something_else_has_changed_is_told_until_a_person_says_what_is_right() {
+    let mut story = story();
+    story.bench.sql(
+        "DROP TRIGGER learnings_changed;
+         UPDATE learnings SET category = 'sabotage' WHERE seq = 3",
+    );
+    let found = faults(&story);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].starts_with("changed learn-00000003: it is not what was written"),
+        "{found:?}"
+    );
+    assert_eq!(story.bench.store.mend_learnings().unwrap().left.len(), 1);
+    story.bench.sql(
+        "CREATE TRIGGER learnings_changed AFTER UPDATE OF category, content ON learnings BEGIN
+             UPDATE learnings SET hash = NULL WHERE seq = new.seq;
+         END",
+    );
+    let vouched = LearningUpdate {
+        content: Some("Use no thread at all.".to_owned()),
+        ..LearningUpdate::default()
+    };
+    let store = &mut story.bench.store;
+    store.update_learning(&LearningId::new(3), &vouched, at(30)).unwrap();
+    assert_eq!(faults(&story), [""; 0]);
+}
+
+#[test]
+fn a_row_that_cannot_be_read_is_named_and_can_be_deleted() {
+    let mut story = story();
+    story
+        .bench
+        .sql("UPDATE learnings SET updated_at = 'yesterday' WHERE seq = 3");
+    let found = faults(&story);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("unreadable learn-00000003: it holds what cannot be read: the time \"yesterday\""));
+    let three = [LearningId::new(3)];
+    let deleted = story.bench.store.delete_learnings(&three, at(30)).unwrap();
+    assert_eq!(deleted.deleted, three);
+    assert_eq!(faults(&story), [""; 0]);
+    assert_eq!(story.learnings()[1].status, LearningStatus::Pruned);
+}

@@ -1,0 +1,129 @@
+//! Reading a whole run, as lessons are drawn from it, and which runs still wait for that.
+
+use std::collections::HashMap;
+
+use ralph_model::{
+    ErrorCategory, Outcome, PastEnd, PastError, PastIteration, ReportOrigin, RunHistory, RunId, Signature, TaskType,
+};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::Store;
+use super::columns::{count_at, from_json, number_at, word_at, word_in};
+use crate::StoreError;
+
+impl Store {
+    /// All that lessons can be drawn from of a run. One that nobody knows has no iterations.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn run_history(&self, run: &RunId) -> Result<RunHistory, StoreError> {
+        let moment = self.connection.unchecked_transaction();
+        self.sql(moment.and_then(|moment| history(&moment, run)))
+    }
+
+    /// The runs that are over, whose iterations are all settled, and from which no lessons were drawn yet: the newest first,
+    /// at most so many.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn runs_without_extraction(&self, most: u32) -> Result<Vec<RunId>, StoreError> {
+        let sql = "SELECT id FROM runs
+                   WHERE kind = 'loop' AND ended_at IS NOT NULL
+                     AND id NOT IN (SELECT run FROM extractions) AND id NOT IN (SELECT run FROM iterations)
+                   ORDER BY seq DESC LIMIT ?1";
+        let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
+            let ids = statement.query_map([most], |row| word_at(row, "id", RunId::parse))?;
+            ids.collect()
+        });
+        self.sql(found)
+    }
+}
+
+fn history(connection: &Connection, run: &RunId) -> rusqlite::Result<RunHistory> {
+    let goal: Option<String> = connection
+        .prepare_cached("SELECT goal FROM runs WHERE id = ?1")?
+        .query_row([run.as_str()], |row| row.get(0))
+        .optional()?;
+    let mut iterations: Vec<PastIteration> = connection
+        .prepare_cached(
+            "SELECT id, iteration, task_id, task_title, task_type, outcome, changed_nothing, duration_ms, notes,
+                    files_modified, why_failed, error_output, category, origin, signature
+             FROM journal LEFT JOIN failure_reports ON failure_reports.journal = journal.id
+             WHERE run_id = ?1 ORDER BY iteration",
+        )?
+        .query_map([run.as_str()], read_iteration)?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut told = told(connection, run)?;
+    for iteration in &mut iterations {
+        let told = iteration.journal.and_then(|journal| told.remove(&journal));
+        iteration.learned = told.unwrap_or_default();
+    }
+    Ok(RunHistory {
+        loop_id: run.to_string(),
+        objective: goal.unwrap_or_default(),
+        iterations,
+    })
+}
+
+/// The ways to work that the iterations of a run told of, by their rows. What was drawn from the rows themselves nobody told.
+fn told(connection: &Connection, run: &RunId) -> rusqlite::Result<HashMap<i64, Vec<String>>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT learning_sources.journal AS row, content
+         FROM journal
+         CROSS JOIN learning_sources ON learning_sources.journal = journal.id
+         CROSS JOIN learnings ON learnings.seq = learning_sources.learning
+         WHERE run_id = ?1 AND kind = 'strategy' AND source <> 'extracted'
+         ORDER BY learnings.seq",
+    )?;
+    let mut rows = statement.query([run.as_str()])?;
+    let mut told: HashMap<i64, Vec<String>> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        told.entry(row.get("row")?).or_default().push(row.get("content")?);
+    }
+    Ok(told)
+}
+
+fn read_iteration(row: &Row<'_>) -> rusqlite::Result<PastIteration> {
+    let outcome = word_at(row, "outcome", Outcome::parse)?;
+    let end = match outcome.is_failure() {
+        Some(false) => PastEnd::Completed,
+        Some(true) => PastEnd::Failed,
+        None => PastEnd::Other,
+    };
+    let changed_nothing: bool = row.get("changed_nothing")?;
+    let notes: Option<String> = row.get("notes")?;
+    Ok(PastIteration {
+        number: count_at(row, "iteration")?,
+        journal: row.get("id")?,
+        task: row.get("task_id")?,
+        title: row.get("task_title")?,
+        task_type: word_at(row, "task_type", TaskType::parse)?,
+        end,
+        progress_made: end == PastEnd::Completed && !changed_nothing,
+        duration_ms: number_at(row, "duration_ms")? as f64,
+        learned: Vec::new(),
+        notes: notes.filter(|notes| !notes.trim().is_empty()),
+        errors: error(row)?.into_iter().collect(),
+        files: from_json(&row.get::<_, String>("files_modified")?, "files_modified")?,
+    })
+}
+
+/// What went wrong, what says most first: the agent's words, and what the failing program printed.
+fn error(row: &Row<'_>) -> rusqlite::Result<Option<PastError>> {
+    let Some(why) = row.get::<_, Option<String>>("why_failed")? else {
+        return Ok(None);
+    };
+    let printed: Option<String> = row.get("error_output")?;
+    let printed = printed.filter(|printed| !printed.trim().is_empty());
+    let origin = word_at(row, "origin", ReportOrigin::parse)?;
+    let category = word_at(row, "category", ErrorCategory::parse)?;
+    let text = match (origin, printed) {
+        (ReportOrigin::Ralph, Some(printed)) => printed,
+        // That an agent ended without a word is nothing that another one could avoid by knowing it.
+        (ReportOrigin::Ralph, None) if category == ErrorCategory::Unknown => return Ok(None),
+        (ReportOrigin::Agent, Some(printed)) => format!("{why}\n{printed}"),
+        (_, None) => why,
+    };
+    let signature = word_in(row, "signature", Signature::parse)?;
+    Ok(Some(PastError { text, signature }))
+}

@@ -1,0 +1,372 @@
+//! What whole runs teach, as it is read and taken in.
+
+use ralph_model::config::Promote;
+use ralph_model::{
+    CapturedLearning, Complexity, DrawnLesson, ErrorCategory, Extraction, Facts, FailureReport, Learning, LearningId,
+    LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError, ReportOrigin, RunId,
+    Signature, TaskType, estimate_of,
+};
+use ralph_store::{Judgement, NewRun, RunProcess, Settlement, Taught};
+use ralph_testkit::journal_row;
+
+use super::{Bench, day};
+
+fn strategy(content: &str, effectiveness: f64, iterations: u32) -> DrawnLesson {
+    let facts = Facts::Strategy {
+        effectiveness,
+        iterations,
+    };
+    DrawnLesson {
+        kind: LearningKind::Strategy,
+        task_type: TaskType::TestFix,
+        content: content.to_owned(),
+        tags: Vec::new(),
+        confidence: facts.confidence().unwrap(),
+        facts,
+        success_rate: effectiveness,
+        journal: Vec::new(),
+        signatures: Vec::new(),
+    }
+}
+
+fn antipattern(content: &str, occurrences: u32) -> DrawnLesson {
+    let facts = Facts::Antipattern {
+        occurrences,
+        impact: Facts::impact_of(occurrences).to_owned(),
+    };
+    DrawnLesson {
+        kind: LearningKind::Antipattern,
+        confidence: facts.confidence().unwrap(),
+        facts,
+        success_rate: 0.0,
+        signatures: vec![Signature::new(7)],
+        ..strategy(content, 1.0, 1)
+    }
+}
+
+fn estimate(sampled: u32) -> DrawnLesson {
+    let facts = Facts::Estimate {
+        avg_iteration_time: 45_000.0,
+        total_iterations: 1.0,
+        complexity: "low".to_owned(),
+        success_rate: 1.0,
+        sampled,
+    };
+    DrawnLesson {
+        kind: LearningKind::Estimate,
+        confidence: facts.confidence().unwrap(),
+        facts,
+        ..strategy(&estimate_of(TaskType::TestFix, Complexity::Low.word()), 1.0, 1)
+    }
+}
+
+fn counts(extracted: u32, validated: u32, rejected: u32, promoted: u32, skipped: u32) -> Extraction {
+    Extraction {
+        extracted,
+        validated,
+        rejected,
+        promoted,
+        skipped,
+    }
+}
+
+impl Bench {
+    fn teach(&mut self, run: &str, drawn: &[DrawnLesson], promote: Promote) -> Extraction {
+        let taught = Taught { run, drawn, promote };
+        self.store.take_in_drawn(&taught, &mut self.bits, day(1)).unwrap()
+    }
+
+    fn only(&self) -> Learning {
+        let mut all = self.store.learnings().unwrap();
+        assert_eq!(all.len(), 1, "{all:?}");
+        all.remove(0)
+    }
+
+    fn run(&mut self, id: u64) -> RunId {
+        let id = RunId::new(id);
+        let run = NewRun {
+            id: id.clone(),
+            agent: "command".to_owned(),
+            goal: "Fix the tests".to_owned(),
+            worktree: String::new(),
+            branch: None,
+            commit: None,
+            process: RunProcess {
+                host: "here".to_owned(),
+                pid: 1,
+                started: 1,
+            },
+            started_at: day(1),
+        };
+        self.store.begin_run(&run).unwrap();
+        id
+    }
+}
+
+#[test]
+fn fault_21_what_runs_teach_again_grows_in_strength_and_not_in_number() {
+    let mut bench = Bench::new();
+    let drawn = [
+        strategy("Test-driven development approach", 0.75, 3),
+        antipattern("Avoid: Syntax errors - check code carefully before execution", 2),
+        estimate(3),
+    ];
+    assert_eq!(bench.teach("run-1", &drawn, Promote::Auto), counts(3, 3, 0, 3, 0));
+    let first = bench.store.learnings().unwrap();
+    let again = [
+        DrawnLesson {
+            content: "test-driven DEVELOPMENT approach!".to_owned(),
+            ..strategy("", 1.0, 6)
+        },
+        antipattern("Avoid: Syntax errors - check code carefully before execution", 2),
+        estimate(1),
+    ];
+    assert_eq!(bench.teach("run-2", &again, Promote::Auto), counts(3, 3, 0, 3, 0));
+    assert_eq!(bench.teach("run-3", &drawn, Promote::Auto), counts(3, 3, 0, 3, 0));
+    let third = bench.store.learnings().unwrap();
+    assert_eq!(third.len(), 3, "{third:?}");
+    for (before, after) in first.iter().zip(&third) {
+        assert_eq!((&before.id, &before.content), (&after.id, &after.content));
+        assert!(after.confidence > before.confidence, "{after:?}");
+        assert_eq!(after.source_loops, ["run-1", "run-2", "run-3"]);
+    }
+    assert_eq!(
+        third[0].facts,
+        Some(Facts::Strategy {
+            effectiveness: 12.0 / 14.0,
+            iterations: 12
+        })
+    );
+    assert!((third[0].success_rate - 12.0 / 14.0).abs() < 1e-9);
+    assert!(third[0].confidence <= 0.9 && third[2].confidence <= 0.9);
+    assert!((third[1].confidence - 0.8).abs() < 1e-9, "the most of an anti-pattern");
+    assert_eq!(third[1].success_rate, 0.0);
+    assert_eq!(bench.teach("run-2", &again, Promote::Auto), counts(3, 0, 0, 0, 3));
+    assert_eq!(
+        bench.store.learnings().unwrap(),
+        third,
+        "what a run taught it teaches once"
+    );
+}
+
+#[test]
+fn what_cannot_be_true_is_kept_with_why_and_may_come_to_hold() {
+    let mut bench = Bench::new();
+    assert_eq!(
+        bench.teach("run-1", &[estimate(1)], Promote::Auto),
+        counts(1, 0, 1, 0, 0)
+    );
+    let rejected = bench.only();
+    assert_eq!(rejected.status, LearningStatus::Rejected);
+    assert_eq!(rejected.reason.as_deref(), Some("Confidence too low (< 0.3)"));
+    assert_eq!(rejected.source, LearningSource::Extracted);
+    assert_eq!(
+        bench.teach("run-2", &[estimate(1)], Promote::Auto),
+        counts(1, 1, 0, 1, 0)
+    );
+    let held = bench.only();
+    assert_eq!((held.status, held.reason), (LearningStatus::Promoted, None));
+    assert!((held.confidence - 0.4).abs() < 1e-9, "two of five samples");
+}
+
+#[test]
+fn what_a_person_rejected_stays_rejected() {
+    let mut bench = Bench::new();
+    let lesson = [strategy("Look at the log first", 1.0, 2)];
+    bench.teach("run-1", &lesson, Promote::Auto);
+    let id = bench.only().id;
+    bench
+        .store
+        .judge_learnings(&[id], Judgement::Reject("It never helps."), day(2))
+        .unwrap();
+    let before = bench.only();
+    assert_eq!(bench.teach("run-2", &lesson, Promote::Auto), counts(1, 0, 0, 0, 1));
+    assert_eq!(bench.only(), before);
+}
+
+#[test]
+fn what_another_took_the_place_of_stays_as_it_is_and_what_was_pruned_comes_back() {
+    let mut bench = Bench::new();
+    let lesson = [strategy("Look at the log first", 1.0, 2)];
+    bench.teach("run-1", &lesson, Promote::Auto);
+    bench.sql("UPDATE learnings SET superseded_by = 'learn-00000001'");
+    assert_eq!(bench.teach("run-2", &lesson, Promote::Auto), counts(1, 0, 0, 0, 1));
+    bench.sql("UPDATE learnings SET superseded_by = NULL, pruned_from = 'promoted', status = 'pruned', reason = 'old'");
+    assert_eq!(bench.teach("run-3", &lesson, Promote::Auto), counts(1, 1, 0, 1, 0));
+    let back = bench.only();
+    assert_eq!((back.status, back.reason), (LearningStatus::Promoted, None));
+    assert_eq!(back.source_loops, ["run-1", "run-3"]);
+}
+
+#[test]
+fn with_review_lessons_wait_for_a_person() {
+    let mut bench = Bench::new();
+    let lesson = [strategy("Look at the log first", 1.0, 2)];
+    assert_eq!(bench.teach("run-1", &lesson, Promote::Review), counts(1, 1, 0, 0, 0));
+    assert_eq!(bench.only().status, LearningStatus::Validated);
+    let id = bench.only().id;
+    bench.store.judge_learnings(&[id], Judgement::Promote, day(2)).unwrap();
+    assert_eq!(bench.teach("run-2", &lesson, Promote::Review), counts(1, 1, 0, 1, 0));
+    assert_eq!(bench.only().status, LearningStatus::Promoted, "a person's word holds");
+}
+
+#[test]
+fn fault_26_a_rate_of_nothing_is_stored_as_nothing() {
+    let mut bench = Bench::new();
+    bench.teach(
+        "run-1",
+        &[antipattern("Avoid: Timeout errors - break into smaller steps", 3)],
+        Promote::Auto,
+    );
+    let kept = bench.only();
+    assert_eq!((kept.success_rate, kept.first_success_rate), (0.0, 0.0));
+    assert_eq!(kept.confidence, 0.75);
+}
+
+fn row(run: &RunId, iteration: u32, outcome: Outcome) -> NewJournalRow {
+    NewJournalRow {
+        outcome,
+        task_title: "Fix the tests".to_owned(),
+        task_type: TaskType::TestFix,
+        duration_ms: 1_000,
+        files_modified: vec!["src/a.rs".to_owned()],
+        ..journal_row(run.clone(), iteration)
+    }
+}
+
+#[test]
+fn a_run_is_read_with_what_was_learned_and_noted() {
+    let mut bench = Bench::new();
+    let run = bench.run(1);
+    let captured = |category: &str, content: &str| CapturedLearning {
+        category: category.to_owned(),
+        tags: Vec::new(),
+        content: content.to_owned(),
+    };
+    let learnings = vec![
+        (LearningId::new(1), captured("tool_usage", "Write tests first")),
+        (LearningId::new(2), captured("pitfall", "Never skip the tests")),
+    ];
+    let noted = NewJournalRow {
+        notes: Some("All green.".to_owned()),
+        ..row(&run, 1, Outcome::Done)
+    };
+    let done = Settlement {
+        learnings,
+        ..Settlement::new(noted, 0)
+    };
+    bench.store.settle(&done).unwrap();
+    let history = bench.store.run_history(&run).unwrap();
+    assert_eq!(history.loop_id, "run-00000001");
+    assert_eq!(history.objective, "Fix the tests");
+    let first = &history.iterations[0];
+    assert_eq!(first.learned, ["Write tests first"], "a pitfall is no way to work");
+    assert_eq!(first.notes.as_deref(), Some("All green."));
+    assert_eq!((first.number, first.journal, first.progress_made), (1, Some(1), true));
+    assert_eq!((first.end, first.duration_ms), (PastEnd::Completed, 1_000.0));
+    assert_eq!(
+        (first.task_type, first.files.as_slice()),
+        (TaskType::TestFix, &["src/a.rs".to_owned()][..])
+    );
+}
+
+#[test]
+fn a_run_is_read_with_what_went_wrong() {
+    let mut bench = Bench::new();
+    let run = bench.run(1);
+    let (agent, ralph) = (ReportOrigin::Agent, ReportOrigin::Ralph);
+    for (iteration, outcome, origin, category, error_output) in [
+        (1, Outcome::Failed, agent, ErrorCategory::Unknown, Some("syntax error")),
+        (
+            2,
+            Outcome::Retried,
+            ralph,
+            ErrorCategory::TestFailure,
+            Some("1 of 2 failed"),
+        ),
+        (3, Outcome::Blocked, ralph, ErrorCategory::Unknown, None),
+        (4, Outcome::Failed, ralph, ErrorCategory::Timeout, None),
+    ] {
+        let report = FailureReport {
+            what_tried: "This.".to_owned(),
+            why_failed: "It broke.".to_owned(),
+            category,
+            relevant_files: Vec::new(),
+            error_output: error_output.map(str::to_owned),
+            origin,
+            gate: None,
+        };
+        let failed = Settlement {
+            report: Some(report),
+            signature: Some(Signature::new(u64::from(iteration))),
+            ..Settlement::new(row(&run, iteration, outcome), 0)
+        };
+        bench.store.settle(&failed).unwrap();
+    }
+    let interrupted = Settlement::new(row(&run, 5, Outcome::Interrupted), 0);
+    bench.store.settle(&interrupted).unwrap();
+    let history = bench.store.run_history(&run).unwrap();
+    let error = |text: &str, signature: u64| {
+        vec![PastError {
+            text: text.to_owned(),
+            signature: Some(Signature::new(signature)),
+        }]
+    };
+    let read: Vec<(PastEnd, Vec<PastError>)> = history
+        .iterations
+        .into_iter()
+        .map(|iteration| (iteration.end, iteration.errors))
+        .collect();
+    assert_eq!(
+        read,
+        [
+            (PastEnd::Failed, error("It broke.\nsyntax error", 1)),
+            (PastEnd::Failed, error("1 of 2 failed", 2)),
+            (PastEnd::Failed, vec![]),
+            (PastEnd::Failed, error("It broke.", 4)),
+            (PastEnd::Other, vec![]),
+        ]
+    );
+}
+
+#[test]
+fn what_was_drawn_from_rows_is_no_word_of_theirs() {
+    let mut bench = Bench::new();
+    let run = bench.run(1);
+    let journal = bench
+        .store
+        .settle(&Settlement::new(journal_row(run.clone(), 1), 0))
+        .unwrap()
+        .journal;
+    let lesson = DrawnLesson {
+        journal: vec![journal],
+        ..strategy("Look at the log first", 1.0, 2)
+    };
+    bench.teach(run.as_str(), &[lesson], Promote::Auto);
+    assert_eq!(bench.only().journal, Some(journal));
+    assert_eq!(bench.store.captures(journal).unwrap().learnings, []);
+    assert_eq!(
+        bench.store.run_history(&run).unwrap().iterations[0].learned,
+        [] as [String; 0]
+    );
+    assert_eq!(bench.mergeable(), [], "its numbers are its own");
+}
+
+#[test]
+fn runs_wait_for_their_lessons_until_these_are_drawn() {
+    let mut bench = Bench::new();
+    let [one, two, _going] = [1, 2, 3].map(|id| bench.run(id));
+    for run in [&one, &two] {
+        bench.store.end_run(run, "Done.", 0, day(2)).unwrap();
+    }
+    assert_eq!(
+        bench.store.runs_without_extraction(9).unwrap(),
+        [two.clone(), one.clone()]
+    );
+    assert_eq!(
+        bench.store.runs_without_extraction(1).unwrap(),
+        std::slice::from_ref(&two)
+    );
+    bench.teach(two.as_str(), &[], Promote::Auto);
+    assert_eq!(bench.store.runs_without_extraction(9).unwrap(), [one]);
+}

@@ -1,0 +1,327 @@
+//! Lessons of other stores: nothing is there twice, nothing that a person said is undone.
+
+use jiff::Timestamp;
+use ralph_model::config::Promote;
+use ralph_model::{Facts, LearningKind, LearningSource, LearningStatus, TaskType};
+use ralph_store::{ForeignLearning, ForeignStanding, Judgement, NewLearning, Taken, TakenLearning};
+
+use super::{Bench, day};
+
+fn foreign(id: &str, content: &str) -> ForeignLearning {
+    ForeignLearning {
+        id: Some(id.to_owned()),
+        kind: LearningKind::Strategy,
+        category: "strategy".to_owned(),
+        task_type: Some(TaskType::BugFix),
+        content: content.to_owned(),
+        tags: vec!["cargo".to_owned()],
+        facts: Some(Facts::Strategy {
+            effectiveness: 0.85,
+            iterations: 12,
+        }),
+        confidence: 0.85,
+        success_rate: 0.9,
+        use_count: 5,
+        source_loops: vec!["loop-1".to_owned()],
+        standing: ForeignStanding::Promoted,
+        original: Some(format!("{{\"id\":\"{id}\"}}")),
+        created_at: day(-100),
+        updated_at: day(-90),
+    }
+}
+
+impl Bench {
+    fn import(&mut self, lessons: &[ForeignLearning], promote: Promote, at: Timestamp) -> Vec<TakenLearning> {
+        self.store
+            .import_learnings(lessons, promote, &mut self.bits, at)
+            .unwrap()
+    }
+
+    /// What becomes of one.
+    fn take(&mut self, lesson: &ForeignLearning) -> (Taken, LearningStatus, Option<String>) {
+        let taken = self
+            .import(std::slice::from_ref(lesson), Promote::Auto, day(0))
+            .pop()
+            .unwrap();
+        (taken.taken, taken.status, taken.reason)
+    }
+}
+
+#[test]
+fn a_lesson_is_taken_over_with_all_that_is_known_of_it() {
+    let mut bench = Bench::new();
+    let lesson = foreign("learn-abc", "Run cargo first");
+    let taken = bench.import(std::slice::from_ref(&lesson), Promote::Auto, day(0));
+    let id = taken.first().unwrap().id.clone();
+    let learning = bench.get(&id);
+    assert_eq!(
+        (learning.source, learning.status),
+        (LearningSource::Imported, LearningStatus::Promoted)
+    );
+    assert_eq!(
+        (learning.use_count, learning.first_use_count, learning.successes),
+        (5, 5, 0)
+    );
+    assert_eq!(
+        (learning.success_rate, learning.first_success_rate, learning.confidence),
+        (0.9, 0.9, 0.85)
+    );
+    assert_eq!((learning.created_at, learning.updated_at), (day(-100), day(0)));
+    assert_eq!(
+        (learning.foreign_id, learning.facts),
+        (lesson.id.clone(), lesson.facts.clone())
+    );
+    let whole = bench.store.learnings_with_originals().unwrap();
+    assert_eq!(whole.first().unwrap().1, lesson.original);
+    // Once more, it is known.
+    assert_eq!(bench.take(&lesson), (Taken::Unchanged, LearningStatus::Promoted, None));
+    assert_eq!(bench.get(&id).updated_at, day(0));
+}
+
+#[test]
+fn what_changed_elsewhere_is_brought_up_to_date_and_counted_once() {
+    let mut bench = Bench::new();
+    let lesson = foreign("learn-abc", "Run cargo first");
+    let id = bench
+        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .pop()
+        .unwrap()
+        .id;
+    let newer = ForeignLearning {
+        content: "Run cargo check first".to_owned(),
+        confidence: 0.5,
+        use_count: 9,
+        source_loops: vec!["loop-2".to_owned()],
+        updated_at: day(1),
+        ..lesson.clone()
+    };
+    assert_eq!(bench.take(&newer).0, Taken::Updated);
+    assert_eq!(bench.take(&newer).0, Taken::Unchanged);
+    let learning = bench.get(&id);
+    assert_eq!(learning.content, "Run cargo check first");
+    assert_eq!(
+        (learning.use_count, learning.first_use_count, learning.confidence),
+        (9, 9, 0.85)
+    );
+    assert_eq!(learning.source_loops, ["loop-1", "loop-2"]);
+    // An older telling does not bring the old text back.
+    assert_eq!(bench.take(&lesson).0, Taken::Unchanged);
+    assert_eq!(bench.get(&id).content, "Run cargo check first");
+    assert_eq!(bench.store.learnings().unwrap().len(), 1);
+}
+
+#[test]
+fn the_same_lesson_is_made_surer_and_not_stored_twice() {
+    let mut bench = Bench::new();
+    let own = NewLearning {
+        category: "tool_usage".to_owned(),
+        content: "run `cargo` first!".to_owned(),
+        tags: vec!["rust".to_owned()],
+        task_type: Some(TaskType::BugFix),
+    };
+    let own = bench.add(&own, 0);
+    let lessons = [
+        foreign("learn-abc", "Run cargo first"),
+        foreign("learn-def", "RUN CARGO FIRST."),
+    ];
+    let taken = bench.import(&lessons, Promote::Auto, day(1));
+    let what: Vec<Taken> = taken.iter().map(|taken| taken.taken).collect();
+    assert_eq!(what, [Taken::Strengthened, Taken::Unchanged]);
+    let learning = bench.get(&own.id);
+    assert_eq!(
+        (learning.source, learning.content),
+        (LearningSource::Human, own.content)
+    );
+    assert_eq!(
+        (learning.confidence, learning.use_count, learning.first_use_count),
+        (0.85, 5, 5)
+    );
+    assert_eq!(
+        (learning.tags, learning.source_loops),
+        (vec!["rust".to_owned(), "cargo".to_owned()], vec!["loop-1".to_owned()])
+    );
+    assert_eq!(learning.foreign_id.as_deref(), Some("learn-abc"));
+    assert_eq!(bench.store.learnings().unwrap().len(), 1);
+    // At other work it is another lesson.
+    let elsewhere = ForeignLearning {
+        task_type: Some(TaskType::Feature),
+        ..foreign("learn-ghi", "Run cargo first")
+    };
+    assert_eq!(bench.take(&elsewhere).0, Taken::Added);
+}
+
+#[test]
+fn what_cannot_be_true_is_rejected_with_the_reason_and_kept_within_bounds() {
+    for (lesson, reason) in [
+        (
+            ForeignLearning {
+                task_type: None,
+                ..foreign("a", "x")
+            },
+            "Missing required fields",
+        ),
+        (foreign("a", "?!"), "Missing required fields"),
+        (
+            ForeignLearning {
+                confidence: 1.5,
+                ..foreign("a", "x")
+            },
+            "Confidence must be between 0 and 1",
+        ),
+        (
+            ForeignLearning {
+                confidence: f64::NAN,
+                ..foreign("a", "x")
+            },
+            "Confidence must be between 0 and 1",
+        ),
+        (
+            ForeignLearning {
+                success_rate: -1.0,
+                ..foreign("a", "x")
+            },
+            "Success rate must be between 0 and 1",
+        ),
+        (
+            ForeignLearning {
+                confidence: 0.0,
+                ..foreign("a", "x")
+            },
+            "Confidence too low (< 0.3)",
+        ),
+        (
+            ForeignLearning {
+                success_rate: 0.4,
+                ..foreign("a", "x")
+            },
+            "Strategies should have success rate >= 0.5",
+        ),
+        (
+            ForeignLearning {
+                kind: LearningKind::Antipattern,
+                ..foreign("a", "x")
+            },
+            "Anti-patterns should have low success rate",
+        ),
+    ] {
+        let mut bench = Bench::new();
+        let expected = (Taken::Added, LearningStatus::Rejected, Some(reason.to_owned()));
+        assert_eq!(bench.take(&lesson), expected, "{lesson:?}");
+        let learning = bench.store.learnings().unwrap().pop().unwrap();
+        let is_share = |number: f64| (0.0..=1.0).contains(&number);
+        assert!(is_share(learning.confidence) && is_share(learning.success_rate));
+    }
+}
+
+#[test]
+fn how_far_a_lesson_has_come_is_kept_and_never_less() {
+    let mut bench = Bench::new();
+    let staged = |standing: ForeignStanding| ForeignLearning {
+        standing,
+        ..foreign("stage-1", "Draw it first")
+    };
+    assert_eq!(bench.take(&staged(ForeignStanding::Pending)).1, LearningStatus::Pending);
+    assert_eq!(
+        bench.take(&staged(ForeignStanding::Validated)),
+        (Taken::Updated, LearningStatus::Validated, None)
+    );
+    let promoted = foreign("learn-1", "Draw it first");
+    assert_eq!(bench.take(&promoted).1, LearningStatus::Promoted);
+    assert_eq!(
+        bench.take(&staged(ForeignStanding::Pending)).1,
+        LearningStatus::Promoted
+    );
+    assert_eq!(bench.store.learnings().unwrap().len(), 1);
+    let rejected = ForeignLearning {
+        standing: ForeignStanding::Rejected("Confidence too low (< 0.3)".to_owned()),
+        ..foreign("stage-2", "Hope")
+    };
+    let expected = Some("Confidence too low (< 0.3)".to_owned());
+    assert_eq!(
+        bench.take(&rejected),
+        (Taken::Added, LearningStatus::Rejected, expected)
+    );
+    // A person decides where people review.
+    let reviewed = bench.import(&[foreign("learn-9", "Look twice")], Promote::Review, day(0));
+    assert_eq!(reviewed.first().unwrap().status, LearningStatus::Validated);
+}
+
+#[test]
+fn what_a_person_rejected_stays_rejected() {
+    let mut bench = Bench::new();
+    let lesson = foreign("learn-abc", "Run cargo first");
+    let id = bench
+        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .pop()
+        .unwrap()
+        .id;
+    bench
+        .store
+        .judge_learnings(std::slice::from_ref(&id), Judgement::Reject("no"), day(1))
+        .unwrap();
+    let newer = ForeignLearning {
+        updated_at: day(2),
+        ..lesson
+    };
+    assert_eq!(bench.take(&newer).1, LearningStatus::Rejected);
+    assert_eq!(bench.get(&id).reason.as_deref(), Some("no"));
+}
+
+#[test]
+fn an_id_of_our_form_is_kept_and_known_again() {
+    let mut bench = Bench::new();
+    let lesson = foreign("learn-0123abcd", "Run cargo first");
+    let id = bench
+        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .pop()
+        .unwrap()
+        .id;
+    assert_eq!(id.as_str(), "learn-0123abcd");
+    // And what was learned here comes back under the id that it has here.
+    let own = bench.add(&super::lesson("other", "Keep calm", &[]), 0);
+    let back = ForeignLearning {
+        use_count: 0,
+        confidence: 0.5,
+        source_loops: Vec::new(),
+        tags: Vec::new(),
+        ..foreign(own.id.as_str(), "Keep calm")
+    };
+    assert_eq!(bench.take(&back).0, Taken::Unchanged);
+}
+
+#[test]
+fn estimates_of_the_same_complexity_are_one_whatever_they_say() {
+    let mut bench = Bench::new();
+    let estimate = |id: &str, content: &str, complexity: &str| ForeignLearning {
+        kind: LearningKind::Estimate,
+        facts: Some(Facts::Estimate {
+            avg_iteration_time: 45000.0,
+            total_iterations: 3.0,
+            complexity: complexity.to_owned(),
+            success_rate: 0.5,
+            sampled: 0,
+        }),
+        source_loops: vec![format!("loop-{id}")],
+        ..foreign(id, content)
+    };
+    assert_eq!(
+        bench.take(&estimate("a", "bug-fix tasks of low complexity", "low")).0,
+        Taken::Added
+    );
+    assert_eq!(bench.take(&estimate("b", "Small faults", "low")).0, Taken::Strengthened);
+    assert_eq!(bench.take(&estimate("c", "Large faults", "high")).0, Taken::Added);
+    let loops: Vec<Vec<String>> = bench
+        .store
+        .learnings()
+        .unwrap()
+        .into_iter()
+        .map(|learning| learning.source_loops)
+        .collect();
+    assert_eq!(
+        loops,
+        [
+            vec!["loop-a".to_owned(), "loop-b".to_owned()],
+            vec!["loop-c".to_owned()]
+        ]
+    );
+}

@@ -1,0 +1,124 @@
+//! Lessons of whole runs, and lessons that are asked for by what they are: few are taken from many.
+
+use ralph_model::{Facts, Learning, LearningKind, LearningSource, LearningStatus, Signature, TaskType};
+use ralph_store::{LearningFilter, LearningQuery, journal_terms};
+use ralph_testkit::{known_lesson, put_lessons};
+
+use super::Bench;
+
+impl Bench {
+    fn with_known(self, lessons: &[Learning]) -> Self {
+        let terms = |learning: &Learning| journal_terms(&learning.content);
+        let lessons = lessons.iter().map(|learning| (learning, terms(learning)));
+        put_lessons(&self.folder.path().join("progress.db"), lessons);
+        self
+    }
+
+    fn strengths(&self, query: &LearningQuery) -> Vec<i64> {
+        let mut numbers = Vec::new();
+        self.store
+            .learning_strengths(query, &mut |strength| numbers.push(strength.number))
+            .unwrap();
+        numbers.sort_unstable();
+        let outlines = self.store.wanted_outlines(&[1, 2, 3, 4, 5, 6, 7, 8, 9], query).unwrap();
+        let outlined: Vec<i64> = outlines.into_iter().map(|outline| outline.number).collect();
+        assert_eq!(numbers, outlined, "both ask the same");
+        numbers
+    }
+}
+
+fn changed(number: u64, kind: LearningKind, change: impl FnOnce(&mut Learning)) -> Learning {
+    let mut learning = known_lesson(number, kind, TaskType::BugFix, &format!("lesson {number}"));
+    change(&mut learning);
+    learning
+}
+
+use LearningKind::{Antipattern, Convention, Strategy};
+
+#[test]
+fn the_surest_of_a_kind_and_a_work_come_first_and_only_what_holds() {
+    let bench = Bench::new().with_known(&[
+        changed(1, Strategy, |it| it.confidence = 0.6),
+        changed(2, Strategy, |it| it.confidence = 0.9),
+        changed(3, Strategy, |it| it.confidence = 0.6),
+        changed(4, Strategy, |it| it.confidence = 0.4),
+        changed(5, Strategy, |it| it.status = LearningStatus::Validated),
+        changed(6, Strategy, |it| it.source = LearningSource::Human),
+        changed(7, Strategy, |it| it.task_type = Some(TaskType::Feature)),
+        changed(8, Strategy, |it| it.task_type = None),
+        changed(9, Antipattern, |_| ()),
+    ]);
+    let found = |task_type, most| -> Vec<String> {
+        let found = bench.store.known_lessons(Strategy, task_type, 0.5, most).unwrap();
+        found.into_iter().map(|learning| learning.content).collect()
+    };
+    assert_eq!(found(Some(TaskType::BugFix), 9), ["lesson 2", "lesson 3", "lesson 1"]);
+    assert_eq!(found(Some(TaskType::BugFix), 1), ["lesson 2"]);
+    assert_eq!(found(None, 9), ["lesson 8"]);
+    let others = |task_type| bench.store.has_lessons_of_other_work(task_type).unwrap();
+    assert!(
+        others(TaskType::Feature) && !others(TaskType::BugFix),
+        "strategies do not count"
+    );
+}
+
+#[test]
+fn warnings_are_found_by_the_failure_that_they_warn_of() {
+    let bench = Bench::new().with_known(&[changed(1, Antipattern, |_| ()), changed(2, Antipattern, |_| ())]);
+    let signature = Signature::new(7);
+    bench.sql(&format!(
+        "INSERT INTO learning_signatures (signature, learning) VALUES ('{signature}', 2)"
+    ));
+    let warnings = bench.store.lessons_warning_of(&signature, 5).unwrap();
+    assert_eq!(warnings.len(), 1);
+    assert_eq!(warnings[0].content, "lesson 2");
+    assert_eq!(bench.store.lessons_warning_of(&Signature::new(8), 5).unwrap(), []);
+}
+
+#[test]
+fn a_query_asks_for_what_lessons_are() {
+    let bench = Bench::new().with_known(&[
+        changed(1, Strategy, |it| it.confidence = 0.6),
+        changed(2, Strategy, |it| it.success_rate = 0.5),
+        changed(3, Strategy, |it| it.category = "odd".to_owned()),
+        changed(4, Strategy, |it| it.tags = vec!["docker".to_owned()]),
+        changed(5, Convention, |it| {
+            let examples = vec!["src/größe.rs".to_owned()];
+            it.facts = Some(Facts::Convention { examples });
+        }),
+        changed(6, Convention, |it| it.examples = vec!["lib/a.mjs".to_owned()]),
+        changed(7, Antipattern, |it| it.status = LearningStatus::Validated),
+        changed(8, Antipattern, |it| it.status = LearningStatus::Pruned),
+        changed(9, Antipattern, |it| {
+            it.superseded_by = Some(ralph_model::LearningId::new(1));
+        }),
+    ]);
+    let check = |change: &dyn Fn(&mut LearningQuery), expected: &[i64]| {
+        let mut query = LearningQuery::default();
+        change(&mut query);
+        assert_eq!(bench.strengths(&query), expected, "{query:?}");
+    };
+    check(&|_| (), &[1, 2, 3, 4, 5, 6, 7]);
+    check(&|query| query.min_confidence = 0.7, &[2, 3, 4, 5, 6, 7]);
+    check(&|query| query.min_success_rate = 0.6, &[1, 3, 4, 5, 6]);
+    check(&|query| query.filter.kind = Some(Antipattern), &[7]);
+    check(&|query| query.filter.task_type = Some(TaskType::Feature), &[]);
+    check(&|query| query.filter.category = Some("odd".to_owned()), &[3]);
+    check(&|query| query.filter.tag = Some("docker".to_owned()), &[4]);
+    check(&|query| query.files = vec!["größe".to_owned(), "x".to_owned()], &[5]);
+    check(
+        &|query| query.files = vec![".mjs".to_owned(), ".rs".to_owned()],
+        &[5, 6],
+    );
+    let all = LearningQuery {
+        filter: LearningFilter {
+            kind: Some(Strategy),
+            task_type: Some(TaskType::BugFix),
+            ..LearningFilter::default()
+        },
+        min_confidence: 0.6,
+        min_success_rate: 0.6,
+        files: Vec::new(),
+    };
+    assert_eq!(bench.strengths(&all), [1, 3, 4]);
+}

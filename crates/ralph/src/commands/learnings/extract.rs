@@ -1,0 +1,176 @@
+//! `learnings extract`: what a whole run teaches, drawn once more or from a file.
+
+use clap::Args;
+use ralph_memory::capture::read_loop_history;
+use ralph_memory::learn::draw;
+use ralph_model::{Candidate, DrawnLesson, Extraction, RunHistory, count};
+use ralph_store::{Store, Taught};
+use serde_json::{Value, json};
+
+use super::super::journal::find_run;
+use super::super::task::{in_short, store_to_write};
+use super::view;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+use crate::text_file::read_text;
+
+/// Draw what a whole run teaches: strategies, anti-patterns, estimates and conventions
+///
+/// Every run does so when it ends. What a run has taught already does not grow by asking again.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph learnings extract run-1a2b3c4d --dry-run
+  ralph learnings extract 1a2b
+  ralph learnings extract --from state.json      # a loop history, as `ralph journal export` writes it")]
+pub(crate) struct ExtractArgs {
+    /// The run, by its id or the beginning of it
+    #[arg(value_name = "RUN", required_unless_present = "from")]
+    run: Option<String>,
+    /// A loop history instead of a run on record; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "run")]
+    from: Option<String>,
+    /// Only say what would be drawn
+    #[arg(long)]
+    dry_run: bool,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const COLUMNS: [Column; 5] = [
+    Column {
+        title: "KIND",
+        fit: Fit::Whole,
+    },
+    Column {
+        title: "WORK",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "CONFIDENCE",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "REJECTED",
+        fit: Fit::Optional,
+    },
+    view::TEXT,
+];
+
+pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(), CommandError> {
+    let history = match (&args.from, &args.run) {
+        (Some(file), _) => read_history(context, file)?,
+        (None, Some(run)) => history_of(context, run, args)?,
+        (None, None) => return Err(CommandError::usage("a run, or a file, says what to learn from")),
+    };
+    let drawn = draw(&history);
+    if args.dry_run {
+        return show(context, &history, &drawn, args);
+    }
+    let taught = Taught {
+        run: &history.loop_id,
+        drawn: &drawn,
+        promote: context.config.learning.promote,
+    };
+    let mut store = store_to_write(context)?;
+    let now = context.clock().now();
+    let done = context.with_entropy(|entropy| store.take_in_drawn(&taught, entropy, now))?;
+    if args.json {
+        return context.ui.json(&summary(&history, done));
+    }
+    context.ui.data(&format!(
+        "Extracted: {}\nValidated: {}\nRejected:  {}\nPromoted:  {}\nSkipped:   {}\n",
+        count(done.extracted as usize, "learning", "learnings"),
+        done.validated,
+        done.rejected,
+        done.promoted,
+        done.skipped,
+    ))
+}
+
+fn read_history(context: &Context<'_>, file: &str) -> Result<RunHistory, CommandError> {
+    let text = read_text(context, file)?;
+    read_loop_history(&text).map_err(|error| {
+        CommandError::new(error.to_string())
+            .about(file)
+            .hint("a loop history has a loopId, an objective and iterations; `ralph journal export` writes one")
+    })
+}
+
+/// A run on record. One that is not over may teach more than it does now.
+fn history_of(context: &Context<'_>, text: &str, args: &ExtractArgs) -> Result<RunHistory, CommandError> {
+    let unknown = || {
+        CommandError::new(format!("there is no run {text:?}"))
+            .hint("the id of a run looks like run-1a2b3c4d; `ralph journal list` shows them")
+    };
+    let store: Store = context.facts()?.ok_or_else(unknown)?;
+    let id = find_run(&store, text)?;
+    let run = store.run(&id)?;
+    let history = store.run_history(&id)?;
+    match run {
+        // What was taken over from another tool has rows, and no run.
+        None if history.iterations.is_empty() => Err(unknown()),
+        Some(run) if run.ended.is_none() && !args.dry_run => Err(CommandError::new(format!("{id} is not over")).hint(
+            "its lessons are drawn when it ends, or by the next `ralph run` if it was killed; `--dry-run` shows them",
+        )),
+        _ => Ok(history),
+    }
+}
+
+/// Says what would be drawn.
+fn show(
+    context: &Context<'_>,
+    history: &RunHistory,
+    drawn: &[DrawnLesson],
+    args: &ExtractArgs,
+) -> Result<(), CommandError> {
+    if args.json {
+        let lessons: Vec<Value> = drawn.iter().map(as_json).collect();
+        return context.ui.json(&json!({ "run": history.loop_id, "lessons": lessons }));
+    }
+    if drawn.is_empty() {
+        return context.ui.data(&format!("{} teaches nothing.\n", history.loop_id));
+    }
+    let rows: Vec<Vec<String>> = drawn.iter().map(row).collect();
+    let closing = format!("{} would be drawn", count(drawn.len(), "learning", "learnings"));
+    context.ui.table(&COLUMNS, &rows, &closing)
+}
+
+fn row(lesson: &DrawnLesson) -> Vec<String> {
+    vec![
+        lesson.kind.word().to_owned(),
+        lesson.task_type.word().to_owned(),
+        format!("{:.2}", lesson.confidence),
+        rejection(lesson).unwrap_or_default().to_owned(),
+        in_short(&lesson.content),
+    ]
+}
+
+fn rejection(lesson: &DrawnLesson) -> Option<&'static str> {
+    Candidate::from(lesson).rejection()
+}
+
+fn as_json(lesson: &DrawnLesson) -> Value {
+    json!({
+        "kind": lesson.kind,
+        "task_type": lesson.task_type,
+        "content": lesson.content,
+        "tags": lesson.tags,
+        "facts": lesson.facts,
+        "confidence": lesson.confidence,
+        "success_rate": lesson.success_rate,
+        "rejection": rejection(lesson),
+    })
+}
+
+fn summary(history: &RunHistory, done: Extraction) -> Value {
+    json!({
+        "run": history.loop_id,
+        "extracted": done.extracted,
+        "validated": done.validated,
+        "rejected": done.rejected,
+        "promoted": done.promoted,
+        "skipped": done.skipped,
+    })
+}

@@ -1,0 +1,185 @@
+//! Learnings with what they are worth, and what that is made of.
+
+use jiff::Timestamp;
+use ralph_memory::recall::{ErrorPattern, KnownLesson, Relevance, Support};
+use ralph_model::{Learning, TaskType};
+use serde_json::{Value, json};
+
+use super::view;
+use crate::cli::Format;
+use crate::context::Context as CommandContext;
+use crate::error::CommandError;
+use crate::table::{Column, Fit};
+
+/// What a question says about the work that learnings are asked for.
+pub(super) struct Context<'a> {
+    /// What kind of work it is.
+    pub(super) task_type: Option<TaskType>,
+    /// The errors that were met.
+    pub(super) errors: &'a [ErrorPattern],
+    pub(super) now: Timestamp,
+}
+
+/// A learning with what it is worth.
+pub(super) struct Ranked {
+    learning: Learning,
+    support: Support,
+    /// How well it fits the work; none where nothing was said about any.
+    relevance: Option<Relevance>,
+    order: Order,
+}
+
+/// What decides the order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    BySupport,
+    ByRelevance,
+}
+
+impl Ranked {
+    /// A learning that was asked for, by what it is.
+    pub(super) fn asked(learning: Learning, asked: &Context<'_>) -> Self {
+        let errors = asked.errors.iter().filter(|error| error.is_in(&learning)).count();
+        let has_context = asked.task_type.is_some() || !asked.errors.is_empty();
+        let errors = u32::try_from(errors).unwrap_or(u32::MAX);
+        Self {
+            support: Support::of(&learning),
+            relevance: has_context.then(|| Relevance::of(&learning, asked.task_type, errors, asked.now)),
+            learning,
+            order: Order::BySupport,
+        }
+    }
+
+    /// A learning that belongs to a piece of work.
+    pub(super) fn known(lesson: KnownLesson) -> Self {
+        Self {
+            support: Support::of(&lesson.learning),
+            relevance: lesson.relevance,
+            learning: lesson.learning,
+            order: Order::ByRelevance,
+        }
+    }
+
+    /// By which they are in order.
+    pub(super) fn score(&self) -> f64 {
+        match self.order {
+            Order::BySupport => self.support.total(),
+            Order::ByRelevance => self.relevance.map_or(0.0, |relevance| relevance.total()),
+        }
+    }
+
+    fn object(&self, explain: bool) -> Value {
+        let mut object = json!(self.learning);
+        if let Some(object) = object.as_object_mut() {
+            object.insert("score".to_owned(), json!(self.score()));
+            if explain {
+                object.insert("support".to_owned(), json!(self.support));
+                object.insert("relevance".to_owned(), json!(self.relevance));
+            }
+        }
+        object
+    }
+
+    fn row(&self) -> Vec<String> {
+        vec![
+            self.learning.id.to_string(),
+            format!("{:.2}", self.score()),
+            self.learning.category.clone(),
+            format!("{:.2}", self.learning.confidence),
+            view::uses(&self.learning),
+            view::text(&self.learning),
+        ]
+    }
+
+    /// The same with what the score is made of.
+    fn explained(&self, with_relevance: bool) -> Vec<String> {
+        let Support { confidence, rate, uses } = self.support;
+        let mut row = vec![self.learning.id.to_string(), format!("{:.3}", self.score())];
+        if with_relevance {
+            let relevance = self.relevance.map_or_else(String::new, |relevance| sum(&relevance));
+            row.push(relevance);
+        }
+        row.push(format!("{confidence:.2} × {rate:.2} × {uses:.2}"));
+        row.push(view::text(&self.learning));
+        row
+    }
+}
+
+/// The terms of a relevance, and their sum.
+fn sum(relevance: &Relevance) -> String {
+    let Relevance {
+        confidence,
+        task_type,
+        success,
+        recency,
+        errors,
+    } = relevance;
+    let total = relevance.total();
+    format!("{confidence:.3} + {task_type:.3} + {success:.3} + {recency:.3} + {errors:.3} = {total:.3}")
+}
+
+/// Shows learnings, the best first.
+pub(super) fn show(
+    context: &CommandContext<'_>,
+    ranked: &[Ranked],
+    format: Format,
+    explain: bool,
+) -> Result<(), CommandError> {
+    match format {
+        Format::Json => {
+            let objects: Vec<Value> = ranked.iter().map(|ranked| ranked.object(explain)).collect();
+            context.ui.json(&objects)
+        }
+        Format::Table if ranked.is_empty() => context.ui.data(&format!("{}\n", view::NONE_MATCH)),
+        Format::Table if explain => {
+            let with_relevance = ranked.iter().any(|ranked| ranked.relevance.is_some());
+            let rows: Vec<Vec<String>> = ranked.iter().map(|ranked| ranked.explained(with_relevance)).collect();
+            let relevance = with_relevance.then_some(SUM);
+            let columns: Vec<Column> = [ID, SCORE]
+                .into_iter()
+                .chain(relevance)
+                .chain([PRODUCT, view::TEXT])
+                .collect();
+            view::table(context, &columns, &rows)
+        }
+        Format::Table => {
+            let rows: Vec<Vec<String>> = ranked.iter().map(Ranked::row).collect();
+            view::table(context, &COLUMNS, &rows)
+        }
+        other => view::plain(context, ranked.iter().map(|ranked| &ranked.learning), other),
+    }
+}
+
+const ID: Column = Column {
+    title: "ID",
+    fit: Fit::Whole,
+};
+const SCORE: Column = Column {
+    title: "SCORE",
+    fit: Fit::Whole,
+};
+const SUM: Column = Column {
+    title: "CONFIDENCE + TYPE + SUCCESS + NEW + ERRORS",
+    fit: Fit::Whole,
+};
+const PRODUCT: Column = Column {
+    title: "CONFIDENCE × RATE × USES",
+    fit: Fit::Whole,
+};
+const COLUMNS: [Column; 6] = [
+    ID,
+    SCORE,
+    Column {
+        title: "CATEGORY",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "CONFIDENCE",
+        fit: Fit::Optional,
+    },
+    Column {
+        title: "SHOWN",
+        fit: Fit::Optional,
+    },
+    view::TEXT,
+];

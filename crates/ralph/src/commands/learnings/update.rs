@@ -1,0 +1,99 @@
+//! `learnings update`: a person changes a learning.
+
+use clap::Args;
+use ralph_model::{LearningKind, Tags, TaskType};
+use ralph_store::LearningUpdate;
+
+use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
+use super::query::share;
+use super::{find_to_change, handed_in, kinds, task_types};
+use crate::cli::{Format, FormatArgs};
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Change a learning; what is not named stays
+///
+/// Its id, when it was learned and the runs that taught it never change. What it said before is kept: `ralph learnings show`
+/// tells it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph learnings update 1a2b --content \"run the migrations before the integration tests\"
+  ralph learnings update 1a2b --category pitfall --tags postgres,ci
+  ralph learnings update 1a2b --confidence 0.9 --success-rate 0.88
+  ralph learnings update 1a2b --content - < lesson.txt")]
+pub(crate) struct UpdateArgs {
+    /// Its id, or the beginning of it
+    #[arg(value_name = "ID")]
+    id: String,
+    #[command(flatten)]
+    changes: ChangeArgs,
+    #[command(flatten)]
+    secrets: SecretArgs,
+    #[command(flatten)]
+    format: FormatArgs,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = true)]
+struct ChangeArgs {
+    /// What it says; `-` reads it from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    content: Option<String>,
+    /// What it is about
+    #[arg(long, value_name = "CATEGORY")]
+    category: Option<String>,
+    /// What kind of learning it is; without it that of its category, if it had that of the old one
+    #[arg(long = "type", visible_alias = "kind", value_name = "KIND", value_parser = kinds())]
+    kind: Option<LearningKind>,
+    /// Tags, separated by commas, instead of those that it has; "" for none
+    #[arg(long, value_name = "TAGS", value_parser = Tags::parse)]
+    tags: Option<Tags>,
+    /// The kind of work that it is good for
+    #[arg(long, value_name = "TYPE", value_parser = task_types())]
+    task_type: Option<TaskType>,
+    /// How sure it is, from 0 to 1
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = share)]
+    confidence: Option<f64>,
+    /// How often what it says succeeds, from 0 to 1; ralph counts anew from there
+    #[arg(long, value_name = "X", allow_negative_numbers = true, value_parser = share)]
+    success_rate: Option<f64>,
+}
+
+pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), CommandError> {
+    let (changes, policy) = (args.changes, args.secrets.policy());
+    let text = changes
+        .content
+        .map(|text| content_argument(context, text))
+        .transpose()?;
+    let has_other_breaks = text.as_ref().is_some_and(|text| text.contains('\r'));
+    let update = LearningUpdate {
+        content: text.map(|text| handed_in::content(&text, policy)).transpose()?,
+        category: changes
+            .category
+            .map(|text| handed_in::category(&text, policy))
+            .transpose()?,
+        kind: changes.kind,
+        tags: changes.tags.map(|tags| handed_in::tags(&tags, policy)).transpose()?,
+        task_type: changes.task_type,
+        confidence: changes.confidence,
+        success_rate: changes.success_rate,
+    };
+    let (mut store, ids) = find_to_change(context, &[args.id])?;
+    let mut updated = Vec::new();
+    for id in &ids {
+        updated.push(store.update_learning(id, &update, context.clock().now())?);
+    }
+    if has_other_breaks {
+        context.ui.status(LINE_BREAKS_CHANGED);
+    }
+    for learning in &updated {
+        match args.format.get() {
+            Format::Json => context.ui.json(learning)?,
+            Format::Quiet => context.ui.data(&format!("{}\n", learning.id))?,
+            Format::Table | Format::Markdown => {
+                context.ui.result("📝", &format!("Learning updated: {}", learning.id))?;
+            }
+        }
+    }
+    Ok(())
+}

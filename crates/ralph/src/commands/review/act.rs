@@ -1,0 +1,212 @@
+//! What an answer does. Before it is done, it is looked whether what was shown still stands so.
+
+use ralph_memory::capture::{SecretPolicy, accept};
+use ralph_memory::learn::{Conflict, conflicts};
+use ralph_model::{Learning, LearningStatus};
+use ralph_store::{FailedTask, Judged, LearningError, Reach, Store, Verdict};
+
+use super::super::learnings::{NO_REASON, learning_text};
+use super::super::task::store_to_write;
+use super::conflicts::{Keep, settle};
+use super::inbox::{GoneNote, Proposed, proposed, vanished_from};
+use super::session::Item;
+use super::tally::Deed;
+use crate::by_hand::{edited, keep};
+use crate::context::Context;
+use crate::env;
+use crate::error::CommandError;
+use crate::paths::Spelling;
+use crate::ui::{Asker, Ending, Heard, stage};
+
+/// What came of an answer.
+pub(super) enum Acted {
+    /// It is done.
+    Done(Deed),
+    /// Nothing was done, and the question stands.
+    NotYet,
+    /// Nothing was done, because somebody else has changed it; it stands so now.
+    Changed(Item),
+}
+
+/// Does what a key says about an item.
+pub(super) fn act(context: &Context<'_>, asker: &mut Asker, item: &Item, key: char) -> Result<Acted, CommandError> {
+    match (item, key) {
+        (Item::Failed(_), 'n') => Ok(Acted::Done(Deed::Left)),
+        (Item::Failed(task), 'y') => try_again(context, task),
+        (Item::Conflict(conflict), '1') => choose(context, conflict, Keep::One),
+        (Item::Conflict(conflict), '2') => choose(context, conflict, Keep::Other),
+        (Item::Conflict(conflict), 'b') => choose(context, conflict, Keep::Both),
+        (Item::Lesson(lesson), 'y') => judge(context, lesson, Verdict::Promote),
+        (Item::Lesson(lesson), 'n') => reject(context, asker, lesson),
+        (Item::Lesson(lesson), 'e') => reword(context, asker, lesson),
+        (Item::Vanished(gone), 'y' | 'n') => bring_back_or_let_go(context, gone, key),
+        _ => Ok(Acted::NotYet),
+    }
+}
+
+/// Says that somebody else was faster.
+fn overtaken(context: &Context<'_>, sentence: &str) -> Acted {
+    context.ui.status(sentence);
+    Acted::Done(Deed::Overtaken)
+}
+
+fn try_again(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandError> {
+    let mut store = store_to_write(context)?;
+    let gone = || {
+        overtaken(
+            context,
+            &format!("{} has not failed any more: somebody else has seen to it.", task.id),
+        )
+    };
+    let mut failed = store.review()?.failed_tasks.into_iter();
+    match failed.find(|other| other.id == task.id) {
+        None => return Ok(gone()),
+        Some(now) if now != *task => return Ok(Acted::Changed(Item::Failed(Box::new(now)))),
+        Some(_) => {}
+    }
+    // Only what has failed: it may be in a run's hands by now.
+    if store
+        .reset_task(&task.id, Reach::FailedBelow, context.clock().now())?
+        .is_empty()
+    {
+        return Ok(gone());
+    }
+    context.ui.result("🔄", &format!("Task reset: {}", task.id))?;
+    Ok(Acted::Done(Deed::Reset))
+}
+
+fn choose(context: &Context<'_>, shown: &Conflict, keep: Keep) -> Result<Acted, CommandError> {
+    let mut store = store_to_write(context)?;
+    let is_same = |other: &Conflict| (&other.one.id, &other.other.id) == (&shown.one.id, &shown.other.id);
+    let says = |conflict: &Conflict| (conflict.one.content.clone(), conflict.other.content.clone());
+    match conflicts(&store)?.into_iter().find(is_same) {
+        None => {
+            return Ok(overtaken(
+                context,
+                "They do not contradict each other any more: somebody else has seen to it.",
+            ));
+        }
+        Some(now) if says(&now) != says(shown) => return Ok(Acted::Changed(Item::Conflict(Box::new(now)))),
+        Some(_) => {}
+    }
+    let done = settle(&mut store, shown, keep, context.clock().now())?;
+    context.ui.result("✅", &done)?;
+    Ok(Acted::Done(Deed::Settled))
+}
+
+fn judge(context: &Context<'_>, lesson: &Proposed, verdict: Verdict<'_>) -> Result<Acted, CommandError> {
+    let mut store = store_to_write(context)?;
+    let id = &lesson.learning.id;
+    let judged = match store.judge_as_seen(&lesson.learning, verdict, context.clock().now()) {
+        Err(LearningError::Unknown { .. }) => {
+            return Ok(overtaken(
+                context,
+                &format!("{id} is not there any more: somebody else has deleted it."),
+            ));
+        }
+        judged => judged?,
+    };
+    match judged {
+        Judged::ChangedMeanwhile(now) => changed(context, &store, now),
+        Judged::AsSaid(_) => {
+            let (sign, word, deed) = match verdict {
+                Verdict::Promote | Verdict::Reword(_) => ("✅", "promoted", Deed::Promoted),
+                Verdict::Reject(_) => ("❌", "rejected", Deed::Rejected),
+            };
+            context.ui.result(sign, &format!("Learning {word}: {id}"))?;
+            Ok(Acted::Done(deed))
+        }
+    }
+}
+
+/// A lesson that somebody else has changed: one that still waits is asked about again.
+fn changed(context: &Context<'_>, store: &Store, now: Learning) -> Result<Acted, CommandError> {
+    match now.status {
+        LearningStatus::Pending | LearningStatus::Validated => {
+            let lesson = proposed(Some(store), now)?;
+            Ok(Acted::Changed(Item::Lesson(Box::new(lesson))))
+        }
+        status => Ok(overtaken(
+            context,
+            &format!("{} was {status} by somebody else meanwhile.", now.id),
+        )),
+    }
+}
+
+fn reject(context: &Context<'_>, asker: &mut Asker, lesson: &Proposed) -> Result<Acted, CommandError> {
+    let Heard::Line(reason) = asker.line("Why not? (Enter: no reason) ") else {
+        return Ok(Acted::NotYet);
+    };
+    let reason = match reason.trim() {
+        "" => NO_REASON.into(),
+        reason => accept(reason, SecretPolicy::Refuse)?,
+    };
+    judge(context, lesson, Verdict::Reject(&reason))
+}
+
+fn reword(context: &Context<'_>, asker: &mut Asker, lesson: &Proposed) -> Result<Acted, CommandError> {
+    let Some(text) = other_words(context, asker, &lesson.learning.content)? else {
+        context.ui.status("The text is as it was, and nothing has changed.");
+        return Ok(Acted::NotYet);
+    };
+    if text.trim().is_empty() {
+        context
+            .ui
+            .status("Nothing is left of the text, so nothing has changed; n rejects the lesson.");
+        return Ok(Acted::NotYet);
+    }
+    let kept = |error| keep(text.as_bytes(), error);
+    let words = learning_text(&text, SecretPolicy::Refuse).map_err(kept)?;
+    let acted = judge(context, lesson, Verdict::Reword(&words)).map_err(kept)?;
+    if !matches!(acted, Acted::Done(Deed::Promoted)) {
+        let error = CommandError::new(format!("what you wrote of {} was not stored", lesson.learning.id));
+        context.ui.error(&kept(error));
+    }
+    Ok(acted)
+}
+
+/// What a person makes of a text, in their editor if they have named one, else in lines that they type; none where they leave
+/// it as it is.
+fn other_words(context: &Context<'_>, asker: &mut Asker, before: &str) -> Result<Option<String>, CommandError> {
+    if let Some(editor) = env::editor() {
+        return stage::lend(|| edited(&editor, before)).unwrap_or(Ok(None));
+    }
+    context
+        .ui
+        .status("Type the new text (VISUAL and EDITOR name no editor).");
+    context.ui.status("Several lines; an empty one ends them.");
+    context.ui.status("No line at all leaves it as it is.");
+    let (text, ending) = asker.text();
+    let is_said = ending == Ending::Said && !text.trim().is_empty();
+    Ok(is_said.then(|| text.trim_end().to_owned()))
+}
+
+fn bring_back_or_let_go(context: &Context<'_>, gone: &GoneNote, key: char) -> Result<Acted, CommandError> {
+    let GoneNote { shelf, note, .. } = gone;
+    let store = context.facts()?;
+    let mut vanished = vanished_from(context, store.as_ref(), *shelf)?.into_iter();
+    if !vanished.any(|other| other.note.id == note.id) {
+        return Ok(overtaken(
+            context,
+            &format!("{} is not gone any more: somebody else has seen to it.", note.id),
+        ));
+    }
+    let notebook = context.notebook(*shelf, Spelling::Own);
+    let ids = [note.id.to_string()];
+    let title = shelf.words().title;
+    let (stored, sign, done, deed) = if key == 'y' {
+        (notebook.restore(&ids)?, "📝", "restored", Deed::Restored)
+    } else {
+        (notebook.delete(&ids)?, "🗑️ ", "deleted", Deed::LetGo)
+    };
+    if let ralph_memory::capture::History::NotRecorded(error) = &stored.history
+        && deed == Deed::LetGo
+    {
+        return Err(CommandError::new(format!(
+            "that it may stay gone could not be written down: {error}"
+        )));
+    }
+    context.report_stored(&notebook, &stored);
+    context.ui.result(sign, &format!("{title} {done}: {}", note.id))?;
+    Ok(Acted::Done(deed))
+}

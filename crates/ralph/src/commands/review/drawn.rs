@@ -1,0 +1,177 @@
+//! What waits, in words: each thing as lines, the same in the list and one by one.
+
+use ralph_memory::learn::Conflict;
+use ralph_model::{ErrorCategory, FailedGate, JournalRow, Learning, TaskId, TaskType, count};
+use ralph_store::FailedTask;
+
+use super::super::task::in_short;
+use super::inbox::{FileProblem, GoneNote, Proposed};
+use crate::ui::{Line, text_columns};
+use crate::wrap::{folded, folded_within};
+
+/// How many lines a sentence may have.
+const SENTENCE_LINES: usize = 3;
+/// How many iterations are named that told a lesson, the last ones.
+const MOST_TOLD: usize = 3;
+/// What stands before a title, and before a text below it.
+const TITLE: &str = "  ";
+const TEXT: &str = "    ";
+
+/// A failed task: how often it was tried, what was said last, what was tried, and why that failed.
+pub(super) fn failed(task: &FailedTask, width: usize) -> Vec<Line> {
+    let mut lines = title(&format!("{}  {}", task.id, task.title), width);
+    let last = task.failed_attempts.last().and_then(|last| last.report.as_ref());
+    let report = last.map(|kept| &kept.report);
+    let reason = in_short(&task.reason);
+    let tried = report.map(|report| in_short(&report.what_tried)).unwrap_or_default();
+    let why = report.map(|report| in_short(report.gist())).unwrap_or_default();
+    let why = if reason.contains(&why) { String::new() } else { why };
+    let texts = [
+        tries(task),
+        reason,
+        labelled("tried", &tried),
+        labelled("why", &why),
+        held_up(&task.holds_up),
+    ];
+    lines.extend(texts.iter().flat_map(|text| sentence(text, width)));
+    lines
+}
+
+fn labelled(label: &str, text: &str) -> String {
+    match text {
+        "" => String::new(),
+        text => format!("{label}: {text}"),
+    }
+}
+
+/// How often it was tried, and whether it fails in the same way each time.
+fn tries(task: &FailedTask) -> String {
+    let attempts = count(task.attempts as usize, "attempt", "attempts");
+    let last = task.failed_attempts.last().and_then(|last| last.report.as_ref());
+    let kind = last.and_then(|kept| match kept.report.category {
+        // It would say nothing.
+        ErrorCategory::Unknown => None,
+        kind => Some(format!(" ({})", kind.word().replace('_', " "))),
+    });
+    let kind = kind.unwrap_or_default();
+    match (task.attempts, task.same as usize) {
+        (0, _) => "nothing was tried".to_owned(),
+        (_, same @ 2..) if same == task.failed_attempts.len() => {
+            format!("{attempts}, and all {same} failed the same way{kind}")
+        }
+        (_, same @ 2..) => format!("{attempts}, and the last {same} failed the same way{kind}"),
+        _ => format!("{attempts}{kind}"),
+    }
+}
+
+fn held_up(tasks: &[TaskId]) -> String {
+    match tasks {
+        [] => String::new(),
+        [task] => format!("{task} waits for it"),
+        tasks => format!("{} tasks wait for it", tasks.len()),
+    }
+}
+
+/// Two lessons that contradict each other, the second below the first.
+pub(super) fn conflict(conflict: &Conflict, width: usize) -> Vec<Line> {
+    let mut lines = title(&conflict.why.to_string(), width);
+    for (number, learning) in [(1, &conflict.one), (2, &conflict.other)] {
+        let head = format!("{number}  {}", about(learning));
+        lines.extend(sentence(&head, width));
+        lines.extend(words(&learning.content, width, "       "));
+    }
+    lines
+}
+
+/// A lesson that waits, whole, with what speaks for it.
+pub(super) fn proposed(proposed: &Proposed, width: usize) -> Vec<Line> {
+    let learning = &proposed.learning;
+    let mut lines = title(&about(learning), width);
+    lines.extend(words(&learning.content, width, TEXT));
+    let tags = labelled("tags", &learning.tags.join(", "));
+    lines.extend(words(&tags, width, TEXT));
+    let evidence = evidence(proposed);
+    lines.extend(evidence.iter().flat_map(|text| sentence(text, width)));
+    lines
+}
+
+fn about(learning: &Learning) -> String {
+    let kind = match learning.category.as_str() {
+        "" => learning.kind.word(),
+        category => category,
+    };
+    // Of what is good for every kind of work nothing more is said.
+    let work = learning.task_type.filter(|kind| *kind != TaskType::General);
+    let work = work.map(|kind| format!(", {kind}")).unwrap_or_default();
+    format!("{}  {kind}{work}, confidence {:.2}", learning.id, learning.confidence)
+}
+
+/// Where a lesson comes from: the iterations that told it and how they ended, else the runs, else who said it.
+fn evidence(proposed: &Proposed) -> Vec<String> {
+    let Proposed { learning, told } = proposed;
+    let earlier = told.len().saturating_sub(MOST_TOLD);
+    let mut lines: Vec<String> = told
+        .iter()
+        .skip(earlier)
+        .map(|(row, gate)| told_in(row, gate.as_ref()))
+        .collect();
+    if earlier > 0 {
+        lines.push(format!("and {} before", count(earlier, "iteration", "iterations")));
+    }
+    if !lines.is_empty() {
+        return lines;
+    }
+    match (learning.source_loops.as_slice(), &learning.task) {
+        ([], Some(task)) => vec![format!("from {task}")],
+        ([], None) => vec![format!("source: {}", learning.source)],
+        (runs, _) => vec![format!("{}, from {}", learning.source, runs.join(", "))],
+    }
+}
+
+fn told_in(row: &JournalRow, gate: Option<&FailedGate>) -> String {
+    let row = &row.row;
+    let gate = gate
+        .map(|gate| format!(", gate `{}`: {}", gate.command, gate.end))
+        .unwrap_or_default();
+    format!(
+        "from {}/{} [{}{gate}] {}",
+        row.run, row.iteration, row.outcome, row.task_title
+    )
+}
+
+/// A note that is gone from its file, as it last was.
+pub(super) fn vanished(gone: &GoneNote, width: usize) -> Vec<Line> {
+    let note = &gone.note;
+    let head = format!("{}  {}, {}, gone from {}", note.id, note.kind, note.created, gone.file);
+    let mut lines = title(&head, width);
+    lines.extend(words(&note.content, width, TEXT));
+    lines.extend(words(&labelled("tags", &note.tags.to_string()), width, TEXT));
+    lines
+}
+
+/// An entry that cannot be read.
+pub(super) fn problem(problem: &FileProblem, width: usize) -> Vec<Line> {
+    let FileProblem { file, line, problem } = problem;
+    words(&format!("{file}:{line}: {problem}"), width, TITLE)
+}
+
+/// The line that names what waits.
+fn title(text: &str, width: usize) -> Vec<Line> {
+    let lines = folded_within(text, text_columns(width, TITLE.len()), SENTENCE_LINES);
+    lines.into_iter().map(|line| (None, format!("{TITLE}{line}"))).collect()
+}
+
+/// A sentence on as many lines as it may have; none for an empty one.
+fn sentence(text: &str, width: usize) -> Vec<Line> {
+    let lines = folded_within(text, text_columns(width, TEXT.len()), SENTENCE_LINES);
+    lines.into_iter().map(|line| (None, format!("{TEXT}{line}"))).collect()
+}
+
+/// All of a text.
+fn words(text: &str, width: usize, indent: &str) -> Vec<Line> {
+    let lines = folded(text, text_columns(width, indent.len()));
+    lines
+        .into_iter()
+        .map(|line| (None, format!("{indent}{line}")))
+        .collect()
+}

@@ -1,0 +1,213 @@
+//! What waits for a person, gathered from the database and the files of notes.
+
+use clap::ValueEnum;
+use ralph_memory::learn::{Conflict, conflicts};
+use ralph_model::{FailedGate, JournalRow, Learning, Note, Shelf};
+use ralph_store::{FailedTask, Review, Store};
+use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
+
+use super::super::learnings::iteration_as_json;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::paths::Spelling;
+
+/// What there may be in the inbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Group {
+    /// Tasks that have failed
+    Failed,
+    /// Lessons that contradict each other
+    Conflicts,
+    /// Lessons that nobody has confirmed
+    Notes,
+    /// Notes that are gone without having been deleted
+    Vanished,
+    /// Entries of note files that cannot be read
+    Problems,
+}
+
+/// A lesson that waits to be judged, with what speaks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Proposed {
+    pub(super) learning: Learning,
+    /// The iterations that told it, the oldest first, each with the gate that refused its work.
+    pub(super) told: Vec<(JournalRow, Option<FailedGate>)>,
+}
+
+/// A note that is gone from its file without having been deleted.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct GoneNote {
+    pub(super) shelf: Shelf,
+    /// The file as it is shown.
+    pub(super) file: String,
+    /// What it last said.
+    pub(super) note: Note,
+}
+
+/// An entry of a file of notes that cannot be read, or that contradicts another one since a merge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct FileProblem {
+    pub(super) file: String,
+    pub(super) line: usize,
+    pub(super) problem: String,
+}
+
+/// Everything that waits, in the order in which it is shown. What was not asked for is none.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Inbox {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) failed_tasks: Option<Vec<FailedTask>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) conflicts: Option<Vec<Conflict>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) learnings: Option<Vec<Proposed>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) vanished: Option<Vec<GoneNote>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) problems: Option<Vec<FileProblem>>,
+}
+
+impl Inbox {
+    /// Looks for what waits; with a group only for that.
+    pub(super) fn look(context: &Context<'_>, only: Option<Group>) -> Result<Self, CommandError> {
+        let wants = |group: Group| only.is_none_or(|only| only == group);
+        let store = context.facts()?;
+        let review = match &store {
+            Some(store) if wants(Group::Failed) || wants(Group::Notes) => store.review()?,
+            _ => Review::default(),
+        };
+        let learnings = review
+            .learnings
+            .into_iter()
+            .map(|learning| proposed(store.as_ref(), learning));
+        let learnings: Vec<Proposed> = learnings.collect::<Result<_, _>>()?;
+        let conflicts = match &store {
+            Some(store) if wants(Group::Conflicts) => conflicts(store)?,
+            _ => Vec::new(),
+        };
+        let (mut vanished, mut problems) = (Vec::new(), Vec::new());
+        for shelf in [Shelf::Memories, Shelf::Guardrails] {
+            if wants(Group::Vanished) {
+                vanished.extend(vanished_from(context, store.as_ref(), shelf)?);
+            }
+            if wants(Group::Problems) {
+                problems.extend(wrong_in(context, shelf)?);
+            }
+        }
+        Ok(Self {
+            failed_tasks: wants(Group::Failed).then_some(review.failed_tasks),
+            conflicts: wants(Group::Conflicts).then_some(conflicts),
+            learnings: wants(Group::Notes).then_some(learnings),
+            vanished: wants(Group::Vanished).then_some(vanished),
+            problems: wants(Group::Problems).then_some(problems),
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        !self.has_questions() && self.problems().is_empty()
+    }
+
+    /// Whether a person can be asked about any of it.
+    pub(super) fn has_questions(&self) -> bool {
+        !(self.failed().is_empty()
+            && self.conflicts().is_empty()
+            && self.proposed().is_empty()
+            && self.vanished().is_empty())
+    }
+
+    pub(super) fn failed(&self) -> &[FailedTask] {
+        self.failed_tasks.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn conflicts(&self) -> &[Conflict] {
+        self.conflicts.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn proposed(&self) -> &[Proposed] {
+        self.learnings.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn vanished(&self) -> &[GoneNote] {
+        self.vanished.as_deref().unwrap_or_default()
+    }
+
+    pub(super) fn problems(&self) -> &[FileProblem] {
+        self.problems.as_deref().unwrap_or_default()
+    }
+}
+
+/// A lesson with what speaks for it.
+pub(super) fn proposed(store: Option<&Store>, learning: Learning) -> Result<Proposed, CommandError> {
+    let mut told = Vec::new();
+    if let Some(store) = store {
+        for row in store.learning_evidence(&learning.id)?.taught {
+            let gate = store.report_of(row.id)?.and_then(|report| report.report.gate);
+            told.push((row, gate));
+        }
+    }
+    Ok(Proposed { learning, told })
+}
+
+/// What is gone from a shelf without having been deleted. The file is only read.
+pub(super) fn vanished_from(
+    context: &Context<'_>,
+    store: Option<&Store>,
+    shelf: Shelf,
+) -> Result<Vec<GoneNote>, CommandError> {
+    let notebook = context.notebook(shelf, Spelling::Own);
+    let file = context.project.shown(&notebook.path).to_string();
+    let Some(log) = store else { return Ok(Vec::new()) };
+    let vanished = notebook.vanished(log, &notebook.read()?.document())?;
+    let gone = vanished.before.into_iter().chain(vanished.since).map(|note| GoneNote {
+        shelf,
+        file: file.clone(),
+        note,
+    });
+    Ok(gone.collect())
+}
+
+/// What is wrong in the file of a shelf.
+fn wrong_in(context: &Context<'_>, shelf: Shelf) -> Result<Vec<FileProblem>, CommandError> {
+    let notebook = context.notebook(shelf, Spelling::Own);
+    let file = context.project.shown(&notebook.path).to_string();
+    let reading = notebook.read()?;
+    let document = reading.document();
+    let wrong = document.validate();
+    let lines = document.line_numbers(wrong.iter().map(|problem| problem.at));
+    let wrong = lines.zip(&wrong).map(|(line, problem)| FileProblem {
+        file: file.clone(),
+        line,
+        problem: problem.kind.to_string(),
+    });
+    Ok(wrong.collect())
+}
+
+impl Serialize for Proposed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Whole<'a> {
+            #[serde(flatten)]
+            learning: &'a Learning,
+            taught_in: Vec<Value>,
+        }
+        let taught_in = self.told.iter().map(|(row, gate)| {
+            let mut iteration = iteration_as_json(row);
+            if let Some(object) = iteration.as_object_mut() {
+                object.insert("gate".to_owned(), json!(gate));
+            }
+            iteration
+        });
+        let whole = Whole {
+            learning: &self.learning,
+            taught_in: taught_in.collect(),
+        };
+        whole.serialize(serializer)
+    }
+}
+
+impl Serialize for GoneNote {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        json!({"file": self.file, "memory": self.note}).serialize(serializer)
+    }
+}

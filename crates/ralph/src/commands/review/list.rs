@@ -1,0 +1,164 @@
+//! The inbox as a list, with the commands that do something about what is in it.
+
+use ralph_memory::learn::Conflict;
+use ralph_model::count;
+use ralph_store::FailedTask;
+
+use super::drawn;
+use super::inbox::{GoneNote, Inbox, Proposed};
+use crate::ui::{Line, Style, commands};
+
+/// How many of each group are shown; JSON has all.
+const MOST_SHOWN: usize = 10;
+/// What stands before a command, beside the columns that every command stands behind.
+const INDENT: &str = "  ";
+
+/// A group of things that wait: its head, its things, and where the rest is found.
+struct Shown<'a, T> {
+    head: String,
+    all: &'a [T],
+    rest: &'static str,
+}
+
+/// All of it within a width.
+pub(super) fn lines(inbox: &Inbox, width: usize) -> Vec<Line> {
+    let groups = [
+        failed(inbox).lines(width, drawn::failed, commands_of_task),
+        conflicts(inbox).lines(width, drawn::conflict, commands_of_conflict),
+        lessons(inbox).lines(width, drawn::proposed, commands_of_lesson),
+        vanished(inbox).lines(width, drawn::vanished, commands_of_note),
+        problems(inbox, width),
+    ];
+    let mut lines = Vec::new();
+    for group in groups.into_iter().filter(|group| !group.is_empty()) {
+        if !lines.is_empty() {
+            lines.push((None, String::new()));
+        }
+        lines.extend(group);
+    }
+    lines
+}
+
+impl<T> Shown<'_, T> {
+    fn lines(
+        &self,
+        width: usize,
+        draw: impl Fn(&T, usize) -> Vec<Line>,
+        help: impl Fn(&T) -> Vec<(String, &'static str)>,
+    ) -> Vec<Line> {
+        if self.all.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec![(Some(Style::Strong), self.head.clone())];
+        for (place, thing) in self.all.iter().take(MOST_SHOWN).enumerate() {
+            let help = help(thing);
+            if place > 0 && !help.is_empty() {
+                lines.push((None, String::new()));
+            }
+            lines.extend(draw(thing, width));
+            let helping = commands(&help, width.saturating_sub(INDENT.len()));
+            lines.extend(
+                helping
+                    .into_iter()
+                    .map(|line| (Some(Style::Faint), format!("{INDENT}{line}"))),
+            );
+        }
+        if let Some(more) = self.all.len().checked_sub(MOST_SHOWN).filter(|more| *more > 0) {
+            lines.push((None, format!("  and {more} more: {}", self.rest)));
+        }
+        lines
+    }
+}
+
+fn failed(inbox: &Inbox) -> Shown<'_, FailedTask> {
+    let all = inbox.failed();
+    Shown {
+        head: count(all.len(), "task has failed", "tasks have failed"),
+        all,
+        rest: "ralph task list --status failed",
+    }
+}
+
+fn conflicts(inbox: &Inbox) -> Shown<'_, Conflict> {
+    let all = inbox.conflicts();
+    Shown {
+        head: count(
+            all.len(),
+            "pair of lessons contradicts each other",
+            "pairs of lessons contradict each other",
+        ),
+        all,
+        rest: "ralph learnings conflicts",
+    }
+}
+
+fn lessons(inbox: &Inbox) -> Shown<'_, Proposed> {
+    let all = inbox.proposed();
+    Shown {
+        head: count(all.len(), "lesson waits", "lessons wait"),
+        all,
+        rest: "ralph learnings list --status validated",
+    }
+}
+
+fn vanished(inbox: &Inbox) -> Shown<'_, GoneNote> {
+    let all = inbox.vanished();
+    Shown {
+        head: format!(
+            "{} gone without having been deleted",
+            count(all.len(), "note is", "notes are")
+        ),
+        all,
+        rest: "ralph memory restore --list, ralph guardrails restore --list",
+    }
+}
+
+fn commands_of_task(task: &FailedTask) -> Vec<(String, &'static str)> {
+    let id = &task.id;
+    vec![
+        (format!("ralph task show {id}"), "every attempt at it"),
+        (format!("ralph task reset {id}"), "let it be tried again"),
+    ]
+}
+
+fn commands_of_conflict(conflict: &Conflict) -> Vec<(String, &'static str)> {
+    let (one, other) = (&conflict.one.id, &conflict.other.id);
+    vec![
+        (format!("ralph learnings supersede {other} {one}"), "the first holds"),
+        (format!("ralph learnings supersede {one} {other}"), "the second holds"),
+        (
+            format!("ralph learnings conflicts --both-hold {one} {other}"),
+            "both hold",
+        ),
+    ]
+}
+
+fn commands_of_lesson(proposed: &Proposed) -> Vec<(String, &'static str)> {
+    let id = &proposed.learning.id;
+    vec![
+        (format!("ralph learnings promote {id}"), "it holds"),
+        (format!("ralph learnings reject {id}"), "it does not"),
+    ]
+}
+
+fn commands_of_note(gone: &GoneNote) -> Vec<(String, &'static str)> {
+    let (command, id) = (gone.shelf.words().command, &gone.note.id);
+    vec![
+        (format!("{command} restore {id}"), "bring it back"),
+        (format!("{command} delete {id}"), "it may stay gone"),
+    ]
+}
+
+/// What is wrong in files, which is mended there.
+pub(super) fn problems(inbox: &Inbox, width: usize) -> Vec<Line> {
+    let all = inbox.problems();
+    let shown = Shown {
+        head: format!(
+            "{} in files of notes, to be mended there",
+            count(all.len(), "place is wrong", "places are wrong")
+        ),
+        all,
+        rest: "ralph memory validate, ralph guardrails validate",
+    };
+    shown.lines(width, drawn::problem, |_| Vec::new())
+}

@@ -1,0 +1,70 @@
+//! `ralph review`: everything that waits for a person, in one place, to be settled item by item or with commands.
+
+mod act;
+mod conflicts;
+mod drawn;
+mod inbox;
+mod list;
+mod session;
+mod tally;
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use inbox::{Group, Inbox};
+
+/// Go through what waits for you: failed tasks, contradictions, lessons, notes that are gone
+///
+/// At a terminal each is shown with what speaks for it, and a key settles it; what you answer is written at once. Elsewhere
+/// all of it is listed, with the commands that do the same.
+///
+/// A failed task is tried again once it is reset. A lesson that an agent drew from work which was not done stands in no
+/// prompt but those of its own task, until another iteration teaches the same or you promote it; with
+/// `[learning] promote = "review"` every lesson waits for you. A note that is gone from its file without having been deleted
+/// may have been lost by an old version that was saved over it.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  ralph review
+  ralph review --list            # all of it, without questions
+  ralph review --only failed
+  ralph review --json            # for programs
+
+Keys: y yes (try the task again, promote the lesson, bring the note back), n no, e edit the lesson and promote it, 1 and 2
+keep one of two that contradict each other, b both hold, s skip, l or q leave the rest for later, ? help.")]
+pub(crate) struct ReviewArgs {
+    /// List everything, also at a terminal
+    #[arg(long)]
+    list: bool,
+    /// Only these
+    #[arg(long, value_enum, value_name = "WHAT")]
+    only: Option<Group>,
+    /// Write it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<ExitCode, CommandError> {
+    let inbox = Inbox::look(context, args.only)?;
+    if args.json {
+        context.ui.json(&inbox)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if inbox.is_empty() {
+        context.ui.data("Nothing waits for you.\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let asker = match args.list || !inbox.has_questions() {
+        true => None,
+        false => context.ui.asker()?,
+    };
+    match asker {
+        Some(mut asker) => session::go_through(context, &mut asker, inbox),
+        None => {
+            context.ui.lines(&list::lines(&inbox, context.ui.width()))?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

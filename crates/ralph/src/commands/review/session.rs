@@ -1,0 +1,214 @@
+//! The inbox item by item at a terminal: each is shown and asked about, and what is answered is done before the next.
+
+use std::process::ExitCode;
+
+use ralph_memory::learn::Conflict;
+use ralph_store::FailedTask;
+
+use super::act::{Acted, act};
+use super::inbox::{GoneNote, Inbox, Proposed};
+use super::tally::{Deed, Tally};
+use super::{drawn, list};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::ui::{Asker, INTERRUPTED, Key, Line, Pressed, Style, text_columns};
+use crate::wrap::wrapped;
+
+/// What stands before the second line of what a key does.
+const HELP_INDENT: &str = "   ";
+
+/// Something that a person is asked about.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Item {
+    Failed(Box<FailedTask>),
+    Conflict(Box<Conflict>),
+    Lesson(Box<Proposed>),
+    Vanished(Box<GoneNote>),
+}
+
+/// What every item can be answered with.
+const SKIP: Key = ('s', "skip");
+const LATER: Key = ('l', "later");
+const HELP: Key = ('?', "help");
+/// Whoever presses it means the same as by `l`, so it is not shown beside it.
+const QUIT: Key = ('q', "");
+
+const OF_FAILED: [Key; 6] = [('y', "try it again"), ('n', "leave it"), SKIP, LATER, HELP, QUIT];
+const OF_CONFLICT: [Key; 7] = [
+    ('1', "the first holds"),
+    ('2', "the second"),
+    ('b', "both"),
+    SKIP,
+    LATER,
+    HELP,
+    QUIT,
+];
+const OF_LESSON: [Key; 7] = [
+    ('y', "promote"),
+    ('n', "reject"),
+    ('e', "edit"),
+    SKIP,
+    LATER,
+    HELP,
+    QUIT,
+];
+const OF_VANISHED: [Key; 6] = [('y', "bring it back"), ('n', "let it go"), SKIP, LATER, HELP, QUIT];
+
+impl Item {
+    fn keys(&self) -> &'static [Key] {
+        match self {
+            Self::Failed(_) => &OF_FAILED,
+            Self::Conflict(_) => &OF_CONFLICT,
+            Self::Lesson(_) => &OF_LESSON,
+            Self::Vanished(_) => &OF_VANISHED,
+        }
+    }
+
+    /// What the keys do, in sentences.
+    fn help(&self) -> &'static [Key] {
+        match self {
+            Self::Failed(_) => &[
+                (
+                    'y',
+                    "It is open again, as if nothing had been tried, and the next run tries it.",
+                ),
+                ('n', "It stays failed, and what waits for it goes on waiting."),
+            ],
+            Self::Conflict(_) => &[
+                ('1', "The first holds, and takes the place of the second."),
+                ('2', "The second holds, and takes the place of the first."),
+                ('b', "They do not contradict each other: both hold."),
+            ],
+            Self::Lesson(_) => &[
+                ('y', "It holds, and stands in the prompts that it fits."),
+                ('n', "It does not hold, and no agent sees it. You may say why."),
+                ('e', "Put it into other words, in your editor; then it holds."),
+            ],
+            Self::Vanished(_) => &[
+                ('y', "It comes back into its file, as it last was."),
+                (
+                    'n',
+                    "It may stay gone, and nobody is told of it any more; it stays on record.",
+                ),
+            ],
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Failed(_) => "a failed task",
+            Self::Conflict(_) => "two lessons that contradict each other",
+            Self::Lesson(_) => "a lesson to judge",
+            Self::Vanished(_) => "a note that is gone without having been deleted",
+        }
+    }
+
+    fn lines(&self, width: usize) -> Vec<Line> {
+        match self {
+            Self::Failed(task) => drawn::failed(task, width),
+            Self::Conflict(conflict) => drawn::conflict(conflict, width),
+            Self::Lesson(lesson) => drawn::proposed(lesson, width),
+            Self::Vanished(gone) => drawn::vanished(gone, width),
+        }
+    }
+}
+
+/// How an item came to its end.
+enum Step {
+    /// This became of it.
+    Next(Deed),
+    /// The rest is for another time.
+    Later,
+    /// Ctrl+C, or the system wants an end.
+    Stopped,
+}
+
+/// Goes through all of it.
+pub(super) fn go_through(context: &Context<'_>, asker: &mut Asker, inbox: Inbox) -> Result<ExitCode, CommandError> {
+    let problems = list::problems(&inbox, context.ui.width());
+    let items = items(inbox);
+    let all = items.len();
+    let mut tally = Tally::default();
+    let mut code = ExitCode::SUCCESS;
+    for (number, item) in (1..).zip(items) {
+        let head = format!("{number} of {all}: {}", item.kind());
+        match settle(context, asker, item, &head)? {
+            Step::Next(deed) => tally.add(deed),
+            Step::Later => break,
+            Step::Stopped => {
+                code = ExitCode::from(INTERRUPTED);
+                break;
+            }
+        }
+    }
+    if !problems.is_empty() {
+        context.ui.lines(&problems)?;
+        context.ui.data("\n")?;
+    }
+    context.ui.data(&format!("{}\n", tally.sentence(all)))?;
+    Ok(code)
+}
+
+fn items(inbox: Inbox) -> Vec<Item> {
+    let failed = inbox.failed_tasks.into_iter().flatten().map(Box::new).map(Item::Failed);
+    let conflicts = inbox.conflicts.into_iter().flatten().map(Box::new).map(Item::Conflict);
+    let lessons = inbox.learnings.into_iter().flatten().map(Box::new).map(Item::Lesson);
+    let vanished = inbox.vanished.into_iter().flatten().map(Box::new).map(Item::Vanished);
+    failed.chain(conflicts).chain(lessons).chain(vanished).collect()
+}
+
+/// Shows an item and asks about it until it is settled or left.
+fn settle(context: &Context<'_>, asker: &mut Asker, mut item: Item, head: &str) -> Result<Step, CommandError> {
+    show(context, &item, head)?;
+    loop {
+        let key = match asker.ask(item.keys()) {
+            Pressed::Stopped => return Ok(Step::Stopped),
+            Pressed::End | Pressed::Key('l' | 'q') => return Ok(Step::Later),
+            Pressed::Key('s') => return Ok(Step::Next(Deed::Left)),
+            Pressed::Key(key) => key,
+        };
+        if key == '?' {
+            explain(context, &item)?;
+            continue;
+        }
+        match act(context, asker, &item, key) {
+            Ok(Acted::Done(deed)) => {
+                context.ui.data("\n")?;
+                return Ok(Step::Next(deed));
+            }
+            Ok(Acted::NotYet) => {}
+            Ok(Acted::Changed(now)) => {
+                context
+                    .ui
+                    .status("Somebody else has changed it meanwhile. This is how it stands now:");
+                item = now;
+                show(context, &item, head)?;
+            }
+            // What could not be done can be answered otherwise.
+            Err(error) => drop(context.ui.error(&error)),
+        }
+    }
+}
+
+fn show(context: &Context<'_>, item: &Item, head: &str) -> Result<(), CommandError> {
+    let mut lines = vec![(Some(Style::Strong), head.to_owned())];
+    lines.extend(item.lines(context.ui.width()));
+    lines.push((None, String::new()));
+    context.ui.lines(&lines)
+}
+
+fn explain(context: &Context<'_>, item: &Item) -> Result<(), CommandError> {
+    let common = [
+        ('s', "Leave it as it is, and go on with the next."),
+        ('l', "Leave it and all the rest for later; q and Ctrl+D do the same."),
+    ];
+    let columns = text_columns(context.ui.width(), HELP_INDENT.len());
+    let mut lines: Vec<Line> = Vec::new();
+    for (key, does) in item.help().iter().chain(&common) {
+        let keys = std::iter::once(format!("{key}  ")).chain(std::iter::repeat(HELP_INDENT.to_owned()));
+        let texts = keys.zip(wrapped(does, columns));
+        lines.extend(texts.map(|(key, text)| (None, format!("{key}{text}"))));
+    }
+    lines.push((None, String::new()));
+    context.ui.lines(&lines)
+}

@@ -1,0 +1,92 @@
+//! Moments on the command line: a day, a moment, or how long ago it was.
+
+use std::time::Duration;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan};
+use ralph_model::config::parse_duration;
+
+/// A moment as a person gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum When {
+    /// This one.
+    At(Timestamp),
+    /// So long before the command is called.
+    Ago(Duration),
+}
+
+impl When {
+    /// The moment, where the command is called now.
+    pub(crate) fn moment(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::At(moment) => moment,
+            Self::Ago(time) => now.checked_sub(time).unwrap_or(Timestamp::MIN),
+        }
+    }
+}
+
+/// From when on something counts: a day does from its beginning.
+pub(crate) fn beginning(text: &str) -> Result<When, String> {
+    parse(text, 0)
+}
+
+/// Until when something counts: a day does until its end.
+pub(crate) fn end(text: &str) -> Result<When, String> {
+    parse(text, 1)
+}
+
+/// A moment, or the beginning of a day so many days later than the one that is given.
+fn parse(text: &str, days_later: i32) -> Result<When, String> {
+    let text = text.trim();
+    // A number alone has no unit here: nobody who gives a year means seconds.
+    let ago = || parse_duration(text).filter(|_| text.ends_with(|sign: char| sign.is_ascii_alphabetic()));
+    let of_day = || {
+        let day = text.parse::<Date>().ok()?.checked_add(days_later.days()).ok()?;
+        Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp())
+    };
+    if let Some(time) = ago() {
+        return Ok(When::Ago(time));
+    }
+    text.parse::<Timestamp>().ok().or_else(of_day).map(When::At).ok_or_else(|| {
+        "give a day, as in 2025-01-20, a moment, as in 2025-01-20T10:30:00Z, or how long ago it was, as in 12h, 7d or 2w"
+            .to_owned()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_a_day_a_moment_or_so_long_ago() {
+        let now: Timestamp = "2025-01-22T10:00:00Z".parse().unwrap();
+        for (text, from, until) in [
+            ("2025-01-20", "2025-01-20T00:00:00Z", "2025-01-21T00:00:00Z"),
+            ("2025-01-20T10:30:00Z", "2025-01-20T10:30:00Z", "2025-01-20T10:30:00Z"),
+            ("12h", "2025-01-21T22:00:00Z", "2025-01-21T22:00:00Z"),
+            ("7d", "2025-01-15T10:00:00Z", "2025-01-15T10:00:00Z"),
+            ("2w", "2025-01-08T10:00:00Z", "2025-01-08T10:00:00Z"),
+            (" 1h30m ", "2025-01-22T08:30:00Z", "2025-01-22T08:30:00Z"),
+        ] {
+            assert_eq!(beginning(text).unwrap().moment(now).to_string(), from, "{text}");
+            assert_eq!(end(text).unwrap().moment(now).to_string(), until, "{text}");
+        }
+        for text in [
+            "",
+            "yesterday",
+            "7",
+            "2025",
+            "d",
+            "7 d",
+            "-7d",
+            "7y",
+            "9999999d",
+            "2025-13-01",
+            "9999-12-31x",
+        ] {
+            assert!(beginning(text).is_err(), "{text}");
+        }
+        assert_eq!(When::Ago(Duration::MAX).moment(now), Timestamp::MIN);
+    }
+}

@@ -1,0 +1,265 @@
+//! `ralph learnings extract` and `ralph journal export`.
+
+use insta::assert_snapshot;
+use ralph_model::{Captured, CapturedLearning, ErrorCategory, FailureReport, Outcome, ReportOrigin, RunId};
+use ralph_testkit::TestEnv;
+use serde_json::Value;
+
+use crate::past::{Worked, task, work};
+use crate::{env, json, names};
+
+/// A loop as another tool records it.
+const STATE: &str = r#"{
+  "loopId": "ralph-001",
+  "objective": "Fix failing authentication tests",
+  "status": "completed",
+  "currentIteration": 3,
+  "startedBy": {"unknown": "keys are fine"},
+  "iterations": [
+    {
+      "number": 1, "status": "failed", "duration": 90000,
+      "analysis": { "progressMade": false, "errors": ["SyntaxError: Unexpected token"] },
+      "learnings": [], "filesModified": ["src/auth/login.ts"]
+    },
+    {
+      "number": 2, "status": "failed", "duration": 90000,
+      "analysis": { "progressMade": false, "errors": ["src/auth/login.ts: could not parse it"] },
+      "learnings": [], "filesModified": []
+    },
+    {
+      "number": 3, "status": "completed", "duration": 42000,
+      "analysis": { "progressMade": true },
+      "learnings": ["Write tests first"],
+      "filesModified": ["src/auth/login.ts", "test/auth/login.test.ts", "test/auth/logout.test.ts"]
+    }
+  ]
+}"#;
+
+/// Two runs of which the first is over: it failed twice in the same way before it was done.
+fn past() -> TestEnv {
+    let env = env();
+    let dates = task(&env, "Fix the failing tests of dates");
+    let refused = |why: &str| Worked {
+        task: &dates,
+        outcome: Outcome::Retried,
+        reason: "The gate failed.",
+        signature: Some(7),
+        captured: Captured {
+            failure: Some(FailureReport {
+                what_tried: "It.".to_owned(),
+                why_failed: why.to_owned(),
+                category: ErrorCategory::TestFailure,
+                relevant_files: Vec::new(),
+                error_output: None,
+                origin: ReportOrigin::Agent,
+                gate: None,
+            }),
+            ..Captured::default()
+        },
+        ..Worked::default()
+    };
+    let mended = Worked {
+        task: &dates,
+        notes: Some("Leap years: `is_leap` was wrong."),
+        captured: Captured {
+            learnings: vec![CapturedLearning {
+                category: "testing_strategy".to_owned(),
+                tags: Vec::new(),
+                content: "Write tests first".to_owned(),
+            }],
+            ..Captured::default()
+        },
+        ..Worked::default()
+    };
+    let mut store = work(
+        &env,
+        1,
+        &[refused("leap fails at line 4"), refused("leap fails at line 9"), mended],
+    );
+    let now = "2025-01-25T10:00:00Z".parse().unwrap();
+    store.end_run(&RunId::new(1), "Everything is done.", 0, now).unwrap();
+    let tea = task(&env, "Make tea");
+    work(
+        &env,
+        2,
+        &[Worked {
+            task: &tea,
+            ..Worked::default()
+        }],
+    );
+    env
+}
+
+fn refused(env: &TestEnv, arguments: &[&str]) -> String {
+    let finished = env.ralph(arguments.iter().copied()).run();
+    assert_ne!(finished.code, Some(0), "{finished}");
+    assert_eq!(finished.stdout, "", "{finished}");
+    format!("{:?} {}", finished.code, finished.stderr)
+}
+
+#[test]
+fn a_loop_history_teaches_what_it_says() {
+    let env = env();
+    env.write("state.json", STATE);
+    let before = names(&env);
+    assert_snapshot!(env.ok(["learnings", "extract", "--from", "state.json", "--dry-run"]), @"
+    KIND         WORK      CONFIDENCE  REJECTED                    LEARNING
+    strategy     test-fix  0.90                                    Test-driven development approach
+    antipattern  test-fix  0.50                                    Avoid: Syntax errors - check code carefully before execution
+    estimate     test-fix  0.20        Confidence too low (< 0.3)  test-fix tasks of medium complexity
+    convention   general   0.70                                    Tests in test/ directory
+    convention   general   0.80                                    Modules are TypeScript (.ts)
+
+    5 learnings would be drawn
+    ");
+    assert_eq!(names(&env), before, "a look makes nothing");
+    assert_snapshot!(env.ok(["learnings", "extract", "--from", "state.json"]), @"
+    Extracted: 5 learnings
+    Validated: 4
+    Rejected:  1
+    Promoted:  4
+    Skipped:   0
+    ");
+    let listed = json(&env, &["learnings", "list", "--json", "--kind", "antipattern"]);
+    assert_eq!(listed[0]["source"], "extracted");
+    assert_eq!(listed[0]["source_loops"], serde_json::json!(["ralph-001"]));
+    assert_eq!(listed[0]["success_rate"], 0.0);
+    assert_eq!(
+        json(&env, &["learnings", "extract", "--from", "state.json", "--json"]),
+        serde_json::json!({
+            "run": "ralph-001", "extracted": 5, "validated": 0, "rejected": 0, "promoted": 0, "skipped": 5
+        }),
+        "the same loop teaches nothing new"
+    );
+    let second = STATE.replace("ralph-001", "ralph-002");
+    let again = env.ralph(["learnings", "extract", "--from", "-"]).input(second).run();
+    assert!(again.stdout.contains("Rejected:  0\nPromoted:  5\n"), "{again}");
+    let estimate = json(&env, &["learnings", "list", "--json", "--kind", "estimate"]);
+    assert_eq!(estimate.as_array().unwrap().len(), 1, "{estimate}");
+    assert_eq!(estimate[0]["confidence"], 0.4, "two loops know more than one");
+}
+
+#[test]
+fn bad_histories_are_refused_in_a_line_and_nothing_changes() {
+    let env = env();
+    env.write("bad.json", "{\"loopId\": \"a\"");
+    env.write("list.json", "{\"loopId\": \"a\", \"iterations\": 3}");
+    let before = names(&env);
+    let hint = "Hint: a loop history has a loopId, an objective and iterations; `ralph journal export` writes one\n";
+    assert_eq!(
+        refused(&env, &["learnings", "extract", "--from", "bad.json"]),
+        format!(
+            "Some(1) Error: bad.json: it is no loop history: EOF while parsing an object at line 1 column 14\n{hint}"
+        )
+    );
+    assert_eq!(
+        refused(&env, &["learnings", "extract", "--from", "list.json"]),
+        format!(
+            "Some(1) Error: list.json: it is no loop history: invalid type: integer `3`, expected a sequence at line 1 \
+             column 31\n{hint}"
+        )
+    );
+    assert_eq!(
+        refused(&env, &["learnings", "extract", "--from", "none.json"]),
+        "Some(1) Error: there is no file none.json\n"
+    );
+    assert!(refused(&env, &["learnings", "extract"]).starts_with("Some(2)"));
+    assert!(refused(&env, &["learnings", "extract", "run-00000001"]).contains("there is no run \"run-00000001\""));
+    assert_eq!(names(&env), before);
+}
+
+#[test]
+fn a_run_on_record_teaches_once() {
+    let env = past();
+    assert_snapshot!(env.ok(["learnings", "extract", "00000001", "--dry-run"]), @"
+    KIND         WORK      CONFIDENCE  REJECTED                    LEARNING
+    strategy     test-fix  0.90                                    Test-driven development approach
+    antipattern  test-fix  0.50                                    Avoid: leap fails at line 4
+    estimate     test-fix  0.20        Confidence too low (< 0.3)  test-fix tasks of medium complexity
+    convention   general   0.80                                    Code is written in Rust
+    convention   general   0.60                                    Rust files are named in snake_case
+
+    5 learnings would be drawn
+    ");
+    assert!(
+        env.ok(["learnings", "extract", "run-00000001"])
+            .contains("Promoted:  4\nSkipped:   0\n")
+    );
+    let all = || json(&env, &["learnings", "list", "--json", "--all"]);
+    let first = all();
+    assert!(
+        env.ok(["learnings", "extract", "run-00000001"])
+            .contains("Promoted:  0\nSkipped:   5\n")
+    );
+    assert_eq!(all(), first, "fault 21: nothing is stored again");
+    let shown = json(&env, &["journal", "show", "run-00000001/3", "--json"]);
+    assert_eq!(
+        shown["learnings"].as_array().unwrap().len(),
+        1,
+        "what the agent said: {shown}"
+    );
+    assert_eq!(
+        refused(&env, &["learnings", "extract", "run-00000002"]),
+        "Some(1) Error: run-00000002 is not over\n\
+         Hint: its lessons are drawn when it ends, or by the next `ralph run` if it was killed; `--dry-run` shows them\n"
+    );
+    assert!(refused(&env, &["learnings", "extract", "run-ffffffff"]).contains("there is no run \"run-ffffffff\""));
+}
+
+#[test]
+fn a_run_is_exported_and_teaches_the_same_from_its_files() {
+    let env = past();
+    assert_eq!(
+        env.ok(["journal", "export", "00000001", "--format", "state", "--to", "out/run"]),
+        "Exported run-00000001 with 3 iterations to out/run/state.json\n"
+    );
+    let files: Vec<String> = names(&env)
+        .into_iter()
+        .filter(|name| name.starts_with("out/") && !name.ends_with('/'))
+        .collect();
+    assert_eq!(
+        files,
+        [
+            "out/run/iterations/iteration-001.json",
+            "out/run/iterations/iteration-002.json",
+            "out/run/iterations/iteration-003.json",
+            "out/run/state.json"
+        ]
+    );
+    let drawn = |arguments: &[&str]| {
+        json(
+            &env,
+            &[&["learnings", "extract", "--dry-run", "--json"], arguments].concat(),
+        )
+    };
+    assert_eq!(drawn(&["--from", "out/run/state.json"]), drawn(&["run-00000001"]));
+    let state: Value = serde_json::from_str(&env.read("out/run/state.json")).unwrap();
+    assert_eq!(
+        (&state["loopId"], &state["status"], &state["currentIteration"]),
+        (&"run-00000001".into(), &"completed".into(), &3.into())
+    );
+    assert_eq!(state["iterations"][0]["analysis"]["errors"][0], "leap fails at line 4");
+    env.ok(["journal", "export", "run-00000001", "--to", "out/run"]);
+    env.ok(["journal", "export", "run-00000001"]);
+    assert!(env.path("run-00000001/state.json").is_file());
+}
+
+#[test]
+fn an_export_overwrites_nothing() {
+    let env = past();
+    env.write("out/iterations/iteration-002.json", "mine\n");
+    let before = env.tree();
+    let said = refused(&env, &["journal", "export", "run-00000001", "--to", "out"]);
+    assert!(
+        said.contains("iteration-002.json is there already, and says something else"),
+        "{said}"
+    );
+    assert_eq!(env.read("out/iterations/iteration-002.json"), "mine\n");
+    assert_eq!(crate::changes(&before, &env.tree()), [] as [String; 0]);
+    env.write("file", "mine\n");
+    let said = refused(&env, &["journal", "export", "run-00000001", "--to", "file"]);
+    assert!(said.starts_with("Some(1) Error: "), "{said}");
+    assert_eq!(env.read("file"), "mine\n");
+    assert!(refused(&env, &["journal", "export", "beef"]).contains("there is no run \"beef\""));
+    assert!(refused(&env, &["journal", "export", "run-beefbeef"]).contains("there is no run \"run-beefbeef\""));
+}

@@ -1,0 +1,161 @@
+//! `ralph learnings conflicts` and `ralph learnings supersede`, and what is said to those who change their mind.
+
+use insta::assert_snapshot;
+use ralph_testkit::TestEnv;
+
+use crate::{env, json, names};
+
+/// Adds a learning, each with randomness of its own, and returns its id.
+#[track_caller]
+fn add(env: &TestEnv, seed: u64, text: &str) -> String {
+    let arguments = [
+        "learnings",
+        "add",
+        text,
+        "--category",
+        "tool_usage",
+        "--tags",
+        "make",
+        "--format",
+        "quiet",
+    ];
+    let finished = env.ralph(arguments).env("RALPH_SEED", seed.to_string()).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    finished.stdout.trim_end().to_owned()
+}
+
+/// Two learnings that contradict each other, and one that has nothing to do with them.
+fn sample() -> (TestEnv, [String; 3]) {
+    let env = env();
+    let ids = [
+        add(&env, 1, "Build with -j 4"),
+        add(&env, 2, "Read the log of the build first"),
+        add(&env, 3, "Build with -j 8"),
+    ];
+    (env, ids)
+}
+
+#[test]
+fn two_that_contradict_each_other_are_listed_until_one_takes_the_place_of_the_other() {
+    let (env, [four, log, eight]) = sample();
+    assert_snapshot!(env.ralph(["learnings", "conflicts"]).run(), @"
+    exit 0
+    --- stdout
+    ID              STATUS    USED  WHY                      LEARNING
+    learn-89025cc1  promoted  0/0   one says 4, the other 8  Build with -j 4
+    learn-db018fed  promoted  0/0                            Build with -j 8
+
+    Showing 1 conflict
+    --- stderr
+    Hint: `ralph learnings supersede OLD NEW` settles one; `ralph learnings conflicts --both-hold ONE OTHER` says that both hold
+    ");
+    let listed = json(&env, &["learnings", "conflicts", "--json"]);
+    assert_eq!(listed[0]["one"]["id"], four.as_str());
+    assert_eq!(listed[0]["other"]["id"], eight.as_str());
+    assert_eq!(listed[0]["contradiction"]["by"], "value");
+    assert_eq!(
+        env.ok(["learnings", "conflicts", "--format", "quiet"]),
+        format!("{four} {eight}\n")
+    );
+    assert_eq!(
+        env.ok(["learnings", "conflicts", "--format", "markdown"]),
+        "- **[tool_usage]** Build with -j 4\n- **[tool_usage]** Build with -j 8\n\n"
+    );
+    let superseded = env.ok(["learnings", "supersede", &four, &eight]);
+    assert_eq!(superseded, format!("Learning superseded: {four} by {eight}\n"));
+    assert_eq!(
+        env.ok(["learnings", "conflicts"]),
+        "No learnings contradict each other.\n"
+    );
+    assert_eq!(env.ok(["learnings", "conflicts", "--json"]), "[]\n");
+    let again = env.ralph(["learnings", "supersede", &four, &eight]).run();
+    assert_eq!(
+        (again.code, again.stdout.as_str(), again.stderr.as_str()),
+        (
+            Some(0),
+            "",
+            format!("{eight} had taken the place of {four} already.\n").as_str()
+        )
+    );
+    for (arguments, why) in [
+        ([&eight, &four], "has taken the place of"),
+        ([&eight, &eight], "cannot take its own place"),
+        ([&log, &four], "name "),
+    ] {
+        let refused = env.ralph(["learnings", "supersede", arguments[0], arguments[1]]).run();
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+    env.ok(["learnings", "promote", &four]);
+    assert_eq!(
+        json(&env, &["learnings", "conflicts", "--json"])
+            .as_array()
+            .unwrap()
+            .len(),
+        1
+    );
+}
+
+#[test]
+fn of_two_that_both_hold_nobody_is_asked_again() {
+    let (env, [four, log, eight]) = sample();
+    assert_eq!(
+        env.ok(["learnings", "conflicts", "--both-hold", &eight, &four]),
+        format!("Both hold: {eight} and {four}\n")
+    );
+    assert_eq!(
+        env.ok(["learnings", "conflicts"]),
+        "No learnings contradict each other.\n"
+    );
+    let again = env
+        .ralph(["learnings", "conflicts", "--both-hold", &four, &eight])
+        .run();
+    assert_eq!(again.code, Some(0), "{again}");
+    assert!(again.stderr.contains("known already"), "{again}");
+    for (one, other, code, why) in [
+        (four.as_str(), log.as_str(), 1, "do not contradict each other"),
+        (&four, &four, 1, "cannot contradict itself"),
+        (&four, "learn-00000000", 1, "Learning not found"),
+    ] {
+        let refused = env.ralph(["learnings", "conflicts", "--both-hold", one, other]).run();
+        assert_eq!(refused.code, Some(code), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+    let alone = env.ralph(["learnings", "conflicts", "--both-hold", &four]).run();
+    assert_eq!(alone.code, Some(2), "{alone}");
+}
+
+#[test]
+fn asking_without_a_database_makes_none() {
+    let env = env();
+    assert_eq!(
+        env.ok(["learnings", "conflicts"]),
+        "No learnings contradict each other.\n"
+    );
+    let refused = env.ralph(["learnings", "supersede", "1a2b", "3c4d"]).run();
+    assert_eq!(refused.code, Some(1), "{refused}");
+    assert!(refused.stderr.contains("Learning not found: 1a2b"), "{refused}");
+    assert_eq!(names(&env), [] as [&str; 0]);
+}
+
+#[test]
+fn who_says_again_what_they_rejected_is_told() {
+    let (env, [four, ..]) = sample();
+    let say = |text: &str| {
+        let arguments = ["learnings", "add", text, "--category", "tool_usage"];
+        let said = env.ralph(arguments).run();
+        assert_eq!(said.code, Some(0), "{said}");
+        (said.stdout, said.stderr)
+    };
+    env.ok(["learnings", "reject", &four, "--reason", "it was the cache."]);
+    assert_eq!(
+        say("build with -j 4"),
+        (
+            format!("Learning promoted: {four}\n"),
+            "You had rejected it (it was the cache); it holds again.\n".to_owned()
+        )
+    );
+    env.ok(["learnings", "reject", &four]);
+    assert_eq!(say("build with -j 4").1, "You had rejected it; it holds again.\n");
+    assert_eq!(say("build with -j 4").1, "It was known already, and is surer now.\n");
+}

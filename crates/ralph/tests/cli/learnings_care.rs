@@ -1,0 +1,447 @@
+//! `ralph learnings stats|verify|update|delete|clear|prune|validate`: how a person keeps learnings in order.
+
+use insta::assert_snapshot;
+use ralph_model::{EntryKind, Injection, InjectionReason, Outcome, Tokens};
+use ralph_store::{Store, Wait};
+use ralph_testkit::TestEnv;
+use serde_json::json;
+
+use crate::past::{Worked, task, work};
+use crate::{DATABASE, changes, env, foreign_database, json, names};
+
+/// Adds a learning, each with randomness of its own, and returns its id.
+#[track_caller]
+fn add<'a>(env: &TestEnv, seed: u64, text: &'a str, more: impl IntoIterator<Item = &'a str>) -> String {
+    let arguments = ["learnings", "add", text, "--format", "quiet"].into_iter().chain(more);
+    let finished = env.ralph(arguments).env("RALPH_SEED", seed.to_string()).run();
+    assert_eq!(finished.code, Some(0), "{finished}");
+    finished.stdout.trim_end().to_owned()
+}
+
+/// A strategy and a warning.
+fn sample() -> (TestEnv, [String; 2]) {
+    let env = env();
+    let ids = [
+        add(
+            &env,
+            1,
+            "Run the migrations before the tests",
+            ["--category", "testing_strategy", "--tags", "postgres"],
+        ),
+        add(
+            &env,
+            2,
+            "The cache hides the fault",
+            ["--category", "pitfall", "--task-type", "bug-fix"],
+        ),
+    ];
+    (env, ids)
+}
+
+/// Has an iteration see a learning.
+fn show(env: &TestEnv, seed: u64, id: &str, outcome: Outcome) {
+    let tea = task(env, &format!("Make tea {seed}"));
+    let shown = [Injection {
+        kind: EntryKind::Learning,
+        id: id.to_owned(),
+        digest: 0,
+        section: "learnings".to_owned(),
+        rank: 1,
+        tokens: Tokens(9),
+        score: Some(1.0),
+        reason: InjectionReason::Shown,
+    }];
+    let sees = Worked {
+        task: &tea,
+        outcome,
+        injections: &shown,
+        ..Worked::default()
+    };
+    drop(work(env, seed, &[sees]));
+}
+
+#[test]
+fn learnings_are_told_in_figures() {
+    let env = env();
+    assert_eq!(env.ok(["learnings", "stats"]), "No learnings yet.\n");
+    let empty = json(&env, &["learnings", "stats", "--json"]);
+    assert_eq!(
+        (&empty["totalSize"], &empty["mostUsedLearning"]),
+        (&json!(0), &json!(null))
+    );
+    assert_eq!(names(&env), [] as [&str; 0], "asking makes nothing");
+    let (env, ids) = sample();
+    show(&env, 5, &ids[0], Outcome::Done);
+    env.ok([
+        "learnings",
+        "reject",
+        &add(&env, 3, "Guess the cause", ["--category", "other"]),
+    ]);
+    assert_snapshot!(env.ok(["learnings", "stats"]), @"
+    learnings       2
+    changed         2025-01-20T11:20:00Z
+    confidence      0.50
+    success         0.50
+    shown most      learn-89025cc1 in 1 prompt: Run the migrations before the tests
+    staging         1: 0 pending, 0 validated, 1 rejected
+    pruned          0
+
+    By type
+      strategy      1
+      antipattern   1
+
+    By task type
+      any           1
+      bug-fix       1
+
+    By source
+      human         2
+    ");
+    let stats = json(&env, &["learnings", "stats", "--json"]);
+    assert_eq!(
+        stats,
+        json!({
+            "totalSize": 2,
+            "lastUpdated": "2025-01-20T11:20:00Z",
+            "averageConfidence": 0.5,
+            "averageSuccessRate": 0.5,
+            "mostUsedLearning": {
+                "id": ids[0], "type": "strategy", "taskType": null, "content": "Run the migrations before the tests",
+                "confidence": 0.5, "successRate": 1.0, "useCount": 1,
+            },
+            "byType": { "strategy": 1, "antipattern": 1, "estimate": 0, "convention": 0 },
+            "byTaskType": { "any": 1, "bug-fix": 1 },
+            "bySource": { "sigil": 0, "extracted": 0, "imported": 0, "human": 2 },
+            "byStatus": { "pending": 0, "validated": 0, "rejected": 1, "promoted": 2, "pruned": 0 },
+            "staging": { "total": 1, "pending": 0, "validated": 0, "rejected": 1 },
+        })
+    );
+}
+
+#[test]
+fn a_learning_is_changed_and_what_it_said_is_kept() {
+    let (env, ids) = sample();
+    let update = |more: &[&str]| env.ralph([&["learnings", "update", &ids[0]], more].concat()).run();
+    let updated = update(&[
+        "--content",
+        "Run the migrations before the integration tests",
+        "--tags",
+        "CI, sql",
+        "--confidence",
+        "0.9",
+        "--success-rate",
+        "0.7",
+    ]);
+    assert_snapshot!(updated, @"
+    exit 0
+    --- stdout
+    Learning updated: learn-89025cc1
+    ");
+    let shown = json(&env, &["learnings", "show", &ids[0], "--json"]);
+    assert_eq!(shown["content"], "Run the migrations before the integration tests");
+    assert_eq!(shown["tags"], json!(["ci", "sql"]));
+    assert_eq!(
+        (&shown["confidence"], &shown["success_rate"]),
+        (&json!(0.9), &json!(0.7))
+    );
+    assert_eq!(shown["earlier"][0]["content"], "Run the migrations before the tests");
+    let text = env.ok(["learnings", "show", &ids[0]]);
+    assert!(
+        text.ends_with(
+            "\nEarlier\n  until 2025-01-20T11:20:00Z  testing_strategy (strategy)  Run the migrations before the tests \
+             [postgres]\n"
+        ),
+        "{text}"
+    );
+    assert_eq!(
+        env.ok(["learnings", "verify"]),
+        "2 learnings checked, nothing is wrong.\n"
+    );
+}
+
+#[test]
+fn a_change_that_cannot_be_made_is_refused_and_changes_nothing() {
+    let (env, ids) = sample();
+    let update = |more: &[&str]| env.ralph([&["learnings", "update", &ids[0]], more].concat()).run();
+    for (more, code, why) in [
+        (&[][..], 2, "required"),
+        (&["--content", " "], 2, "the text is blank"),
+        (&["--content", "ok"], 2, "no word that says something"),
+        (&["--confidence", "1.5"], 2, "a number from 0 to 1"),
+        (&["--type", "magic"], 2, "antipattern"),
+        (
+            &[
+                "--content",
+                "the CACHE hides the fault!",
+                "--category",
+                "pitfall",
+                "--task-type",
+                "bug-fix",
+            ],
+            1,
+            "learn-89025cc1 would say the same as learn-1c9756ce, which is promoted",
+        ),
+    ] {
+        let before = env.ok(["learnings", "show", &ids[0]]);
+        let refused = update(more);
+        assert_eq!(refused.code, Some(code), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+        assert_eq!(env.ok(["learnings", "show", &ids[0]]), before);
+    }
+    let token = format!("ghp_{}", "a1B2".repeat(9));
+    let secret = update(&["--content", &format!("use {token}")]);
+    assert_eq!(secret.code, Some(2), "{secret}");
+    let piped = env
+        .ralph(["learnings", "update", &ids[0], "--content", "-", "--json"])
+        .input("Run them twice.\r\nAlways.\n")
+        .run();
+    assert_eq!(piped.stderr, "Line breaks were turned into LF.\n");
+    assert!(piped.stdout.contains("\"Run them twice.\\nAlways.\""), "{piped}");
+}
+
+#[test]
+fn deleting_needs_a_yes_and_takes_all_or_none() {
+    let (env, ids) = sample();
+    let asked = env.ralph(["learnings", "delete", &ids[0]]).run();
+    assert_snapshot!(asked, @"
+    exit 1
+    --- stderr
+    learn-89025cc1  Run the migrations before the tests
+    Error: nothing was deleted: there is no terminal to ask at
+    Hint: --yes deletes without asking
+    ");
+    let unknown = env.ralph(["learnings", "delete", &ids[0], "ffff", "--yes"]).run();
+    assert_eq!(unknown.code, Some(1), "{unknown}");
+    assert!(unknown.stderr.contains("Learning not found: ffff"), "{unknown}");
+    assert_eq!(
+        json(&env, &["learnings", "list", "--json"]).as_array().unwrap().len(),
+        2
+    );
+    assert_eq!(
+        env.ok(["learnings", "delete", &ids[0], "--yes"]),
+        "Learning deleted: learn-89025cc1\n"
+    );
+    assert_eq!(
+        json(&env, &["learnings", "list", "--json"]).as_array().unwrap().len(),
+        1
+    );
+    assert_eq!(
+        env.ok(["learnings", "verify"]),
+        "1 learning checked, nothing is wrong.\n"
+    );
+}
+
+#[test]
+fn clearing_keeps_a_copy_and_names_it() {
+    let env = env();
+    assert_eq!(env.ok(["learnings", "clear", "--yes"]), "There is nothing to clear.\n");
+    assert_eq!(names(&env), [] as [&str; 0]);
+    let (env, ids) = sample();
+    env.ok(["learnings", "reject", &ids[1]]);
+    let asked = env.ralph(["learnings", "clear"]).run();
+    assert_eq!(asked.code, Some(1), "{asked}");
+    let staged = env.ralph(["learnings", "clear", "--staged", "--yes"]).run();
+    assert_snapshot!(staged, @"
+    exit 0
+    --- stdout
+    1 Learning deleted
+    --- stderr
+    The database as it was is kept in .ralph/progress.db.cleared-20250120T112000Z.
+    ");
+    let all = json(&env, &["learnings", "clear", "--yes", "--json"]);
+    assert_eq!(
+        all,
+        json!({ "deleted": 1, "copy": ".ralph/progress.db.cleared-20250120T112000Z-2" })
+    );
+    assert_eq!(env.ok(["learnings", "list", "--all"]), "No learnings yet.\n");
+    // The copy is a database as any other.
+    let copy = env.path(".ralph/progress.db.cleared-20250120T112000Z");
+    let copy = Store::open_existing(&copy, Wait::Long).unwrap().unwrap();
+    assert_eq!(copy.learnings().unwrap().len(), 2);
+}
+
+#[test]
+fn pruning_takes_filters_and_can_be_taken_back() {
+    let (env, ids) = sample();
+    env.ok(["learnings", "update", &ids[0], "--confidence", "0.3"]);
+    let would = env.ok(["learnings", "prune", "--below", "0.4", "--unused", "--dry-run"]);
+    assert_snapshot!(would, @"
+    ID              CREATED     WHY                                                                                         LEARNING
+    learn-89025cc1  2025-01-20  A person pruned it: its confidence or its success rate is below 0.4, no agent has seen it.  Run the migrations before the tests
+
+    1 learning would be pruned
+    ");
+    assert_eq!(
+        env.ok(["learnings", "prune", "--below", "0.4", "--older-than", "90d"]),
+        "Nothing was pruned.\n"
+    );
+    let pruned = env.ok(["learnings", "prune", "--below", "0.4"]);
+    assert!(
+        pruned.ends_with("1 learning pruned; `ralph learnings restore --list` shows it, and how to bring it back\n"),
+        "{pruned}"
+    );
+    env.ok(["learnings", "restore", &ids[0]]);
+    assert_eq!(
+        json(&env, &["learnings", "list", "--json"]).as_array().unwrap().len(),
+        2
+    );
+    for (arguments, why) in [
+        (["--below", "2"], "a number from 0 to 1"),
+        (["--older-than", "soon"], "a time such as `90d`"),
+    ] {
+        let refused = env.ralph(["learnings", "prune"].into_iter().chain(arguments)).run();
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "another program writes into the database")]
+fn what_is_wrong_is_told_and_mended() {
+    let (env, ids) = sample();
+    assert_eq!(
+        json(&env, &["learnings", "verify", "--json"]),
+        json!({ "valid": true, "error": null, "learnings": 2, "faults": [] })
+    );
+    let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
+    connection
+        .execute("UPDATE learnings SET use_count = 7 WHERE id = ?1", [&ids[0]])
+        .unwrap();
+    drop(connection);
+    let verified = env.ralph(["learnings", "verify"]).run();
+    assert_snapshot!(verified, @"
+    exit 1
+    --- stdout
+    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; `ralph learnings verify --fix` mends it
+    --- stderr
+    Error: 1 thing is wrong with the learnings
+    Hint: `ralph learnings verify --fix` mends what can be drawn anew
+    ");
+    assert_snapshot!(env.ralph(["learnings", "verify", "--fix"]).run(), @"
+    exit 0
+    --- stdout
+    learn-89025cc1: it counts 7 uses, 0 of them done, and a success rate of 1.000; the journal says 0, 0 and 1.000; mended
+    ");
+    assert_eq!(
+        env.ok(["learnings", "verify"]),
+        "2 learnings checked, nothing is wrong.\n"
+    );
+}
+
+#[test]
+fn judgements_have_formats_and_all_that_waits_is_promoted_at_once() {
+    let (env, ids) = sample();
+    assert_eq!(env.ok(["learnings", "validate"]), "Nothing is pending.\n");
+    let rejected = json(&env, &["learnings", "reject", &ids[0], "--json"]);
+    assert_eq!(
+        (&rejected[0]["id"], &rejected[0]["status"]),
+        (&json!(ids[0]), &json!("rejected"))
+    );
+    assert_eq!(
+        env.ok(["learnings", "promote", &ids[0], "--format", "quiet"]),
+        format!("{}\n", ids[0])
+    );
+    assert_eq!(env.ok(["learnings", "promote", "--all", "--json"]), "[]\n");
+    let both = env.ralph(["learnings", "promote", "--all", &ids[0]]).run();
+    assert_eq!(both.code, Some(2), "{both}");
+    let judged = env.ralph(["learnings", "validate", &ids[0]]).run();
+    assert_eq!(judged.code, Some(1), "{judged}");
+    assert!(judged.stderr.contains("is promoted, not pending"), "{judged}");
+}
+
+const CANDIDATES: &str = r#"[
+  {"type": "strategy", "taskType": "test-fix", "content": {"description": "Test-driven development approach",
+   "effectiveness": 0.85, "iterations": 12}, "confidence": 0.85, "sourceLoops": ["ralph-001"], "successRate": 0.85},
+  {"type": "antipattern", "taskType": "test-fix", "content": {"description": "Avoid: haste", "occurrences": 3,
+   "impact": "high"}, "confidence": 0.75, "sourceLoops": [], "successRate": 0.5},
+  {"type": "convention", "taskType": "general", "content": {"pattern": "Tests beside sources"}, "confidence": 0.2,
+   "successRate": 1.0}
+]"#;
+
+#[test]
+fn what_is_staged_is_judged_and_promoted_as_a_person_says() {
+    let env = env();
+    assert_eq!(env.ok(["learnings", "stage"]), "Nothing is staged.\n");
+    assert_eq!(names(&env), [] as [&str; 0]);
+    env.write("candidates.json", CANDIDATES);
+    let staged = env.ralph(["learnings", "stage", "candidates.json", "--json"]).run();
+    let staged: serde_json::Value = serde_json::from_str(&staged.stdout).unwrap();
+    assert_eq!((&staged["staged"], &staged["skipped"]), (&json!(3), &json!(0)));
+    let area = json(&env, &["learnings", "stage", "--json"]);
+    assert_eq!((&area["total"], &area["pending"]), (&json!(3), &json!(3)));
+    let again = env.ralph(["learnings", "stage", "-"]).input(CANDIDATES).run();
+    assert_eq!((again.code, again.stdout.as_str()), (Some(0), ""), "{again}");
+    assert_eq!(
+        again.stderr.matches(" says it already, and is pending.").count(),
+        3,
+        "{again}"
+    );
+    let judged = json(&env, &["learnings", "validate", "--json"]);
+    assert_eq!((&judged["validated"], &judged["rejected"]), (&json!(1), &json!(2)));
+    let shown = env.ok(["learnings", "stage"]);
+    for part in [
+        "Anti-patterns should have low success rate",
+        "Confidence too low (< 0.3)",
+        "Staged 3: 0 pending, 1 validated, 2 rejected",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    let promoted = json(&env, &["learnings", "promote", "--all", "--json"]);
+    assert_eq!(promoted[0]["content"], "Test-driven development approach");
+    assert_eq!(promoted[0]["status"], "promoted");
+    assert_eq!(promoted.as_array().unwrap().len(), 1);
+    assert_eq!(
+        env.ok(["learnings", "verify"]),
+        "3 learnings checked, nothing is wrong.\n"
+    );
+}
+
+#[test]
+fn candidates_that_cannot_be_read_stage_nothing() {
+    let env = env();
+    for (text, why) in [
+        ("{", "cannot be read"),
+        (
+            r#"[{"type": "strategy", "taskType": "general", "content": "Look first"}, {"type": "hunch"}]"#,
+            "standard input: entry 2: Invalid type: hunch",
+        ),
+        (
+            "[{}, 7]",
+            "standard input: entry 1: Missing required fields; so it is with 1 other entry",
+        ),
+        (
+            r#"{"version": "1.0.0", "checksum": "", "learnings": []}"#,
+            "`ralph learnings import` takes",
+        ),
+    ] {
+        let refused = env.ralph(["learnings", "stage", "-"]).input(text).run();
+        assert_eq!(refused.code, Some(1), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+        assert_eq!(names(&env), [] as [&str; 0], "{text}");
+    }
+    let missing = env.ralph(["learnings", "stage", "nowhere.json"]).run();
+    assert!(missing.stderr.contains("there is no file nowhere.json"), "{missing}");
+}
+
+#[test]
+fn another_tools_database_is_left_alone() {
+    let env = env();
+    env.write(DATABASE, foreign_database());
+    let before = env.tree();
+    for arguments in [
+        &["stats"][..],
+        &["verify", "--fix"],
+        &["update", "1a", "--confidence", "1"],
+        &["delete", "1a", "--yes"],
+        &["clear", "--yes"],
+        &["prune", "--unused"],
+        &["promote", "--all"],
+        &["validate"],
+        &["stage"],
+    ] {
+        let refused = env.ralph([&["learnings"], arguments].concat()).run();
+        assert_eq!(refused.code, Some(1), "{refused}");
+        assert!(refused.stderr.contains("another tool"), "{refused}");
+    }
+    assert_eq!(changes(&before, &env.tree()), [] as [&str; 0]);
+}

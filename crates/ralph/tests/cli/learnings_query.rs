@@ -1,0 +1,225 @@
+//! `ralph learnings query` among what runs taught: errors, files, work, and what scores are made of.
+
+use insta::assert_snapshot;
+use ralph_model::{Facts, Learning, LearningKind, LearningSource, TaskType};
+use ralph_store::{Store, journal_terms};
+use ralph_testkit::{Finished, TestEnv, known_lesson, put_lessons};
+use serde_json::json;
+
+use crate::{DATABASE, env};
+
+use LearningKind::{Antipattern, Convention, Estimate, Strategy};
+use TaskType::{BugFix, TestFix};
+
+fn changed(number: u64, kind: LearningKind, text: &str, change: impl FnOnce(&mut Learning)) -> Learning {
+    let mut learning = known_lesson(number, kind, TestFix, text);
+    change(&mut learning);
+    learning
+}
+
+/// A project whose runs have taught something.
+fn taught() -> TestEnv {
+    let env = env();
+    env.write(".ralph/keep", "");
+    drop(Store::open_or_create(&env.path(DATABASE)).unwrap());
+    let lessons = [
+        changed(1, Strategy, "Test-driven development approach", |it| {
+            (it.success_rate, it.use_count, it.first_use_count) = (0.75, 90, 90);
+            it.facts = Some(Facts::Strategy {
+                effectiveness: 0.85,
+                iterations: 12,
+            });
+        }),
+        changed(
+            2,
+            Antipattern,
+            "Avoid: Module not found - verify dependencies installed",
+            |_| (),
+        ),
+        changed(
+            3,
+            Antipattern,
+            "Avoid: Permission errors - check file/directory permissions",
+            |it| {
+                (it.task_type, it.source) = (Some(BugFix), LearningSource::Imported);
+            },
+        ),
+        changed(4, Estimate, "test-fix tasks of medium complexity", |it| {
+            it.facts = Some(Facts::Estimate {
+                avg_iteration_time: 45_000.0,
+                total_iterations: 3.0,
+                complexity: "medium".to_owned(),
+                success_rate: 0.9,
+                sampled: 4,
+            });
+        }),
+        changed(5, Convention, "Tests live beside what they test", |it| {
+            let examples = vec!["src/auth/login.test.ts".to_owned(), "src/types.test.ts".to_owned()];
+            it.facts = Some(Facts::Convention { examples });
+        }),
+        changed(6, Convention, "One file a command", |it| {
+            let examples = vec!["src/commands/add.rs".to_owned()];
+            it.facts = Some(Facts::Convention { examples });
+        }),
+    ];
+    let terms = |learning: &Learning| journal_terms(&learning.content);
+    let lessons = lessons.iter().map(|learning| (learning, terms(learning)));
+    put_lessons(&env.path(DATABASE), lessons);
+    env
+}
+
+/// A query, ten days after everything was learned.
+fn query(env: &TestEnv, arguments: &[&str]) -> Finished {
+    let arguments = ["learnings", "query"].into_iter().chain(arguments.iter().copied());
+    env.ralph(arguments).env("RALPH_NOW", "2025-01-30T12:00:00Z").run()
+}
+
+#[track_caller]
+fn ids(env: &TestEnv, arguments: &[&str]) -> Vec<String> {
+    let finished = query(env, &[arguments, &["--format", "quiet"]].concat());
+    assert_eq!((finished.code, finished.stderr.as_str()), (Some(0), ""), "{finished}");
+    finished
+        .stdout
+        .lines()
+        .map(|id| id.trim_start_matches("learn-0000000").to_owned())
+        .collect()
+}
+
+#[test]
+fn work_gets_what_would_stand_in_its_prompt() {
+    let env = taught();
+    let summary = query(
+        &env,
+        &["--for", "Fix failing authentication tests", "--format", "markdown"],
+    );
+    assert_snapshot!(summary, @"
+    exit 0
+    --- stdout
+    ## Knowledge Base (from previous loops)
+
+    _Notes of earlier sessions: evidence, not orders._
+
+    ## Proven Strategies
+
+    - Test-driven development approach (effectiveness: 85%)
+
+    ## Anti-Patterns to Avoid
+
+    - Avoid: Module not found - verify dependencies installed
+
+    ## Time/Iteration Estimates
+
+    - Similar tasks: ~3 iterations, ~45s per iteration
+
+    ## Project Conventions
+
+    - Tests live beside what they test
+      Examples: src/auth/login.test.ts, src/types.test.ts
+    - One file a command
+      Examples: src/commands/add.rs
+    ");
+    let listed = query(&env, &["--objective", "Fix failing authentication tests"]);
+    assert_snapshot!(listed, @"
+    exit 0
+    --- stdout
+    ID              SCORE  CATEGORY     CONFIDENCE  SHOWN  LEARNING
+    learn-00000001  0.86   strategy     0.80        0/90   Test-driven development approach
+    learn-00000002  0.91   antipattern  0.80        0/0    Avoid: Module not found - verify dependencies installed
+    learn-00000004  0.91   estimate     0.80        0/0    test-fix tasks of medium complexity
+    learn-00000005  0.91   convention   0.80        0/0    Tests live beside what they test
+    learn-00000006  0.91   convention   0.80        0/0    One file a command
+
+    Showing 5 learnings
+    ");
+    for error in ["permission errors", "permission"] {
+        assert_eq!(ids(&env, &["--for", "Mend it", "--error", error]), ["3"], "{error}");
+    }
+    assert_eq!(ids(&env, &["--for", "Mend it", "--task-type", "bug-fix"]), ["3"]);
+    assert_eq!(ids(&env, &["--for", "Mend it", "--file", "commands/*.rs"]), ["6"]);
+    assert_eq!(
+        query(&env, &["--for", "Mend it"]).stdout,
+        "No matching learnings found\n"
+    );
+    assert_eq!(query(&env, &["--for", "Mend it", "--format", "markdown"]).stdout, "");
+    assert_eq!(query(&env, &["--for", "Mend it", "--json"]).stdout, "[]\n");
+}
+
+#[test]
+fn scores_are_explained() {
+    let env = taught();
+    let explained = query(&env, &["--type", "strategy", "--task-type", "test-fix", "--explain"]);
+    assert_snapshot!(explained, @"
+    exit 0
+    --- stdout
+    ID              SCORE  CONFIDENCE + TYPE + SUCCESS + NEW + ERRORS     CONFIDENCE × RATE × USES  LEARNING
+    learn-00000001  1.200  0.320 + 0.300 + 0.150 + 0.089 + 0.000 = 0.859  0.80 × 0.75 × 2.00        Test-driven development approach
+
+    Showing 1 learning
+    ");
+    let plain = query(&env, &["--type", "strategy", "--explain"]);
+    assert!(
+        plain.stdout.contains("learn-00000001  1.200  0.80 × 0.75 × 2.00"),
+        "{plain}"
+    );
+    let explained = query(&env, &["--error", "module not found", "--explain", "--json"]);
+    let explained: serde_json::Value = serde_json::from_str(&explained.stdout).unwrap();
+    assert_eq!(
+        explained[0]["support"],
+        json!({"confidence": 0.8, "rate": 1.0, "uses": 1.0})
+    );
+    let errors = explained[0]["relevance"]["errors"].as_f64().unwrap();
+    assert!((errors - 0.3).abs() < 1e-9, "{explained}");
+    let silent = query(&env, &["--error", "module not found", "--json"]);
+    assert!(!silent.stdout.contains("relevance"), "{silent}");
+}
+
+#[test]
+fn warnings_are_found_by_errors_and_conventions_by_files() {
+    let env = taught();
+    assert_eq!(ids(&env, &["--error", "modules not FOUND"]), ["2"]);
+    assert_eq!(
+        ids(&env, &["--error", "module not found", "--error", "permission errors"]),
+        ["3", "2"]
+    );
+    assert_eq!(ids(&env, &["--error", "not found anywhere"]), [] as [&str; 0]);
+    assert_eq!(
+        ids(&env, &["--error", "development"]),
+        [] as [&str; 0],
+        "that is no warning"
+    );
+    assert_eq!(ids(&env, &["--file", ".test.ts"]), ["5"]);
+    assert_eq!(ids(&env, &["--file", "src/*.ts", "--file", "add.rs"]), ["6", "5"]);
+    assert_eq!(ids(&env, &["--file", "lib/"]), [] as [&str; 0]);
+    assert_eq!(
+        ids(&env, &["--min-success-rate", "0.8", "--type", "strategy"]),
+        [] as [&str; 0]
+    );
+    assert_eq!(ids(&env, &["--min-success", "0.7", "--type", "strategy"]), ["1"]);
+    assert_eq!(ids(&env, &["--limit", "2"]), ["1", "6"]);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused() {
+    let env = taught();
+    for (arguments, why) in [
+        (vec!["--error", "..."], "holds no word that could be looked for"),
+        (vec!["--file", "*"], "has to hold a part of a path"),
+        (vec!["--for", "Mend it", "--limit", "3"], "cannot be used with"),
+        (vec!["--for", "Mend it", "--category", "odd"], "cannot be used with"),
+        (vec!["--min-success-rate", "2"], "a number from 0 to 1"),
+    ] {
+        let refused = query(&env, &arguments);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains(why), "{refused}");
+        assert_eq!(refused.stdout, "", "{refused}");
+    }
+}
+
+#[test]
+fn recall_finds_what_runs_taught() {
+    let env = taught();
+    let found = env.ok(["recall", "dependencies of the module", "--format", "quiet"]);
+    assert_eq!(found, "learn-00000002\n");
+    let imported = env.ok(["recall", "permission of a directory", "--format", "quiet"]);
+    assert_eq!(imported, "learn-00000003\n");
+}

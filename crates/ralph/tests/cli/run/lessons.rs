@@ -1,0 +1,100 @@
+//! What whole runs teach, when they end and when they were killed.
+
+use jiff::Timestamp;
+use ralph_model::RunId;
+use ralph_store::{NewRun, RunProcess, Settlement, Store};
+use ralph_testkit::journal_row;
+use ralph_testkit::scripted::{Script, say, write};
+
+use super::Scene;
+use crate::{DATABASE, json};
+
+/// An agent that writes two tests and says how it went about it.
+fn thorough() -> Script {
+    Script::new().turn([
+        write("src/one.test.ts", "1"),
+        write("src/two.test.ts", "2"),
+        say("<journal>Wrote the tests first.</journal>\n<task-done>{task}</task-done>"),
+    ])
+}
+
+#[test]
+fn a_run_that_ends_says_what_it_taught() {
+    let scene = Scene::new(&thorough());
+    scene.env.ok(["task", "add", "Implement one"]);
+    let finished = scene.run(&[]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let line = "Learned from the run: 4 extracted, 3 validated, 1 rejected, 3 promoted, 0 skipped.";
+    assert_eq!(finished.stderr.matches(line).count(), 1, "{finished}");
+    let listed = json(&scene.env, &["learnings", "list", "--json", "--kind", "strategy"]);
+    assert_eq!(listed[0]["content"], "Test-driven development approach");
+    assert_eq!(listed[0]["status"], "promoted");
+}
+
+#[test]
+fn a_run_that_taught_nothing_says_nothing_and_a_program_is_told_the_rest() {
+    let scene = Scene::new(&Script::new().turn([say("<promise>FAILURE</promise>")]));
+    scene.env.ok(["task", "add", "Implement one"]);
+    let finished = scene.run(&[]);
+    assert!(!finished.stderr.contains("Learned from the run"), "{finished}");
+    let scene = Scene::new(&thorough());
+    scene.env.ok(["task", "add", "Implement one"]);
+    let finished = scene.run(&["--json"]);
+    let events = finished
+        .stdout
+        .lines()
+        .map(|line| -> serde_json::Value { serde_json::from_str(line).unwrap() });
+    let told: Vec<serde_json::Value> = events.filter(|event| event["event"] == "learned").collect();
+    let [told] = told.as_slice() else { panic!("{finished}") };
+    assert_eq!((&told["extracted"], &told["promoted"]), (&4.into(), &3.into()));
+}
+
+#[test]
+fn with_review_what_a_run_teaches_waits() {
+    let scene = Scene::new(&thorough());
+    scene.env.write(".ralph.toml", "[learning]\npromote = \"review\"\n");
+    scene.env.ok(["task", "add", "Implement one"]);
+    let finished = scene.run(&[]);
+    let line = "Learned from the run: 4 extracted, 3 validated, 1 rejected, 0 promoted, 0 skipped.";
+    assert!(finished.stderr.contains(line), "{finished}");
+}
+
+#[test]
+fn what_a_killed_run_taught_the_next_one_draws() {
+    let scene = Scene::new(&Script::new().turn([say("<promise>FAILURE</promise>")]));
+    scene.env.ok(["task", "add", "Implement one"]);
+    let at: Timestamp = "2025-01-20T10:00:00Z".parse().unwrap();
+    let mut store = Store::open_or_create(&scene.env.path(DATABASE)).unwrap();
+    let run = RunId::new(9);
+    let begun = NewRun {
+        id: run.clone(),
+        agent: "command".to_owned(),
+        goal: "all tasks".to_owned(),
+        worktree: String::new(),
+        branch: None,
+        commit: None,
+        process: RunProcess {
+            host: "elsewhere".to_owned(),
+            pid: 7,
+            started: 1,
+        },
+        started_at: at,
+    };
+    store.begin_run(&begun).unwrap();
+    let mut row = journal_row(run.clone(), 1);
+    row.notes = Some("Wrote the tests first.".to_owned());
+    store.settle(&Settlement::new(row, 0)).unwrap();
+    store.end_run(&run, "It was killed.", 1, at).unwrap();
+    drop(store);
+    let finished = scene.run(&[]);
+    let line = "Learned from the run: 2 extracted, 1 validated, 1 rejected, 1 promoted, 0 skipped.";
+    assert!(finished.stderr.contains(line), "{finished}");
+    let listed = json(&scene.env, &["learnings", "list", "--json", "--kind", "strategy"]);
+    assert_eq!(listed[0]["source_loops"], serde_json::json!(["run-00000009"]));
+    scene.env.ok(["task", "add", "Implement two"]);
+    let again = scene.run(&[]);
+    assert!(
+        !again.stderr.contains("Learned from the run"),
+        "once is enough: {again}"
+    );
+}
