@@ -1,6 +1,6 @@
 //! What earlier runs taught about a piece of work: strategies, warnings, estimates and conventions, the most relevant of each
-//! kind. Lessons of the same kind of work belong to it; of other work only those that have something to do with it: that warn
-//! of an error that was met, name its files, or share words with it that tell something.
+//! kind. Lessons of the same kind of work belong to it, and conventions of the whole project; of other work only those that have
+//! something to do with it: that warn of an error that was met, name its files, or share words with it that tell something.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -105,6 +105,9 @@ pub fn known_lessons(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<V
         let of_type = store.known_lessons(kind, Some(work.task_type), least_confidence(kind), MOST_WEIGHED)?;
         found.add(of_type);
     }
+    // How things are done in a project is the same whatever the work is.
+    let (kind, everywhere) = (LearningKind::Convention, Some(TaskType::General));
+    found.add(store.known_lessons(kind, everywhere, least_confidence(kind), MOST_WEIGHED)?);
     if let Some(failure) = work.failure {
         found.warn_of(store, failure)?;
     }

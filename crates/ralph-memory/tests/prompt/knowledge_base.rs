@@ -422,7 +422,7 @@ fn several_estimates_say_what_they_are_of() {
     taught.check(
         "Fix the crash",
         &[
-            "- Similar tasks (low complexity): ~1 iterations, ~30s per iteration",
+            "- Similar tasks (low complexity): ~1 iteration, ~30s per iteration",
             "- Similar tasks (high complexity): ~8 iterations, ~61s per iteration",
         ],
     );

@@ -133,7 +133,8 @@ impl Work {
             let text = std::fs::read_to_string(note).unwrap();
             assert_eq!(text.matches("Known of").count(), 1, "{text}");
         }
-        let learnings: Vec<String> = self.query("SELECT content FROM learnings", |row| row.get(0));
+        let learnings: Vec<String> =
+            self.query("SELECT content FROM learnings WHERE source = 'sigil'", |row| row.get(0));
         assert_eq!(learnings.len(), tasks.len(), "{learnings:?}");
     }
 }

@@ -268,7 +268,9 @@ fn item(learning: &Learning, form: Form) -> String {
             } else {
                 String::new()
             };
-            format!("- Similar tasks{of}: ~{total_iterations:.0} iterations, ~{seconds:.0}s per iteration\n")
+            let iterations = format!("{total_iterations:.0}");
+            let word = if iterations == "1" { "iteration" } else { "iterations" };
+            format!("- Similar tasks{of}: ~{iterations} {word}, ~{seconds:.0}s per iteration\n")
         }
         (LearningKind::Convention, _) => format!("- {text}\n{}", examples(learning)),
         (LearningKind::Antipattern | LearningKind::Estimate, _) => format!("- {text}\n"),

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use inbox::{Group, Inbox};
 
-/// Go through what waits for you: failed tasks, contradictions, lessons, notes that are gone
+/// Go through what waits for you: failed tasks, contradictions, lessons, lost notes
 ///
 /// At a terminal each is shown with what speaks for it, and a key settles it; what you answer is written at once. Elsewhere
 /// all of it is listed, with the commands that do the same.

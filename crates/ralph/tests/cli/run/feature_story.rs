@@ -162,7 +162,9 @@ fn tasks(scene: &Scene) -> Vec<String> {
 /// Runs the feature at a terminal, where somebody stops the third part and says what they want.
 fn run_at_a_terminal(scene: &Scene) {
     let mut terminal = Terminal::start(scene.ralph(&["run", FEATURE, "--trust"]), COLUMNS);
-    until("the table", || scene.env.path("src/table.rs").exists());
+    // A file that is there may still be empty.
+    let is_written = || std::fs::read_to_string(scene.env.path("src/table.rs")).is_ok_and(|text| text.ends_with('\n'));
+    until("the table", is_written);
     terminal.types("\u{3}");
     terminal.shows("What should it do differently?");
     for line in GUIDANCE {

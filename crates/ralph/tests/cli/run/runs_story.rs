@@ -22,6 +22,7 @@ fn mends(name: &str, told: &str) -> Vec<Action> {
     vec![
         write(&format!("src/{name}.rs"), "mended\n"),
         write(&format!("tests/{name}_test.rs"), "tests\n"),
+        write(&format!("tests/{name}_edges_test.rs"), "tests\n"),
         say(told),
         say(DONE),
     ]
@@ -64,9 +65,14 @@ fn lessons_of_several_runs_grow_in_strength_and_leave_when_they_are_refuted() {
         script = script.turn(fails());
     }
     let scene = Scene::new(&script.turn(mends("zones", "It is mended.")));
-    scene
-        .env
-        .write(".ralph.toml", format!("[execution]\nmax_retries = {}\n", ATTEMPTS - 1));
+    scene.env.write(
+        ".ralph.toml",
+        format!(
+            "[execution]\nmax_retries = {}\n[limits]\nno_progress = {}\n",
+            ATTEMPTS - 1,
+            ATTEMPTS * 2
+        ),
+    );
     let mut strengths = Vec::new();
     let mut numbers = Vec::new();
     for title in [
@@ -76,7 +82,10 @@ fn lessons_of_several_runs_grow_in_strength_and_leave_when_they_are_refuted() {
     ] {
         let finished = scene.run(&[title]);
         assert_eq!(finished.code, Some(0), "{finished}");
-        strengths.push(strategy(&scene)["confidence"].as_f64().unwrap());
+        let confidences = drawn(&scene)
+            .into_iter()
+            .map(|lesson| lesson["confidence"].as_f64().unwrap());
+        strengths.push(confidences.sum::<f64>());
         numbers.push(drawn(&scene).len());
     }
     assert!(
@@ -88,7 +97,10 @@ fn lessons_of_several_runs_grow_in_strength_and_leave_when_they_are_refuted() {
     assert_eq!(known(&scene.agent.prompt(1)), "");
     let third = scene.agent.prompt(3);
     assert!(known(&third).contains(STRATEGY), "{third}");
-    assert!(known(&third).contains("tests/dates_test.rs"), "{third}");
+    assert!(
+        known(&third).contains("- Tests in tests/ directory\n  Examples: tests/"),
+        "{third}"
+    );
 
     let refuted = scene.run(&["Fix the crash in the page"]);
     assert_eq!(refuted.code, Some(4), "{refuted}");
