@@ -186,6 +186,8 @@ enum Kinship {
     Same,
     /// It says the same.
     Alike,
+    /// It stands for the one that it is or that says the same, which keeps its own id.
+    StandsFor,
 }
 
 impl Incoming<'_> {
@@ -198,18 +200,17 @@ impl Incoming<'_> {
 
     /// The lesson that this one is, or that says the same. Where it was merged into another, that one.
     fn known(&self) -> rusqlite::Result<Option<(Learning, Kinship)>> {
-        if let Some(same) = self.by_id()? {
-            let stands = standing_for(self.transaction, same.clone())?;
-            let kinship = if stands.id == same.id {
-                Kinship::Same
-            } else {
-                Kinship::Alike
-            };
-            return Ok(Some((stands, kinship)));
-        }
-        let alike = self.alike()?;
-        let alike = alike.map(|alike| standing_for(self.transaction, alike)).transpose()?;
-        Ok(alike.map(|alike| (alike, Kinship::Alike)))
+        let (found, kinship) = match self.by_id()? {
+            Some(same) => (same, Kinship::Same),
+            None => match self.alike()? {
+                Some(alike) => (alike, Kinship::Alike),
+                None => return Ok(None),
+            },
+        };
+        let id = found.id.clone();
+        let stands = standing_for(self.transaction, found)?;
+        let kinship = if stands.id == id { kinship } else { Kinship::StandsFor };
+        Ok(Some((stands, kinship)))
     }
 
     fn by_id(&self) -> rusqlite::Result<Option<Learning>> {
@@ -302,7 +303,7 @@ impl Incoming<'_> {
             taken: match kinship {
                 _ if is_unchanged => Taken::Unchanged,
                 Kinship::Same => Taken::Updated,
-                Kinship::Alike => Taken::Strengthened,
+                Kinship::Alike | Kinship::StandsFor => Taken::Strengthened,
             },
             id: next.id,
             status: next.status,

@@ -325,3 +325,27 @@ fn estimates_of_the_same_complexity_are_one_whatever_they_say() {
         ]
     );
 }
+
+#[test]
+fn a_lesson_that_another_one_stands_for_keeps_its_id_and_can_be_imported_again() {
+    let mut bench = Bench::new();
+    let lesson = foreign("learn-abc", "Run cargo first");
+    let old = bench
+        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .remove(0)
+        .id;
+    let new = bench.add(&super::lesson("strategy", "Run cargo check first", &[]), 1);
+    // Merged: what the one said stands among the examples of the other.
+    bench.sql(&format!(
+        "UPDATE learnings SET status = 'pruned', pruned_from = 'promoted', superseded_by = '{0}' WHERE id = '{old}';
+         UPDATE learnings SET examples = '[\"Run cargo first\"]' WHERE id = '{0}';",
+        new.id
+    ));
+    assert_eq!(bench.take(&lesson).0, Taken::Strengthened);
+    assert_eq!(bench.get(&new.id).foreign_id, None);
+    assert_eq!(bench.get(&old).foreign_id, lesson.id);
+    assert_eq!(bench.take(&lesson).0, Taken::Unchanged);
+    // Nor does another id with the same words change that.
+    assert_eq!(bench.take(&foreign("learn-def", "Run cargo first")).0, Taken::Unchanged);
+    assert_eq!(bench.get(&new.id).foreign_id, None);
+}
