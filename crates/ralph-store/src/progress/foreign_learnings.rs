@@ -10,8 +10,10 @@ use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
 use super::columns::{moment, to_json};
+use super::foreign_update::{LastTold, bring_up_to_date};
 use super::learning_changes::{standing_for, unite, unite_tags, write_support};
 use super::learning_reading::read_learning;
+use super::learning_update::another_saying;
 use super::{learning_terms, lesson_of, tag_terms};
 use crate::StoreError;
 
@@ -209,8 +211,23 @@ impl Incoming<'_> {
         };
         let id = found.id.clone();
         let stands = standing_for(self.transaction, found)?;
+        if let Some(other) = self.another_saying_so(&stands)? {
+            return Ok(Some((other, Kinship::StandsFor)));
+        }
         let kinship = if stands.id == id { kinship } else { Kinship::StandsFor };
         Ok(Some((stands, kinship)))
+    }
+
+    /// Another lesson that says already what this one has come to say since it was taken over.
+    fn another_saying_so(&self, known: &Learning) -> rusqlite::Result<Option<Learning>> {
+        if lesson_of(&known.content) == lesson_of(&self.lesson.content) {
+            return Ok(None);
+        }
+        let mut reworded = known.clone();
+        reworded.content.clone_from(&self.lesson.content);
+        let other = another_saying(self.transaction, &reworded)?;
+        let stands = other.map(|other| standing_for(self.transaction, other)).transpose()?;
+        Ok(stands.filter(|stands| stands.id != known.id))
     }
 
     fn by_id(&self) -> rusqlite::Result<Option<Learning>> {
@@ -281,11 +298,9 @@ impl Incoming<'_> {
         next.use_count = known.use_count.saturating_add(more_uses);
         let earlier = self.original(&known.id)?;
         let mut original = earlier.clone();
-        let is_newer = kinship == Kinship::Same && lesson.updated_at > known.updated_at;
-        if is_newer && lesson.kind == known.kind {
-            next.content.clone_from(&lesson.content);
-            next.facts.clone_from(&lesson.facts);
-            next.first_success_rate = share(lesson.success_rate);
+        let last = LastTold::read(earlier.as_deref());
+        if kinship == Kinship::Same && lesson.kind == known.kind && last.is_before(lesson, known) {
+            bring_up_to_date(self.transaction, &mut next, lesson, &last)?;
             original = lesson.original.clone();
         }
         if kinship == Kinship::Alike && known.foreign_id.is_none() && lesson.id.as_deref() != Some(known.id.as_str()) {
@@ -432,7 +447,7 @@ impl Incoming<'_> {
 }
 
 /// A number as the share that it is meant to be. What is no number is nothing.
-fn share(number: f64) -> f64 {
+pub(super) fn share(number: f64) -> f64 {
     if number.is_nan() { 0.0 } else { number.clamp(0.0, 1.0) }
 }
 

@@ -156,9 +156,22 @@ impl<'l> Said<'l> {
     }
 }
 
-/// Refuses a lesson that another one is already. Those that were merged into it are parts of it.
+/// Refuses a lesson that another one is already.
 fn refuse_same(transaction: &Transaction<'_>, new: &Learning) -> Result<(), LearningTrouble> {
-    let same = transaction
+    match another_saying(transaction, new)? {
+        Some(other) => Err(LearningError::SaysTheSame {
+            id: new.id.clone(),
+            other: other.id,
+            status: other.status,
+        }
+        .into()),
+        None => Ok(()),
+    }
+}
+
+/// Another lesson that says the same. Those that were merged into it are parts of it.
+pub(super) fn another_saying(transaction: &Transaction<'_>, new: &Learning) -> rusqlite::Result<Option<Learning>> {
+    transaction
         .prepare_cached(
             "SELECT * FROM learnings
              WHERE lesson = ?1 AND kind = ?2 AND task_type IS ?3 AND id <> ?4 AND (?1 <> '' OR content = ?5)
@@ -175,16 +188,7 @@ fn refuse_same(transaction: &Transaction<'_>, new: &Learning) -> Result<(), Lear
             ],
             read_learning,
         )
-        .optional()?;
-    match same {
-        Some(other) => Err(LearningError::SaysTheSame {
-            id: new.id.clone(),
-            other: other.id,
-            status: other.status,
-        }
-        .into()),
-        None => Ok(()),
-    }
+        .optional()
 }
 
 fn keep_version(transaction: &Transaction<'_>, old: &Learning, now: Timestamp) -> rusqlite::Result<()> {

@@ -9,6 +9,7 @@ mod drawn_lessons;
 mod feature_error;
 mod features;
 mod foreign_learnings;
+mod foreign_update;
 mod health;
 mod import;
 mod iterations;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use ralph_model::config::Promote;
 use ralph_model::{Facts, LearningKind, LearningSource, LearningStatus, TaskType};
-use ralph_store::{ForeignLearning, ForeignStanding, Judgement, NewLearning, Taken, TakenLearning};
+use ralph_store::{ForeignLearning, ForeignStanding, Judgement, LearningUpdate, NewLearning, Taken, TakenLearning};
 
 use super::{Bench, day};
 
@@ -348,4 +348,87 @@ fn a_lesson_that_another_one_stands_for_keeps_its_id_and_can_be_imported_again()
     // Nor does another id with the same words change that.
     assert_eq!(bench.take(&foreign("learn-def", "Run cargo first")).0, Taken::Unchanged);
     assert_eq!(bench.get(&new.id).foreign_id, None);
+}
+
+/// A lesson as it is told some days later, with all that it says of itself.
+fn told_on(at: i64, lesson: &ForeignLearning) -> ForeignLearning {
+    let updated_at = day(at);
+    let original = format!(
+        r#"{{"successRate":{},"createdAt":"{}","updatedAt":"{updated_at}"}}"#,
+        lesson.success_rate, lesson.created_at
+    );
+    ForeignLearning {
+        original: Some(original),
+        updated_at,
+        ..lesson.clone()
+    }
+}
+
+#[test]
+fn what_a_person_put_in_place_of_what_was_taken_over_stays() {
+    let mut bench = Bench::new();
+    let lesson = told_on(-90, &foreign("learn-abc", "Run cargo first"));
+    let id = bench
+        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .remove(0)
+        .id;
+    let update = LearningUpdate {
+        content: Some("My own careful words".to_owned()),
+        success_rate: Some(0.7),
+        ..LearningUpdate::default()
+    };
+    bench.store.update_learning(&id, &update, day(1)).unwrap();
+    let newer = ForeignLearning {
+        use_count: 9,
+        ..foreign("learn-abc", "Run cargo check first")
+    };
+    bench.take(&told_on(2, &newer));
+    let learning = bench.get(&id);
+    assert_eq!(
+        (learning.content.as_str(), learning.first_success_rate),
+        ("My own careful words", 0.7)
+    );
+    assert_eq!(
+        learning.use_count, 9,
+        "what is counted there is still brought up to date"
+    );
+}
+
+#[test]
+fn what_a_person_said_first_is_not_said_otherwise_by_another_store() {
+    let mut bench = Bench::new();
+    let own = NewLearning {
+        task_type: Some(TaskType::BugFix),
+        ..super::lesson("tool_usage", "Run cargo first", &[])
+    };
+    let own = bench.add(&own, 0);
+    bench.take(&told_on(1, &foreign("learn-abc", "Run cargo first")));
+    bench.take(&told_on(9, &foreign("learn-abc", "Run make first")));
+    let learning = bench.get(&own.id);
+    assert_eq!(
+        (learning.content, learning.first_success_rate),
+        (own.content, own.first_success_rate)
+    );
+}
+
+#[test]
+fn a_lesson_that_comes_to_say_what_another_says_makes_that_one_surer() {
+    let mut bench = Bench::new();
+    let lessons = [
+        told_on(-90, &foreign("learn-abc", "Run cargo first")),
+        told_on(-90, &foreign("learn-def", "Look twice")),
+    ];
+    let taken = bench.import(&lessons, Promote::Auto, day(0));
+    let newer = ForeignLearning {
+        confidence: 0.95,
+        ..foreign("learn-abc", "Look twice!")
+    };
+    assert_eq!(bench.take(&told_on(2, &newer)).0, Taken::Strengthened);
+    let told = taken.iter().map(|taken| bench.get(&taken.id));
+    let told: Vec<(String, f64)> = told.map(|learning| (learning.content, learning.confidence)).collect();
+    assert_eq!(
+        told,
+        [("Run cargo first".to_owned(), 0.85), ("Look twice".to_owned(), 0.95)]
+    );
+    assert_eq!(bench.take(&told_on(2, &newer)).0, Taken::Unchanged);
 }
