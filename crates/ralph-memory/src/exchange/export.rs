@@ -6,7 +6,7 @@ use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType};
 use ralph_store::{ForeignLearning, ForeignStanding};
 
 use super::javascript::{JsObject, JsValue, compact, parse};
-use super::lesson::{REASON, STATUS, read_lesson, text_name};
+use super::lesson::{REASON, STATUS, read_lesson, text_name, word_of};
 
 /// A lesson, with all that was said of it where it comes from.
 #[must_use]
@@ -17,14 +17,25 @@ pub fn exported(learning: &Learning, original: Option<&str>) -> JsValue {
         _ => None,
     });
     let mut object = patched.unwrap_or_else(|| made(learning));
-    if learning.status != LearningStatus::Promoted {
-        // The other tool has no word for it in its store, where everything holds; we read it again.
-        object.set(STATUS, learning.status.word().into());
-        if let Some(reason) = &learning.reason {
-            object.set(REASON, reason.as_str().into());
-        }
-    }
+    say_standing(&mut object, learning);
     object.into()
+}
+
+/// Says how far a lesson has come. The other tool has no word for it in its store, where everything holds; we read ours again.
+fn say_standing(object: &mut JsObject, learning: &Learning) {
+    let said = word_of(object, STATUS).and_then(|word| LearningStatus::parse(&word));
+    // What we said of it before holds no longer. Another word is somebody else's.
+    let is_ours = said.is_some_and(|said| said != LearningStatus::Promoted);
+    if learning.status != LearningStatus::Promoted {
+        object.set(STATUS, learning.status.word().into());
+    } else if is_ours {
+        object.remove(STATUS);
+    }
+    match &learning.reason {
+        Some(reason) if learning.status != LearningStatus::Promoted => object.set(REASON, reason.as_str().into()),
+        _ if is_ours => object.remove(REASON),
+        _ => {}
+    }
 }
 
 /// A lesson of another project as one of another store; none where nobody there wants it any more.

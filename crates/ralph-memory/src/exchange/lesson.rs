@@ -284,7 +284,7 @@ fn text_in(object: &JsObject, name: &str) -> String {
 }
 
 /// A text on one line, if there is one.
-fn word_of(object: &JsObject, name: &str) -> Option<String> {
+pub(super) fn word_of(object: &JsObject, name: &str) -> Option<String> {
     object.get(name)?.as_text().map(word)
 }
 

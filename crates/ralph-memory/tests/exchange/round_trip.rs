@@ -5,8 +5,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use ralph_memory::exchange::{FileKind, ForeignFile, JsValue, compact, csv, exported, markdown, read_lessons};
 use ralph_model::config::Promote;
-use ralph_model::{Learning, SplitMix64, TaskType};
-use ralph_store::{NewLearning, Store};
+use ralph_model::{Learning, LearningId, SplitMix64, TaskType};
+use ralph_store::{Judgement, NewLearning, Store};
 use ralph_testkit::node;
 
 use crate::golden::golden;
@@ -199,4 +199,29 @@ fn spreadsheets_and_people_can_read_it() {
     - Tests stand beside what they test
       `learn-four` · general · confidence 0.85 · success 1.00 · used 5 times
     ");
+}
+
+#[test]
+fn how_far_a_lesson_has_come_is_said_as_it_is_now() {
+    let mut bench = Bench::new();
+    bench.import(FileKind::Staging, &golden("staging.json"));
+    let waiting = bench.export();
+    assert_eq!(waiting.text().matches(r#""status":"#).count(), 3);
+    // Another project takes them over, and somebody there finds that they hold.
+    let mut elsewhere = Bench::new();
+    elsewhere.import(FileKind::Store, waiting.text().as_bytes());
+    assert_eq!(elsewhere.export().text(), waiting.text(), "each stays where it stood");
+    let ids: Vec<LearningId> = elsewhere.learnings().into_iter().map(|learning| learning.id).collect();
+    elsewhere
+        .store
+        .judge_learnings(&ids, Judgement::Promote, now())
+        .unwrap();
+    let promoted = elsewhere.export().text();
+    assert!(
+        !promoted.contains("status") && !promoted.contains("rejectionReason"),
+        "{promoted}"
+    );
+    // A word of somebody else is left as it is.
+    let foreign = r#"{"id":"a","type":"strategy","taskType":"general","content":"Look","status":"active"}"#;
+    assert!(compact(&exported(&elsewhere.learnings()[0], Some(foreign))).contains(r#""status":"active""#));
 }

@@ -195,6 +195,11 @@ impl JsObject {
         *self = Self::of(members);
     }
 
+    /// Takes the member of this name out.
+    pub fn remove(&mut self, name: &str) {
+        self.0.retain(|(own, _)| !own.is(name));
+    }
+
     /// The members, in their order.
     pub fn iter(&self) -> impl Iterator<Item = (&JsText, &JsValue)> {
         self.0.iter().map(|(name, value)| (name, value))
