@@ -292,8 +292,13 @@ impl Incoming<'_> {
         unite(&mut next.source_loops, &lesson.source_loops);
         unite_tags(&mut next.tags, &lesson.tags);
         next.confidence = share(lesson.confidence).max(known.confidence);
-        // Not a sum: the next time the same uses would be counted again.
-        let more_uses = lesson.use_count.saturating_sub(known.first_use_count);
+        // Not a sum: the next time the same uses would be counted again. What it is itself may have been here before, with all
+        // that was counted here.
+        let counted = match kinship {
+            Kinship::Same | Kinship::StandsFor => known.use_count,
+            Kinship::Alike => known.first_use_count,
+        };
+        let more_uses = lesson.use_count.saturating_sub(counted);
         next.first_use_count += more_uses;
         next.use_count = known.use_count.saturating_add(more_uses);
         let earlier = self.original(&known.id)?;

@@ -53,7 +53,9 @@ pub(super) fn bring_up_to_date(
         next.facts.clone_from(&lesson.facts);
     }
     let is_as_told = |told: f64| (share(told) - next.first_success_rate).abs() < SAME_RATE;
-    if is_theirs && !by_people.rate && last.success_rate().is_none_or(is_as_told) {
+    // What comes back from here has what was counted here in its rate already.
+    let is_uncounted = next.uses_here() == 0;
+    if is_theirs && is_uncounted && !by_people.rate && last.success_rate().is_none_or(is_as_told) {
         next.first_success_rate = share(lesson.success_rate);
     }
     Ok(())

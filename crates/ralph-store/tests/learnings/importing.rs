@@ -432,3 +432,38 @@ fn a_lesson_that_comes_to_say_what_another_says_makes_that_one_surer() {
     );
     assert_eq!(bench.take(&told_on(2, &newer)).0, Taken::Unchanged);
 }
+
+#[test]
+fn uses_that_were_counted_here_are_not_counted_again_when_they_come_back() {
+    let mut bench = Bench::new();
+    let lesson = foreign("learn-abc", "Run cargo first");
+    let id = bench
+        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .remove(0)
+        .id;
+    bench.sql("UPDATE learnings SET use_count = use_count + 10, successes = 10, success_rate = 0.96");
+    for at in 1..4 {
+        let back = ForeignLearning {
+            use_count: bench.get(&id).use_count,
+            success_rate: bench.get(&id).success_rate,
+            ..lesson.clone()
+        };
+        assert_eq!(
+            bench.take(&told_on(at, &back)).0,
+            Taken::Updated,
+            "its time is another one"
+        );
+        let learning = bench.get(&id);
+        assert_eq!(
+            (learning.use_count, learning.first_use_count, learning.successes),
+            (15, 5, 10)
+        );
+        assert_eq!(learning.first_success_rate, lesson.success_rate);
+    }
+    let used_there = ForeignLearning {
+        use_count: 17,
+        ..lesson
+    };
+    bench.take(&used_there);
+    assert_eq!((bench.get(&id).use_count, bench.get(&id).first_use_count), (17, 7));
+}
