@@ -143,12 +143,7 @@ impl Store {
                     now,
                 };
                 staged.push(match incoming.known()? {
-                    Some((known, _)) => TakenLearning {
-                        id: known.id,
-                        taken: Taken::Unchanged,
-                        status: known.status,
-                        reason: known.reason,
-                    },
+                    Some((known, _)) => unchanged(known),
                     None => incoming.keep(entropy)?,
                 });
             }
@@ -170,6 +165,16 @@ impl Store {
                     .collect()
             });
         self.sql(found)
+    }
+}
+
+/// What becomes of a lesson that says nothing new of one that is known.
+fn unchanged(known: Learning) -> TakenLearning {
+    TakenLearning {
+        id: known.id,
+        taken: Taken::Unchanged,
+        status: known.status,
+        reason: known.reason,
     }
 }
 
@@ -195,9 +200,17 @@ enum Kinship {
 impl Incoming<'_> {
     fn take(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<TakenLearning> {
         match self.known()? {
+            Some((known, _)) if !self.supports() => Ok(unchanged(known)),
             Some((known, kinship)) => self.unite(&known, kinship),
             None => self.keep(entropy),
         }
+    }
+
+    /// Whether it tells anything of one that is known: what nobody has judged, what was rejected and what cannot be true
+    /// does not.
+    fn supports(&self) -> bool {
+        let (status, _) = self.judged();
+        !matches!(status, LearningStatus::Pending | LearningStatus::Rejected)
     }
 
     /// The lesson that this one is, or that says the same. Where it was merged into another, that one.

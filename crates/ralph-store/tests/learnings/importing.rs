@@ -467,3 +467,39 @@ fn uses_that_were_counted_here_are_not_counted_again_when_they_come_back() {
     bench.take(&used_there);
     assert_eq!((bench.get(&id).use_count, bench.get(&id).first_use_count), (17, 7));
 }
+
+#[test]
+fn what_does_not_hold_elsewhere_makes_nothing_surer_here() {
+    let mut bench = Bench::new();
+    let own = NewLearning {
+        task_type: Some(TaskType::BugFix),
+        ..super::lesson("tool_usage", "Run cargo first", &[])
+    };
+    let own = bench.add(&own, 0);
+    let same = || ForeignLearning {
+        confidence: 0.95,
+        ..foreign("learn-abc", "Run cargo first")
+    };
+    for lesson in [
+        ForeignLearning {
+            standing: ForeignStanding::Pending,
+            ..same()
+        },
+        ForeignLearning {
+            standing: ForeignStanding::Rejected("It is wrong".to_owned()),
+            ..same()
+        },
+        ForeignLearning {
+            confidence: 7.0,
+            ..same()
+        },
+    ] {
+        assert_eq!(
+            bench.take(&lesson),
+            (Taken::Unchanged, LearningStatus::Promoted, None),
+            "{lesson:?}"
+        );
+        assert_eq!(bench.get(&own.id), own, "{lesson:?}");
+    }
+    assert_eq!(bench.take(&same()).0, Taken::Strengthened);
+}
