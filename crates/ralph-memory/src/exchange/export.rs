@@ -2,7 +2,7 @@
 //! changed since.
 
 use jiff::Timestamp;
-use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType};
+use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType, estimate_of};
 use ralph_store::{ForeignLearning, ForeignStanding};
 
 use super::javascript::{JsObject, JsValue, compact, parse};
@@ -99,10 +99,10 @@ fn patched(mut object: JsObject, learning: &Learning) -> Option<JsObject> {
     if is_other(learning.success_rate, was.success_rate) {
         changes.push(("successRate", learning.success_rate.into()));
     }
-    if object.get("tags").is_some() && learning.tags != was.tags {
+    if learning.tags != was.tags {
         changes.push(("tags", texts(&learning.tags)));
     }
-    if object.get("category").is_some() && learning.category != was.category {
+    if learning.category != was.category {
         changes.push(("category", learning.category.as_str().into()));
     }
     if !changes.is_empty() {
@@ -158,14 +158,24 @@ fn made(learning: &Learning) -> JsObject {
 
 fn content(learning: &Learning) -> JsValue {
     let mut parts = JsObject::default();
-    let is_told_by_numbers = learning.kind == LearningKind::Estimate && learning.facts.is_some();
-    if !is_told_by_numbers {
+    if !is_told_by_numbers(learning) {
         parts.set(name_of_text(learning.kind), learning.content.as_str().into());
     }
     for (name, value) in learning.facts.iter().flat_map(numbers) {
         parts.set(name, value);
     }
     parts.into()
+}
+
+/// Whether what a lesson says can be read from its numbers alone.
+fn is_told_by_numbers(learning: &Learning) -> bool {
+    match &learning.facts {
+        Some(Facts::Estimate { complexity, .. }) => {
+            let task_type = learning.task_type.unwrap_or(TaskType::General);
+            learning.kind == LearningKind::Estimate && learning.content == estimate_of(task_type, complexity)
+        }
+        _ => false,
+    }
 }
 
 /// The numbers behind a lesson, by the names that the other tool has for them.

@@ -225,3 +225,27 @@ fn how_far_a_lesson_has_come_is_said_as_it_is_now() {
     let foreign = r#"{"id":"a","type":"strategy","taskType":"general","content":"Look","status":"active"}"#;
     assert!(compact(&exported(&elsewhere.learnings()[0], Some(foreign))).contains(r#""status":"active""#));
 }
+
+#[test]
+fn what_a_person_changed_goes_out() {
+    let mut bench = Bench::new();
+    bench.import(FileKind::Store, &golden("plain.json"));
+    let mut lessons = bench.store.learnings_with_originals().unwrap().into_iter();
+    let (mut strategy, original) = lessons.next().unwrap();
+    strategy.tags = vec!["parser".to_owned(), "fixtures".to_owned()];
+    strategy.category = "tool_usage".to_owned();
+    let told = compact(&exported(&strategy, original.as_deref()));
+    assert!(
+        told.contains(r#""tags":["parser","fixtures"],"category":"tool_usage""#),
+        "{told}"
+    );
+    // An estimate is told by its numbers, until somebody says it otherwise.
+    let (mut estimate, original) = lessons.nth(1).unwrap();
+    for original in [None, original.as_deref()] {
+        estimate.content = "test-fix tasks of medium complexity".to_owned();
+        assert!(!compact(&exported(&estimate, original)).contains("description"));
+        estimate.content = "Login tests take long".to_owned();
+        let told = compact(&exported(&estimate, original));
+        assert!(told.contains(r#""description":"Login tests take long""#), "{told}");
+    }
+}
