@@ -72,7 +72,8 @@ pub fn handed_over(learning: &Learning, original: Option<&str>) -> Option<Foreig
 fn patched(mut object: JsObject, learning: &Learning) -> Option<JsObject> {
     // The time does not matter: it is not compared.
     let was = read_lesson(&object, Timestamp::UNIX_EPOCH).ok()?;
-    if was.id.is_none() {
+    // Another lesson may have had the id that it came with.
+    if was.id.as_deref() != Some(id_of(learning)) {
         object.set("id", id_of(learning).into());
     }
     let mut changes: Vec<(&str, JsValue)> = Vec::new();

@@ -239,6 +239,13 @@ fn what_a_person_changed_goes_out() {
         told.contains(r#""tags":["parser","fixtures"],"category":"tool_usage""#),
         "{told}"
     );
+    // Where another lesson had its id first, it goes out under ours.
+    strategy.foreign_id = None;
+    let told = compact(&exported(&strategy, original.as_deref()));
+    assert!(
+        told.contains(strategy.id.as_str()) && !told.contains("learn-one"),
+        "{told}"
+    );
     // An estimate is told by its numbers, until somebody says it otherwise.
     let (mut estimate, original) = lessons.nth(1).unwrap();
     for original in [None, original.as_deref()] {

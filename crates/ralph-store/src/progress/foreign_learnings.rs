@@ -215,10 +215,17 @@ impl Incoming<'_> {
 
     /// The lesson that this one is, or that says the same. Where it was merged into another, that one.
     fn known(&self) -> rusqlite::Result<Option<(Learning, Kinship)>> {
-        let (found, kinship) = match self.by_id()? {
-            Some(same) => (same, Kinship::Same),
-            None => match self.alike()? {
-                Some(alike) => (alike, Kinship::Alike),
+        let by_id = self.by_id()?;
+        // An id that another lesson has cannot be given to one that says the same.
+        let kinship = if by_id.is_some() {
+            Kinship::StandsFor
+        } else {
+            Kinship::Alike
+        };
+        let (found, kinship) = match by_id {
+            Some(same) if self.is_told_again(&same)? => (same, Kinship::Same),
+            _ => match self.alike()? {
+                Some(alike) => (alike, kinship),
                 None => return Ok(None),
             },
         };
@@ -229,6 +236,12 @@ impl Incoming<'_> {
         }
         let kinship = if stands.id == id { kinship } else { Kinship::StandsFor };
         Ok(Some((stands, kinship)))
+    }
+
+    /// Whether a lesson with the same id is this one, and not just named alike by two stores that know nothing of each other.
+    fn is_told_again(&self, known: &Learning) -> rusqlite::Result<bool> {
+        let last = LastTold::read(self.original(&known.id)?.as_deref());
+        Ok(last.is_of(self.lesson, known))
     }
 
     /// Another lesson that says already what this one has come to say since it was taken over.
@@ -383,12 +396,16 @@ impl Incoming<'_> {
             .map(drop)
     }
 
-    /// Keeps a new lesson, judged. An id of our form is kept where it is free.
+    /// Keeps a new lesson, judged. Its id is kept where no other lesson has it, and is ours if it has our form.
     fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<TakenLearning> {
-        let own = self.lesson.id.as_deref().and_then(LearningId::parse);
+        let foreign_id = match self.by_id()? {
+            Some(_) => None,
+            None => self.lesson.id.as_deref(),
+        };
+        let own = foreign_id.and_then(LearningId::parse);
         let mut id = own.unwrap_or_else(|| LearningId::new(entropy.next_bits()));
         let (status, reason) = self.judged();
-        while !self.insert(&id, status, reason.as_deref())? {
+        while !self.insert((&id, foreign_id), status, reason.as_deref())? {
             id = LearningId::new(entropy.next_bits());
         }
         Ok(TakenLearning {
@@ -423,8 +440,13 @@ impl Incoming<'_> {
         }
     }
 
-    /// Writes a new lesson; says whether its id was free.
-    fn insert(&self, id: &LearningId, status: LearningStatus, reason: Option<&str>) -> rusqlite::Result<bool> {
+    /// Writes a new lesson under its id here and that of the other store; says whether its id was free.
+    fn insert(
+        &self,
+        (id, foreign_id): (&LearningId, Option<&str>),
+        status: LearningStatus,
+        reason: Option<&str>,
+    ) -> rusqlite::Result<bool> {
         let lesson = self.lesson;
         let rows = self
             .transaction
@@ -457,7 +479,7 @@ impl Incoming<'_> {
                 learning_terms(&lesson.content, &lesson.tags),
                 to_json(&tag_terms(&lesson.tags))?,
                 lesson.facts.as_ref().map(to_json).transpose()?,
-                lesson.id,
+                foreign_id,
                 lesson.original,
             ])?;
         Ok(rows == 1)

@@ -7,6 +7,7 @@ use rusqlite::Transaction;
 use serde_json::Value;
 
 use super::foreign_learnings::{ForeignLearning, share};
+use super::lesson_of;
 
 /// Two rates that differ by less are the same one, written by two programs.
 const SAME_RATE: f64 = 1e-9;
@@ -25,6 +26,26 @@ impl LastTold {
     /// happened here.
     pub(super) fn is_before(&self, lesson: &ForeignLearning, known: &Learning) -> bool {
         lesson.updated_at > self.time("updatedAt").unwrap_or(known.updated_at)
+    }
+
+    /// Whether a lesson that has the id of a known one is the same: in its words, or by when it was first learned. Where
+    /// nobody knows that, a newer telling is.
+    pub(super) fn is_of(&self, lesson: &ForeignLearning, known: &Learning) -> bool {
+        // What was learned here has an id that was drawn by lot: no other one has it.
+        let is_from_here = known.source != LearningSource::Imported && lesson.id.as_deref() == Some(known.id.as_str());
+        if is_from_here {
+            return true;
+        }
+        let told_kind = self.0.get("type").and_then(Value::as_str);
+        if lesson.kind != known.kind && told_kind != Some(lesson.kind.word()) {
+            return false;
+        }
+        let created = |at: Timestamp| at.as_millisecond() == lesson.created_at.as_millisecond();
+        let is_as_old = match self.time("createdAt") {
+            Some(told) => created(told) || created(known.created_at),
+            None => created(known.created_at) || self.is_before(lesson, known),
+        };
+        is_as_old || lesson_of(&lesson.content) == lesson_of(&known.content)
     }
 
     fn time(&self, name: &str) -> Option<Timestamp> {

@@ -503,3 +503,57 @@ fn what_does_not_hold_elsewhere_makes_nothing_surer_here() {
     }
     assert_eq!(bench.take(&same()).0, Taken::Strengthened);
 }
+
+#[test]
+fn two_lessons_that_two_stores_gave_the_same_id_are_both_kept() {
+    let mut bench = Bench::new();
+    let here = told_on(-90, &foreign("a2", "Bisect the history"));
+    let id = bench
+        .import(std::slice::from_ref(&here), Promote::Auto, day(0))
+        .remove(0)
+        .id;
+    let warning = ForeignLearning {
+        kind: LearningKind::Antipattern,
+        success_rate: 0.1,
+        confidence: 0.9,
+        ..foreign("a2", "Avoid: Deleting the lock file")
+    };
+    let other = ForeignLearning {
+        created_at: day(-80),
+        ..foreign("a2", "Look twice")
+    };
+    for lesson in [warning, told_on(9, &other)] {
+        assert_eq!(bench.take(&lesson).0, Taken::Added, "{lesson:?}");
+        assert_eq!(bench.take(&lesson).0, Taken::Unchanged, "{lesson:?}");
+    }
+    let learning = bench.get(&id);
+    assert_eq!(
+        (learning.content.as_str(), learning.confidence),
+        ("Bisect the history", 0.85)
+    );
+    let ids = bench
+        .store
+        .learnings()
+        .unwrap()
+        .into_iter()
+        .map(|learning| learning.foreign_id);
+    assert_eq!(ids.collect::<Vec<_>>(), [Some("a2".to_owned()), None, None]);
+}
+
+#[test]
+fn a_text_that_changed_there_before_anything_happened_here_is_taken_over() {
+    let mut bench = Bench::new();
+    let lesson = told_on(-90, &foreign("learn-abc", "Run cargo first"));
+    let id = bench
+        .import(std::slice::from_ref(&lesson), Promote::Auto, day(0))
+        .remove(0)
+        .id;
+    let newer = told_on(-80, &foreign("learn-abc", "Run cargo check first"));
+    assert_eq!(bench.take(&newer).0, Taken::Updated);
+    assert_eq!(bench.get(&id).content, "Run cargo check first");
+    assert_eq!(
+        bench.take(&lesson).0,
+        Taken::Unchanged,
+        "an older telling changes nothing"
+    );
+}
