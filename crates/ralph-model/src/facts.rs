@@ -77,7 +77,7 @@ const MOST_OF_ESTIMATE: f64 = 0.9;
 const MOST_OF_CONVENTION: f64 = 0.95;
 /// So many occurrences would make an anti-pattern certain, and so many samples an estimate.
 const CERTAIN_OCCURRENCES: f64 = 4.0;
-const CERTAIN_SAMPLES: f64 = 5.0;
+const CERTAIN_SAMPLES: u32 = 5;
 /// From so many occurrences on an anti-pattern does much harm.
 const HIGH_IMPACT: u32 = 3;
 
@@ -88,7 +88,7 @@ impl Facts {
         let sure = match self {
             Self::Strategy { effectiveness, .. } => *effectiveness,
             Self::Antipattern { occurrences, .. } => f64::from(*occurrences) / CERTAIN_OCCURRENCES,
-            Self::Estimate { sampled, .. } => f64::from(*sampled) / CERTAIN_SAMPLES,
+            Self::Estimate { sampled, .. } => f64::from(*sampled) / f64::from(CERTAIN_SAMPLES),
             Self::Convention { .. } => return None,
         };
         Some(sure.min(self.most_confidence()))
@@ -113,6 +113,14 @@ impl Facts {
             Self::Estimate { success_rate, .. } => Some(*success_rate),
             Self::Antipattern { .. } | Self::Convention { .. } => None,
         }
+    }
+
+    /// How many samples make an estimate so sure that does not say how many it was drawn from; one at least.
+    #[must_use]
+    pub fn samples_behind(confidence: f64) -> u32 {
+        let wanted = (confidence * f64::from(CERTAIN_SAMPLES)).round();
+        let fewer = (1..CERTAIN_SAMPLES).take_while(|samples| f64::from(*samples) < wanted);
+        fewer.last().map_or(1, |fewer| fewer + 1)
     }
 
     /// How bad something is that was met so often.
@@ -335,6 +343,23 @@ mod tests {
             );
         }
         assert_eq!(Facts::Convention { examples: vec![] }.confidence(), None);
+    }
+
+    #[test]
+    fn how_sure_an_estimate_is_tells_how_much_it_was_drawn_from() {
+        for (confidence, expected) in [
+            (0.0, 1),
+            (0.1, 1),
+            (0.4, 2),
+            (0.6, 3),
+            (0.9, 5),
+            (1.0, 5),
+            (7.0, 5),
+            (-1.0, 1),
+            (f64::NAN, 1),
+        ] {
+            assert_eq!(Facts::samples_behind(confidence), expected, "{confidence}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType, estim
 use ralph_store::{ForeignLearning, ForeignStanding};
 
 use super::javascript::{JsObject, JsValue, compact, parse};
-use super::lesson::{REASON, STATUS, read_lesson, text_name, word_of};
+use super::lesson::{REASON, SAMPLED, STATUS, read_lesson, text_name, word_of};
 
 /// A lesson, with all that was said of it where it comes from.
 #[must_use]
@@ -198,12 +198,13 @@ fn numbers(facts: &Facts) -> Vec<(&'static str, JsValue)> {
             total_iterations,
             complexity,
             success_rate,
-            ..
+            sampled,
         } => vec![
             ("avgIterationTime", (*avg_iteration_time).into()),
             ("totalIterations", (*total_iterations).into()),
             ("complexity", complexity.as_str().into()),
             ("successRate", (*success_rate).into()),
+            (SAMPLED, (*sampled).into()),
         ],
         Facts::Convention { examples } => vec![("examples", texts(examples))],
     }

@@ -17,6 +17,8 @@ const UNKNOWN_SHARE: f64 = 0.5;
 const LONGEST_NAME: usize = 200;
 /// The most tags that are taken over.
 const MOST_TAGS: usize = 20;
+/// Where it says how many iterations an estimate was drawn from: a name that only we know, which others keep.
+pub(super) const SAMPLED: &str = "sampled";
 /// Where it says how far a lesson has come, and why not further.
 pub(super) const STATUS: &str = "status";
 pub(super) const REASON: &str = "rejectionReason";
@@ -165,6 +167,7 @@ pub(super) fn read_lesson(object: &JsObject, time: Timestamp) -> Result<ForeignL
     let known_type = |word: &String| TaskType::parse(word).unwrap_or(TaskType::General);
     let task_type = said_type.as_ref().map(known_type);
     let success_rate = share_of(object, "successRate", first_success_rate(kind));
+    let confidence = share_of(object, "confidence", UNKNOWN_SHARE);
     let content = match object.get("content") {
         Some(JsValue::Object(content)) => Content::Parts(content),
         Some(JsValue::Text(text)) => Content::Text(text),
@@ -182,10 +185,10 @@ pub(super) fn read_lesson(object: &JsObject, time: Timestamp) -> Result<ForeignL
             .filter(|word| !word.is_empty())
             .unwrap_or_else(|| kind.word().to_owned()),
         task_type,
-        facts: content.facts(kind, success_rate),
+        facts: content.facts(kind, success_rate, confidence),
         content: text,
         tags,
-        confidence: share_of(object, "confidence", UNKNOWN_SHARE),
+        confidence,
         success_rate,
         use_count: object.get("useCount").and_then(count_in).unwrap_or_default(),
         source_loops: words_in(object.get("sourceLoops")),
@@ -219,7 +222,7 @@ impl Content<'_> {
         }
     }
 
-    fn facts(&self, kind: LearningKind, success_rate: f64) -> Option<Facts> {
+    fn facts(&self, kind: LearningKind, success_rate: f64, confidence: f64) -> Option<Facts> {
         let Self::Parts(parts) = self else {
             return None;
         };
@@ -244,7 +247,9 @@ impl Content<'_> {
                 total_iterations: number("totalIterations")?,
                 complexity: word_of(parts, "complexity").unwrap_or_default(),
                 success_rate: number("successRate").unwrap_or(success_rate),
-                sampled: 0,
+                sampled: count(SAMPLED)
+                    .filter(|sampled| *sampled > 0)
+                    .unwrap_or_else(|| Facts::samples_behind(confidence)),
             }),
             LearningKind::Convention => Some(Facts::Convention {
                 examples: words_in(Some(parts.get("examples")?)),
@@ -392,7 +397,7 @@ mod tests {
                     total_iterations: 3.0,
                     complexity: "medium".to_owned(),
                     success_rate: 0.5,
-                    sampled: 0,
+                    sampled: 3,
                 }),
             ),
             (

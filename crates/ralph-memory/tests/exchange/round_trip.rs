@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use ralph_memory::exchange::{FileKind, ForeignFile, JsValue, compact, csv, exported, markdown, read_lessons};
 use ralph_model::config::Promote;
-use ralph_model::{Learning, LearningId, SplitMix64, TaskType};
+use ralph_model::{Facts, Learning, LearningId, SplitMix64, TaskType};
 use ralph_store::{Judgement, NewLearning, Store};
 use ralph_testkit::node;
 
@@ -254,5 +254,23 @@ fn what_a_person_changed_goes_out() {
         estimate.content = "Login tests take long".to_owned();
         let told = compact(&exported(&estimate, original));
         assert!(told.contains(r#""description":"Login tests take long""#), "{told}");
+    }
+}
+
+#[test]
+fn an_estimate_tells_how_much_it_was_drawn_from() {
+    let mut bench = Bench::new();
+    bench.import(FileKind::Store, &golden("plain.json"));
+    let (mut learning, original) = bench.store.learnings_with_originals().unwrap().remove(2);
+    let Some(Facts::Estimate { sampled, .. }) = &mut learning.facts else {
+        unreachable!("it is an estimate");
+    };
+    assert_eq!(*sampled, 3, "by how sure it is");
+    *sampled = 12;
+    for original in [None, original.as_deref()] {
+        let file = ForeignFile::store(vec![exported(&learning, original)], now());
+        let mut elsewhere = Bench::new();
+        elsewhere.import(FileKind::Store, file.text().as_bytes());
+        assert_eq!(elsewhere.learnings()[0].facts, learning.facts);
     }
 }
