@@ -144,7 +144,7 @@ impl Drawn<'_> {
     /// Whether this run has nothing to add to a lesson.
     fn is_skipped(&self, known: &Learning) -> bool {
         let is_taught = known.source_loops.iter().any(|run| run == self.taught.run);
-        let is_replaced = known.superseded_by.is_some() && known.status != LearningStatus::Pruned;
+        let is_replaced = known.superseded_by.is_some();
         let is_rejected = known.status == LearningStatus::Rejected && !is_rejected_by_rule(known);
         is_taught || is_replaced || is_rejected
     }
@@ -188,7 +188,7 @@ impl Drawn<'_> {
         self.transaction
             .prepare_cached(
                 "UPDATE learnings SET facts = ?2, first_success_rate = ?3, status = ?4, reason = ?5, pruned_from = NULL,
-                     success_rate = ?6, superseded_by = iif(status = 'pruned', NULL, superseded_by)
+                     success_rate = ?6
                  WHERE id = ?1",
             )?
             .execute(params![

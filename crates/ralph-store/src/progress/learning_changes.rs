@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::Store;
 use super::columns::{moment, parsed, to_json, word_at};
 use super::learning_error::{LearningError, LearningTrouble};
+use super::learning_parts::is_part_of;
 use super::learning_reading::read_learning;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
 use super::learning_update::begin_anew;
@@ -193,17 +194,18 @@ pub(super) fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite
         .optional()
 }
 
-/// The lesson that stands for one: where it was merged into another, that one.
+/// The lesson that stands for one: where it was merged into another, that one. What has merely taken its place says something
+/// else, and does not stand for it.
 pub(super) fn standing_for(transaction: &Transaction<'_>, mut learning: Learning) -> rusqlite::Result<Learning> {
     for _ in 0..MOST_MERGES {
         let is_merged = learning.status == LearningStatus::Pruned;
         let Some(into) = learning.superseded_by.as_ref().filter(|_| is_merged) else {
             break;
         };
-        let Some(survivor) = stands(transaction, into)? else {
-            break;
-        };
-        learning = survivor;
+        match stands(transaction, into)? {
+            Some(survivor) if is_part_of(&learning, &survivor) => learning = survivor,
+            _ => break,
+        }
     }
     Ok(learning)
 }
@@ -376,8 +378,7 @@ pub(super) fn leave_merged(
         let Some(mut survivor) = stands(transaction, &id)? else {
             return Ok(());
         };
-        // One that another has merely replaced was never a part of it.
-        if survivor.content != leaving.content && !survivor.examples.contains(&leaving.content) {
+        if !is_part_of(leaving, &survivor) {
             return Ok(());
         }
         let others = said_by_members(transaction, &id)?;

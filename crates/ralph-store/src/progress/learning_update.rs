@@ -9,6 +9,7 @@ use super::Store;
 use super::columns::{from_json, moment, time_at, to_json, word_at, word_in};
 use super::learning_changes::{existing, words_of};
 use super::learning_error::{LearningError, LearningTrouble};
+use super::learning_parts::IS_PART;
 use super::learning_reading::read_learning;
 use super::{lesson_of, tag_terms};
 use crate::StoreError;
@@ -229,15 +230,16 @@ pub(super) fn begin_anew(
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     transaction
-        .prepare_cached(
+        .prepare_cached(&format!(
             "WITH RECURSIVE merged(id) AS (
                  SELECT ?1
-                 UNION SELECT learnings.id FROM merged CROSS JOIN learnings ON superseded_by = merged.id
-                 WHERE status = 'pruned')
+                 UNION SELECT member.id FROM merged CROSS JOIN learnings AS member ON member.superseded_by = merged.id
+                 CROSS JOIN learnings AS survivor ON survivor.id = merged.id
+                 WHERE {IS_PART})
              UPDATE learnings SET first_success_rate = success_rate, first_use_count = use_count, successes = 0,
                  counted_since = (SELECT coalesce(max(id), 0) FROM journal)
              WHERE id IN (SELECT id FROM merged)",
-        )?
+        ))?
         .execute([id.as_str()])?;
     transaction
         .prepare_cached(

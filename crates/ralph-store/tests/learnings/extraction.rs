@@ -11,7 +11,7 @@ use ralph_testkit::journal_row;
 
 use super::{Bench, day};
 
-fn strategy(content: &str, effectiveness: f64, iterations: u32) -> DrawnLesson {
+pub(crate) fn strategy(content: &str, effectiveness: f64, iterations: u32) -> DrawnLesson {
     let facts = Facts::Strategy {
         effectiveness,
         iterations,
@@ -71,7 +71,7 @@ fn counts(extracted: u32, validated: u32, rejected: u32, promoted: u32, skipped:
 }
 
 impl Bench {
-    fn teach(&mut self, run: &str, drawn: &[DrawnLesson], promote: Promote) -> Extraction {
+    pub(crate) fn teach(&mut self, run: &str, drawn: &[DrawnLesson], promote: Promote) -> Extraction {
         let taught = Taught { run, drawn, promote };
         self.store.take_in_drawn(&taught, &mut self.bits, day(1)).unwrap()
     }

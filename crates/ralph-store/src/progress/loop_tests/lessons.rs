@@ -363,9 +363,10 @@ fn what_is_rejected_stays_so_and_what_was_merged_supports_what_it_was_merged_int
         Told::once(Outcome::Failed, "Look first."),
         Told::once(Outcome::Failed, "Look before you leap."),
     ]);
-    story
-        .bench
-        .sql("UPDATE learnings SET status = 'pruned', superseded_by = 'learn-00000002' WHERE seq = 1");
+    story.bench.sql(
+        "UPDATE learnings SET status = 'pruned', superseded_by = 'learn-00000002' WHERE seq = 1;
+              UPDATE learnings SET examples = '[\"Look first.\"]' WHERE seq = 2",
+    );
     story.tell(&told);
     let [member, survivor] = story.learnings().try_into().unwrap();
     assert_eq!(

@@ -197,11 +197,13 @@ impl Telling<'_> {
         self.support(known)
     }
 
-    /// Notes that this iteration has told a lesson, too. One that was rejected stays so, however often it is told; one that
-    /// was pruned because nobody had needed it for long comes back, as new.
+    /// Notes that this iteration has told a lesson, too. One that was rejected stays so, however often it is told, and so does
+    /// one that is gone because another took its place; one that was pruned because nobody had needed it for long comes back,
+    /// as new.
     fn support(&self, mut known: Learning) -> rusqlite::Result<LearningId> {
         let is_first_of_turn = self.note_source(&known.id)?;
-        if known.status == LearningStatus::Rejected {
+        let is_gone_for_another = known.status == LearningStatus::Pruned && known.superseded_by.is_some();
+        if known.status == LearningStatus::Rejected || is_gone_for_another {
             return Ok(known.id);
         }
         self.note_warning(&known.id)?;
@@ -231,7 +233,7 @@ impl Telling<'_> {
         self.transaction
             .prepare_cached(
                 "UPDATE learnings SET source_loops = ?2, confidence = ?3, status = ?4, reason = NULL, pruned_from = NULL,
-                                      superseded_by = iif(status = 'pruned', NULL, superseded_by), updated_at = ?5
+                                      updated_at = ?5
                  WHERE id = ?1",
             )?
             .execute(params![
