@@ -1,6 +1,8 @@
 //! Taking in what a whole run teaches: each lesson is judged, kept once however many runs teach it, and made surer by every
 //! further one. What a run has taught it teaches once, however often it is asked.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use ralph_model::config::Promote;
 use ralph_model::{
@@ -44,19 +46,33 @@ impl Store {
     ) -> Result<Extraction, StoreError> {
         self.write(|transaction| {
             let mut done = Extraction::default();
+            let teaches_anew = teaches_anew(transaction, taught.run)?;
+            let mut supported = BTreeSet::new();
             for drawn in taught.drawn {
                 let lesson = Drawn {
                     transaction,
                     taught,
                     drawn,
+                    teaches_anew,
                     now,
                 };
-                done = done.and(lesson.take_in(entropy)?);
+                done = done.and(lesson.take_in(&mut supported, entropy)?);
             }
             note_extraction(transaction, taught.run, done, now)?;
             Ok(done)
         })
     }
+}
+
+/// Whether nothing was drawn from a run of ours yet: then a lesson that names it was told in it, and what the whole of it
+/// teaches is still to come. Of another tool's run, whoever names it has drawn from it.
+fn teaches_anew(transaction: &Transaction<'_>, run: &str) -> rusqlite::Result<bool> {
+    transaction
+        .prepare_cached(
+            "SELECT NOT EXISTS (SELECT 1 FROM extractions WHERE run = ?1)
+                    AND EXISTS (SELECT 1 FROM journal WHERE run_id = ?1)",
+        )?
+        .query_row([run], |row| row.get(0))
 }
 
 /// Writes what came of a run the first time.
@@ -83,15 +99,25 @@ struct Drawn<'a> {
     transaction: &'a Transaction<'a>,
     taught: &'a Taught<'a>,
     drawn: &'a DrawnLesson,
+    /// Whether nothing was drawn from the run before.
+    teaches_anew: bool,
     now: Timestamp,
 }
 
 impl Drawn<'_> {
-    fn take_in(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<Extraction> {
+    /// Takes the lesson in, unless it is one of those that this run has supported or brought just now.
+    fn take_in(&self, supported: &mut BTreeSet<LearningId>, entropy: &mut dyn Entropy) -> rusqlite::Result<Extraction> {
         let status = match self.known()? {
-            Some(known) if self.is_skipped(&known) => None,
-            Some(known) => Some(self.support(known)?),
-            None => Some(self.keep(entropy)?),
+            Some(known) if supported.contains(&known.id) || self.is_skipped(&known) => None,
+            Some(known) => {
+                supported.insert(known.id.clone());
+                Some(self.support(known)?)
+            }
+            None => {
+                let (id, status) = self.keep(entropy)?;
+                supported.insert(id);
+                Some(status)
+            }
         };
         let is = |wanted: LearningStatus| u32::from(status == Some(wanted));
         Ok(Extraction {
@@ -143,7 +169,7 @@ impl Drawn<'_> {
 
     /// Whether this run has nothing to add to a lesson.
     fn is_skipped(&self, known: &Learning) -> bool {
-        let is_taught = known.source_loops.iter().any(|run| run == self.taught.run);
+        let is_taught = !self.teaches_anew && known.source_loops.iter().any(|run| run == self.taught.run);
         let is_replaced = known.superseded_by.is_some();
         let is_rejected = known.status == LearningStatus::Rejected && !is_rejected_by_rule(known);
         is_taught || is_replaced || is_rejected
@@ -159,7 +185,9 @@ impl Drawn<'_> {
         let surer = strengthened(known.confidence).max(by_numbers);
         // One that is surer already has it from elsewhere, and keeps it.
         known.confidence = surer.min(facts.most_confidence()).max(known.confidence);
-        known.source_loops.push(self.taught.run.to_owned());
+        if !known.source_loops.iter().any(|run| run == self.taught.run) {
+            known.source_loops.push(self.taught.run.to_owned());
+        }
         unite_tags(&mut known.tags, &self.drawn.tags);
         write_support(self.transaction, &known, self.now)?;
         if known.source == LearningSource::Extracted {
@@ -202,8 +230,8 @@ impl Drawn<'_> {
             .map(drop)
     }
 
-    /// Keeps a new lesson, judged; how far it has come.
-    fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<LearningStatus> {
+    /// Keeps a new lesson, judged; its id, and how far it has come.
+    fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<(LearningId, LearningStatus)> {
         let rejection = Candidate::from(self.drawn).rejection();
         let status = self.status(rejection);
         let mut id = LearningId::new(entropy.next_bits());
@@ -211,7 +239,7 @@ impl Drawn<'_> {
             id = LearningId::new(entropy.next_bits());
         }
         self.note_sources(&id)?;
-        Ok(status)
+        Ok((id, status))
     }
 
     /// Writes a new lesson; says whether its id was free.

@@ -353,6 +353,47 @@ fn what_was_drawn_from_rows_is_no_word_of_theirs() {
 }
 
 #[test]
+fn what_an_agent_repeats_is_drawn_from_its_run_all_the_same() {
+    let mut bench = Bench::new();
+    let lesson = strategy("Incremental implementation", 1.0, 2);
+    bench.teach("run-of-before", std::slice::from_ref(&lesson), Promote::Auto);
+    let run = bench.run(1);
+    let repeated = CapturedLearning {
+        category: "tool_usage".to_owned(),
+        tags: Vec::new(),
+        content: "Incremental implementation".to_owned(),
+    };
+    let told = Settlement {
+        learnings: vec![(LearningId::new(1), repeated)],
+        ..Settlement::new(row(&run, 1, Outcome::Done), 0)
+    };
+    bench.store.settle(&told).unwrap();
+    assert_eq!(bench.only().source_loops, ["run-of-before", run.as_str()]);
+    let three = strategy("Incremental implementation", 1.0, 3);
+    let twice = [three.clone(), three];
+    assert_eq!(
+        bench.teach(run.as_str(), &twice, Promote::Auto),
+        counts(2, 1, 0, 1, 1),
+        "once, and not again"
+    );
+    let drawn = bench.only();
+    assert_eq!(
+        drawn.facts,
+        Some(Facts::Strategy {
+            effectiveness: 1.0,
+            iterations: 5
+        })
+    );
+    assert_eq!(drawn.source_loops, ["run-of-before", run.as_str()]);
+    assert_eq!(
+        bench.teach(run.as_str(), &twice, Promote::Auto),
+        counts(2, 0, 0, 0, 2),
+        "a run teaches once"
+    );
+    assert_eq!(bench.only(), drawn);
+}
+
+#[test]
 fn runs_wait_for_their_lessons_until_these_are_drawn() {
     let mut bench = Bench::new();
     let [one, two, _going] = [1, 2, 3].map(|id| bench.run(id));
