@@ -15,10 +15,14 @@ use super::Store;
 use super::columns::{moment, to_json};
 use super::learning_changes::{standing_for, unite_tags, write_support};
 use super::learning_reading::read_learning;
-use super::learning_strength::strengthened;
+use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use super::learning_update::is_rated_by_person;
 use super::learning_warnings::note_warnings;
 use super::{learning_terms, lesson_of, tag_terms};
 use crate::StoreError;
+
+/// By how much numbers may differ that were counted in another order.
+const ROUNDING: f64 = 1e-9;
 
 /// What a run teaches.
 #[derive(Debug, Clone, Copy)]
@@ -181,8 +185,8 @@ impl Drawn<'_> {
             Some(facts) => facts.united(&self.drawn.facts),
             None => self.drawn.facts.clone(),
         };
-        let by_numbers = facts.confidence().unwrap_or_default();
-        let surer = strengthened(known.confidence).max(by_numbers);
+        let by_numbers = facts.confidence().filter(|_| !is_less_sure_than_its_numbers(&known));
+        let surer = strengthened(known.confidence).max(by_numbers.unwrap_or_default());
         // One that is surer already has it from elsewhere, and keeps it.
         known.confidence = surer.min(facts.most_confidence()).max(known.confidence);
         if !known.source_loops.iter().any(|run| run == self.taught.run) {
@@ -190,7 +194,7 @@ impl Drawn<'_> {
         }
         unite_tags(&mut known.tags, &self.drawn.tags);
         write_support(self.transaction, &known, self.now)?;
-        if known.source == LearningSource::Extracted {
+        if known.source == LearningSource::Extracted && !is_rated_by_person(self.transaction, &known.id)? {
             known.first_success_rate = facts.success_rate().unwrap_or(known.first_success_rate);
         }
         known.task_type = known.task_type.or(Some(self.drawn.task_type));
@@ -296,6 +300,13 @@ impl Drawn<'_> {
         }
         note_warnings(self.transaction, id, &self.drawn.signatures)
     }
+}
+
+/// Whether somebody has said that a lesson is less sure than its numbers make it, or what happened since it was shown has: then
+/// support makes it surer step by step, and more of the same numbers do not bring it back at once.
+fn is_less_sure_than_its_numbers(known: &Learning) -> bool {
+    let by_numbers = known.facts.as_ref().map_or(Some(FIRST_CONFIDENCE), Facts::confidence);
+    by_numbers.is_some_and(|by_numbers| known.confidence < by_numbers - ROUNDING)
 }
 
 /// Whether no person but a rule rejected a lesson: then it may come to hold once there is more behind it.

@@ -6,7 +6,7 @@ use ralph_model::{
     LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError, ReportOrigin, RunId,
     Signature, TaskType, estimate_of,
 };
-use ralph_store::{Judgement, NewRun, RunProcess, Settlement, Taught};
+use ralph_store::{Judgement, LearningUpdate, NewRun, RunProcess, Settlement, Taught};
 use ralph_testkit::journal_row;
 
 use super::{Bench, day};
@@ -182,6 +182,28 @@ fn what_a_person_rejected_stays_rejected() {
     let before = bench.only();
     assert_eq!(bench.teach("run-2", &lesson, Promote::Auto), counts(1, 0, 0, 0, 1));
     assert_eq!(bench.only(), before);
+}
+
+#[test]
+fn what_a_person_says_of_a_drawn_lesson_outlasts_the_next_run() {
+    for lesson in [strategy("Look at the log first", 1.0, 2), estimate(5)] {
+        let mut bench = Bench::new();
+        let lesson = [lesson];
+        bench.teach("run-1", &lesson, Promote::Auto);
+        let word = LearningUpdate {
+            success_rate: Some(0.3),
+            confidence: Some(0.4),
+            ..LearningUpdate::default()
+        };
+        let id = bench.only().id;
+        bench.store.update_learning(&id, &word, day(2)).unwrap();
+        assert_eq!(bench.teach("run-2", &lesson, Promote::Auto), counts(1, 1, 0, 1, 0));
+        let after = bench.only();
+        assert_eq!((after.success_rate, after.first_success_rate), (0.3, 0.3));
+        assert!((after.confidence - 0.46).abs() < 1e-9, "one step: {}", after.confidence);
+        assert_eq!(after.source_loops, ["run-1", "run-2"]);
+        assert_eq!(bench.store.verify_learnings().unwrap(), []);
+    }
 }
 
 #[test]
