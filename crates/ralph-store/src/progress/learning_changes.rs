@@ -151,7 +151,8 @@ impl Store {
     }
 
     /// Brings pruned lessons back to what they were, all of them or none. One that was merged stands on its own again: the
-    /// one that it was merged into no longer has it among its examples and its counts.
+    /// one that it was merged into no longer has it among its examples and its counts. One that another had taken the place of
+    /// is that again, and in no prompt until a person promotes it.
     ///
     /// # Errors
     /// When there is no such lesson, one of them is not pruned, or the database cannot be written.
@@ -164,10 +165,14 @@ impl Store {
                     let (id, status) = (learning.id, learning.status);
                     return Err(LearningError::NotPruned { id, status }.into());
                 }
+                let replaced_by = replaced_by(transaction, &learning)?;
                 let merged_into = learning.superseded_by.clone();
                 let status = pruned_from(transaction, id)?;
                 set_status(transaction, id, (status, None), now)?;
-                leave_merged(transaction, &learning, merged_into, now)?;
+                match replaced_by {
+                    Some(other) => take_place(transaction, id, &other, now)?,
+                    None => leave_merged(transaction, &learning, merged_into, now)?,
+                }
                 restored.push(existing(transaction, id)?);
             }
             Ok(restored)
@@ -337,6 +342,28 @@ fn put(transaction: &Transaction<'_>, id: &LearningId, new: &NewLearning, now: T
             to_json(&tag_terms(&new.tags))?,
         ])?;
     Ok(rows == 1)
+}
+
+/// What has merely taken the place of a lesson, which it is no part of.
+fn replaced_by(transaction: &Transaction<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningId>> {
+    let Some(other) = &learning.superseded_by else {
+        return Ok(None);
+    };
+    let other = stands(transaction, other)?;
+    Ok(other.filter(|other| !is_part_of(learning, other)).map(|other| other.id))
+}
+
+/// Notes that a lesson has taken the place of another.
+pub(super) fn take_place(
+    transaction: &Transaction<'_>,
+    old: &LearningId,
+    new: &LearningId,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE learnings SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1")?
+        .execute(params![old.as_str(), new.as_str(), moment(now)])
+        .map(drop)
 }
 
 /// What a lesson was before it was pruned.
