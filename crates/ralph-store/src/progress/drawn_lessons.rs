@@ -15,7 +15,7 @@ use super::Store;
 use super::columns::{moment, to_json};
 use super::learning_changes::{standing_for, unite_tags, write_support};
 use super::learning_reading::read_learning;
-use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use super::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
 use super::learning_update::is_rated_by_person;
 use super::learning_warnings::note_warnings;
 use super::{learning_terms, lesson_of, tag_terms};
@@ -186,9 +186,7 @@ impl Drawn<'_> {
             None => self.drawn.facts.clone(),
         };
         let by_numbers = facts.confidence().filter(|_| !is_less_sure_than_its_numbers(&known));
-        let surer = strengthened(known.confidence).max(by_numbers.unwrap_or_default());
-        // One that is surer already has it from elsewhere, and keeps it.
-        known.confidence = surer.min(facts.most_confidence()).max(known.confidence);
+        known.confidence = strengthened_by_run(known.confidence, Some(&facts)).max(by_numbers.unwrap_or_default());
         if !known.source_loops.iter().any(|run| run == self.taught.run) {
             known.source_loops.push(self.taught.run.to_owned());
         }

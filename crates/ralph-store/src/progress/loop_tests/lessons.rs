@@ -377,6 +377,22 @@ fn what_is_rejected_stays_so_and_what_was_merged_supports_what_it_was_merged_int
 }
 
 #[test]
+fn agents_make_a_drawn_lesson_no_surer_than_its_numbers_can() {
+    let told = Told::once(Outcome::Done, "Look first.");
+    let mut story = Story::of(std::slice::from_ref(&told));
+    story.bench.sql(
+        r#"UPDATE learnings SET source = 'extracted', confidence = 0.9,
+               facts = '{"of":"strategy","effectiveness":1.0,"iterations":2}'"#,
+    );
+    story.tell(&Told { run: 2, ..told.clone() });
+    assert_eq!(story.only().confidence, 0.9);
+    assert_eq!(story.only().source_loops.len(), 2, "it was told");
+    story.bench.sql("UPDATE learnings SET facts = NULL");
+    story.tell(&Told { run: 3, ..told });
+    assert!((story.only().confidence - 0.91).abs() < 1e-9, "one without numbers gets surer");
+}
+
+#[test]
 fn signs_alone_are_no_lesson() {
     let mut story = Story::of(&[Told::once(Outcome::Done, "!!!"), Told::once(Outcome::Done, "→")]);
     story.tell(&Told::once(Outcome::Done, "!!!"));

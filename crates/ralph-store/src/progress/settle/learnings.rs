@@ -14,7 +14,7 @@ use super::{GatesSay, Settlement};
 use crate::progress::columns::{moment, to_json, word_at};
 use crate::progress::learning_changes::{standing_for, stands, unite_tags, words_of};
 use crate::progress::learning_reading::read_learning;
-use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
 use crate::progress::learning_warnings::note_warnings;
 use crate::progress::{learning_terms, lesson_of, tag_terms};
 
@@ -223,7 +223,7 @@ impl Telling<'_> {
             && is_own_word
             && (known.source != LearningSource::Sigil || self.is_told_twice(&known.id)?);
         if is_supported {
-            known.confidence = strengthened(known.confidence);
+            known.confidence = strengthened_by_run(known.confidence, known.facts.as_ref());
         }
         let status = match known.status {
             LearningStatus::Promoted => LearningStatus::Promoted,
