@@ -389,7 +389,10 @@ fn agents_make_a_drawn_lesson_no_surer_than_its_numbers_can() {
     assert_eq!(story.only().source_loops.len(), 2, "it was told");
     story.bench.sql("UPDATE learnings SET facts = NULL");
     story.tell(&Told { run: 3, ..told });
-    assert!((story.only().confidence - 0.91).abs() < 1e-9, "one without numbers gets surer");
+    assert!(
+        (story.only().confidence - 0.91).abs() < 1e-9,
+        "one without numbers gets surer"
+    );
 }
 
 #[test]

@@ -227,6 +227,8 @@ impl Telling<'_> {
         }
         let status = match known.status {
             LearningStatus::Promoted => LearningStatus::Promoted,
+            // What a person has handed in to be judged waits for that person.
+            LearningStatus::Pending if known.source != LearningSource::Sigil => LearningStatus::Pending,
             _ if is_supported => self.settlement.status_of_supported(),
             _ => self.settlement.status_of_sound(),
         };
