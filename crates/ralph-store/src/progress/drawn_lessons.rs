@@ -202,7 +202,11 @@ impl Drawn<'_> {
             _ => self.status(rejection),
         };
         self.write_standing(&known, &facts, status, rejection)?;
-        self.note_sources(&known.id)?;
+        // Of what somebody told, the rows that are noted are those that told it.
+        if known.source == LearningSource::Extracted {
+            self.note_sources(&known.id)?;
+        }
+        note_warnings(self.transaction, &known.id, &self.drawn.signatures)?;
         Ok(status)
     }
 
@@ -241,6 +245,7 @@ impl Drawn<'_> {
             id = LearningId::new(entropy.next_bits());
         }
         self.note_sources(&id)?;
+        note_warnings(self.transaction, &id, &self.drawn.signatures)?;
         Ok((id, status))
     }
 
@@ -286,7 +291,7 @@ impl Drawn<'_> {
         }
     }
 
-    /// Notes what a lesson was drawn from, and the failures that it warns of.
+    /// Notes what a lesson was drawn from.
     fn note_sources(&self, id: &LearningId) -> rusqlite::Result<()> {
         for journal in &self.drawn.journal {
             self.transaction
@@ -296,7 +301,7 @@ impl Drawn<'_> {
                 )?
                 .execute(params![id.as_str(), journal])?;
         }
-        note_warnings(self.transaction, id, &self.drawn.signatures)
+        Ok(())
     }
 }
 

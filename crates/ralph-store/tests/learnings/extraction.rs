@@ -375,6 +375,25 @@ fn what_was_drawn_from_rows_is_no_word_of_theirs() {
 }
 
 #[test]
+fn what_somebody_told_was_told_by_no_row_that_it_is_drawn_from() {
+    let mut bench = Bench::new();
+    let run = bench.run(1);
+    let told = bench.learn(1, &["Avoid: Deleting the lock file"]);
+    let silent = bench.store.settle(&Settlement::new(row(&run, 2, Outcome::Failed), 0));
+    let silent = silent.unwrap().journal;
+    let drawn = DrawnLesson {
+        journal: vec![silent],
+        task_type: bench.only().task_type.unwrap(),
+        ..antipattern("Avoid: Deleting the lock file", 2)
+    };
+    bench.teach(run.as_str(), &[drawn], Promote::Auto);
+    assert!(bench.only().facts.is_some(), "it has the numbers");
+    assert_eq!(bench.store.captures(silent).unwrap().learnings, []);
+    let evidence = bench.store.learning_evidence(&bench.only().id).unwrap();
+    assert_eq!(evidence.taught.iter().map(|row| row.id).collect::<Vec<_>>(), [told]);
+}
+
+#[test]
 fn what_an_agent_repeats_is_drawn_from_its_run_all_the_same() {
     let mut bench = Bench::new();
     let lesson = strategy("Incremental implementation", 1.0, 2);
