@@ -201,28 +201,66 @@ impl Facts {
         else {
             return self.clone();
         };
-        // Who does not say how much theirs was drawn from has seen one at least.
-        let weights = (f64::from((*sampled).max(1)), f64::from((*other_sampled).max(1)));
-        let average = |one: f64, other: f64| (one * weights.0 + other * weights.1) / (weights.0 + weights.1);
+        let (own, others) = (
+            Sample::of(*sampled, *success_rate, *total_iterations),
+            Sample::of(*other_sampled, *other_rate, *other_iterations),
+        );
+        // Whoever names a time has seen one iteration that took it.
+        let (weight, other_weight) = (own.done.max(1.0), others.done.max(1.0));
+        let iterations = own.iterations + others.iterations;
         Self::Estimate {
-            avg_iteration_time: average(*avg_iteration_time, *other_time),
-            total_iterations: average(*total_iterations, *other_iterations),
+            avg_iteration_time: (avg_iteration_time * weight + other_time * other_weight) / (weight + other_weight),
+            total_iterations: iterations / (own.tasks + others.tasks),
             complexity: complexity.clone(),
-            success_rate: united_rate((*success_rate, *sampled), (*other_rate, *other_sampled)),
+            success_rate: (own.done + others.done) / iterations,
             sampled: sampled.saturating_add(*other_sampled),
+        }
+    }
+}
+
+/// What an estimate was drawn from.
+struct Sample {
+    /// Iterations that were done.
+    done: f64,
+    /// All iterations that count.
+    iterations: f64,
+    /// The tasks that these worked at.
+    tasks: f64,
+}
+
+impl Sample {
+    /// What gives these numbers. Who does not say how much theirs was drawn from has seen one task.
+    fn of(sampled: u32, success_rate: f64, total_iterations: f64) -> Self {
+        let of_one_task = if total_iterations > 0.0 { total_iterations } else { 1.0 };
+        if sampled == 0 || success_rate <= 0.0 {
+            return Self {
+                done: of_one_task * success_rate.clamp(0.0, 1.0),
+                iterations: of_one_task,
+                tasks: 1.0,
+            };
+        }
+        let iterations = f64::from(sampled) / success_rate;
+        Self {
+            done: f64::from(sampled),
+            iterations,
+            tasks: iterations / of_one_task,
         }
     }
 }
 
 /// The share that two shares make together, each with how many it counts: of how many follows from both.
 fn united_rate((rate, counted): (f64, u32), (other_rate, other_counted): (f64, u32)) -> f64 {
-    let of = |rate: f64, counted: u32| if rate > 0.0 { f64::from(counted) / rate } else { 0.0 };
-    let all = of(rate, counted) + of(other_rate, other_counted);
-    if all > 0.0 {
-        (f64::from(counted) + f64::from(other_counted)) / all
-    } else {
-        rate
-    }
+    // A share of nothing is one of which nothing counts, however many are named.
+    let of = |rate: f64, counted: f64| {
+        if rate > 0.0 {
+            (counted, counted / rate)
+        } else {
+            (0.0, counted)
+        }
+    };
+    let (own, others) = (of(rate, f64::from(counted)), of(other_rate, f64::from(other_counted)));
+    let all = own.1 + others.1;
+    if all > 0.0 { (own.0 + others.0) / all } else { rate }
 }
 
 /// What an estimate is an estimate of.
@@ -401,6 +439,33 @@ mod tests {
     }
 
     #[test]
+    fn united_estimates_count_tasks_and_what_others_estimate_counts_as_one() {
+        let estimate = |time, iterations, success_rate, sampled| Facts::Estimate {
+            avg_iteration_time: time,
+            total_iterations: iterations,
+            complexity: "low".to_owned(),
+            success_rate,
+            sampled,
+        };
+        // One task of two iterations, and three of one; and the same again.
+        let (one, three) = (estimate(1000.0, 2.0, 1.0, 2), estimate(1000.0, 1.0, 1.0, 3));
+        let united = one.united(&three);
+        assert_eq!(united, estimate(1000.0, 1.25, 1.0, 5));
+        assert_eq!(united.united(&united), estimate(1000.0, 1.25, 1.0, 10));
+        // Nobody knows of how many tasks: three iterations and none of them done, and two that were.
+        let foreign = estimate(4000.0, 3.0, 0.0, 0);
+        let own = estimate(1000.0, 1.0, 1.0, 2);
+        assert_eq!(foreign.united(&own), estimate(2000.0, 5.0 / 3.0, 0.4, 2));
+        assert_eq!(foreign.united(&foreign), foreign);
+        let nothing = estimate(0.0, 0.0, 0.0, 0);
+        assert_eq!(
+            nothing.united(&nothing),
+            estimate(0.0, 1.0, 0.0, 0),
+            "no division by nothing"
+        );
+    }
+
+    #[test]
     fn fault_26_a_rating_of_nothing_stays_nothing() {
         let never = Facts::Strategy {
             effectiveness: 0.0,
@@ -409,5 +474,10 @@ mod tests {
         assert_eq!(never.confidence(), Some(0.0));
         assert_eq!(never.success_rate(), Some(0.0));
         assert_eq!(never.united(&never), never);
+        let strategy = |effectiveness, iterations| Facts::Strategy {
+            effectiveness,
+            iterations,
+        };
+        assert_eq!(strategy(0.0, 6).united(&strategy(1.0, 2)), strategy(0.25, 8));
     }
 }

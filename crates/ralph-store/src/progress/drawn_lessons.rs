@@ -1,6 +1,8 @@
 //! Taking in what a whole run teaches: each lesson is judged, kept once however many runs teach it, and made surer by every
 //! further one. What a run has taught it teaches once, however often it is asked.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use ralph_model::config::Promote;
 use ralph_model::{
@@ -13,10 +15,14 @@ use super::Store;
 use super::columns::{moment, to_json};
 use super::learning_changes::{standing_for, unite_tags, write_support};
 use super::learning_reading::read_learning;
-use super::learning_strength::strengthened;
+use super::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
+use super::learning_update::is_rated_by_person;
 use super::learning_warnings::note_warnings;
 use super::{learning_terms, lesson_of, tag_terms};
 use crate::StoreError;
+
+/// By how much numbers may differ that were counted in another order.
+const ROUNDING: f64 = 1e-9;
 
 /// What a run teaches.
 #[derive(Debug, Clone, Copy)]
@@ -44,19 +50,33 @@ impl Store {
     ) -> Result<Extraction, StoreError> {
         self.write(|transaction| {
             let mut done = Extraction::default();
+            let teaches_anew = teaches_anew(transaction, taught.run)?;
+            let mut supported = BTreeSet::new();
             for drawn in taught.drawn {
                 let lesson = Drawn {
                     transaction,
                     taught,
                     drawn,
+                    teaches_anew,
                     now,
                 };
-                done = done.and(lesson.take_in(entropy)?);
+                done = done.and(lesson.take_in(&mut supported, entropy)?);
             }
             note_extraction(transaction, taught.run, done, now)?;
             Ok(done)
         })
     }
+}
+
+/// Whether nothing was drawn from a run of ours yet: then a lesson that names it was told in it, and what the whole of it
+/// teaches is still to come. Of another tool's run, whoever names it has drawn from it.
+fn teaches_anew(transaction: &Transaction<'_>, run: &str) -> rusqlite::Result<bool> {
+    transaction
+        .prepare_cached(
+            "SELECT NOT EXISTS (SELECT 1 FROM extractions WHERE run = ?1)
+                    AND EXISTS (SELECT 1 FROM journal WHERE run_id = ?1)",
+        )?
+        .query_row([run], |row| row.get(0))
 }
 
 /// Writes what came of a run the first time.
@@ -83,15 +103,25 @@ struct Drawn<'a> {
     transaction: &'a Transaction<'a>,
     taught: &'a Taught<'a>,
     drawn: &'a DrawnLesson,
+    /// Whether nothing was drawn from the run before.
+    teaches_anew: bool,
     now: Timestamp,
 }
 
 impl Drawn<'_> {
-    fn take_in(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<Extraction> {
+    /// Takes the lesson in, unless it is one of those that this run has supported or brought just now.
+    fn take_in(&self, supported: &mut BTreeSet<LearningId>, entropy: &mut dyn Entropy) -> rusqlite::Result<Extraction> {
         let status = match self.known()? {
-            Some(known) if self.is_skipped(&known) => None,
-            Some(known) => Some(self.support(known)?),
-            None => Some(self.keep(entropy)?),
+            Some(known) if supported.contains(&known.id) || self.is_skipped(&known) => None,
+            Some(known) => {
+                supported.insert(known.id.clone());
+                Some(self.support(known)?)
+            }
+            None => {
+                let (id, status) = self.keep(entropy)?;
+                supported.insert(id);
+                Some(status)
+            }
         };
         let is = |wanted: LearningStatus| u32::from(status == Some(wanted));
         Ok(Extraction {
@@ -143,8 +173,8 @@ impl Drawn<'_> {
 
     /// Whether this run has nothing to add to a lesson.
     fn is_skipped(&self, known: &Learning) -> bool {
-        let is_taught = known.source_loops.iter().any(|run| run == self.taught.run);
-        let is_replaced = known.superseded_by.is_some() && known.status != LearningStatus::Pruned;
+        let is_taught = !self.teaches_anew && known.source_loops.iter().any(|run| run == self.taught.run);
+        let is_replaced = known.superseded_by.is_some();
         let is_rejected = known.status == LearningStatus::Rejected && !is_rejected_by_rule(known);
         is_taught || is_replaced || is_rejected
     }
@@ -155,14 +185,14 @@ impl Drawn<'_> {
             Some(facts) => facts.united(&self.drawn.facts),
             None => self.drawn.facts.clone(),
         };
-        let by_numbers = facts.confidence().unwrap_or_default();
-        let surer = strengthened(known.confidence).max(by_numbers);
-        // One that is surer already has it from elsewhere, and keeps it.
-        known.confidence = surer.min(facts.most_confidence()).max(known.confidence);
-        known.source_loops.push(self.taught.run.to_owned());
+        let by_numbers = facts.confidence().filter(|_| !is_less_sure_than_its_numbers(&known));
+        known.confidence = strengthened_by_run(known.confidence, Some(&facts)).max(by_numbers.unwrap_or_default());
+        if !known.source_loops.iter().any(|run| run == self.taught.run) {
+            known.source_loops.push(self.taught.run.to_owned());
+        }
         unite_tags(&mut known.tags, &self.drawn.tags);
         write_support(self.transaction, &known, self.now)?;
-        if known.source == LearningSource::Extracted {
+        if known.source == LearningSource::Extracted && !is_rated_by_person(self.transaction, &known.id)? {
             known.first_success_rate = facts.success_rate().unwrap_or(known.first_success_rate);
         }
         known.task_type = known.task_type.or(Some(self.drawn.task_type));
@@ -172,7 +202,11 @@ impl Drawn<'_> {
             _ => self.status(rejection),
         };
         self.write_standing(&known, &facts, status, rejection)?;
-        self.note_sources(&known.id)?;
+        // Of what somebody told, the rows that are noted are those that told it.
+        if known.source == LearningSource::Extracted {
+            self.note_sources(&known.id)?;
+        }
+        note_warnings(self.transaction, &known.id, &self.drawn.signatures)?;
         Ok(status)
     }
 
@@ -188,7 +222,7 @@ impl Drawn<'_> {
         self.transaction
             .prepare_cached(
                 "UPDATE learnings SET facts = ?2, first_success_rate = ?3, status = ?4, reason = ?5, pruned_from = NULL,
-                     success_rate = ?6, superseded_by = iif(status = 'pruned', NULL, superseded_by)
+                     success_rate = ?6
                  WHERE id = ?1",
             )?
             .execute(params![
@@ -202,8 +236,8 @@ impl Drawn<'_> {
             .map(drop)
     }
 
-    /// Keeps a new lesson, judged; how far it has come.
-    fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<LearningStatus> {
+    /// Keeps a new lesson, judged; its id, and how far it has come.
+    fn keep(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<(LearningId, LearningStatus)> {
         let rejection = Candidate::from(self.drawn).rejection();
         let status = self.status(rejection);
         let mut id = LearningId::new(entropy.next_bits());
@@ -211,7 +245,8 @@ impl Drawn<'_> {
             id = LearningId::new(entropy.next_bits());
         }
         self.note_sources(&id)?;
-        Ok(status)
+        note_warnings(self.transaction, &id, &self.drawn.signatures)?;
+        Ok((id, status))
     }
 
     /// Writes a new lesson; says whether its id was free.
@@ -256,7 +291,7 @@ impl Drawn<'_> {
         }
     }
 
-    /// Notes what a lesson was drawn from, and the failures that it warns of.
+    /// Notes what a lesson was drawn from.
     fn note_sources(&self, id: &LearningId) -> rusqlite::Result<()> {
         for journal in &self.drawn.journal {
             self.transaction
@@ -266,8 +301,15 @@ impl Drawn<'_> {
                 )?
                 .execute(params![id.as_str(), journal])?;
         }
-        note_warnings(self.transaction, id, &self.drawn.signatures)
+        Ok(())
     }
+}
+
+/// Whether somebody has said that a lesson is less sure than its numbers make it, or what happened since it was shown has: then
+/// support makes it surer step by step, and more of the same numbers do not bring it back at once.
+fn is_less_sure_than_its_numbers(known: &Learning) -> bool {
+    let by_numbers = known.facts.as_ref().map_or(Some(FIRST_CONFIDENCE), Facts::confidence);
+    by_numbers.is_some_and(|by_numbers| known.confidence < by_numbers - ROUNDING)
 }
 
 /// Whether no person but a rule rejected a lesson: then it may come to hold once there is more behind it.

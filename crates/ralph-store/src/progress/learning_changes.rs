@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use super::Store;
 use super::columns::{moment, parsed, to_json, word_at};
 use super::learning_error::{LearningError, LearningTrouble};
+use super::learning_parts::is_part_of;
 use super::learning_reading::read_learning;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
 use super::learning_update::begin_anew;
@@ -150,7 +151,8 @@ impl Store {
     }
 
     /// Brings pruned lessons back to what they were, all of them or none. One that was merged stands on its own again: the
-    /// one that it was merged into no longer has it among its examples and its counts.
+    /// one that it was merged into no longer has it among its examples and its counts. One that another had taken the place of
+    /// is that again, and in no prompt until a person promotes it.
     ///
     /// # Errors
     /// When there is no such lesson, one of them is not pruned, or the database cannot be written.
@@ -163,10 +165,14 @@ impl Store {
                     let (id, status) = (learning.id, learning.status);
                     return Err(LearningError::NotPruned { id, status }.into());
                 }
+                let replaced_by = replaced_by(transaction, &learning)?;
                 let merged_into = learning.superseded_by.clone();
                 let status = pruned_from(transaction, id)?;
                 set_status(transaction, id, (status, None), now)?;
-                leave_merged(transaction, &learning, merged_into, now)?;
+                match replaced_by {
+                    Some(other) => take_place(transaction, id, &other, now)?,
+                    None => leave_merged(transaction, &learning, merged_into, now)?,
+                }
                 restored.push(existing(transaction, id)?);
             }
             Ok(restored)
@@ -193,17 +199,18 @@ pub(super) fn stands(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite
         .optional()
 }
 
-/// The lesson that stands for one: where it was merged into another, that one.
+/// The lesson that stands for one: where it was merged into another, that one. What has merely taken its place says something
+/// else, and does not stand for it.
 pub(super) fn standing_for(transaction: &Transaction<'_>, mut learning: Learning) -> rusqlite::Result<Learning> {
     for _ in 0..MOST_MERGES {
         let is_merged = learning.status == LearningStatus::Pruned;
         let Some(into) = learning.superseded_by.as_ref().filter(|_| is_merged) else {
             break;
         };
-        let Some(survivor) = stands(transaction, into)? else {
-            break;
-        };
-        learning = survivor;
+        match stands(transaction, into)? {
+            Some(survivor) if is_part_of(&learning, &survivor) => learning = survivor,
+            _ => break,
+        }
     }
     Ok(learning)
 }
@@ -337,6 +344,28 @@ fn put(transaction: &Transaction<'_>, id: &LearningId, new: &NewLearning, now: T
     Ok(rows == 1)
 }
 
+/// What has merely taken the place of a lesson, which it is no part of.
+fn replaced_by(transaction: &Transaction<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningId>> {
+    let Some(other) = &learning.superseded_by else {
+        return Ok(None);
+    };
+    let other = stands(transaction, other)?;
+    Ok(other.filter(|other| !is_part_of(learning, other)).map(|other| other.id))
+}
+
+/// Notes that a lesson has taken the place of another.
+pub(super) fn take_place(
+    transaction: &Transaction<'_>,
+    old: &LearningId,
+    new: &LearningId,
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("UPDATE learnings SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1")?
+        .execute(params![old.as_str(), new.as_str(), moment(now)])
+        .map(drop)
+}
+
 /// What a lesson was before it was pruned.
 fn pruned_from(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<LearningStatus> {
     transaction
@@ -376,8 +405,7 @@ pub(super) fn leave_merged(
         let Some(mut survivor) = stands(transaction, &id)? else {
             return Ok(());
         };
-        // One that another has merely replaced was never a part of it.
-        if survivor.content != leaving.content && !survivor.examples.contains(&leaving.content) {
+        if !is_part_of(leaving, &survivor) {
             return Ok(());
         }
         let others = said_by_members(transaction, &id)?;

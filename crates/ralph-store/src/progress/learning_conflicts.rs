@@ -6,7 +6,7 @@ use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::{moment, word_at};
-use super::learning_changes::{existing, set_status, stands};
+use super::learning_changes::{existing, set_status, stands, take_place};
 use super::learning_error::{LearningError, LearningTrouble};
 use crate::StoreError;
 
@@ -79,9 +79,7 @@ impl Store {
             if leaving.superseded_by.as_ref() == Some(new) {
                 return Ok(false);
             }
-            transaction
-                .prepare_cached("UPDATE learnings SET superseded_by = ?2, updated_at = ?3 WHERE id = ?1")?
-                .execute(params![old.as_str(), new.as_str(), moment(now)])?;
+            take_place(transaction, old, new, now)?;
             if staying.status != LearningStatus::Promoted {
                 set_status(transaction, new, (LearningStatus::Promoted, None), now)?;
             }

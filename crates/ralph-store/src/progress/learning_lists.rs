@@ -7,6 +7,7 @@ use super::Store;
 use super::by_beginning::ByBeginning;
 use super::columns::to_json;
 use super::learning_error::LearningError;
+use super::learning_parts::IS_PART;
 use super::learning_reading::read_learning;
 use crate::StoreError;
 
@@ -113,14 +114,16 @@ impl Store {
     pub fn learning_evidence(&self, id: &LearningId) -> Result<LearningEvidence, StoreError> {
         let taught: Vec<i64> = self.sql(
             self.connection
-                .prepare_cached(
+                .prepare_cached(&format!(
                     "WITH RECURSIVE merged(id) AS (
                          SELECT ?1
-                         UNION SELECT learnings.id FROM merged CROSS JOIN learnings ON superseded_by = merged.id)
+                         UNION SELECT member.id FROM merged
+                         CROSS JOIN learnings AS member ON member.superseded_by = merged.id
+                         CROSS JOIN learnings AS survivor ON survivor.id = merged.id WHERE {IS_PART})
                      SELECT DISTINCT learning_sources.journal
                      FROM merged CROSS JOIN learnings ON learnings.id = merged.id
                      CROSS JOIN learning_sources ON learning = learnings.seq ORDER BY learning_sources.journal",
-                )
+                ))
                 .and_then(|mut statement| statement.query_map([id.as_str()], |row| row.get(0))?.collect()),
         )?;
         let shown: Vec<(i64, bool)> = self.sql(

@@ -9,9 +9,13 @@ use super::Store;
 use super::columns::{from_json, moment, time_at, to_json, word_at, word_in};
 use super::learning_changes::{existing, words_of};
 use super::learning_error::{LearningError, LearningTrouble};
+use super::learning_parts::IS_PART;
 use super::learning_reading::read_learning;
 use super::{lesson_of, tag_terms};
 use crate::StoreError;
+
+/// Since when uses count where a person began anew before anything happened: not 0, which says that nobody did.
+const BEFORE_ALL: i64 = -1;
 
 /// What changes in a lesson; what is none stays.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -233,15 +237,16 @@ pub(super) fn begin_anew(
     now: Timestamp,
 ) -> rusqlite::Result<()> {
     transaction
-        .prepare_cached(
+        .prepare_cached(&format!(
             "WITH RECURSIVE merged(id) AS (
                  SELECT ?1
-                 UNION SELECT learnings.id FROM merged CROSS JOIN learnings ON superseded_by = merged.id
-                 WHERE status = 'pruned')
+                 UNION SELECT member.id FROM merged CROSS JOIN learnings AS member ON member.superseded_by = merged.id
+                 CROSS JOIN learnings AS survivor ON survivor.id = merged.id
+                 WHERE {IS_PART})
              UPDATE learnings SET first_success_rate = success_rate, first_use_count = use_count, successes = 0,
-                 counted_since = (SELECT coalesce(max(id), 0) FROM journal)
+                 counted_since = (SELECT coalesce(max(id), {BEFORE_ALL}) FROM journal)
              WHERE id IN (SELECT id FROM merged)",
-        )?
+        ))?
         .execute([id.as_str()])?;
     transaction
         .prepare_cached(
@@ -249,6 +254,13 @@ pub(super) fn begin_anew(
         )?
         .execute(params![id.as_str(), rate, moment(now)])
         .map(drop)
+}
+
+/// Whether a person has said how often a lesson succeeds. What is drawn from runs is no better word than that.
+pub(super) fn is_rated_by_person(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<bool> {
+    transaction
+        .prepare_cached("SELECT counted_since <> 0 FROM learnings WHERE id = ?1")?
+        .query_row([id.as_str()], |row| row.get(0))
 }
 
 fn read_version(row: &Row<'_>) -> rusqlite::Result<LearningVersion> {

@@ -21,6 +21,7 @@ mod learning_changes;
 mod learning_conflicts;
 mod learning_error;
 mod learning_lists;
+mod learning_parts;
 mod learning_prune;
 mod learning_query;
 mod learning_reading;

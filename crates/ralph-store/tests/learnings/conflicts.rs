@@ -1,5 +1,9 @@
 //! What a person says of lessons that contradict each other.
 
+use ralph_model::DrawnLesson;
+use ralph_model::config::Promote;
+
+use super::extraction::strategy;
 use super::*;
 
 fn two(bench: &mut Bench) -> (LearningId, LearningId) {
@@ -84,4 +88,55 @@ fn no_lesson_takes_a_place_that_would_lead_nowhere() {
         assert_eq!(refused.to_string(), expected);
     }
     assert_eq!(bench.store.learnings().unwrap(), before);
+}
+
+/// A lesson that another took the place of, and that was pruned since; with what took its place.
+fn replaced_and_pruned(bench: &mut Bench) -> (LearningId, LearningId) {
+    let four = bench.add(&lesson("pitfall", "Never build with -j 4", &[]), 1).id;
+    let eight = bench.add(&lesson("pitfall", "Never build with -j 8", &[]), 2).id;
+    bench.store.supersede_learning(&four, &eight, day(3)).unwrap();
+    bench.store.prune_learnings(&rules(), 1, day(50)).unwrap();
+    assert_eq!(bench.get(&four).status, LearningStatus::Pruned);
+    (four, eight)
+}
+
+#[test]
+fn who_says_what_was_replaced_makes_its_replacement_no_surer() {
+    let mut bench = Bench::new();
+    let (four, eight) = replaced_and_pruned(&mut bench);
+    let replacement = bench.get(&eight);
+    let gone = bench.get(&four);
+    bench.learn(4, &[&gone.content]);
+    assert_eq!(
+        bench.get(&four).status,
+        LearningStatus::Pruned,
+        "an agent's word is not enough"
+    );
+    assert_eq!(bench.get(&four).superseded_by.as_ref(), Some(&eight));
+    assert_eq!(bench.get(&eight), replacement);
+    assert!(bench.store.learning_evidence(&eight).unwrap().taught.is_empty());
+    let again = lesson(&gone.category, &gone.content, &[]);
+    let Ok(AddedLearning::Known(back)) = bench.store.add_learning(&again, &mut bench.bits, day(51)) else {
+        panic!("it is known");
+    };
+    assert_eq!(
+        (back.id, back.superseded_by),
+        (four.clone(), None),
+        "a person's word is"
+    );
+    assert_eq!(bench.get(&eight), replacement);
+}
+
+#[test]
+fn what_was_replaced_teaches_its_replacement_nothing() {
+    let mut bench = Bench::new();
+    let (four, eight) = replaced_and_pruned(&mut bench);
+    let before = (bench.get(&four), bench.get(&eight));
+    let drawn = [DrawnLesson {
+        kind: before.0.kind,
+        ..strategy(&before.0.content, 1.0, 2)
+    }];
+    let done = bench.teach("run-1", &drawn, Promote::Auto);
+    assert_eq!((done.extracted, done.skipped), (1, 1));
+    assert_eq!((bench.get(&four), bench.get(&eight)), before);
 }

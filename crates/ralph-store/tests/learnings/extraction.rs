@@ -6,12 +6,12 @@ use ralph_model::{
     LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError, ReportOrigin, RunId,
     Signature, TaskType, estimate_of,
 };
-use ralph_store::{Judgement, NewRun, RunProcess, Settlement, Taught};
+use ralph_store::{Judgement, LearningUpdate, NewRun, RunProcess, Settlement, Taught};
 use ralph_testkit::journal_row;
 
 use super::{Bench, day};
 
-fn strategy(content: &str, effectiveness: f64, iterations: u32) -> DrawnLesson {
+pub(crate) fn strategy(content: &str, effectiveness: f64, iterations: u32) -> DrawnLesson {
     let facts = Facts::Strategy {
         effectiveness,
         iterations,
@@ -71,7 +71,7 @@ fn counts(extracted: u32, validated: u32, rejected: u32, promoted: u32, skipped:
 }
 
 impl Bench {
-    fn teach(&mut self, run: &str, drawn: &[DrawnLesson], promote: Promote) -> Extraction {
+    pub(crate) fn teach(&mut self, run: &str, drawn: &[DrawnLesson], promote: Promote) -> Extraction {
         let taught = Taught { run, drawn, promote };
         self.store.take_in_drawn(&taught, &mut self.bits, day(1)).unwrap()
     }
@@ -182,6 +182,28 @@ fn what_a_person_rejected_stays_rejected() {
     let before = bench.only();
     assert_eq!(bench.teach("run-2", &lesson, Promote::Auto), counts(1, 0, 0, 0, 1));
     assert_eq!(bench.only(), before);
+}
+
+#[test]
+fn what_a_person_says_of_a_drawn_lesson_outlasts_the_next_run() {
+    for lesson in [strategy("Look at the log first", 1.0, 2), estimate(5)] {
+        let mut bench = Bench::new();
+        let lesson = [lesson];
+        bench.teach("run-1", &lesson, Promote::Auto);
+        let word = LearningUpdate {
+            success_rate: Some(0.3),
+            confidence: Some(0.4),
+            ..LearningUpdate::default()
+        };
+        let id = bench.only().id;
+        bench.store.update_learning(&id, &word, day(2)).unwrap();
+        assert_eq!(bench.teach("run-2", &lesson, Promote::Auto), counts(1, 1, 0, 1, 0));
+        let after = bench.only();
+        assert_eq!((after.success_rate, after.first_success_rate), (0.3, 0.3));
+        assert!((after.confidence - 0.46).abs() < 1e-9, "one step: {}", after.confidence);
+        assert_eq!(after.source_loops, ["run-1", "run-2"]);
+        assert_eq!(bench.store.verify_learnings().unwrap(), []);
+    }
 }
 
 #[test]
@@ -350,6 +372,66 @@ fn what_was_drawn_from_rows_is_no_word_of_theirs() {
         [] as [String; 0]
     );
     assert_eq!(bench.mergeable(), [], "its numbers are its own");
+}
+
+#[test]
+fn what_somebody_told_was_told_by_no_row_that_it_is_drawn_from() {
+    let mut bench = Bench::new();
+    let run = bench.run(1);
+    let told = bench.learn(1, &["Avoid: Deleting the lock file"]);
+    let silent = bench.store.settle(&Settlement::new(row(&run, 2, Outcome::Failed), 0));
+    let silent = silent.unwrap().journal;
+    let drawn = DrawnLesson {
+        journal: vec![silent],
+        task_type: bench.only().task_type.unwrap(),
+        ..antipattern("Avoid: Deleting the lock file", 2)
+    };
+    bench.teach(run.as_str(), &[drawn], Promote::Auto);
+    assert!(bench.only().facts.is_some(), "it has the numbers");
+    assert_eq!(bench.store.captures(silent).unwrap().learnings, []);
+    let evidence = bench.store.learning_evidence(&bench.only().id).unwrap();
+    assert_eq!(evidence.taught.iter().map(|row| row.id).collect::<Vec<_>>(), [told]);
+}
+
+#[test]
+fn what_an_agent_repeats_is_drawn_from_its_run_all_the_same() {
+    let mut bench = Bench::new();
+    let lesson = strategy("Incremental implementation", 1.0, 2);
+    bench.teach("run-of-before", std::slice::from_ref(&lesson), Promote::Auto);
+    let run = bench.run(1);
+    let repeated = CapturedLearning {
+        category: "tool_usage".to_owned(),
+        tags: Vec::new(),
+        content: "Incremental implementation".to_owned(),
+    };
+    let told = Settlement {
+        learnings: vec![(LearningId::new(1), repeated)],
+        ..Settlement::new(row(&run, 1, Outcome::Done), 0)
+    };
+    bench.store.settle(&told).unwrap();
+    assert_eq!(bench.only().source_loops, ["run-of-before", run.as_str()]);
+    let three = strategy("Incremental implementation", 1.0, 3);
+    let twice = [three.clone(), three];
+    assert_eq!(
+        bench.teach(run.as_str(), &twice, Promote::Auto),
+        counts(2, 1, 0, 1, 1),
+        "once, and not again"
+    );
+    let drawn = bench.only();
+    assert_eq!(
+        drawn.facts,
+        Some(Facts::Strategy {
+            effectiveness: 1.0,
+            iterations: 5
+        })
+    );
+    assert_eq!(drawn.source_loops, ["run-of-before", run.as_str()]);
+    assert_eq!(
+        bench.teach(run.as_str(), &twice, Promote::Auto),
+        counts(2, 0, 0, 0, 2),
+        "a run teaches once"
+    );
+    assert_eq!(bench.only(), drawn);
 }
 
 #[test]

@@ -104,7 +104,11 @@ fn pruned_lessons_come_back_all_or_none() {
         .collect();
     assert_eq!(
         told,
-        [(LearningStatus::Promoted, &None), (LearningStatus::Promoted, &None)]
+        [
+            (LearningStatus::Promoted, &None),
+            (LearningStatus::Promoted, &Some(ids[3].clone()))
+        ],
+        "what was replaced is replaced still"
     );
     assert_eq!(bench.get(&ids[3]), place, "what had taken its place is as it was");
     assert_eq!(

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use ralph_model::{Learning, LearningKind, counted_success_rate};
 use rusqlite::{Connection, Transaction, params};
 
+use super::super::learning_parts::IS_PART;
 use super::super::learning_reading::read_learning;
 use super::{LearningFault, LearningFaultKind, fault_of};
 
@@ -134,12 +135,11 @@ fn shown(connection: &Connection) -> rusqlite::Result<HashMap<String, Counted>> 
 /// The lessons that were merged into others, by those. One that was merely replaced is no part of the other one.
 fn merged(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<String>>> {
     let mut merged = HashMap::<String, Vec<String>>::new();
-    let mut statement = connection.prepare_cached(
+    let mut statement = connection.prepare_cached(&format!(
         "SELECT member.id, survivor.id FROM learnings AS member JOIN learnings AS survivor
              ON survivor.id = member.superseded_by
-         WHERE member.status = 'pruned' AND (survivor.content = member.content OR json_valid(survivor.examples)
-             AND EXISTS (SELECT 1 FROM json_each(survivor.examples) WHERE value = member.content))",
-    )?;
+         WHERE {IS_PART}",
+    ))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         merged.entry(row.get(1)?).or_default().push(row.get(0)?);

@@ -299,6 +299,23 @@ fn filters_of_pruning_go_together() {
 }
 
 #[test]
+fn what_waits_for_a_person_is_not_promoted_by_who_says_the_same() {
+    let mut story = story();
+    story
+        .bench
+        .sql("UPDATE learnings SET status = 'pending', source = 'imported', confidence = 0.1 WHERE seq = 3");
+    for outcome in [Outcome::Failed, Outcome::Done] {
+        story.tell(&Told {
+            run: 2,
+            lessons: vec![("pitfall", "The cache lies.", "cache")],
+            ..Told::once(outcome, "")
+        });
+        assert_eq!(story.get(3).status, LearningStatus::Pending, "{outcome:?}");
+    }
+    assert_eq!(story.learnings().len(), 3);
+}
+
+#[test]
 fn pending_lessons_are_judged_when_a_person_asks() {
     let mut story = story();
     story.bench.sql(

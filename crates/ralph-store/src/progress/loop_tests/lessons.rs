@@ -363,9 +363,10 @@ fn what_is_rejected_stays_so_and_what_was_merged_supports_what_it_was_merged_int
         Told::once(Outcome::Failed, "Look first."),
         Told::once(Outcome::Failed, "Look before you leap."),
     ]);
-    story
-        .bench
-        .sql("UPDATE learnings SET status = 'pruned', superseded_by = 'learn-00000002' WHERE seq = 1");
+    story.bench.sql(
+        "UPDATE learnings SET status = 'pruned', superseded_by = 'learn-00000002' WHERE seq = 1;
+              UPDATE learnings SET examples = '[\"Look first.\"]' WHERE seq = 2",
+    );
     story.tell(&told);
     let [member, survivor] = story.learnings().try_into().unwrap();
     assert_eq!(
@@ -373,6 +374,25 @@ fn what_is_rejected_stays_so_and_what_was_merged_supports_what_it_was_merged_int
         (LearningStatus::Pruned, Some(survivor.id))
     );
     assert_eq!(survivor.status, LearningStatus::Promoted);
+}
+
+#[test]
+fn agents_make_a_drawn_lesson_no_surer_than_its_numbers_can() {
+    let told = Told::once(Outcome::Done, "Look first.");
+    let mut story = Story::of(std::slice::from_ref(&told));
+    story.bench.sql(
+        r#"UPDATE learnings SET source = 'extracted', confidence = 0.9,
+               facts = '{"of":"strategy","effectiveness":1.0,"iterations":2}'"#,
+    );
+    story.tell(&Told { run: 2, ..told.clone() });
+    assert_eq!(story.only().confidence, 0.9);
+    assert_eq!(story.only().source_loops.len(), 2, "it was told");
+    story.bench.sql("UPDATE learnings SET facts = NULL");
+    story.tell(&Told { run: 3, ..told });
+    assert!(
+        (story.only().confidence - 0.91).abs() < 1e-9,
+        "one without numbers gets surer"
+    );
 }
 
 #[test]

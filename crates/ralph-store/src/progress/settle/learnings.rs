@@ -14,7 +14,7 @@ use super::{GatesSay, Settlement};
 use crate::progress::columns::{moment, to_json, word_at};
 use crate::progress::learning_changes::{standing_for, stands, unite_tags, words_of};
 use crate::progress::learning_reading::read_learning;
-use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened};
+use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
 use crate::progress::learning_warnings::note_warnings;
 use crate::progress::{learning_terms, lesson_of, tag_terms};
 
@@ -197,11 +197,13 @@ impl Telling<'_> {
         self.support(known)
     }
 
-    /// Notes that this iteration has told a lesson, too. One that was rejected stays so, however often it is told; one that
-    /// was pruned because nobody had needed it for long comes back, as new.
+    /// Notes that this iteration has told a lesson, too. One that was rejected stays so, however often it is told, and so does
+    /// one that is gone because another took its place; one that was pruned because nobody had needed it for long comes back,
+    /// as new.
     fn support(&self, mut known: Learning) -> rusqlite::Result<LearningId> {
         let is_first_of_turn = self.note_source(&known.id)?;
-        if known.status == LearningStatus::Rejected {
+        let is_gone_for_another = known.status == LearningStatus::Pruned && known.superseded_by.is_some();
+        if known.status == LearningStatus::Rejected || is_gone_for_another {
             return Ok(known.id);
         }
         self.note_warning(&known.id)?;
@@ -221,17 +223,19 @@ impl Telling<'_> {
             && is_own_word
             && (known.source != LearningSource::Sigil || self.is_told_twice(&known.id)?);
         if is_supported {
-            known.confidence = strengthened(known.confidence);
+            known.confidence = strengthened_by_run(known.confidence, known.facts.as_ref());
         }
         let status = match known.status {
             LearningStatus::Promoted => LearningStatus::Promoted,
+            // What a person has handed in to be judged waits for that person.
+            LearningStatus::Pending if known.source != LearningSource::Sigil => LearningStatus::Pending,
             _ if is_supported => self.settlement.status_of_supported(),
             _ => self.settlement.status_of_sound(),
         };
         self.transaction
             .prepare_cached(
                 "UPDATE learnings SET source_loops = ?2, confidence = ?3, status = ?4, reason = NULL, pruned_from = NULL,
-                                      superseded_by = iif(status = 'pruned', NULL, superseded_by), updated_at = ?5
+                                      updated_at = ?5
                  WHERE id = ?1",
             )?
             .execute(params![
