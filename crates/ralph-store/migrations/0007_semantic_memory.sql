@@ -20,8 +20,10 @@ UPDATE learnings SET first_success_rate = success_rate;
 UPDATE learnings SET success_rate = (5 * first_success_rate + successes) / (5.0 + use_count) WHERE kind <> 'antipattern';
 CREATE INDEX learnings_unsealed ON learnings (seq) WHERE hash IS NULL;
 CREATE UNIQUE INDEX learnings_foreign ON learnings (foreign_id) WHERE foreign_id IS NOT NULL;
--- What may stand in the prompt as knowledge of earlier runs.
-CREATE INDEX learnings_known ON learnings (kind, task_type, confidence)
+-- What may stand in the prompt as knowledge of earlier runs, in the order in which it is asked for. What succeeds too seldom for
+-- that is passed over by the last columns, without reading its row.
+CREATE INDEX learnings_known
+    ON learnings (kind, task_type, confidence, seq, success_rate, use_count, first_use_count)
     WHERE status = 'promoted' AND superseded_by IS NULL AND source IN ('extracted', 'imported');
 -- By which the best supported are found among many, without reading any but these. The last two are the same in all of it, but
 -- without them every row would be read to see that.

@@ -13,6 +13,8 @@ const LONGEST_PATTERN: usize = 8;
 /// An error that was met: a few words, or all that was printed.
 #[derive(Debug)]
 pub struct ErrorPattern {
+    /// As it was told.
+    text: String,
     /// What is looked for in warnings.
     phrase: Option<Phrase>,
     /// The text in which what they warn of is looked for.
@@ -26,9 +28,15 @@ impl ErrorPattern {
         let is_short = text.split_whitespace().nth(LONGEST_PATTERN).is_none();
         let phrase = Phrase::of(text)?;
         Some(Self {
+            text: text.to_owned(),
             phrase: is_short.then_some(phrase),
             printed: Phrases::of([text]),
         })
+    }
+
+    /// Its words, by which warnings of it are looked for.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Whether a lesson warns of it.
