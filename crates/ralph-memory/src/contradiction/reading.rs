@@ -217,7 +217,9 @@ fn clauses<'t>(tokens: &'t [Token<'t>]) -> Vec<Clause<'t>> {
                 clause.negations += usize::from(is_denied);
             } else if is_prose && words::is_negation(word) {
                 clause.negations += 1;
-                clause.is_plain = true;
+                clause.is_plain |= words::is_plain_negation(word);
+            } else if is_prose && is_behind_negation(tokens, at) && words::takes_back(word, next) {
+                clause.negations += 1;
             } else if is_prose && words::is_affirmation(word) {
                 clause.is_plain = true;
             } else {
@@ -232,6 +234,13 @@ fn clauses<'t>(tokens: &'t [Token<'t>]) -> Vec<Clause<'t>> {
     }
     clauses.push(clause);
     clauses
+}
+
+/// Whether the token at a place follows a negation at once, but for "ever" between them.
+fn is_behind_negation(tokens: &[Token<'_>], at: usize) -> bool {
+    let before = tokens.get(..at).unwrap_or_default();
+    let before = before.iter().rev().find(|token| token.lower != "ever");
+    before.is_some_and(|token| !token.in_code && token.end == End::Nothing && words::is_negation(&token.lower))
 }
 
 /// Whether a word begins a part that is said by itself: "and do not …", "instead of …".

@@ -111,6 +111,39 @@ fn a_negation_contradicts_what_is_said() {
 }
 
 #[test]
+fn what_must_not_be_forgotten_is_to_be_done() {
+    for (one, other) in [
+        ("Don't forget to run cargo fmt", "Run cargo fmt"),
+        ("Never ever forget to run cargo fmt", "Always run cargo fmt"),
+        (
+            "Do not omit the lock file from the archive",
+            "Include the lock file in the archive",
+        ),
+        ("Do not fail to close the socket", "Close the socket"),
+    ] {
+        assert_eq!(found(&strategy(one), &strategy(other)), None, "{one:?} and {other:?}");
+    }
+    let denied = found(
+        &strategy("Don't forget to run cargo fmt"),
+        &strategy("Never run cargo fmt"),
+    );
+    assert_eq!(denied, Some(Contradiction::Negation));
+}
+
+#[test]
+fn a_warning_of_what_lacks_something_agrees_with_the_advice_against_it() {
+    let lacking = "Commit without running the linter";
+    let advice = "Do not commit without running the linter";
+    assert_eq!(found(&strategy(advice), &warning(lacking)), None);
+    assert_eq!(found(&warning(advice), &warning(lacking)), None);
+    assert_eq!(
+        found(&strategy(advice), &strategy(lacking)),
+        Some(Contradiction::Negation)
+    );
+    assert_eq!(found(&strategy(lacking), &warning(lacking)), Some(Contradiction::Kind));
+}
+
+#[test]
 fn opposites_contradict_each_other() {
     for (one, other) in [
         (
