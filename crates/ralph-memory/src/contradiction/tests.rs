@@ -144,6 +144,57 @@ fn a_warning_of_what_lacks_something_agrees_with_the_advice_against_it() {
 }
 
 #[test]
+fn conventions_found_from_paths_that_exclude_each_other_contradict() {
+    let convention = |content: &str| Learning {
+        kind: LearningKind::Convention,
+        ..lesson("convention", &["layout"], content)
+    };
+    let check = |one, other, expected: Option<&str>| {
+        let why = found(&convention(one), &convention(other)).map(|why| why.to_string());
+        assert_eq!(why.as_deref(), expected, "{one:?} and {other:?}");
+        let (one, other) = (Reading::of(&convention(one)), Reading::of(&convention(other)));
+        assert!(!one.says_nearly(&other));
+    };
+    check(
+        "Python files are named in kebab-case",
+        "Python files are named in snake_case",
+        Some("one says \"kebab-case\", the other \"snake_case\""),
+    );
+    check(
+        "Tests in tests/ directory",
+        "Tests co-located with source",
+        Some("one says \"in tests/ directory\", the other \"co-located with source\""),
+    );
+    for (one, other) in [
+        ("Modules are TypeScript (.ts)", "Modules are ES modules (.mjs)"),
+        ("Code is written in Python", "Code is written in Rust"),
+        (
+            "Source is organised as src/<area>/",
+            "Source is organised as crates/<part>/src/",
+        ),
+        (
+            "Rust modules with parts are a folder with a mod.rs",
+            "Rust modules with parts are name.rs beside a folder name/",
+        ),
+    ] {
+        assert!(
+            found(&convention(one), &convention(other)).is_some(),
+            "{one:?} and {other:?}"
+        );
+    }
+    check(
+        "Python files are named in snake_case",
+        "Rust files are named in kebab-case",
+        None,
+    );
+    check(
+        "Tests co-located with source",
+        "Source is organised as src/<area>/",
+        None,
+    );
+}
+
+#[test]
 fn opposites_contradict_each_other() {
     for (one, other) in [
         (

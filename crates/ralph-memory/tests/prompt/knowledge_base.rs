@@ -517,3 +517,20 @@ fn of_two_that_contradict_each_other_the_better_one_stands() {
             .all(|(_, reason)| *reason == InjectionReason::Shown)
     );
 }
+
+#[test]
+fn of_conventions_that_exclude_each_other_the_surest_stands() {
+    let taught = Taught::new()
+        .with_one(Convention, TaskType::General, "Tests in tests/ directory", |it| {
+            it.confidence = 0.7;
+        })
+        .with_one(Convention, TaskType::General, "Tests co-located with source", |it| {
+            it.confidence = 0.9;
+        })
+        .with(Convention, TaskType::General, "Code is written in Python");
+    taught.check(
+        "Fix the crash",
+        &["- Tests co-located with source", "- Code is written in Python"],
+    );
+    assert_eq!(ralph_memory::learn::conflicts(&taught.store).unwrap().len(), 1);
+}
