@@ -30,9 +30,20 @@ CREATE INDEX learnings_known
 CREATE INDEX learnings_ranked
     ON learnings (kind, task_type, confidence, success_rate, use_count, status, superseded_by)
     WHERE status IN ('promoted', 'validated') AND superseded_by IS NULL;
+-- What the lessons that a transaction changes were before it, each with its hash then: one that was not what was written must
+-- not be sealed as if it were. Nothing is left here at the end of the transaction.
+CREATE TABLE learnings_before (
+    seq  INTEGER PRIMARY KEY REFERENCES learnings (seq) ON DELETE CASCADE,
+    hash TEXT NOT NULL,
+    id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at
+);
 CREATE TRIGGER learnings_changed
 AFTER UPDATE OF id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at
 ON learnings BEGIN
+    INSERT OR IGNORE INTO learnings_before
+        SELECT old.seq, old.hash, old.id, old.kind, old.category, old.task_type, old.content, old.tags, old.facts, old.original,
+               old.source, old.source_loops, old.examples, old.created_at
+        WHERE old.hash IS NOT NULL;
     UPDATE learnings SET hash = NULL WHERE seq = new.seq;
 END;
 
