@@ -50,7 +50,7 @@ pub use report::{Attempt, FailedAttempts, FailedGate, FailureReport, KeptReport,
 pub use run_history::{PastEnd, PastError, PastIteration, RunHistory};
 pub use short_id::{FeatureId, LearningId, RunId, TaskId};
 pub use split_mix::SplitMix64;
-pub use standing_in_prompts::counted_success_rate;
+pub use standing_in_prompts::{StandingRule, counted_success_rate};
 pub use tags::{TagError, Tags};
 pub use task::{NewTask, Priority, Task, TaskKind, TaskLogLine, TaskStatus};
 pub use task_type::TaskType;

@@ -20,6 +20,26 @@ pub fn counted_success_rate(first: f64, successes: u32, uses_here: u32) -> f64 {
     rate.clamp(0.0, 1.0)
 }
 
+/// What `Learning::may_be_shown` asks of a strategy, for a question to a database that asks the same of many.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StandingRule {
+    /// How often one has to succeed that never stood in a prompt here …
+    pub enters_at: f64,
+    /// … and one that did, so that it stays …
+    pub leaves_below: f64,
+    /// … after so many uses here.
+    pub uses_that_tell: u32,
+}
+
+impl StandingRule {
+    /// The rule.
+    pub const STRATEGIES: Self = Self {
+        enters_at: ENTERS_AT,
+        leaves_below: LEAVES_BELOW,
+        uses_that_tell: USES_THAT_TELL,
+    };
+}
+
 impl Learning {
     /// In how many iterations that count it stood in the prompt here.
     #[must_use]

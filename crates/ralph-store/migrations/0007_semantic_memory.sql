@@ -20,17 +20,30 @@ UPDATE learnings SET first_success_rate = success_rate;
 UPDATE learnings SET success_rate = (5 * first_success_rate + successes) / (5.0 + use_count) WHERE kind <> 'antipattern';
 CREATE INDEX learnings_unsealed ON learnings (seq) WHERE hash IS NULL;
 CREATE UNIQUE INDEX learnings_foreign ON learnings (foreign_id) WHERE foreign_id IS NOT NULL;
--- What may stand in the prompt as knowledge of earlier runs.
-CREATE INDEX learnings_known ON learnings (kind, task_type, confidence)
+-- What may stand in the prompt as knowledge of earlier runs, in the order in which it is asked for. What succeeds too seldom for
+-- that is passed over by the last columns, without reading its row.
+CREATE INDEX learnings_known
+    ON learnings (kind, task_type, confidence, seq, success_rate, use_count, first_use_count)
     WHERE status = 'promoted' AND superseded_by IS NULL AND source IN ('extracted', 'imported');
 -- By which the best supported are found among many, without reading any but these. The last two are the same in all of it, but
 -- without them every row would be read to see that.
 CREATE INDEX learnings_ranked
     ON learnings (kind, task_type, confidence, success_rate, use_count, status, superseded_by)
     WHERE status IN ('promoted', 'validated') AND superseded_by IS NULL;
+-- What the lessons that a transaction changes were before it, each with its hash then: one that was not what was written must
+-- not be sealed as if it were. Nothing is left here at the end of the transaction.
+CREATE TABLE learnings_before (
+    seq  INTEGER PRIMARY KEY REFERENCES learnings (seq) ON DELETE CASCADE,
+    hash TEXT NOT NULL,
+    id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at
+);
 CREATE TRIGGER learnings_changed
 AFTER UPDATE OF id, kind, category, task_type, content, tags, facts, original, source, source_loops, examples, created_at
 ON learnings BEGIN
+    INSERT OR IGNORE INTO learnings_before
+        SELECT old.seq, old.hash, old.id, old.kind, old.category, old.task_type, old.content, old.tags, old.facts, old.original,
+               old.source, old.source_loops, old.examples, old.created_at
+        WHERE old.hash IS NOT NULL;
     UPDATE learnings SET hash = NULL WHERE seq = new.seq;
 END;
 

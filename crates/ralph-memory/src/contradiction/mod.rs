@@ -63,6 +63,9 @@ impl Reading {
     /// In what it contradicts another one, if it does.
     #[must_use]
     pub fn contradicts(&self, other: &Self) -> Option<Contradiction> {
+        if let Some(otherwise) = self.answers_otherwise(other) {
+            return Some(otherwise);
+        }
         let is_estimate = |reading: &Self| reading.kind == LearningKind::Estimate;
         if is_estimate(self) || is_estimate(other) || !self.is_about_the_same(other) {
             return None;
@@ -85,6 +88,15 @@ impl Reading {
                 })
             }
         }
+    }
+
+    /// Two conventions that were found from paths and say different things about the same, whatever words they share.
+    fn answers_otherwise(&self, other: &Self) -> Option<Contradiction> {
+        let ((subject, one), (others, another)) = self.answer.as_ref().zip(other.answer.as_ref())?;
+        (subject == others && one != another).then(|| Contradiction::Value {
+            one: format!("\"{one}\""),
+            other: format!("\"{another}\""),
+        })
     }
 
     fn is_warning(&self) -> bool {

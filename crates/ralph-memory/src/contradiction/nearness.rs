@@ -19,6 +19,7 @@ impl Reading {
             && self.kind == other.kind
             && self.files == other.files
             && !differ(&self.tags, &other.tags)
+            && self.answers_otherwise(other).is_none()
             && self.is_of_one_mind_with(other)
             && self.names_nothing_else_than(other)
     }

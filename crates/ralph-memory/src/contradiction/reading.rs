@@ -8,6 +8,7 @@ use ralph_store::index::{is_name, terms_of};
 
 use super::tokens::{End, Token, tokens};
 use super::words;
+use crate::learn::answer_of;
 
 /// Whether something is said or denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +61,8 @@ pub struct Reading {
     pub(super) values: Vec<Value>,
     /// Whether it says in so many words that something is to be done or not.
     pub(super) is_plain: bool,
+    /// Of a convention that was found from paths: what it is about, and what it says of that.
+    pub(super) answer: Option<(String, String)>,
 }
 
 impl Reading {
@@ -83,6 +86,9 @@ impl Reading {
             sides: BTreeMap::new(),
             values: Vec::new(),
             is_plain: false,
+            answer: answer_of(content)
+                .filter(|_| kind == LearningKind::Convention)
+                .map(|(subject, says)| (subject.to_owned(), says.to_owned())),
         };
         let tokens = tokens(content);
         for clause in clauses(&tokens) {
@@ -103,6 +109,12 @@ impl Reading {
     /// The stems of its words, each once, in order.
     pub fn stems(&self) -> impl ExactSizeIterator<Item = &str> {
         self.stems.keys().map(String::as_str)
+    }
+
+    /// What a convention is about that was found from paths, and nothing of any other lesson.
+    #[must_use]
+    pub fn subject(&self) -> Option<&str> {
+        self.answer.as_ref().map(|(subject, _)| subject.as_str())
     }
 
     fn take(&mut self, clause: &Clause<'_>) {
@@ -217,7 +229,9 @@ fn clauses<'t>(tokens: &'t [Token<'t>]) -> Vec<Clause<'t>> {
                 clause.negations += usize::from(is_denied);
             } else if is_prose && words::is_negation(word) {
                 clause.negations += 1;
-                clause.is_plain = true;
+                clause.is_plain |= words::is_plain_negation(word);
+            } else if is_prose && is_behind_negation(tokens, at) && words::takes_back(word, next) {
+                clause.negations += 1;
             } else if is_prose && words::is_affirmation(word) {
                 clause.is_plain = true;
             } else {
@@ -232,6 +246,13 @@ fn clauses<'t>(tokens: &'t [Token<'t>]) -> Vec<Clause<'t>> {
     }
     clauses.push(clause);
     clauses
+}
+
+/// Whether the token at a place follows a negation at once, but for "ever" between them.
+fn is_behind_negation(tokens: &[Token<'_>], at: usize) -> bool {
+    let before = tokens.get(..at).unwrap_or_default();
+    let before = before.iter().rev().find(|token| token.lower != "ever");
+    before.is_some_and(|token| !token.in_code && token.end == End::Nothing && words::is_negation(&token.lower))
 }
 
 /// Whether a word begins a part that is said by itself: "and do not …", "instead of …".

@@ -111,6 +111,90 @@ fn a_negation_contradicts_what_is_said() {
 }
 
 #[test]
+fn what_must_not_be_forgotten_is_to_be_done() {
+    for (one, other) in [
+        ("Don't forget to run cargo fmt", "Run cargo fmt"),
+        ("Never ever forget to run cargo fmt", "Always run cargo fmt"),
+        (
+            "Do not omit the lock file from the archive",
+            "Include the lock file in the archive",
+        ),
+        ("Do not fail to close the socket", "Close the socket"),
+    ] {
+        assert_eq!(found(&strategy(one), &strategy(other)), None, "{one:?} and {other:?}");
+    }
+    let denied = found(
+        &strategy("Don't forget to run cargo fmt"),
+        &strategy("Never run cargo fmt"),
+    );
+    assert_eq!(denied, Some(Contradiction::Negation));
+}
+
+#[test]
+fn a_warning_of_what_lacks_something_agrees_with_the_advice_against_it() {
+    let lacking = "Commit without running the linter";
+    let advice = "Do not commit without running the linter";
+    assert_eq!(found(&strategy(advice), &warning(lacking)), None);
+    assert_eq!(found(&warning(advice), &warning(lacking)), None);
+    assert_eq!(
+        found(&strategy(advice), &strategy(lacking)),
+        Some(Contradiction::Negation)
+    );
+    assert_eq!(found(&strategy(lacking), &warning(lacking)), Some(Contradiction::Kind));
+}
+
+#[test]
+fn conventions_found_from_paths_that_exclude_each_other_contradict() {
+    let convention = |content: &str| Learning {
+        kind: LearningKind::Convention,
+        ..lesson("convention", &["layout"], content)
+    };
+    let check = |one, other, expected: Option<&str>| {
+        let why = found(&convention(one), &convention(other)).map(|why| why.to_string());
+        assert_eq!(why.as_deref(), expected, "{one:?} and {other:?}");
+        let (one, other) = (Reading::of(&convention(one)), Reading::of(&convention(other)));
+        assert!(!one.says_nearly(&other));
+    };
+    check(
+        "Python files are named in kebab-case",
+        "Python files are named in snake_case",
+        Some("one says \"kebab-case\", the other \"snake_case\""),
+    );
+    check(
+        "Tests in tests/ directory",
+        "Tests co-located with source",
+        Some("one says \"in tests/ directory\", the other \"co-located with source\""),
+    );
+    for (one, other) in [
+        ("Modules are TypeScript (.ts)", "Modules are ES modules (.mjs)"),
+        ("Code is written in Python", "Code is written in Rust"),
+        (
+            "Source is organised as src/<area>/",
+            "Source is organised as crates/<part>/src/",
+        ),
+        (
+            "Rust modules with parts are a folder with a mod.rs",
+            "Rust modules with parts are name.rs beside a folder name/",
+        ),
+    ] {
+        assert!(
+            found(&convention(one), &convention(other)).is_some(),
+            "{one:?} and {other:?}"
+        );
+    }
+    check(
+        "Python files are named in snake_case",
+        "Rust files are named in kebab-case",
+        None,
+    );
+    check(
+        "Tests co-located with source",
+        "Source is organised as src/<area>/",
+        None,
+    );
+}
+
+#[test]
 fn opposites_contradict_each_other() {
     for (one, other) in [
         (

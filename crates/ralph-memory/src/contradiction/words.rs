@@ -23,6 +23,12 @@ const NEGATIONS: &[&str] = &[
     "without",
 ];
 
+/// The negation that says how something is done, not that it must not be.
+const LACK: &str = "without";
+
+/// Words for not doing something: behind a negation they take it back.
+const OMISSIONS: &[&str] = &["forget", "forgetting", "neglect", "neglecting", "omit", "omitting"];
+
 /// Words that say plainly that it is so, or has to be.
 const AFFIRMATIONS: &[&str] = &[
     "always", "do", "ensure", "must", "need", "needs", "remember", "required", "shall", "should",
@@ -94,6 +100,16 @@ const NUMBERS: &[(&str, &str)] = &[
 
 pub(super) fn is_negation(word: &str) -> bool {
     NEGATIONS.contains(&word) || word.ends_with("n't")
+}
+
+/// Whether a word says that something is not to be: a warning of it needs no turning.
+pub(super) fn is_plain_negation(word: &str) -> bool {
+    is_negation(word) && word != LACK
+}
+
+/// Whether a word, and the one behind it, take back the negation before them: "never forget", "do not fail to".
+pub(super) fn takes_back(word: &str, next: &str) -> bool {
+    OMISSIONS.contains(&word) || word == "fail" && next == "to"
 }
 
 pub(super) fn is_affirmation(word: &str) -> bool {

@@ -1,7 +1,7 @@
 //! Which lessons contradict each other, among all that hold or wait.
 //!
 //! Two that do have at least two thirds of their words in common. So they also share one of the few that are rarest in each,
-//! and only lessons that share such a word are compared.
+//! and only lessons that share such a word are compared, or that are about the same by their form.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -70,11 +70,17 @@ fn contradicting(learnings: &[Learning]) -> Vec<(usize, usize, Contradiction)> {
         *holding.entry(stem).or_default() += 1;
     }
     let mut by_stem: HashMap<&str, Vec<usize>> = HashMap::new();
+    let mut by_subject: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut found = Vec::new();
     for (place, reading) in readings.iter().enumerate() {
         let mut near: BTreeSet<usize> = BTreeSet::new();
         for stem in rarest(reading, &holding) {
             let known = by_stem.entry(stem).or_default();
+            near.extend(known.iter().rev().take(MOST_COMPARED));
+            known.push(place);
+        }
+        if let Some(subject) = reading.subject() {
+            let known = by_subject.entry(subject).or_default();
             near.extend(known.iter().rev().take(MOST_COMPARED));
             known.push(place);
         }

@@ -111,6 +111,7 @@ pub fn known_lessons(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<V
     if let Some(failure) = work.failure {
         found.warn_of(store, failure)?;
     }
+    found.of_errors(store, work)?;
     found.of_other_work(store, work)?;
     let lessons = std::mem::take(&mut found.lessons).into_iter();
     let mut rest: Vec<KnownLesson> = lessons.map(|learning| found.weighed(learning, work, now)).collect();
@@ -158,6 +159,20 @@ impl Found {
         Ok(())
     }
 
+    /// Warnings of the errors that were met, however unsure they are beside others of the same work.
+    fn of_errors(&mut self, store: &Store, work: &Work<'_>) -> Result<(), StoreError> {
+        for error in &work.errors {
+            let warnings = Texts::of(store, Taught::Warnings)?;
+            let terms = Terms::of(&warnings, error.text(), CommonWords::AreMeant)?;
+            let alike = candidates(&warnings, Reach::Best(MOST_BY_WORDS), &terms)?;
+            let numbers: Vec<i64> = alike.into_iter().map(|outline| outline.number).collect();
+            let mut lessons = store.learnings_numbered(&numbers)?;
+            lessons.retain(|learning| error.is_in(learning));
+            self.add(lessons);
+        }
+        Ok(())
+    }
+
     fn weighed(&self, learning: Learning, work: &Work<'_>, now: Timestamp) -> KnownLesson {
         let found = work.errors.iter().filter(|error| error.is_in(&learning)).count();
         let errors = u32::try_from(found).unwrap_or(u32::MAX);
@@ -191,12 +206,7 @@ impl Found {
     }
 
     fn by_words(&mut self, store: &Store, work: &Work<'_>) -> Result<(), StoreError> {
-        let rows = Rows::of(store, Searched::Learnings);
-        let other = OtherWork {
-            totals: rows.totals()?,
-            rows,
-            task_type: work.task_type,
-        };
+        let other = Texts::of(store, Taught::AtOtherWork(work.task_type))?;
         let terms = Terms::of(&other, work.text, CommonWords::TellNothing)?;
         let mut fitting: Vec<(f64, i64)> = Vec::new();
         let mut irrelevant: Vec<i64> = Vec::new();
@@ -225,14 +235,34 @@ impl Found {
     }
 }
 
-/// The warnings and conventions that runs taught at other kinds of work.
-struct OtherWork<'s> {
-    rows: Rows<'s>,
-    totals: Totals,
-    task_type: TaskType,
+/// Lessons that are looked for by the words of their texts.
+#[derive(Clone, Copy)]
+enum Taught {
+    /// Warnings and conventions that runs taught at other kinds of work than this.
+    AtOtherWork(TaskType),
+    /// All warnings that they taught.
+    Warnings,
 }
 
-impl Corpus for OtherWork<'_> {
+/// The texts of such lessons.
+struct Texts<'s> {
+    rows: Rows<'s>,
+    totals: Totals,
+    taught: Taught,
+}
+
+impl<'s> Texts<'s> {
+    fn of(store: &'s Store, taught: Taught) -> Result<Self, StoreError> {
+        let rows = Rows::of(store, Searched::Learnings);
+        Ok(Self {
+            totals: rows.totals()?,
+            rows,
+            taught,
+        })
+    }
+}
+
+impl Corpus for Texts<'_> {
     type Error = StoreError;
 
     const ALIKE: usize = 32;
@@ -254,7 +284,10 @@ impl Corpus for OtherWork<'_> {
 
     /// The outlines of their texts.
     fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, StoreError> {
-        let texts = self.rows.store.texts_of_other_work(numbers, self.task_type)?;
+        let texts = match self.taught {
+            Taught::AtOtherWork(task_type) => self.rows.store.texts_of_other_work(numbers, task_type)?,
+            Taught::Warnings => self.rows.store.texts_of_warnings(numbers)?,
+        };
         let outline = |(number, terms): (i64, String)| Outline {
             number,
             source: LEARNINGS_SOURCE,

@@ -13,6 +13,8 @@ const LONGEST_PATTERN: usize = 8;
 /// An error that was met: a few words, or all that was printed.
 #[derive(Debug)]
 pub struct ErrorPattern {
+    /// As it was told.
+    text: String,
     /// What is looked for in warnings.
     phrase: Option<Phrase>,
     /// The text in which what they warn of is looked for.
@@ -26,9 +28,15 @@ impl ErrorPattern {
         let is_short = text.split_whitespace().nth(LONGEST_PATTERN).is_none();
         let phrase = Phrase::of(text)?;
         Some(Self {
+            text: text.to_owned(),
             phrase: is_short.then_some(phrase),
             printed: Phrases::of([text]),
         })
+    }
+
+    /// Its words, by which warnings of it are looked for.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Whether a lesson warns of it.
@@ -50,9 +58,17 @@ impl ErrorPattern {
     }
 }
 
-/// Parts of paths, as they stand there, but for `*`, which is anything within a name.
+/// What paths are compared with.
 #[derive(Debug, Clone, Default)]
-pub struct FilePatterns(Vec<String>);
+pub struct FilePatterns(Vec<Pattern>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Pattern {
+    /// A part of a path, as somebody wrote it: as it stands there, but for `*`, which is anything within a name.
+    Part(String),
+    /// A file, or a folder with a `/` behind it, whatever signs its name holds.
+    Place(String),
+}
 
 impl FilePatterns {
     /// These patterns. Empty ones would be in every path, and are none.
@@ -62,7 +78,7 @@ impl FilePatterns {
         Self(
             patterns
                 .filter(|pattern| !pattern.is_empty())
-                .map(str::to_owned)
+                .map(|pattern| Pattern::Part(pattern.to_owned()))
                 .collect(),
         )
     }
@@ -71,13 +87,13 @@ impl FilePatterns {
     /// top of the project, or in a folder that does, says nothing.
     #[must_use]
     pub fn around(files: &[String]) -> Self {
-        let mut patterns: Vec<String> = Vec::new();
+        let mut patterns: Vec<Pattern> = Vec::new();
         for file in files {
             let folder = file.rsplit_once('/').map(|(folder, _)| folder);
             let folder = folder
                 .filter(|folder| folder.contains('/'))
                 .map(|folder| format!("{folder}/"));
-            for pattern in [Some(file.clone()), folder].into_iter().flatten() {
+            for pattern in [Some(file.clone()), folder].into_iter().flatten().map(Pattern::Place) {
                 if !patterns.contains(&pattern) {
                     patterns.push(pattern);
                 }
@@ -95,9 +111,12 @@ impl FilePatterns {
     /// Of each the longest part that stands in a path as it is, by which few can be taken from many.
     #[must_use]
     pub fn longest_parts(&self) -> Vec<String> {
-        let longest = |pattern: &String| {
-            let parts = pattern.split('*').max_by_key(|part| part.len());
-            parts.unwrap_or_default().to_owned()
+        let longest = |pattern: &Pattern| match pattern {
+            Pattern::Part(part) => {
+                let parts = part.split('*').max_by_key(|part| part.len());
+                parts.unwrap_or_default().to_owned()
+            }
+            Pattern::Place(place) => place.clone(),
         };
         self.0.iter().map(longest).collect()
     }
@@ -108,7 +127,7 @@ impl FilePatterns {
         learning.kind == LearningKind::Convention
             && shown_by(learning)
                 .iter()
-                .any(|file| self.0.iter().any(|pattern| is_in(pattern, file)))
+                .any(|file| self.0.iter().any(|pattern| pattern.fits(file)))
     }
 }
 
@@ -121,24 +140,48 @@ pub fn shown_by(learning: &Learning) -> &[String] {
     }
 }
 
+impl Pattern {
+    fn fits(&self, file: &str) -> bool {
+        match self {
+            Self::Part(part) => is_in(part, file),
+            Self::Place(place) => is_at(place, file),
+        }
+    }
+}
+
+/// Whether a path is that of a file, or leads through a folder. It may be told from the top of the project or from further
+/// below, but for a name alone, which many files have.
+fn is_at(place: &str, file: &str) -> bool {
+    if place.ends_with('/') {
+        return file.starts_with(place) || file.contains(&format!("/{place}"));
+    }
+    file == place || place.contains('/') && file.strip_suffix(place).is_some_and(|before| before.ends_with('/'))
+}
+
 fn is_in(pattern: &str, file: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();
     let rest: Vec<&str> = parts.collect();
-    let begins = |(at, _): (usize, &str)| file.get(at + first.len()..).is_some_and(|after| goes_on(&rest, after));
-    file.match_indices(first).any(begins)
+    let begins = |(at, _): (usize, char)| {
+        let after = file.get(at..).and_then(|text| text.strip_prefix(first));
+        after.is_some_and(|after| goes_on(&rest, after))
+    };
+    file.char_indices().any(begins)
 }
 
-/// Whether the further parts of a pattern follow, each in the same name as the one before it.
+/// Whether the further parts of a pattern follow, each in the same name as the one before it. The first place of each is
+/// enough: it leaves the most behind it, and a part that leads into the next name has but one.
 fn goes_on(parts: &[&str], after: &str) -> bool {
-    let Some((part, later)) = parts.split_first() else {
-        return true;
-    };
-    let name_ends = after.find('/').unwrap_or(after.len());
-    after
-        .match_indices(part)
-        .take_while(|(at, _)| *at <= name_ends)
-        .any(|(at, _)| after.get(at + part.len()..).is_some_and(|after| goes_on(later, after)))
+    let mut after = after;
+    for part in parts {
+        let name_ends = after.find('/').unwrap_or(after.len());
+        let found = after.find(part).filter(|at| *at <= name_ends);
+        let Some(behind) = found.and_then(|at| after.get(at + part.len()..)) else {
+            return false;
+        };
+        after = behind;
+    }
+    true
 }
 
 #[cfg(test)]
@@ -163,9 +206,42 @@ mod tests {
             ("a*b*c", "xaxbxcx", true),
             ("ä*ü", "größe/ä-ü.rs", true),
             ("*", "a", true),
+            ("a/a*b", "a/a/ab", true),
+            ("a*b/c*d", "axb/b/cd", false),
+            ("a*b/c*d", "axb/cxd", true),
+            ("src/*/*.rs", "src/a/b.rs", true),
         ] {
             check_file(pattern, file, expected);
         }
+    }
+
+    /// Were every place of each part tried, this would not end.
+    #[test]
+    fn a_pattern_of_many_parts_is_compared_at_once() {
+        let name = format!("{}.rs", "a".repeat(4_000));
+        check_file(&format!("{}rc", "a*".repeat(60)), &name, false);
+        check_file(&format!("{}rs", "a*".repeat(60)), &name, true);
+    }
+
+    #[test]
+    fn files_at_hand_are_whole_names_without_patterns() {
+        for (place, file, expected) in [
+            ("main.py", "main.py", true),
+            ("main.py", "src/domain.py", false),
+            ("main.py", "src/main.py", false),
+            ("src/lib.rs", "src/lib.rs", true),
+            ("src/lib.rs", "crates/a/src/lib.rs", true),
+            ("src/lib.rs", "crates/asrc/lib.rs", false),
+            ("src/auth/", "src/auth/login.ts", true),
+            ("src/auth/", "web/src/auth/login.ts", true),
+            ("src/auth/", "xsrc/auth/login.ts", false),
+            ("a*b/c.rs", "axb/c.rs", false),
+            ("a*b/c.rs", "a*b/c.rs", true),
+        ] {
+            assert_eq!(is_at(place, file), expected, "{place} and {file}");
+        }
+        let FilePatterns(patterns) = FilePatterns::around(&["*".to_owned()]);
+        assert!(!patterns.iter().any(|pattern| pattern.fits("src/lib.rs")));
     }
 
     #[test]
@@ -179,7 +255,7 @@ mod tests {
             "src/main.ts",
             "Makefile",
         ];
-        assert_eq!(patterns, expected);
+        assert_eq!(patterns, expected.map(|place| Pattern::Place(place.to_owned())));
         assert!(FilePatterns::of(&[String::new(), " ".to_owned()]).is_empty());
     }
 }

@@ -317,6 +317,43 @@ fn lessons_of_other_work_need_more_than_common_words() {
     taught.check("Fix the row", &[]);
 }
 
+fn import_failed() -> FailureReport {
+    FailureReport {
+        what_tried: "An import.".to_owned(),
+        why_failed: "It says: Error: module not found: 'left-pad', required by nine others that nobody knows of."
+            .to_owned(),
+        category: ErrorCategory::DependencyError,
+        relevant_files: Vec::new(),
+        error_output: None,
+        origin: ReportOrigin::Agent,
+        gate: None,
+    }
+}
+
+/// Neither the good strategy nor the warning is among the surest of its kind.
+#[test]
+fn what_is_needed_is_found_behind_many_that_are_surer() {
+    let mut taught = Taught::new();
+    for number in 0..60 {
+        taught = taught
+            .with_one(Strategy, BugFix, &format!("failing approach{number}"), |it| {
+                (it.confidence, it.success_rate) = (0.9, 0.55);
+            })
+            .with(Antipattern, BugFix, &format!("Avoid: trouble{number} - mend it"));
+    }
+    let warning = "Avoid: Module not found - verify dependencies installed";
+    let taught = taught
+        .with_one(Strategy, BugFix, "Write a failing test first", |it| {
+            it.confidence = 0.85
+        })
+        .with_one(Antipattern, BugFix, warning, |it| it.confidence = 0.7)
+        .failed(0xabc, &import_failed());
+    let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
+    let items = items(&prompt);
+    assert_eq!(items[0], "- Write a failing test first (effectiveness: 100%)");
+    assert_eq!(items[1], format!("- {warning}"));
+}
+
 #[test]
 fn what_warns_of_the_error_that_was_met_stands_first() {
     let mut taught = Taught::new();
@@ -346,17 +383,7 @@ fn what_warns_of_the_error_that_was_met_stands_first() {
             .iter()
             .any(|item| item.contains("Module"))
     );
-    let report = FailureReport {
-        what_tried: "An import.".to_owned(),
-        why_failed: "It says: Error: module not found: 'left-pad', required by nine others that nobody knows of."
-            .to_owned(),
-        category: ErrorCategory::DependencyError,
-        relevant_files: Vec::new(),
-        error_output: None,
-        origin: ReportOrigin::Agent,
-        gate: None,
-    };
-    let prompt = taught.failed(0xabc, &report).prompt(task(0xabc, title, ""));
+    let prompt = taught.failed(0xabc, &import_failed()).prompt(task(0xabc, title, ""));
     let first: Vec<&str> = items(&prompt).into_iter().take(2).collect();
     assert_eq!(
         first,
@@ -489,4 +516,21 @@ fn of_two_that_contradict_each_other_the_better_one_stands() {
             .iter()
             .all(|(_, reason)| *reason == InjectionReason::Shown)
     );
+}
+
+#[test]
+fn of_conventions_that_exclude_each_other_the_surest_stands() {
+    let taught = Taught::new()
+        .with_one(Convention, TaskType::General, "Tests in tests/ directory", |it| {
+            it.confidence = 0.7;
+        })
+        .with_one(Convention, TaskType::General, "Tests co-located with source", |it| {
+            it.confidence = 0.9;
+        })
+        .with(Convention, TaskType::General, "Code is written in Python");
+    taught.check(
+        "Fix the crash",
+        &["- Tests co-located with source", "- Code is written in Python"],
+    );
+    assert_eq!(ralph_memory::learn::conflicts(&taught.store).unwrap().len(), 1);
 }

@@ -1,7 +1,7 @@
 //! Lessons that whole runs taught, here or elsewhere: what may stand in a prompt as knowledge of earlier runs. However many
 //! there are, few are looked at: the partial index has them in the order of their confidence.
 
-use ralph_model::{Learning, LearningKind, Signature, TaskType};
+use ralph_model::{Learning, LearningKind, Signature, StandingRule, TaskType};
 use rusqlite::{OptionalExtension, params};
 
 use super::Store;
@@ -34,7 +34,8 @@ macro_rules! of_other_work {
 }
 
 impl Store {
-    /// The lessons of a kind that runs taught at a kind of work, the surest first and of these the newest, so many at most.
+    /// The lessons of a kind that runs taught at a kind of work and that may stand in a prompt, the surest first and of these the
+    /// newest, so many at most. Those that may not are passed over here: how sure they are would keep others from their places.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -49,10 +50,23 @@ impl Store {
             .connection
             .prepare_cached(known!(
                 "SELECT * FROM learnings INDEXED BY learnings_known WHERE",
-                "AND kind = ?1 AND task_type IS ?2 AND confidence >= ?3 ORDER BY confidence DESC, seq DESC LIMIT ?4"
+                "AND kind = ?1 AND task_type IS ?2 AND confidence >= ?3
+                 AND (kind <> 'strategy'
+                      OR CASE WHEN use_count <= first_use_count THEN success_rate >= ?5
+                              ELSE use_count - first_use_count < ?7 OR success_rate >= ?6 END)
+                 ORDER BY confidence DESC, seq DESC LIMIT ?4"
             ))
             .and_then(|mut statement| {
-                let parameters = params![kind.word(), task_type.map(TaskType::word), least_confidence, most];
+                let rule = StandingRule::STRATEGIES;
+                let parameters = params![
+                    kind.word(),
+                    task_type.map(TaskType::word),
+                    least_confidence,
+                    most,
+                    rule.enters_at,
+                    rule.leaves_below,
+                    rule.uses_that_tell,
+                ];
                 statement.query_map(parameters, read_learning)?.collect()
             });
         self.sql(found)
@@ -84,23 +98,42 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn texts_of_other_work(&self, numbers: &[i64], task_type: TaskType) -> Result<Vec<(i64, String)>, StoreError> {
-        let texts = self
-            .connection
-            .prepare_cached(known!(
-                "SELECT terms FROM learnings WHERE",
-                "AND seq = ?1 AND task_type IS NOT ?2 AND kind IN ('antipattern', 'convention')"
-            ))
-            .and_then(|mut statement| {
-                let mut texts = Vec::new();
-                for number in numbers {
-                    let found = statement.query_row(params![number, task_type.word()], |row| {
-                        let (of_text, _) = text_and_tags(row.get_ref(0)?.as_str()?);
-                        Ok((*number, of_text.to_owned()))
-                    });
-                    texts.extend(found.optional()?);
-                }
-                Ok(texts)
-            });
+        let question = known!(
+            "SELECT terms FROM learnings WHERE",
+            "AND seq = ?1 AND task_type IS NOT ?2 AND kind IN ('antipattern', 'convention')"
+        );
+        self.texts_of(question, numbers, Some(task_type))
+    }
+
+    /// The same of those that are warnings, whatever the work was.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn texts_of_warnings(&self, numbers: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
+        let question = known!(
+            "SELECT terms FROM learnings WHERE",
+            "AND seq = ?1 AND kind = 'antipattern' AND ?2 IS NULL"
+        );
+        self.texts_of(question, numbers, None)
+    }
+
+    fn texts_of(
+        &self,
+        question: &str,
+        numbers: &[i64],
+        task_type: Option<TaskType>,
+    ) -> Result<Vec<(i64, String)>, StoreError> {
+        let texts = self.connection.prepare_cached(question).and_then(|mut statement| {
+            let mut texts = Vec::new();
+            for number in numbers {
+                let found = statement.query_row(params![number, task_type.map(TaskType::word)], |row| {
+                    let (of_text, _) = text_and_tags(row.get_ref(0)?.as_str()?);
+                    Ok((*number, of_text.to_owned()))
+                });
+                texts.extend(found.optional()?);
+            }
+            Ok(texts)
+        });
         self.sql(texts)
     }
 

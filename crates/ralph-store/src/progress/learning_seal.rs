@@ -1,7 +1,8 @@
 //! Every lesson carries a hash of what it says, written by the transaction that changes it. A row whose hash is another was
 //! changed by something that is not SQL: a disk that lies, a hand in the file.
 
-use rusqlite::{Row, Transaction};
+use ralph_model::LearningId;
+use rusqlite::{OptionalExtension, Row, Transaction};
 use sha2::{Digest, Sha256};
 
 use super::Store;
@@ -65,6 +66,9 @@ impl Store {
 }
 
 /// Seals what a transaction has changed. In most it is nothing, which is one look into an index that is empty then.
+///
+/// What was not what was written before the transaction keeps the hash that says so, whoever else has made it surer since: only
+/// a person can tell what is right.
 pub(super) fn seal_changed(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let changed: Vec<i64> = transaction
         .prepare_cached("SELECT seq FROM learnings INDEXED BY learnings_unsealed WHERE hash IS NULL")?
@@ -73,14 +77,37 @@ pub(super) fn seal_changed(transaction: &Transaction<'_>) -> rusqlite::Result<()
     if changed.is_empty() {
         return Ok(());
     }
-    let mut read =
-        transaction.prepare_cached(&format!("SELECT {} FROM learnings WHERE seq = ?1", SEALED.join(", ")))?;
+    let columns = SEALED.join(", ");
+    let mut before =
+        transaction.prepare_cached(&format!("SELECT {columns}, hash FROM learnings_before WHERE seq = ?1"))?;
+    let mut read = transaction.prepare_cached(&format!("SELECT {columns} FROM learnings WHERE seq = ?1"))?;
     let mut write = transaction.prepare_cached("UPDATE learnings SET hash = ?2 WHERE seq = ?1")?;
     for seq in changed {
-        let hash = read.query_row([seq], seal)?;
+        let altered = before.query_row([seq], hash_of_altered).optional()?.flatten();
+        let hash = match altered {
+            Some(hash) => hash,
+            None => read.query_row([seq], seal)?,
+        };
         write.execute(rusqlite::params![seq, hash])?;
     }
-    Ok(())
+    transaction
+        .prepare_cached("DELETE FROM learnings_before")?
+        .execute([])
+        .map(drop)
+}
+
+/// Seals a lesson as it is at the end of this transaction, whatever it was before: a person has vouched for it.
+pub(super) fn vouch_for(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("DELETE FROM learnings_before WHERE seq = (SELECT seq FROM learnings WHERE id = ?1)")?
+        .execute([id.as_str()])
+        .map(drop)
+}
+
+/// The hash of a row that is not what was written. Bytes that are no text are no hash either, and are told as they can be.
+fn hash_of_altered(row: &Row<'_>) -> rusqlite::Result<Option<String>> {
+    let hash = String::from_utf8_lossy(row.get_ref("hash")?.as_bytes()?).into_owned();
+    Ok((hash != seal(row)?).then_some(hash))
 }
 
 /// The hash of a row: of the bytes of its columns, each behind its length, so that no two rows run together to the same.

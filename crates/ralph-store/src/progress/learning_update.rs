@@ -11,6 +11,7 @@ use super::learning_changes::{existing, words_of};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::IS_PART;
 use super::learning_reading::read_learning;
+use super::learning_seal::vouch_for;
 use super::{lesson_of, tag_terms};
 use crate::StoreError;
 
@@ -104,6 +105,7 @@ impl Store {
             if let Some(rate) = update.rate(&old, &new) {
                 begin_anew(transaction, id, rate, now)?;
             }
+            vouch_for(transaction, id)?;
             existing(transaction, id)
         })
     }

@@ -152,8 +152,8 @@ fn fault_of(kind: LearningFaultKind, learning: &Learning, what: String) -> Learn
 
 /// A row that is not what was written. Those of an older program have no hash until something is written again.
 fn changed(row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningFault>> {
-    let hash: Option<String> = row.get("hash")?;
-    if hash.is_none_or(|hash| seal(row).is_ok_and(|seal| seal == hash)) {
+    let hash = row.get_ref("hash")?.as_bytes_or_null()?;
+    if hash.is_none_or(|hash| seal(row).is_ok_and(|seal| seal.as_bytes() == hash)) {
         return Ok(None);
     }
     let what = "it is not what was written: its hash is another, so something else than ralph has changed it";

@@ -62,6 +62,40 @@ fn the_surest_of_a_kind_and_a_work_come_first_and_only_what_holds() {
     );
 }
 
+/// However sure the others are: how sure a strategy is does not fall with its failures.
+#[test]
+fn strategies_that_may_not_be_shown_take_no_place() {
+    let mut lessons = Vec::new();
+    for rate in [0.0, 0.39, 0.4, 0.59, 0.6, 1.0] {
+        for uses in [(0, 0), (50, 50), (4, 0), (5, 0), (54, 50), (55, 50)] {
+            for kind in [Strategy, Convention] {
+                let number = u64::try_from(lessons.len()).unwrap() + 1;
+                lessons.push(changed(number, kind, |it| {
+                    it.success_rate = rate;
+                    (it.use_count, it.first_use_count) = uses;
+                }));
+            }
+        }
+    }
+    let due = |kind| -> Vec<&str> {
+        let due = lessons.iter().rev().filter(|it| it.kind == kind && it.may_be_shown());
+        due.map(|it| it.content.as_str()).collect()
+    };
+    let bench = Bench::new().with_known(&lessons);
+    for kind in [Strategy, Convention] {
+        let found = |most| {
+            bench
+                .store
+                .known_lessons(kind, Some(TaskType::BugFix), 0.5, most)
+                .unwrap()
+        };
+        let contents = |found: &[Learning]| -> Vec<String> { found.iter().map(|it| it.content.clone()).collect() };
+        assert_eq!(contents(&found(99)), due(kind), "{kind}");
+        assert_eq!(contents(&found(3)), due(kind)[..3], "{kind}");
+    }
+    assert!(due(Strategy).len() < due(Convention).len());
+}
+
 #[test]
 fn warnings_are_found_by_the_failure_that_they_warn_of() {
     let bench = Bench::new().with_known(&[changed(1, Antipattern, |_| ()), changed(2, Antipattern, |_| ())]);

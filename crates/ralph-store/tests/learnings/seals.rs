@@ -1,6 +1,6 @@
 //! Every lesson says whether it is still what was written.
 
-use ralph_store::Seals;
+use ralph_store::{LearningUpdate, Seals};
 
 use super::*;
 
@@ -67,4 +67,32 @@ fn what_another_program_wrote_is_sealed_with_the_next_change_of_anything() {
     assert_eq!((seals.unsealed, seals.altered), (1, Vec::new()));
     bench.learn(1, &[]);
     assert_eq!(bench.store.learning_seals().unwrap(), sound(1));
+}
+
+#[test]
+fn what_was_altered_is_told_however_much_is_added_to_it_until_a_person_vouches() {
+    let mut bench = Bench::new();
+    let first = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1);
+    // As if a byte in the file were another: the hash stays what it was.
+    bench.sql(
+        "CREATE TABLE kept AS SELECT seq, hash FROM learnings;
+         UPDATE learnings SET content = 'Run the tests last';
+         UPDATE learnings SET hash = (SELECT hash FROM kept WHERE kept.seq = learnings.seq);
+         DELETE FROM learnings_before;
+         DROP TABLE kept;",
+    );
+    let altered = |bench: &Bench| bench.store.learning_seals().unwrap().altered;
+    assert_eq!(altered(&bench), [first.id.as_str()]);
+    let again = lesson("other", "Run the tests first", &["docker"]);
+    bench.store.add_learning(&again, &mut bench.bits, day(2)).unwrap();
+    bench.learn(1, &["Keep the lock short"]);
+    assert_eq!(altered(&bench), [first.id.as_str()]);
+    let vouched = LearningUpdate {
+        content: Some("Run the tests first".to_owned()),
+        ..LearningUpdate::default()
+    };
+    bench.store.update_learning(&first.id, &vouched, day(3)).unwrap();
+    assert_eq!(altered(&bench), [""; 0]);
+    bench.store.add_learning(&again, &mut bench.bits, day(4)).unwrap();
+    assert_eq!(bench.store.learning_seals().unwrap(), sound(2));
 }

@@ -3,6 +3,7 @@
 //!
 //! Iterations are looked at by the kind of work that they were, but for the files, which are the same project's in all.
 
+mod answers;
 mod antipatterns;
 mod conventions;
 mod estimates;
@@ -15,6 +16,8 @@ use ralph_model::{DrawnLesson, Entropy, Extraction, PastIteration, RunHistory, R
 use ralph_store::{Store, StoreError, Taught};
 
 use jiff::Timestamp;
+
+pub(crate) use answers::answer_of;
 
 /// How many of the earlier runs that nothing was drawn from are asked for at a time.
 const RUNS_AT_A_TIME: u32 = 50;

@@ -72,6 +72,11 @@ impl Naming {
     }
 }
 
+/// Whether this is the name of a language.
+pub(super) fn is_language(name: &str) -> bool {
+    LANGUAGES.iter().any(|(language, _)| *language == name)
+}
+
 impl<'p> CodeFile<'p> {
     /// A file of code; none for any other.
     pub(super) fn of(path: &'p str) -> Option<Self> {

@@ -421,6 +421,9 @@ fn conventions(files: &[&str], expected: &[(&str, f64)]) {
             panic!("{:?}", lesson.facts)
         };
         assert!((2..=3).contains(&examples.len()), "{examples:?}");
+        // By this it is known which of them exclude each other.
+        let is_answer = answer_of(&lesson.content).is_some();
+        assert_eq!(is_answer, !lesson.content.starts_with("Folders"), "{}", lesson.content);
     }
 }
 

@@ -33,11 +33,15 @@ impl<'c> Derived<'c> {
     /// What is wrong with what a lesson is found by.
     pub(super) fn fault(&self, row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningFault>> {
         let columns = Columns::of(learning)?;
-        let what = if row.get::<_, String>("lesson")? != columns.lesson {
+        // Bytes, since what a disk made of them need not be text.
+        let differs = |column: &str, due: &str| -> rusqlite::Result<bool> {
+            Ok(row.get_ref(column)?.as_bytes_or_null()? != Some(due.as_bytes()))
+        };
+        let what = if differs("lesson", &columns.lesson)? {
             "what makes it the same lesson as another is not what it says"
-        } else if row.get::<_, String>("terms")? != columns.terms {
+        } else if differs("terms", &columns.terms)? {
             "the words that it is found by are not those of its text"
-        } else if row.get::<_, String>("tag_terms")? != columns.tag_terms || !self.has_its_tags(row)? {
+        } else if differs("tag_terms", &columns.tag_terms)? || !self.has_its_tags(row)? {
             "the tags that it is found by are not its own"
         } else {
             return Ok(None);
@@ -48,7 +52,7 @@ impl<'c> Derived<'c> {
     /// Whether the table of tags says of a lesson what its row does.
     fn has_its_tags(&self, row: &Row<'_>) -> rusqlite::Result<bool> {
         let pairs: Vec<(String, String)> =
-            serde_json::from_str(&row.get::<_, String>("tag_terms")?).unwrap_or_default();
+            serde_json::from_slice(row.get_ref("tag_terms")?.as_bytes()?).unwrap_or_default();
         let due: BTreeSet<(String, String)> = pairs.into_iter().collect();
         let mut statement = self.connection.prepare_cached(
             "SELECT word, tag, holds = (status = 'promoted' AND superseded_by IS NULL AND source IN ('sigil', 'human'))
@@ -60,14 +64,14 @@ impl<'c> Derived<'c> {
             if !row.get::<_, bool>(2)? {
                 return Ok(false);
             }
-            met.insert((row.get(0)?, row.get(1)?));
+            met.insert((lossy(row, 0)?, lossy(row, 1)?));
         }
         Ok(met == due)
     }
 
     /// Counts the words of a row, whatever else is wrong with it.
     pub(super) fn count(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
-        let terms = String::from_utf8_lossy(row.get_ref("terms")?.as_bytes()?);
+        let terms = String::from_utf8_lossy(row.get_ref("terms")?.as_bytes_or_null()?.unwrap_or_default());
         let words: Vec<&str> = terms.split(' ').filter(|word| !word.is_empty()).collect();
         self.lessons += 1;
         self.words += words.len() as u64;
@@ -86,7 +90,7 @@ impl<'c> Derived<'c> {
             .prepare_cached("SELECT term, entries FROM learning_terms WHERE entries <> 0")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let holders = self.holders.remove(row.get_ref(0)?.as_str()?);
+            let holders = self.holders.remove(&lossy(row, 0)?);
             wrong += usize::from(holders != Some(row.get::<_, i64>(1)?.cast_unsigned()));
         }
         wrong += self.holders.len();
@@ -122,6 +126,12 @@ pub(super) fn word_index(connection: &Connection) -> rusqlite::Result<Option<Lea
         }
         Err(error) => Err(error),
     }
+}
+
+/// A text, or what can be read of it.
+fn lossy(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    let bytes = row.get_ref(column)?.as_bytes()?;
+    Ok(String::from_utf8_lossy(bytes).into_owned())
 }
 
 fn of_all(what: String) -> LearningFault {

@@ -199,6 +199,17 @@ fn a_warning_that_nothing_bears_out_is_less_sure_with_time() {
     about(story.get(&id).confidence, 0.3);
 }
 
+/// Whether what it warns of came back cannot be seen, so that it did not says nothing.
+#[test]
+fn a_warning_that_no_failure_is_known_by_stays_as_sure_as_it_is() {
+    let mut story = Story::new();
+    let id = story.tell(("pitfall", "The cache lies."), None);
+    for _ in 0..40 {
+        story.show(&id, Outcome::Done, None);
+    }
+    about(story.get(&id).confidence, 0.5);
+}
+
 #[test]
 fn what_is_merged_into_a_warning_warns_with_it() {
     let mut story = Story::new();

@@ -118,6 +118,19 @@ fn what_lessons_are_found_by_is_drawn_anew_from_what_they_say() {
         &["derived learn-00000003: the words that it is found by are not those of its text"],
         &[],
     );
+    for column in ["lesson", "terms"] {
+        let mut story = story();
+        story.bench.sql(&format!(
+            "UPDATE learnings SET {column} = CAST(x'ff41' AS TEXT) WHERE seq = 3"
+        ));
+        let found = faults(&story);
+        assert!(found[0].starts_with("derived learn-00000003: "), "{found:?}");
+        assert_eq!(
+            story.bench.store.mend_learnings().unwrap().left,
+            [],
+            "bytes that are no text"
+        );
+    }
     check(
         "DELETE FROM learning_tags WHERE learning = 3",
         &["derived learn-00000003: the tags that it is found by are not its own"],
@@ -220,6 +233,19 @@ fn what_something_else_has_changed_is_told_until_a_person_says_what_is_right() {
     let store = &mut story.bench.store;
     store.update_learning(&LearningId::new(3), &vouched, at(30)).unwrap();
     assert_eq!(faults(&story), [""; 0]);
+}
+
+#[test]
+fn a_hash_that_is_no_text_is_another_one() {
+    let story = story();
+    story
+        .bench
+        .sql("UPDATE learnings SET hash = CAST(x'ff' AS TEXT) WHERE seq = 3");
+    let found = faults(&story);
+    assert!(
+        found.len() == 1 && found[0].starts_with("changed learn-00000003: "),
+        "{found:?}"
+    );
 }
 
 #[test]

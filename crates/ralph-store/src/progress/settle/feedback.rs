@@ -44,7 +44,8 @@ pub(super) fn count_uses(
     let signature = settlement.signature.as_ref().map(ralph_model::Signature::as_str);
     let mut read = transaction.prepare_cached(
         "SELECT kind, confidence, success_rate, first_success_rate, use_count, first_use_count, successes, quiet_showings,
-                EXISTS (SELECT 1 FROM learning_signatures WHERE signature = ?2 AND learning = seq) AS came_back
+                EXISTS (SELECT 1 FROM learning_signatures WHERE signature = ?2 AND learning = seq) AS came_back,
+                EXISTS (SELECT 1 FROM learning_signatures WHERE learning = seq) AS would_be_known
          FROM learnings WHERE id = ?1",
     )?;
     let mut write = transaction.prepare_cached(
@@ -91,6 +92,8 @@ enum Warned {
     CameBack,
     /// It did not.
     StayedAway,
+    /// Nobody can tell: no failure is known by which it would be seen to come back.
+    Unknown,
 }
 
 fn read_judged(row: &Row<'_>) -> rusqlite::Result<(Judged, Warned)> {
@@ -106,8 +109,10 @@ fn read_judged(row: &Row<'_>) -> rusqlite::Result<(Judged, Warned)> {
     };
     let warned = if row.get("came_back")? {
         Warned::CameBack
-    } else {
+    } else if row.get("would_be_known")? {
         Warned::StayedAway
+    } else {
+        Warned::Unknown
     };
     Ok((judged, warned))
 }
@@ -118,8 +123,11 @@ impl Judged {
         self.use_count = self.use_count.saturating_add(1);
         self.successes = self.successes.saturating_add(u32::from(outcome == Outcome::Done));
         match self.kind {
-            LearningKind::Antipattern if warned == Warned::CameBack => self.quiet_showings = 0,
-            LearningKind::Antipattern => self.stay_quiet(),
+            LearningKind::Antipattern => match warned {
+                Warned::CameBack => self.quiet_showings = 0,
+                Warned::StayedAway => self.stay_quiet(),
+                Warned::Unknown => {}
+            },
             LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => {
                 let uses_here = self.use_count.saturating_sub(self.first_use_count);
                 self.success_rate = counted_success_rate(self.first_success_rate, self.successes, uses_here);
