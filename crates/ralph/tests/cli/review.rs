@@ -180,21 +180,14 @@ fn what_nobody_knows_is_not_said() {
 
 /// Two lessons that contradict each other, which hold.
 pub(crate) fn contradicting(env: &TestEnv) -> [String; 2] {
-    ["4", "8"].map(|jobs| {
-        let text = format!("Run the tests with -j {jobs}");
-        let added = env.ok([
-            "learnings",
-            "add",
-            &text,
-            "--category",
-            "tool_usage",
-            "--tags",
-            "tests",
-            "--format",
-            "quiet",
-        ]);
-        added.trim_end().to_owned()
-    })
+    ["4", "8"].map(|jobs| add_lesson(env, &format!("Run the tests with -j {jobs}")))
+}
+
+/// A lesson that holds.
+pub(crate) fn add_lesson(env: &TestEnv, text: &str) -> String {
+    let category = ["--category", "tool_usage", "--tags", "tests", "--format", "quiet"];
+    let added = env.ok(["learnings", "add", text].into_iter().chain(category));
+    added.trim_end().to_owned()
 }
 
 #[test]

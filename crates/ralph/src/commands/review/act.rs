@@ -2,7 +2,7 @@
 
 use ralph_memory::capture::{SecretPolicy, accept};
 use ralph_memory::learn::{Conflict, conflicts};
-use ralph_model::{Learning, LearningStatus};
+use ralph_model::{Learning, LearningId, LearningStatus};
 use ralph_store::{FailedTask, Judged, LearningError, Reach, Store, Verdict};
 
 use super::super::learnings::{NO_REASON, learning_text};
@@ -22,6 +22,8 @@ use crate::ui::{Asker, Ending, Heard, stage};
 pub(super) enum Acted {
     /// It is done.
     Done(Deed),
+    /// Of two lessons that contradict each other the new one has taken the place of the old one.
+    Chosen { old: LearningId, new: LearningId },
     /// Nothing was done, and the question stands.
     NotYet,
     /// Nothing was done, because somebody else has changed it; it stands so now.
@@ -91,7 +93,12 @@ fn choose(context: &Context<'_>, shown: &Conflict, keep: Keep) -> Result<Acted, 
     }
     let done = settle(&mut store, shown, keep, context.clock().now())?;
     context.ui.result("✅", &done)?;
-    Ok(Acted::Done(Deed::Settled))
+    let (one, other) = (shown.one.id.clone(), shown.other.id.clone());
+    Ok(match keep {
+        Keep::One => Acted::Chosen { old: other, new: one },
+        Keep::Other => Acted::Chosen { old: one, new: other },
+        Keep::Both => Acted::Done(Deed::Settled),
+    })
 }
 
 fn judge(context: &Context<'_>, lesson: &Proposed, verdict: Verdict<'_>) -> Result<Acted, CommandError> {
