@@ -34,6 +34,21 @@ pub enum Weighed {
 }
 
 impl Store {
+    /// How many lessons there are that may contradict each other: those that hold or wait, and that nothing has taken the
+    /// place of.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn lessons_to_compare(&self) -> Result<u32, StoreError> {
+        let sql = "SELECT count(*) FROM learnings
+                   WHERE status IN ('promoted', 'validated', 'pending') AND superseded_by IS NULL";
+        let counted = self
+            .connection
+            .prepare_cached(sql)
+            .and_then(|mut statement| statement.query_row([], |row| row.get(0)));
+        self.sql(counted)
+    }
+
     /// The pairs of lessons of which a person said that both hold, each with the lower id first.
     ///
     /// # Errors

@@ -40,6 +40,21 @@ fn the_place_of_a_lesson_is_taken_once_and_promoting_gives_it_back() {
 }
 
 #[test]
+fn only_lessons_that_hold_or_wait_are_compared() {
+    let mut bench = Bench::new();
+    let (four, eight) = two(&mut bench);
+    assert_eq!(bench.store.lessons_to_compare().unwrap(), 2);
+    bench.store.supersede_learning(&four, &eight, day(3)).unwrap();
+    assert_eq!(bench.store.lessons_to_compare().unwrap(), 1);
+    let ids = [eight];
+    bench
+        .store
+        .judge_learnings(&ids, Judgement::Reject("no"), day(3))
+        .unwrap();
+    assert_eq!(bench.store.lessons_to_compare().unwrap(), 0);
+}
+
+#[test]
 fn what_takes_the_place_of_another_holds_from_then_on() {
     let mut bench = Bench::new();
     let (four, eight) = two(&mut bench);
