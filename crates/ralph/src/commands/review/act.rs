@@ -59,8 +59,7 @@ fn try_again(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandE
             &format!("{} has not failed any more: somebody else has seen to it.", task.id),
         )
     };
-    let mut failed = store.review()?.failed_tasks.into_iter();
-    match failed.find(|other| other.id == task.id) {
+    match store.failed_task(&task.id)? {
         None => return Ok(gone()),
         Some(now) if now != *task => return Ok(Acted::Changed(Item::Failed(Box::new(now)))),
         Some(_) => {}
