@@ -101,8 +101,10 @@ pub enum News<'a> {
         /// How large they were.
         bytes: u64,
     },
-    /// Lessons were drawn from the run, and from earlier ones that were killed before it.
+    /// Lessons were drawn from the run.
     Learned(&'a Extraction),
+    /// Lessons were drawn from earlier runs that nothing had been drawn from yet.
+    LearnedEarlier(&'a Extraction),
     /// Lessons and reports were brought in order.
     KeptUp(&'a Upkeep),
     /// Everything is done, and the working notes are kept in this file.

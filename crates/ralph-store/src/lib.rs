@@ -25,6 +25,6 @@ pub use progress::{
     Taught, TypeFigures, Verdict, WaitsFor, Which, encode_term, journal_terms, lesson_of, task_type_of,
 };
 pub use progress::{
-    Cleared, Clearing, DeletedLearnings, LearningFault, LearningFaultKind, LearningStats, LearningUpdate,
-    LearningVersion, MendedLearnings, PruneFilter,
+    Cleared, Clearing, DeletedLearnings, Holds, LearningFault, LearningFaultKind, LearningStats, LearningUpdate,
+    LearningVersion, MendedLearnings, PruneFilter, Weighed,
 };

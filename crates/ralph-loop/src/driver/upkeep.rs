@@ -3,8 +3,7 @@
 
 use std::time::Instant;
 
-use ralph_memory::learn::{LIFECYCLE_TIME, Lessons, Upkeep, keep_up, learn_from_runs};
-use ralph_model::Extraction;
+use ralph_memory::learn::{LIFECYCLE_TIME, Learned, Lessons, Upkeep, keep_up, learn_from_runs};
 use ralph_store::{Store, StoreError, Wait};
 
 use super::Runner;
@@ -32,7 +31,7 @@ impl Runner<'_> {
 
     /// Draws the lessons of this run, and of earlier ones that were killed before theirs were drawn.
     fn learn(&mut self, store: &mut Store, begun: Instant) {
-        let mut done = Extraction::default();
+        let mut done = Learned::default();
         let mut lessons = Lessons {
             promote: self.site.config.learning.promote,
             entropy: self.entropy,
@@ -42,12 +41,15 @@ impl Runner<'_> {
         };
         let learned = learn_from_runs(store, &self.run, &mut lessons, &mut done);
         if let Err(error) = learned {
-            let warning = format!("Not all lessons of the run were drawn, which the next run does: {error}");
+            let warning = format!("Not all lessons of the runs so far were drawn; the next run tries again: {error}");
             self.watch.tell(&News::Warning(&warning));
         }
         // What no lesson came of is no news; what was rejected stands among the learnings.
-        if done.validated > 0 {
-            self.watch.tell(&News::Learned(&done));
+        if done.ended.validated > 0 {
+            self.watch.tell(&News::Learned(&done.ended));
+        }
+        if done.earlier.validated > 0 {
+            self.watch.tell(&News::LearnedEarlier(&done.earlier));
         }
     }
 

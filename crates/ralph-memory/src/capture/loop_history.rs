@@ -163,11 +163,20 @@ fn past_iteration(iteration: Iteration, place: u32, of_loop: TaskType) -> Result
     })
 }
 
+/// Whether a run has come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoopProgress {
+    /// It goes on, or was killed and nobody has noticed yet.
+    Running,
+    /// It is over.
+    Over,
+}
+
 /// Writes a run in that form.
 ///
 /// # Errors
 /// Never, as far as anybody knows: what is written is plain.
-pub fn write_loop_history(history: &RunHistory) -> Result<LoopFiles, LoopHistoryError> {
+pub fn write_loop_history(history: &RunHistory, progress: LoopProgress) -> Result<LoopFiles, LoopHistoryError> {
     let written = |iteration: &Iteration| -> Result<(String, String), LoopHistoryError> {
         let name = format!("iteration-{:03}.json", iteration.number.unwrap_or_default());
         Ok((name, page(iteration)?))
@@ -175,7 +184,7 @@ pub fn write_loop_history(history: &RunHistory) -> Result<LoopFiles, LoopHistory
     let state = State {
         loop_id: history.loop_id.clone(),
         objective: history.objective.clone(),
-        status: Some(status(history).to_owned()),
+        status: Some(status(history, progress).to_owned()),
         current_iteration: history.iterations.last().map(|last| last.number.into()),
         iterations: history.iterations.iter().map(form_of).collect(),
     };
@@ -189,18 +198,16 @@ fn page(value: &impl Serialize) -> Result<String, LoopHistoryError> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
-/// How a run ended, by the last of its iterations that says anything about the work.
-fn status(history: &RunHistory) -> &'static str {
-    let says = |end: &PastEnd| *end != PastEnd::Other;
-    match history
-        .iterations
-        .iter()
-        .rev()
-        .map(|iteration| iteration.end)
-        .find(says)
-    {
+/// How a run ended, by the last of its iterations that says anything about the work. Where none does, nothing was completed.
+fn status(history: &RunHistory, progress: LoopProgress) -> &'static str {
+    if progress == LoopProgress::Running {
+        return "running";
+    }
+    let mut ends = history.iterations.iter().rev().map(|iteration| iteration.end);
+    match ends.find(|end| *end != PastEnd::Other) {
+        Some(PastEnd::Completed) => "completed",
         Some(PastEnd::Failed) => "failed",
-        _ => "completed",
+        Some(PastEnd::Other) | None => "interrupted",
     }
 }
 

@@ -104,7 +104,7 @@ fn what_is_written_is_read_again() {
     if let Some(first) = history.iterations.first_mut() {
         first.notes = Some("All green.".to_owned());
     }
-    let files = write_loop_history(&history).unwrap();
+    let files = write_loop_history(&history, LoopProgress::Over).unwrap();
     assert_eq!(read_loop_history(&files.state).unwrap(), history);
     let names: Vec<&str> = files.iterations.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
@@ -121,4 +121,26 @@ fn what_is_written_is_read_again() {
         first["learnings"],
         serde_json::json!(["Write tests first", "All green."])
     );
+}
+
+#[test]
+fn only_what_was_completed_is_called_so() {
+    let history = read_loop_history(EXAMPLE).unwrap();
+    let status = |history: &RunHistory, progress: LoopProgress| -> serde_json::Value {
+        let files = write_loop_history(history, progress).unwrap();
+        let state: serde_json::Value = serde_json::from_str(&files.state).unwrap();
+        state["status"].clone()
+    };
+    assert_eq!(status(&history, LoopProgress::Running), "running");
+    let mut first = history.clone();
+    first.iterations.truncate(1);
+    assert_eq!(status(&first, LoopProgress::Over), "completed");
+    let mut interrupted = history;
+    interrupted
+        .iterations
+        .retain(|iteration| iteration.end == PastEnd::Other);
+    assert_eq!(interrupted.iterations.len(), 1);
+    assert_eq!(status(&interrupted, LoopProgress::Over), "interrupted");
+    interrupted.iterations.clear();
+    assert_eq!(status(&interrupted, LoopProgress::Over), "interrupted");
 }

@@ -25,7 +25,7 @@ pub use guess::guess_kind;
 pub use knowledge::{
     Deleted, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, Outboxed, Placement, Written, accept_knowledge,
 };
-pub use loop_history::{LoopFiles, LoopHistoryError, read_loop_history, write_loop_history};
+pub use loop_history::{LoopFiles, LoopHistoryError, LoopProgress, read_loop_history, write_loop_history};
 pub use notebook::{
     Draft, Findings, History, LogPlace, Notebook, NotebookError, Promoted, Reading, Start, Stored, Surroundings,
     TakenIn, Vanished,

@@ -64,7 +64,7 @@ impl Store {
 }
 
 /// Whether a lesson still says what it said, to the same effect. That it became surer, or was used, changes nothing in that.
-fn is_as_seen(standing: &Learning, seen: &Learning) -> bool {
+pub(super) fn is_as_seen(standing: &Learning, seen: &Learning) -> bool {
     let what_counts = |learning: &Learning| {
         let Learning {
             status,

@@ -80,6 +80,7 @@ pub use journal::{JournalFilter, RecordedInjection};
 pub use journal_search::JournalOutline;
 pub use journal_terms::{encode_term, journal_terms};
 pub use learning_changes::{AddedLearning, Judgement, NewLearning};
+pub use learning_conflicts::{Holds, Weighed};
 pub use learning_error::LearningError;
 pub use learning_lists::{LearningEvidence, LearningFilter, Showing};
 pub use learning_prune::PruneFilter;

@@ -1,12 +1,13 @@
 //! What waits for a person: tasks that have failed, and lessons that nobody has judged.
 
 use ralph_model::{Attempt, Learning, Signature, TaskId};
+use rusqlite::Connection;
 use serde::Serialize;
 
 use super::Store;
 use super::attempts::failed_attempts;
 use super::learning_reading::read_learning;
-use super::overview::waiting;
+use super::overview::{TaskNews, waiting};
 use crate::StoreError;
 
 /// A task that has failed.
@@ -52,16 +53,7 @@ impl Store {
         let moment = self.sql(self.connection.unchecked_transaction())?;
         let mut failed_tasks = Vec::new();
         for task in self.sql(waiting(&moment))? {
-            let failed_attempts = self.sql(failed_attempts(&moment, &task.id, u32::MAX))?.attempts;
-            failed_tasks.push(FailedTask {
-                same: failing_the_same_way(&failed_attempts),
-                holds_up: self.waiting_for(&task.id)?,
-                id: task.id,
-                title: task.title,
-                reason: task.reason,
-                attempts: task.attempts,
-                failed_attempts,
-            });
+            failed_tasks.push(self.with_attempts(&moment, task)?);
         }
         let learnings = moment
             .prepare_cached(&format!("SELECT * {WAITING_LESSONS} ORDER BY seq DESC"))
@@ -70,6 +62,31 @@ impl Store {
         Ok(Review {
             failed_tasks,
             learnings,
+        })
+    }
+
+    /// A task as it waits for a person; none where it has not failed.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn failed_task(&self, id: &TaskId) -> Result<Option<FailedTask>, StoreError> {
+        let moment = self.sql(self.connection.unchecked_transaction())?;
+        let mut failed = self.sql(waiting(&moment))?.into_iter();
+        let task = failed.find(|task| task.id == *id);
+        task.map(|task| self.with_attempts(&moment, task)).transpose()
+    }
+
+    /// A task that has failed, with how it did and what waits for it. To be called within a transaction.
+    fn with_attempts(&self, moment: &Connection, task: TaskNews) -> Result<FailedTask, StoreError> {
+        let failed_attempts = self.sql(failed_attempts(moment, &task.id, u32::MAX))?.attempts;
+        Ok(FailedTask {
+            same: failing_the_same_way(&failed_attempts),
+            holds_up: self.waiting_for(&task.id)?,
+            id: task.id,
+            title: task.title,
+            reason: task.reason,
+            attempts: task.attempts,
+            failed_attempts,
         })
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use ralph_model::{
     ErrorCategory, Outcome, PastEnd, PastError, PastIteration, ReportOrigin, RunHistory, RunId, Signature, TaskType,
 };
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
 use super::columns::{count_at, from_json, number_at, word_at, word_in};
@@ -22,17 +22,20 @@ impl Store {
     }
 
     /// The runs that are over, whose iterations are all settled, and from which no lessons were drawn yet: the newest first,
-    /// at most so many.
+    /// at most so many; with a run only those that began before it.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn runs_without_extraction(&self, most: u32) -> Result<Vec<RunId>, StoreError> {
+    pub fn runs_without_extraction(&self, most: u32, before: Option<&RunId>) -> Result<Vec<RunId>, StoreError> {
         let sql = "SELECT id FROM runs
                    WHERE kind = 'loop' AND ended_at IS NOT NULL
                      AND id NOT IN (SELECT run FROM extractions) AND id NOT IN (SELECT run FROM iterations)
+                     AND (?2 IS NULL OR seq < (SELECT seq FROM runs WHERE id = ?2))
                    ORDER BY seq DESC LIMIT ?1";
         let found = self.connection.prepare_cached(sql).and_then(|mut statement| {
-            let ids = statement.query_map([most], |row| word_at(row, "id", RunId::parse))?;
+            let ids = statement.query_map(params![most, before.map(RunId::as_str)], |row| {
+                word_at(row, "id", RunId::parse)
+            })?;
             ids.collect()
         });
         self.sql(found)

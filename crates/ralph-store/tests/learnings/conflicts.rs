@@ -44,6 +44,21 @@ fn the_place_of_a_lesson_is_taken_once_and_promoting_gives_it_back() {
 }
 
 #[test]
+fn only_lessons_that_hold_or_wait_are_compared() {
+    let mut bench = Bench::new();
+    let (four, eight) = two(&mut bench);
+    assert_eq!(bench.store.lessons_to_compare().unwrap(), 2);
+    bench.store.supersede_learning(&four, &eight, day(3)).unwrap();
+    assert_eq!(bench.store.lessons_to_compare().unwrap(), 1);
+    let ids = [eight];
+    bench
+        .store
+        .judge_learnings(&ids, Judgement::Reject("no"), day(3))
+        .unwrap();
+    assert_eq!(bench.store.lessons_to_compare().unwrap(), 0);
+}
+
+#[test]
 fn what_takes_the_place_of_another_holds_from_then_on() {
     let mut bench = Bench::new();
     let (four, eight) = two(&mut bench);
@@ -52,6 +67,65 @@ fn what_takes_the_place_of_another_holds_from_then_on() {
     ));
     bench.store.supersede_learning(&four, &eight, day(3)).unwrap();
     assert_eq!(bench.get(&eight).status, LearningStatus::Promoted);
+}
+
+#[test]
+fn a_word_on_two_counts_for_what_was_seen_of_both() {
+    let mut bench = Bench::new();
+    let (four, eight) = two(&mut bench);
+    bench.sql(&format!(
+        "UPDATE learnings SET status = 'validated' WHERE id = '{eight}'"
+    ));
+    let seen = [bench.get(&four), bench.get(&eight)];
+    let [one, other] = &seen;
+    let ids = std::slice::from_ref(&eight);
+    bench
+        .store
+        .judge_learnings(ids, Judgement::Reject("no"), day(3))
+        .unwrap();
+    for holds in [Holds::One, Holds::Other, Holds::Both] {
+        let settled = bench.store.settle_as_seen([one, other], holds, day(4)).unwrap();
+        let standing = [bench.get(&four), bench.get(&eight)];
+        assert_eq!(
+            standing
+                .clone()
+                .map(|learning| (learning.status, learning.superseded_by)),
+            [(LearningStatus::Promoted, None), (LearningStatus::Rejected, None)],
+            "what was rejected meanwhile is not promoted by {holds:?}"
+        );
+        assert_eq!(settled, Weighed::ChangedMeanwhile(Box::new(standing)));
+    }
+    assert_eq!(bench.store.settled_conflicts().unwrap(), []);
+}
+
+#[test]
+fn a_word_on_two_that_stand_as_seen_is_taken() {
+    for (holds, expected) in [
+        (Holds::One, [None, Some(0)]),
+        (Holds::Other, [Some(1), None]),
+        (Holds::Both, [None, None]),
+    ] {
+        let mut bench = Bench::new();
+        let (four, eight) = two(&mut bench);
+        bench.sql("UPDATE learnings SET status = 'validated'");
+        let seen = [bench.get(&four), bench.get(&eight)];
+        let ids = [four, eight];
+        let [one, other] = &seen;
+        let settled = bench.store.settle_as_seen([one, other], holds, day(4)).unwrap();
+        assert_eq!(settled, Weighed::AsSaid);
+        let by = expected.map(|place| place.map(|place: usize| ids[place].clone()));
+        assert_eq!(ids.each_ref().map(|id| bench.get(id).superseded_by), by, "{holds:?}");
+        let promoted = ids.iter().filter(|id| bench.get(id).status == LearningStatus::Promoted);
+        assert_eq!(
+            promoted.count(),
+            usize::from(holds != Holds::Both),
+            "the chosen one holds"
+        );
+        if holds == Holds::Both {
+            let again = bench.store.settle_as_seen([one, other], Holds::One, day(5)).unwrap();
+            assert_eq!(again, Weighed::BothHold, "somebody has said so");
+        }
+    }
 }
 
 #[test]

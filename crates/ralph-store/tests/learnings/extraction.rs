@@ -442,13 +442,18 @@ fn runs_wait_for_their_lessons_until_these_are_drawn() {
         bench.store.end_run(run, "Done.", 0, day(2)).unwrap();
     }
     assert_eq!(
-        bench.store.runs_without_extraction(9).unwrap(),
+        bench.store.runs_without_extraction(9, None).unwrap(),
         [two.clone(), one.clone()]
     );
     assert_eq!(
-        bench.store.runs_without_extraction(1).unwrap(),
+        bench.store.runs_without_extraction(1, None).unwrap(),
         std::slice::from_ref(&two)
     );
+    assert_eq!(
+        bench.store.runs_without_extraction(9, Some(&two)).unwrap(),
+        std::slice::from_ref(&one)
+    );
+    assert_eq!(bench.store.runs_without_extraction(9, Some(&one)).unwrap(), []);
     bench.teach(two.as_str(), &[], Promote::Auto);
-    assert_eq!(bench.store.runs_without_extraction(9).unwrap(), [one]);
+    assert_eq!(bench.store.runs_without_extraction(9, None).unwrap(), [one]);
 }

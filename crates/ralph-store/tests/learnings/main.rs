@@ -14,7 +14,9 @@ use ralph_model::{
     CapturedLearning, Learning, LearningId, LearningSource, LearningStatus, NewJournalRow, Outcome, RunId, SplitMix64,
     TaskId, TaskType,
 };
-use ralph_store::{AddedLearning, Judgement, LearningError, LearningFilter, NewLearning, Settlement, Store};
+use ralph_store::{
+    AddedLearning, Holds, Judgement, LearningError, LearningFilter, NewLearning, Settlement, Store, Weighed,
+};
 use ralph_testkit::journal_row;
 
 use pruning::rules;

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use clap::Args;
 use ralph_memory::learn::conflicts;
 use ralph_model::{Feature, FeatureStatus, TaskStatus, count};
-use ralph_store::{LearningFilter, Look, Overview, Store, Wait};
+use ralph_store::{Look, Overview, Store, Wait};
 use serde_json::json;
 
 use crate::commands::feature;
@@ -111,9 +111,9 @@ fn open(context: &Context<'_>) -> Option<Store> {
 /// So many lessons are compared with one another for a glance at the status; `review` compares all.
 const MOST_COMPARED: u32 = 1000;
 
+/// How many there are; none where so many lessons hold or wait that nobody has looked.
 fn contradictions(store: &Store) -> Result<Option<usize>, CommandError> {
-    let all = store.learning_list(&LearningFilter::default(), Some(MOST_COMPARED + 1))?;
-    match all.len() > MOST_COMPARED as usize {
+    match store.lessons_to_compare()? > MOST_COMPARED {
         true => Ok(None),
         false => Ok(Some(conflicts(store)?.len())),
     }
@@ -178,11 +178,7 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
         let now = context.clock().now();
         let worktree = context.project.worktree_name();
         lines.extend(news::lines(
-            (
-                overview,
-                status.look.as_ref(),
-                status.contradictions.unwrap_or_default(),
-            ),
+            (overview, status.look.as_ref(), status.contradictions),
             worktree,
             named,
             now,

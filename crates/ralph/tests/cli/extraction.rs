@@ -207,6 +207,18 @@ fn a_run_on_record_teaches_once() {
 }
 
 #[test]
+fn the_files_of_a_run_that_goes_on_teach_nothing_yet() {
+    let env = past();
+    env.ok(["journal", "export", "run-00000002", "--to", "out"]);
+    let all = || json(&env, &["learnings", "list", "--json", "--all"]);
+    let before = all();
+    let from = ["learnings", "extract", "--from", "out/state.json"];
+    assert!(refused(&env, &from).starts_with("Some(1) Error: run-00000002 is not over\n"));
+    assert_eq!(all(), before);
+    env.ok(from.into_iter().chain(["--dry-run"]));
+}
+
+#[test]
 fn a_run_is_exported_and_teaches_the_same_from_its_files() {
     let env = past();
     assert_eq!(

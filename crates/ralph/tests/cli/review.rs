@@ -1,13 +1,15 @@
 //! `ralph review`: what waits for a person.
 
 use insta::assert_snapshot;
-use ralph_model::{CapturedLearning, ErrorCategory, Outcome, display_width};
-use ralph_testkit::TestEnv;
+use ralph_model::{
+    CapturedLearning, ErrorCategory, Learning, LearningKind, LearningStatus, Outcome, TaskType, display_width,
+};
+use ralph_testkit::{TestEnv, known_lesson, put_lessons};
 
 use crate::past::{Worked, task, work};
 use crate::stats::{failure, week};
 use crate::terminal::at_terminal;
-use crate::{MEMORIES, add, env, json};
+use crate::{DATABASE, MEMORIES, add, env, json};
 
 fn printed(env: &TestEnv, columns: &str) -> String {
     let printed = env.ralph(["review"]).env("COLUMNS", columns).run();
@@ -180,21 +182,14 @@ fn what_nobody_knows_is_not_said() {
 
 /// Two lessons that contradict each other, which hold.
 pub(crate) fn contradicting(env: &TestEnv) -> [String; 2] {
-    ["4", "8"].map(|jobs| {
-        let text = format!("Run the tests with -j {jobs}");
-        let added = env.ok([
-            "learnings",
-            "add",
-            &text,
-            "--category",
-            "tool_usage",
-            "--tags",
-            "tests",
-            "--format",
-            "quiet",
-        ]);
-        added.trim_end().to_owned()
-    })
+    ["4", "8"].map(|jobs| add_lesson(env, &format!("Run the tests with -j {jobs}")))
+}
+
+/// A lesson that holds.
+pub(crate) fn add_lesson(env: &TestEnv, text: &str) -> String {
+    let category = ["--category", "tool_usage", "--tags", "tests", "--format", "quiet"];
+    let added = env.ok(["learnings", "add", text].into_iter().chain(category));
+    added.trim_end().to_owned()
 }
 
 #[test]
@@ -241,6 +236,36 @@ fn contradictions_and_what_is_wrong_with_files_stand_there_too() {
     assert_eq!(json(&env, &["status", "--json"])["contradictions"], 1);
     env.ok(["memory", "delete", &gone]);
     assert_eq!(env.ok(["review", "--only", "vanished"]), "Nothing waits for you.\n");
+}
+
+#[test]
+fn status_looks_for_contradictions_unless_very_many_lessons_hold() {
+    let env = env();
+    env.ok(["init"]);
+    contradicting(&env);
+    let put = |from: u64, status: LearningStatus| {
+        let lesson = |number: u64| Learning {
+            status,
+            ..known_lesson(
+                number,
+                LearningKind::Strategy,
+                TaskType::General,
+                &format!("Step {number}"),
+            )
+        };
+        let many: Vec<Learning> = (from..from + 1000).map(lesson).collect();
+        put_lessons(&env.path(DATABASE), many.iter().map(|lesson| (lesson, String::new())));
+        env.ok(["status"])
+    };
+    let status = put(1, LearningStatus::Pruned);
+    assert!(
+        status.contains("1 contradiction waits for you: ralph review\n"),
+        "{status}"
+    );
+    let status = put(2000, LearningStatus::Promoted);
+    let unknown = "\nWaiting  Contradictions were not looked for among so many lessons: ralph review\n";
+    assert!(status.contains(unknown), "{status}");
+    assert!(json(&env, &["status", "--json"])["contradictions"].is_null());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use ralph_model::Outcome;
 use ralph_testkit::{Terminal, TestEnv};
 
 use crate::past::Worked;
-use crate::review::{contradicting, lesson};
+use crate::review::{add_lesson, contradicting, lesson};
 use crate::stats::week;
 use crate::{MEMORIES, add, env, json};
 
@@ -170,6 +170,29 @@ fn what_somebody_else_does_meanwhile_is_noticed() {
         shown.ends_with("1 settled by somebody else; 1 still waits.\n"),
         "{code:?} {shown}"
     );
+}
+
+#[test]
+fn what_an_answer_settles_along_with_it_is_not_asked_again() {
+    let env = env();
+    env.ok(["init"]);
+    contradicting(&env);
+    add_lesson(&env, "Run the tests with -j 16");
+    let mut terminal = started(&env, 100);
+    terminal.shows("1 of 3: two lessons that contradict each other");
+    terminal.shows("b both");
+    terminal.types("1");
+    terminal.shows("Learning superseded: ");
+    terminal.shows("b both");
+    terminal.types("1");
+    let left = terminal.left();
+    assert_eq!(left.code, Some(0));
+    assert_eq!(
+        left.screen.lines().last().unwrap(),
+        "2 contradictions settled; nothing waits any more.",
+        "one of the three is between a lesson that was replaced and another"
+    );
+    assert_eq!(env.ok(["review"]), "Nothing waits for you.\n");
 }
 
 /// Presses `e` with this editor, and then leaves.

@@ -69,33 +69,55 @@ pub struct Lessons<'a> {
     pub has_time: &'a dyn Fn() -> bool,
 }
 
+/// What came of the lessons of runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Learned {
+    /// Of the run that has just ended.
+    pub ended: Extraction,
+    /// Of earlier ones, all together.
+    pub earlier: Extraction,
+}
+
 /// Draws the lessons of a run that has just ended, and of the earlier ones that were killed before theirs could be drawn, the
-/// newest first, as long as there is time. What came of it is added to `done`, also where something goes wrong later.
+/// newest first, as long as there is time. What came of it is added to `done`, also where something goes wrong. One run that
+/// cannot be read keeps no other from being learned from.
 ///
 /// # Errors
-/// When the database cannot be used.
+/// When the database cannot be used, or one of the runs not be read; the first error then.
 pub fn learn_from_runs(
     store: &mut Store,
     ended: &RunId,
     lessons: &mut Lessons<'_>,
-    done: &mut Extraction,
+    done: &mut Learned,
 ) -> Result<(), StoreError> {
-    let mut learn = |store: &mut Store, run: &RunId| -> Result<(), StoreError> {
-        let one = learn_from_run(store, run, lessons.promote, lessons.entropy, lessons.now)?;
-        *done = done.and(one);
-        Ok(())
-    };
-    learn(store, ended)?;
-    loop {
-        let waiting = store.runs_without_extraction(RUNS_AT_A_TIME)?;
-        for run in &waiting {
-            if !(lessons.has_time)() {
-                return Ok(());
-            }
-            learn(store, run)?;
+    let mut learn =
+        |store: &mut Store, run: &RunId| learn_from_run(store, run, lessons.promote, lessons.entropy, lessons.now);
+    let mut all = match learn(store, ended) {
+        Ok(own) => {
+            done.ended = done.ended.and(own);
+            Ok(())
         }
-        if waiting.len() < RUNS_AT_A_TIME as usize {
-            return Ok(());
+        Err(error) => Err(error),
+    };
+    let mut before: Option<RunId> = None;
+    loop {
+        let waiting = match store.runs_without_extraction(RUNS_AT_A_TIME, before.as_ref()) {
+            Ok(waiting) => waiting,
+            Err(error) => return all.and(Err(error)),
+        };
+        for run in waiting.iter().filter(|run| *run != ended) {
+            if !(lessons.has_time)() {
+                return all;
+            }
+            match learn(store, run) {
+                Ok(one) => done.earlier = done.earlier.and(one),
+                Err(error) => all = all.and(Err(error)),
+            }
+        }
+        // What could not be read still waits, so the next ones are those before the last.
+        match waiting.last() {
+            Some(last) if waiting.len() >= RUNS_AT_A_TIME as usize => before = Some(last.clone()),
+            _ => return all,
         }
     }
 }

@@ -56,7 +56,9 @@ fn a_failed_task_stands_there_with_its_attempts_and_what_it_holds_up() {
         (failed.reason.as_str(), failed.attempts, failed.same),
         ("reason 3", 3, 2)
     );
-    assert_eq!(failed.holds_up, [after]);
+    assert_eq!(failed.holds_up, std::slice::from_ref(&after));
+    assert_eq!(bench.store.failed_task(&task()).unwrap().as_ref(), Some(failed));
+    assert_eq!(bench.store.failed_task(&after).unwrap(), None, "it has not failed");
     assert_eq!(failed.failed_attempts, bench.store.failed_attempts(&task()).unwrap());
     assert_eq!(failed.failed_attempts.len(), 3);
 

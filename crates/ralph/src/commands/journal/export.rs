@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use ralph_memory::capture::write_loop_history;
+use ralph_memory::capture::{LoopProgress, write_loop_history};
 use ralph_model::count;
 use ralph_notes::{FileError, create_folder, read_file, write_new_file};
 use ralph_store::Store;
@@ -53,10 +53,13 @@ pub(super) fn cmd_export(context: &Context<'_>, args: &ExportArgs) -> Result<(),
     let store: Store = context.facts()?.ok_or_else(unknown)?;
     let run = find_run(&store, &args.run)?;
     let history = store.run_history(&run)?;
-    if history.iterations.is_empty() && store.run(&run)?.is_none() {
-        return Err(unknown());
-    }
-    let written = write_loop_history(&history).map_err(|error| CommandError::new(error.to_string()))?;
+    let progress = match store.run(&run)? {
+        None if history.iterations.is_empty() => return Err(unknown()),
+        Some(run) if run.ended.is_none() => LoopProgress::Running,
+        // What was taken over from another tool has rows, and no run.
+        _ => LoopProgress::Over,
+    };
+    let written = write_loop_history(&history, progress).map_err(|error| CommandError::new(error.to_string()))?;
     let folder = args.to.clone().unwrap_or_else(|| PathBuf::from(run.as_str()));
     let absolute =
         std::path::absolute(&folder).map_err(|error| CommandError::usage(format!("{}: {error}", folder.display())))?;

@@ -13,7 +13,8 @@ use crate::error::CommandError;
 
 /// Delete all learnings for good, or with --staged all that were not promoted
 ///
-/// A copy of the database is made before, and named: until you delete it, nothing is lost.
+/// A copy of the database is made before, and named: until you delete it, nothing is lost. What you rejected is forgotten with
+/// your reason, so a run or an import that teaches it again may bring it back.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings clear --staged           # what waits, and what was rejected

@@ -3,8 +3,8 @@
 use clap::Args;
 use ralph_memory::capture::read_loop_history;
 use ralph_memory::learn::draw;
-use ralph_model::{Candidate, DrawnLesson, Extraction, RunHistory, count};
-use ralph_store::{Store, Taught};
+use ralph_model::{Candidate, DrawnLesson, Extraction, RunHistory, RunId, count};
+use ralph_store::{Run, Store, Taught};
 use serde_json::{Value, json};
 
 use super::super::journal::find_run;
@@ -60,7 +60,7 @@ const COLUMNS: [Column; 5] = [
 
 pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(), CommandError> {
     let history = match (&args.from, &args.run) {
-        (Some(file), _) => read_history(context, file)?,
+        (Some(file), _) => read_history(context, file, args)?,
         (None, Some(run)) => history_of(context, run, args)?,
         (None, None) => return Err(CommandError::usage("a run, or a file, says what to learn from")),
     };
@@ -89,16 +89,34 @@ pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(
     ))
 }
 
-fn read_history(context: &Context<'_>, file: &str) -> Result<RunHistory, CommandError> {
+fn read_history(context: &Context<'_>, file: &str, args: &ExtractArgs) -> Result<RunHistory, CommandError> {
     let text = read_text(context, file)?;
-    read_loop_history(&text).map_err(|error| {
+    let history = read_loop_history(&text).map_err(|error| {
         CommandError::new(error.to_string())
             .about(file)
             .hint("a loop history has a loopId, an objective and iterations; `ralph journal export` writes one")
-    })
+    })?;
+    // It may be of a run on record that goes on.
+    if let Some(id) = RunId::parse(&history.loop_id)
+        && let Some(store) = context.facts()?
+        && let Some(run) = store.run(&id)?
+    {
+        refuse_one_that_goes_on(&run, args)?;
+    }
+    Ok(history)
 }
 
-/// A run on record. One that is not over may teach more than it does now.
+/// A run that is not over may teach more than it does now, and teaches only once.
+fn refuse_one_that_goes_on(run: &Run, args: &ExtractArgs) -> Result<(), CommandError> {
+    if args.dry_run || run.ended.is_some() {
+        return Ok(());
+    }
+    Err(CommandError::new(format!("{} is not over", run.begun.id)).hint(
+        "its lessons are drawn when it ends, or by the next `ralph run` if it was killed; `--dry-run` shows them",
+    ))
+}
+
+/// A run on record.
 fn history_of(context: &Context<'_>, text: &str, args: &ExtractArgs) -> Result<RunHistory, CommandError> {
     let unknown = || {
         CommandError::new(format!("there is no run {text:?}"))
@@ -110,12 +128,11 @@ fn history_of(context: &Context<'_>, text: &str, args: &ExtractArgs) -> Result<R
     let history = store.run_history(&id)?;
     match run {
         // What was taken over from another tool has rows, and no run.
-        None if history.iterations.is_empty() => Err(unknown()),
-        Some(run) if run.ended.is_none() && !args.dry_run => Err(CommandError::new(format!("{id} is not over")).hint(
-            "its lessons are drawn when it ends, or by the next `ralph run` if it was killed; `--dry-run` shows them",
-        )),
-        _ => Ok(history),
+        None if history.iterations.is_empty() => return Err(unknown()),
+        None => {}
+        Some(run) => refuse_one_that_goes_on(&run, args)?,
     }
+    Ok(history)
 }
 
 /// Says what would be drawn.

@@ -1,13 +1,12 @@
 //! What an answer does. Before it is done, it is looked whether what was shown still stands so.
 
 use ralph_memory::capture::{SecretPolicy, accept};
-use ralph_memory::learn::{Conflict, conflicts};
-use ralph_model::{Learning, LearningStatus};
-use ralph_store::{FailedTask, Judged, LearningError, Reach, Store, Verdict};
+use ralph_model::{Learning, LearningId, LearningStatus};
+use ralph_store::{FailedTask, Holds, Judged, LearningError, Reach, Store, Verdict};
 
 use super::super::learnings::{NO_REASON, learning_text};
 use super::super::task::store_to_write;
-use super::conflicts::{Keep, settle};
+use super::conflicts::choose;
 use super::inbox::{GoneNote, Proposed, proposed, vanished_from};
 use super::session::Item;
 use super::tally::Deed;
@@ -22,6 +21,8 @@ use crate::ui::{Asker, Ending, Heard, stage};
 pub(super) enum Acted {
     /// It is done.
     Done(Deed),
+    /// Of two lessons that contradict each other the new one has taken the place of the old one.
+    Chosen { old: LearningId, new: LearningId },
     /// Nothing was done, and the question stands.
     NotYet,
     /// Nothing was done, because somebody else has changed it; it stands so now.
@@ -33,9 +34,9 @@ pub(super) fn act(context: &Context<'_>, asker: &mut Asker, item: &Item, key: ch
     match (item, key) {
         (Item::Failed(_), 'n') => Ok(Acted::Done(Deed::Left)),
         (Item::Failed(task), 'y') => try_again(context, task),
-        (Item::Conflict(conflict), '1') => choose(context, conflict, Keep::One),
-        (Item::Conflict(conflict), '2') => choose(context, conflict, Keep::Other),
-        (Item::Conflict(conflict), 'b') => choose(context, conflict, Keep::Both),
+        (Item::Conflict(conflict), '1') => choose(context, conflict, Holds::One),
+        (Item::Conflict(conflict), '2') => choose(context, conflict, Holds::Other),
+        (Item::Conflict(conflict), 'b') => choose(context, conflict, Holds::Both),
         (Item::Lesson(lesson), 'y') => judge(context, lesson, Verdict::Promote),
         (Item::Lesson(lesson), 'n') => reject(context, asker, lesson),
         (Item::Lesson(lesson), 'e') => reword(context, asker, lesson),
@@ -45,7 +46,7 @@ pub(super) fn act(context: &Context<'_>, asker: &mut Asker, item: &Item, key: ch
 }
 
 /// Says that somebody else was faster.
-fn overtaken(context: &Context<'_>, sentence: &str) -> Acted {
+pub(super) fn overtaken(context: &Context<'_>, sentence: &str) -> Acted {
     context.ui.status(sentence);
     Acted::Done(Deed::Overtaken)
 }
@@ -58,8 +59,7 @@ fn try_again(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandE
             &format!("{} has not failed any more: somebody else has seen to it.", task.id),
         )
     };
-    let mut failed = store.review()?.failed_tasks.into_iter();
-    match failed.find(|other| other.id == task.id) {
+    match store.failed_task(&task.id)? {
         None => return Ok(gone()),
         Some(now) if now != *task => return Ok(Acted::Changed(Item::Failed(Box::new(now)))),
         Some(_) => {}
@@ -73,25 +73,6 @@ fn try_again(context: &Context<'_>, task: &FailedTask) -> Result<Acted, CommandE
     }
     context.ui.result("🔄", &format!("Task reset: {}", task.id))?;
     Ok(Acted::Done(Deed::Reset))
-}
-
-fn choose(context: &Context<'_>, shown: &Conflict, keep: Keep) -> Result<Acted, CommandError> {
-    let mut store = store_to_write(context)?;
-    let is_same = |other: &Conflict| (&other.one.id, &other.other.id) == (&shown.one.id, &shown.other.id);
-    let says = |conflict: &Conflict| (conflict.one.content.clone(), conflict.other.content.clone());
-    match conflicts(&store)?.into_iter().find(is_same) {
-        None => {
-            return Ok(overtaken(
-                context,
-                "They do not contradict each other any more: somebody else has seen to it.",
-            ));
-        }
-        Some(now) if says(&now) != says(shown) => return Ok(Acted::Changed(Item::Conflict(Box::new(now)))),
-        Some(_) => {}
-    }
-    let done = settle(&mut store, shown, keep, context.clock().now())?;
-    context.ui.result("✅", &done)?;
-    Ok(Acted::Done(Deed::Settled))
 }
 
 fn judge(context: &Context<'_>, lesson: &Proposed, verdict: Verdict<'_>) -> Result<Acted, CommandError> {

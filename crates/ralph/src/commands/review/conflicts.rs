@@ -1,46 +1,61 @@
 //! Which of two lessons that contradict each other holds.
 
-use jiff::Timestamp;
-use ralph_memory::learn::Conflict;
+use ralph_memory::learn::{Conflict, contradiction};
 use ralph_model::{Learning, LearningStatus};
-use ralph_store::{Judgement, Store};
+use ralph_store::{Holds, LearningError, Weighed};
 
+use super::super::task::store_to_write;
+use super::act::{Acted, overtaken};
+use super::session::Item;
+use super::tally::Deed;
+use crate::context::Context;
 use crate::error::CommandError;
 
-/// Which of two lessons holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
-    One,
-    Other,
-    Both,
-}
+/// What is said where the two have nothing to do with each other any more.
+const SETTLED_BEFORE: &str = "They do not contradict each other any more: somebody else has seen to it.";
 
-/// Says which one holds; the answer tells what is so now.
-pub(super) fn settle(
-    store: &mut Store,
-    conflict: &Conflict,
-    keep: Keep,
-    now: Timestamp,
-) -> Result<String, CommandError> {
-    let (one, other) = (&conflict.one, &conflict.other);
-    let (old, new) = match keep {
-        Keep::One => (other, one),
-        Keep::Other => (one, other),
-        Keep::Both => {
-            store.settle_conflict(&one.id, &other.id, now)?;
-            return Ok(format!("Both hold: {} and {}", one.id, other.id));
+/// Says which one holds, if both still stand as they were shown.
+pub(super) fn choose(context: &Context<'_>, shown: &Conflict, holds: Holds) -> Result<Acted, CommandError> {
+    let mut store = store_to_write(context)?;
+    let (one, other) = (&shown.one, &shown.other);
+    let settled = match store.settle_as_seen([one, other], holds, context.clock().now()) {
+        Err(LearningError::Unknown { .. }) => return Ok(overtaken(context, SETTLED_BEFORE)),
+        settled => settled?,
+    };
+    match settled {
+        Weighed::BothHold => return Ok(overtaken(context, SETTLED_BEFORE)),
+        Weighed::ChangedMeanwhile(now) => return Ok(changed(context, *now)),
+        Weighed::AsSaid => {}
+    }
+    let (old, new) = match holds {
+        Holds::One => (other, one),
+        Holds::Other => (one, other),
+        Holds::Both => {
+            let done = format!("Both hold: {} and {}", one.id, other.id);
+            context.ui.result("✅", &done)?;
+            return Ok(Acted::Done(Deed::Settled));
         }
     };
-    store.supersede_learning(&old.id, &new.id, now)?;
-    let promoted = promoted(store, new, now)?;
-    Ok(format!("Learning superseded: {} by {}{promoted}", old.id, new.id))
+    let promoted = match new.status {
+        LearningStatus::Promoted => "",
+        _ => ", which is promoted",
+    };
+    let done = format!("Learning superseded: {} by {}{promoted}", old.id, new.id);
+    context.ui.result("✅", &done)?;
+    Ok(Acted::Chosen {
+        old: old.id.clone(),
+        new: new.id.clone(),
+    })
 }
 
-/// What a person has chosen holds, also where it was still waiting.
-fn promoted(store: &mut Store, chosen: &Learning, now: Timestamp) -> Result<&'static str, CommandError> {
-    if chosen.status == LearningStatus::Promoted {
-        return Ok("");
+/// Two of which somebody else has changed one: where they still contradict each other, they are asked about again.
+fn changed(context: &Context<'_>, [one, other]: [Learning; 2]) -> Acted {
+    let is_out = |learning: &Learning| {
+        matches!(learning.status, LearningStatus::Rejected | LearningStatus::Pruned) || learning.superseded_by.is_some()
+    };
+    let why = contradiction(&one, &other).filter(|_| !is_out(&one) && !is_out(&other));
+    match why {
+        Some(why) => Acted::Changed(Item::Conflict(Box::new(Conflict { one, other, why }))),
+        None => overtaken(context, SETTLED_BEFORE),
     }
-    store.judge_learnings(std::slice::from_ref(&chosen.id), Judgement::Promote, now)?;
-    Ok(", which is promoted")
 }

@@ -77,9 +77,11 @@ impl Inbox {
             Some(store) if wants(Group::Failed) || wants(Group::Notes) => store.review()?,
             _ => Review::default(),
         };
+        // What speaks for each is looked for only where lessons are asked for.
         let learnings = review
             .learnings
             .into_iter()
+            .filter(|_| wants(Group::Notes))
             .map(|learning| proposed(store.as_ref(), learning));
         let learnings: Vec<Proposed> = learnings.collect::<Result<_, _>>()?;
         let conflicts = match &store {

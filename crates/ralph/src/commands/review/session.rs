@@ -1,8 +1,10 @@
 //! The inbox item by item at a terminal: each is shown and asked about, and what is answered is done before the next.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use ralph_memory::learn::Conflict;
+use ralph_model::LearningId;
 use ralph_store::FailedTask;
 
 use super::act::{Acted, act};
@@ -117,10 +119,36 @@ impl Item {
 enum Step {
     /// This became of it.
     Next(Deed),
+    /// Of two lessons one has taken the place of the other.
+    Chosen { old: LearningId, new: LearningId },
     /// The rest is for another time.
     Later,
     /// Ctrl+C, or the system wants an end.
     Stopped,
+}
+
+/// What was answered about lessons in this review. What follows from it is not asked again.
+#[derive(Default)]
+struct Answered {
+    /// Another one has taken the place of these.
+    replaced: BTreeSet<LearningId>,
+    /// These hold.
+    chosen: BTreeSet<LearningId>,
+}
+
+impl Answered {
+    /// Whether nothing of an item waits any more.
+    fn settles(&self, item: &Item) -> bool {
+        match item {
+            Item::Conflict(conflict) => {
+                self.replaced.contains(&conflict.one.id) || self.replaced.contains(&conflict.other.id)
+            }
+            Item::Lesson(lesson) => {
+                self.replaced.contains(&lesson.learning.id) || self.chosen.contains(&lesson.learning.id)
+            }
+            Item::Failed(_) | Item::Vanished(_) => false,
+        }
+    }
 }
 
 /// Goes through all of it.
@@ -129,11 +157,21 @@ pub(super) fn go_through(context: &Context<'_>, asker: &mut Asker, inbox: Inbox)
     let items = items(inbox);
     let all = items.len();
     let mut tally = Tally::default();
+    let mut answered = Answered::default();
     let mut code = ExitCode::SUCCESS;
     for (number, item) in (1..).zip(items) {
+        if answered.settles(&item) {
+            tally.add(Deed::SettledAlong);
+            continue;
+        }
         let head = format!("{number} of {all}: {}", item.kind());
         match settle(context, asker, item, &head)? {
             Step::Next(deed) => tally.add(deed),
+            Step::Chosen { old, new } => {
+                answered.replaced.insert(old);
+                answered.chosen.insert(new);
+                tally.add(Deed::Settled);
+            }
             Step::Later => break,
             Step::Stopped => {
                 code = ExitCode::from(INTERRUPTED);
@@ -175,6 +213,10 @@ fn settle(context: &Context<'_>, asker: &mut Asker, mut item: Item, head: &str) 
             Ok(Acted::Done(deed)) => {
                 context.ui.data("\n")?;
                 return Ok(Step::Next(deed));
+            }
+            Ok(Acted::Chosen { old, new }) => {
+                context.ui.data("\n")?;
+                return Ok(Step::Chosen { old, new });
             }
             Ok(Acted::NotYet) => {}
             Ok(Acted::Changed(now)) => {

@@ -19,6 +19,8 @@ pub(super) enum Deed {
     LetGo,
     /// It was left as it is.
     Left,
+    /// What was answered before says what becomes of it; it was not asked about.
+    SettledAlong,
     /// Somebody else has settled it meanwhile.
     Overtaken,
 }
@@ -76,5 +78,7 @@ mod tests {
             tally.sentence(3),
             "1 task reset, 2 lessons promoted; nothing waits any more."
         );
+        tally.add(Deed::SettledAlong);
+        assert_eq!(tally.sentence(5), "1 task reset, 2 lessons promoted; 1 still waits.");
     }
 }

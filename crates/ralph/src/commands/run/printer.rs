@@ -19,7 +19,7 @@ use crate::error::CommandError;
 use crate::pause_words::countdown;
 
 use super::live::Live;
-use super::upkeep_words::{kept_up, learned};
+use super::upkeep_words::{kept_up, learned, learned_earlier};
 
 /// How many columns of a text stand on a line, at most and at least.
 const MOST_COLUMNS: usize = 100;
@@ -441,6 +441,10 @@ impl Watch for Printer<'_> {
                 // It is of all tasks of the run.
                 self.task = None;
                 self.line(&learned(done));
+            }
+            News::LearnedEarlier(done) => {
+                self.task = None;
+                self.line(&learned_earlier(done));
             }
             News::KeptUp(done) => self.line(&kept_up(done)),
             News::Notice(notice) => self.notice(notice),

@@ -96,6 +96,7 @@ pub(super) enum Event<'a> {
         bytes: u64,
     },
     Learned(Extraction),
+    LearnedEarlier(Extraction),
     KeptUp {
         merged: usize,
         into: usize,

@@ -3,8 +3,17 @@
 use ralph_memory::learn::Upkeep;
 use ralph_model::{Extraction, count};
 
-/// What a run taught, in a line.
+/// What the run taught, in a line.
 pub(super) fn learned(done: &Extraction) -> String {
+    format!("Learned from the run: {}.", counts(done))
+}
+
+/// What earlier runs taught that nothing had been drawn from yet, in a line.
+pub(super) fn learned_earlier(done: &Extraction) -> String {
+    format!("Learned from earlier runs: {}.", counts(done))
+}
+
+fn counts(done: &Extraction) -> String {
     let Extraction {
         extracted,
         validated,
@@ -12,10 +21,7 @@ pub(super) fn learned(done: &Extraction) -> String {
         promoted,
         skipped,
     } = done;
-    format!(
-        "Learned from the run: {extracted} extracted, {validated} validated, {rejected} rejected, {promoted} promoted, \
-         {skipped} skipped."
-    )
+    format!("{extracted} extracted, {validated} validated, {rejected} rejected, {promoted} promoted, {skipped} skipped")
 }
 
 /// What was done, in a line.

@@ -22,7 +22,7 @@ const REASON_COLUMNS: usize = 66;
 /// What there is to say, line by line with its heading and with so many tasks named under one; nothing where no task and
 /// no run ever was.
 pub(super) fn lines(
-    status: (&Overview, Option<&Look>, usize),
+    status: (&Overview, Option<&Look>, Option<usize>),
     worktree: &str,
     named: usize,
     now: Timestamp,
@@ -152,17 +152,21 @@ fn waiting(all: &[TaskNews], named: usize) -> Vec<(&'static str, String)> {
 
 /// How many lessons wait, and how many pairs of them contradict each other. They keep nothing from going on, so they are
 /// counted and not named.
-fn lessons(overview: &Overview, contradictions: usize) -> Option<(&'static str, String)> {
-    let title = if overview.waiting.is_empty() { "Waiting" } else { "" };
+fn lessons(overview: &Overview, contradictions: Option<usize>) -> Vec<(&'static str, String)> {
     let what = [
         (overview.waiting_learnings as usize, "lesson", "lessons"),
-        (contradictions, "contradiction", "contradictions"),
+        (contradictions.unwrap_or_default(), "contradiction", "contradictions"),
     ];
     let all: usize = what.iter().map(|(n, ..)| n).sum();
     let what = what.into_iter().filter(|(n, ..)| *n > 0);
     let said: Vec<String> = what.map(|(n, one, many)| count(n, one, many)).collect();
     let wait = if all == 1 { "waits" } else { "wait" };
-    (all > 0).then(|| (title, format!("{} {wait} for you: ralph review", said.join(" and "))))
+    let waiting = (all > 0).then(|| format!("{} {wait} for you: ralph review", said.join(" and ")));
+    let unknown = contradictions
+        .is_none()
+        .then(|| "Contradictions were not looked for among so many lessons: ralph review".to_owned());
+    let title = if overview.waiting.is_empty() { "Waiting" } else { "" };
+    titled(title, waiting.into_iter().chain(unknown))
 }
 
 fn standing(overview: &Overview) -> Option<String> {

@@ -59,13 +59,10 @@ fn with_review_what_a_run_teaches_waits() {
     assert!(finished.stderr.contains(line), "{finished}");
 }
 
-#[test]
-fn what_a_killed_run_taught_the_next_one_draws() {
-    let scene = Scene::new(&Script::new().turn([say("<promise>FAILURE</promise>")]));
-    scene.env.ok(["task", "add", "Implement one"]);
+/// A run that was killed before its lessons were drawn.
+fn killed(store: &mut Store, number: u64) {
     let at: Timestamp = "2025-01-20T10:00:00Z".parse().unwrap();
-    let mut store = Store::open_or_create(&scene.env.path(DATABASE)).unwrap();
-    let run = RunId::new(9);
+    let run = RunId::new(number);
     let begun = NewRun {
         id: run.clone(),
         agent: "command".to_owned(),
@@ -85,16 +82,44 @@ fn what_a_killed_run_taught_the_next_one_draws() {
     row.notes = Some("Wrote the tests first.".to_owned());
     store.settle(&Settlement::new(row, 0)).unwrap();
     store.end_run(&run, "It was killed.", 1, at).unwrap();
+}
+
+#[test]
+fn what_a_killed_run_taught_the_next_one_draws() {
+    let scene = Scene::new(&Script::new().turn([say("<promise>FAILURE</promise>")]));
+    scene.env.ok(["task", "add", "Implement one"]);
+    let mut store = Store::open_or_create(&scene.env.path(DATABASE)).unwrap();
+    killed(&mut store, 9);
     drop(store);
     let finished = scene.run(&[]);
-    let line = "Learned from the run: 2 extracted, 1 validated, 1 rejected, 1 promoted, 0 skipped.";
+    let line = "Learned from earlier runs: 2 extracted, 1 validated, 1 rejected, 1 promoted, 0 skipped.";
     assert!(finished.stderr.contains(line), "{finished}");
+    assert!(!finished.stderr.contains("Learned from the run"), "{finished}");
     let listed = json(&scene.env, &["learnings", "list", "--json", "--kind", "strategy"]);
     assert_eq!(listed[0]["source_loops"], serde_json::json!(["run-00000009"]));
     scene.env.ok(["task", "add", "Implement two"]);
     let again = scene.run(&[]);
-    assert!(
-        !again.stderr.contains("Learned from the run"),
-        "once is enough: {again}"
-    );
+    assert!(!again.stderr.contains("Learned from"), "once is enough: {again}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "something has damaged the database")]
+fn a_run_that_cannot_be_read_keeps_no_other_from_being_learned_from() {
+    let scene = Scene::new(&Script::new().turn([say("<promise>FAILURE</promise>")]));
+    scene.env.ok(["task", "add", "Implement one"]);
+    let mut store = Store::open_or_create(&scene.env.path(DATABASE)).unwrap();
+    killed(&mut store, 8);
+    killed(&mut store, 9);
+    drop(store);
+    let connection = rusqlite::Connection::open(scene.env.path(DATABASE)).unwrap();
+    let damage = "UPDATE journal SET files_modified = '{' WHERE run_id = 'run-00000009'";
+    assert_eq!(connection.execute(damage, []).unwrap(), 1);
+    drop(connection);
+    let finished = scene.run(&[]);
+    let line = "Learned from earlier runs: 2 extracted, 1 validated, 1 rejected, 1 promoted, 0 skipped.";
+    assert!(finished.stderr.contains(line), "{finished}");
+    let warning = "Not all lessons of the runs so far were drawn; the next run tries again: ";
+    assert_eq!(finished.stderr.matches(warning).count(), 1, "{finished}");
+    let listed = json(&scene.env, &["learnings", "list", "--json", "--kind", "strategy"]);
+    assert_eq!(listed[0]["source_loops"], serde_json::json!(["run-00000008"]));
 }

@@ -108,7 +108,11 @@ fn described(event: &Event<'_>) -> (&'static str, &'static str) {
         Event::Pruned { .. } => ("pruned", "Folders of old iterations were removed."),
         Event::Learned(_) => (
             "learned",
-            "Lessons were drawn from the run, and from earlier ones that were killed: how many, how many of them can be true and how many cannot, how many hold from now on or are surer, and how many were left out, because their run had taught them already or a person had rejected them.",
+            "Lessons were drawn from the run: how many, how many of them can be true and how many cannot, how many hold from now on or are surer, and how many were left out, because their run had taught them already or a person had rejected them.",
+        ),
+        Event::LearnedEarlier(_) => (
+            "learned_earlier",
+            "The same of earlier runs that nothing had been drawn from yet, because they were killed or an older version ran them, all together.",
         ),
         Event::KeptUp { .. } => (
             "kept_up",
@@ -283,6 +287,13 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
         bytes: 40_000_000,
     });
     tell(Event::Learned(Extraction {
+        extracted: 5,
+        validated: 4,
+        rejected: 1,
+        promoted: 4,
+        skipped: 0,
+    }));
+    tell(Event::LearnedEarlier(Extraction {
         extracted: 5,
         validated: 4,
         rejected: 1,

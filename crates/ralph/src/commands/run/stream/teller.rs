@@ -343,6 +343,7 @@ impl Watch for Teller<'_> {
             News::KeptScratchpad(file) => self.write(Event::KeptScratchpad { path: self.shown(file) }),
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::Learned(done) => self.write(Event::Learned(**done)),
+            News::LearnedEarlier(done) => self.write(Event::LearnedEarlier(**done)),
             News::KeptUp(done) => self.kept_up(done),
             News::Notice(notice) => self.notice(notice),
             News::NoRoom(message) => self.write(Event::PausedForRoom { message }),
