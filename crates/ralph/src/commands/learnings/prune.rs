@@ -24,7 +24,8 @@ const PIECE: u32 = 1000;
 /// Take out the learnings that are old and unused, or that another has taken the place of
 ///
 /// Every run does so at its end. With --below, --older-than or --unused those go that fit all of these instead. Nothing is
-/// deleted: `ralph learnings restore` brings them back.
+/// deleted: `ralph learnings restore` brings them back, and so does a run that teaches them again. What is never to come back is
+/// for `ralph learnings reject`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings prune --dry-run

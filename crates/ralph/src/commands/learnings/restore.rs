@@ -13,6 +13,7 @@ use crate::table::{Column, Fit};
 /// Bring learnings back that were pruned or merged
 ///
 /// They are again what they were before. One that was merged stands on its own again, and is not merged by itself any more.
+/// One that another had taken the place of is in no prompt until `ralph learnings promote` says that it holds.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings restore --list
@@ -54,12 +55,21 @@ pub(super) fn cmd_restore(context: &Context<'_>, args: &RestoreArgs) -> Result<(
         Format::Json => context.ui.json(&restored),
         Format::Table => {
             for learning in &restored {
-                let line = format!("Learning restored: {} ({})", learning.id, learning.status);
-                context.ui.result("📝", &line)?;
+                context.ui.result("📝", &restored_line(learning))?;
             }
             Ok(())
         }
         other => view::plain(context, restored.iter(), other),
+    }
+}
+
+fn restored_line(learning: &Learning) -> String {
+    let Learning { id, status, .. } = learning;
+    match &learning.superseded_by {
+        Some(other) => format!(
+            "Learning restored: {id} ({status}); {other} still stands in its place, `ralph learnings promote {id}` ends that"
+        ),
+        None => format!("Learning restored: {id} ({status})"),
     }
 }
 
