@@ -159,3 +159,21 @@ fn who_says_again_what_they_rejected_is_told() {
     assert_eq!(say("build with -j 4").1, "You had rejected it; it holds again.\n");
     assert_eq!(say("build with -j 4").1, "It was known already, and is surer now.\n");
 }
+
+#[test]
+fn what_was_replaced_and_is_brought_back_is_said_to_be_replaced_still() {
+    let (env, [four, log, eight]) = sample();
+    env.ok(["learnings", "supersede", &four, &eight]);
+    for id in [&log, &eight] {
+        env.ok(["learnings", "update", id, "--confidence", "0.9"]);
+    }
+    env.ok(["learnings", "prune", "--below", "0.8"]);
+    let restored = env.ok(["learnings", "restore", &four]);
+    let expected = format!(
+        "Learning restored: {four} (promoted); {eight} still stands in its place, `ralph learnings promote {four}` ends that"
+    );
+    assert!(restored.contains(&expected), "{restored}");
+    env.ok(["learnings", "promote", &four]);
+    let back = json(&env, &["learnings", "show", &four, "--json"]);
+    assert_eq!(back["superseded_by"], serde_json::Value::Null, "{back}");
+}
