@@ -473,6 +473,39 @@ fn whole_lessons_stand_within_the_budget_and_the_rest_is_counted() {
 }
 
 #[test]
+fn fault_20_what_does_not_fit_leaves_its_place_to_what_does() {
+    let long = "a very long story ".repeat(70);
+    let mut taught = Taught::new().with_one(Strategy, BugFix, &long, |it| it.confidence = 0.95);
+    for name in ["Ada", "Bea", "Cleo", "Dora"] {
+        taught = taught.with(Strategy, BugFix, &format!("small steps {name}"));
+    }
+    taught.config.context.knowledge_base = Tokens(200);
+    let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
+    assert_eq!(items(&prompt).len(), 3, "{}", section(&prompt));
+    assert!(
+        section(&prompt).ends_with("<!-- 1 entry left out -->\n"),
+        "{}",
+        section(&prompt)
+    );
+    assert!(section(&prompt).chars().count() <= 800);
+    // What says the same as the one that does not stand there is no duplicate.
+    let contrary = format!("Avoid: {long}");
+    let mut taught = Taught::new()
+        .with_one(Strategy, BugFix, &long, |it| it.confidence = 0.95)
+        .with(Antipattern, BugFix, &contrary)
+        .with(Strategy, BugFix, "small steps");
+    taught.config.context.knowledge_base = Tokens(200);
+    let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
+    let over = InjectionReason::OverBudget;
+    let reasons: Vec<InjectionReason> = decided(&prompt).into_iter().map(|(_, reason)| reason).collect();
+    assert_eq!(
+        reasons.iter().filter(|reason| **reason == over).count(),
+        2,
+        "{reasons:?}"
+    );
+}
+
+#[test]
 fn without_memory_it_is_held_out() {
     let mut taught = Taught::new().with(Strategy, BugFix, "small steps");
     taught.share = MemoryShare::None;
