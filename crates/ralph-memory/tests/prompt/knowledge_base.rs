@@ -344,7 +344,7 @@ fn what_is_needed_is_found_behind_many_that_are_surer() {
     let warning = "Avoid: Module not found - verify dependencies installed";
     let taught = taught
         .with_one(Strategy, BugFix, "Write a failing test first", |it| {
-            it.confidence = 0.85
+            it.confidence = 0.85;
         })
         .with_one(Antipattern, BugFix, warning, |it| it.confidence = 0.7)
         .failed(0xabc, &import_failed());

@@ -5,6 +5,7 @@ use ralph_model::{
 };
 use ralph_store::task_type_of;
 
+use super::answer_of;
 use super::draw;
 use super::strategies::approach_of;
 
