@@ -344,7 +344,7 @@ fn what_is_needed_is_found_behind_many_that_are_surer() {
     let warning = "Avoid: Module not found - verify dependencies installed";
     let taught = taught
         .with_one(Strategy, BugFix, "Write a failing test first", |it| {
-            it.confidence = 0.85
+            it.confidence = 0.85;
         })
         .with_one(Antipattern, BugFix, warning, |it| it.confidence = 0.7)
         .failed(0xabc, &import_failed());
@@ -470,6 +470,39 @@ fn whole_lessons_stand_within_the_budget_and_the_rest_is_counted() {
     assert!(section(&prompt).chars().count() <= 400);
     taught.config.context.knowledge_base = Tokens(10);
     assert_eq!(section(&taught.prompt(task(0xabc, "Fix the crash", ""))), "");
+}
+
+#[test]
+fn fault_20_what_does_not_fit_leaves_its_place_to_what_does() {
+    let long = "a very long story ".repeat(70);
+    let mut taught = Taught::new().with_one(Strategy, BugFix, &long, |it| it.confidence = 0.95);
+    for name in ["Ada", "Bea", "Cleo", "Dora"] {
+        taught = taught.with(Strategy, BugFix, &format!("small steps {name}"));
+    }
+    taught.config.context.knowledge_base = Tokens(200);
+    let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
+    assert_eq!(items(&prompt).len(), 3, "{}", section(&prompt));
+    assert!(
+        section(&prompt).ends_with("<!-- 1 entry left out -->\n"),
+        "{}",
+        section(&prompt)
+    );
+    assert!(section(&prompt).chars().count() <= 800);
+    // What says the same as the one that does not stand there is no duplicate.
+    let contrary = format!("Avoid: {long}");
+    let mut taught = Taught::new()
+        .with_one(Strategy, BugFix, &long, |it| it.confidence = 0.95)
+        .with(Antipattern, BugFix, &contrary)
+        .with(Strategy, BugFix, "small steps");
+    taught.config.context.knowledge_base = Tokens(200);
+    let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
+    let over = InjectionReason::OverBudget;
+    let reasons: Vec<InjectionReason> = decided(&prompt).into_iter().map(|(_, reason)| reason).collect();
+    assert_eq!(
+        reasons.iter().filter(|reason| **reason == over).count(),
+        2,
+        "{reasons:?}"
+    );
 }
 
 #[test]

@@ -161,7 +161,8 @@ impl Drawn<'_> {
             .prepare_cached(
                 "SELECT * FROM learnings
                  WHERE kind = ?1 AND task_type = ?2 AND status = 'promoted' AND superseded_by IS NULL
-                       AND source IN ('extracted', 'imported') AND facts ->> '$.complexity' = ?3
+                       AND source IN ('extracted', 'imported')
+                       AND CASE WHEN json_valid(facts) THEN facts ->> '$.complexity' END = ?3
                  ORDER BY seq LIMIT 1",
             )?
             .query_row(

@@ -277,7 +277,8 @@ impl Incoming<'_> {
     fn estimate_of(&self, complexity: &str) -> rusqlite::Result<Option<Learning>> {
         self.transaction
             .prepare_cached(
-                "SELECT * FROM learnings WHERE kind = ?1 AND task_type IS ?2 AND facts ->> '$.complexity' = ?3
+                "SELECT * FROM learnings WHERE kind = ?1 AND task_type IS ?2
+                       AND CASE WHEN json_valid(facts) THEN facts ->> '$.complexity' END = ?3
                  ORDER BY status = 'pruned', seq LIMIT 1",
             )?
             .query_row(

@@ -457,3 +457,12 @@ fn runs_wait_for_their_lessons_until_these_are_drawn() {
     bench.teach(two.as_str(), &[], Promote::Auto);
     assert_eq!(bench.store.runs_without_extraction(9, None).unwrap(), [one]);
 }
+
+#[test]
+fn an_estimate_whose_numbers_are_damaged_keeps_no_run_from_teaching() {
+    let mut bench = Bench::new();
+    bench.teach("run-1", &[estimate(5)], Promote::Auto);
+    bench.sql("UPDATE learnings SET facts = '{', lesson = 'else', content = 'else'");
+    let again = bench.teach("run-2", &[estimate(5)], Promote::Auto);
+    assert_eq!(again, counts(1, 1, 0, 1, 0));
+}

@@ -73,8 +73,15 @@ fn of_lessons<'a>(lessons: &'a [KnownLesson], budget: Budget, said: &Said, claim
         return section;
     }
     let frame = format!("## {KNOWLEDGE_BASE}\n\n{OPENING}");
-    let mut choices = choices(lessons, said, claims);
-    let note = fill(&mut choices, &frame, budget);
+    let mut choices = choices(lessons, said, claims.clone());
+    let mut note = fill(&mut choices, &frame, budget);
+    if choices.iter().any(|choice| choice.may_stand && !choice.is_shown()) {
+        let mut room = budget;
+        if !note.is_empty() && !room.take(note.chars().count()) {
+            note.clear();
+        }
+        fill_up(&mut choices, (&frame, room), said, claims);
+    }
     if choices.iter().any(Choice::is_shown) {
         section.text = frame;
         for kind in LearningKind::ALL.iter().copied() {
@@ -118,28 +125,28 @@ fn choices<'a>(lessons: &'a [KnownLesson], said: &Said, claims: Claims<'a>) -> V
             may_stand: false,
         })
         .collect();
-    let mut order: Vec<&mut Choice<'a>> = choices.iter_mut().collect();
-    order.retain(|choice| choice.lesson.relevance.is_some());
-    order.sort_by(|one, other| one.lesson.by_preference(other.lesson));
-    let mut standing = Standing {
-        claims,
-        alike: Vec::new(),
-        said: Said::default(),
-        counts: Vec::new(),
-    };
-    for choice in order {
+    let mut standing = Standing::none(claims);
+    for choice in by_preference(&mut choices) {
         choice.reason = InjectionReason::OverBudget;
-        let kind = choice.kind();
-        let taken = standing.counts.iter().filter(|counted| **counted == kind).count();
-        if taken >= most_known(kind, choice.lesson.by_file) {
+        if !standing.has_place_for(choice) {
             continue;
         }
-        choice.may_stand = standing.take(choice, said);
-        if !choice.may_stand {
+        choice.may_stand = !standing.is_said(choice, said);
+        if choice.may_stand {
+            standing.add(choice);
+        } else {
             choice.reason = InjectionReason::Duplicate;
         }
     }
     choices
+}
+
+/// Those that belong to the work, the best first.
+fn by_preference<'c, 'a>(choices: &'c mut [Choice<'a>]) -> Vec<&'c mut Choice<'a>> {
+    let mut order: Vec<&mut Choice<'a>> = choices.iter_mut().collect();
+    order.retain(|choice| choice.lesson.relevance.is_some());
+    order.sort_by(|one, other| one.lesson.by_preference(other.lesson));
+    order
 }
 
 /// The lessons that may stand in the section.
@@ -152,27 +159,75 @@ struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
-    /// Takes a lesson if it says something that nothing else says or denies.
-    fn take(&mut self, choice: &Choice<'a>, said_before: &Said) -> bool {
+    fn none(claims: Claims<'a>) -> Self {
+        Self {
+            claims,
+            alike: Vec::new(),
+            said: Said::default(),
+            counts: Vec::new(),
+        }
+    }
+
+    /// Whether there are not so many of its kind yet.
+    fn has_place_for(&self, choice: &Choice<'_>) -> bool {
+        let kind = choice.kind();
+        let taken = self.counts.iter().filter(|counted| **counted == kind).count();
+        taken < most_known(kind, choice.lesson.by_file)
+    }
+
+    /// Whether something else says what a lesson says, or denies it.
+    fn is_said(&self, choice: &Choice<'_>, said_before: &Said) -> bool {
         let learning = &choice.lesson.learning;
-        let fact = Fact::of(if is_estimate(learning) {
-            &choice.text
-        } else {
-            &learning.content
-        });
+        let fact = choice.fact();
         let likeness = Likeness::of(learning);
         let is_near = |(kind, other): &(LearningKind, Likeness)| {
             *kind == learning.kind && !is_estimate(learning) && other.is_near(&likeness)
         };
         let is_said = said_before.holds(fact) || self.said.holds(fact) || self.alike.iter().any(is_near);
-        if is_said || self.claims.refute(learning) {
-            return false;
-        }
-        self.said.add(fact);
-        self.alike.push((learning.kind, likeness));
+        is_said || self.claims.refute(learning)
+    }
+
+    /// How many characters a lesson takes, with the heading of its kind where it is the first one.
+    fn size_of(&self, choice: &Choice<'_>) -> usize {
+        let kind = choice.kind();
+        let heading = if self.counts.contains(&kind) {
+            0
+        } else {
+            group_heading(kind).chars().count()
+        };
+        heading + choice.text.chars().count()
+    }
+
+    fn add(&mut self, choice: &Choice<'a>) {
+        let learning = &choice.lesson.learning;
+        self.said.add(choice.fact());
+        self.alike.push((learning.kind, Likeness::of(learning)));
         self.claims.add(learning);
         self.counts.push(learning.kind);
-        true
+    }
+}
+
+/// Gives the places of those that did not fit to the next ones that do, and tells those apart that only say what one of them
+/// would have said.
+fn fill_up<'a>(choices: &mut [Choice<'a>], (frame, mut room): (&str, Budget), said: &Said, claims: Claims<'a>) {
+    let mut standing = Standing::none(claims);
+    let mut fits = room.take(frame.chars().count());
+    for choice in choices.iter().filter(|choice| choice.is_shown()) {
+        fits &= room.take(standing.size_of(choice));
+        standing.add(choice);
+    }
+    let rest = by_preference(choices).into_iter().filter(|choice| !choice.is_shown());
+    for choice in rest {
+        choice.reason = InjectionReason::OverBudget;
+        if !standing.has_place_for(choice) {
+            continue;
+        }
+        if standing.is_said(choice, said) {
+            choice.reason = InjectionReason::Duplicate;
+        } else if fits && room.take(standing.size_of(choice)) {
+            choice.reason = InjectionReason::Shown;
+            standing.add(choice);
+        }
     }
 }
 
@@ -219,6 +274,16 @@ impl Choice<'_> {
 
     fn is_shown(&self) -> bool {
         self.reason == InjectionReason::Shown
+    }
+
+    /// What it says.
+    fn fact(&self) -> Fact {
+        let learning = &self.lesson.learning;
+        Fact::of(if is_estimate(learning) {
+            &self.text
+        } else {
+            &learning.content
+        })
     }
 }
 

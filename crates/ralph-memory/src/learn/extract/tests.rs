@@ -5,8 +5,9 @@ use ralph_model::{
 };
 use ralph_store::task_type_of;
 
+use super::answer_of;
+use super::draw;
 use super::strategies::approach_of;
-use super::{answer_of, draw};
 
 fn iteration(number: u32, end: PastEnd) -> PastIteration {
     PastIteration {
