@@ -286,20 +286,15 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
         folders: 12,
         bytes: 40_000_000,
     });
-    tell(Event::Learned(Extraction {
+    let taught = Extraction {
         extracted: 5,
         validated: 4,
         rejected: 1,
         promoted: 4,
         skipped: 0,
-    }));
-    tell(Event::LearnedEarlier(Extraction {
-        extracted: 5,
-        validated: 4,
-        rejected: 1,
-        promoted: 4,
-        skipped: 0,
-    }));
+    };
+    tell(Event::Learned(taught));
+    tell(Event::LearnedEarlier(taught));
     tell(Event::KeptUp {
         merged: 12,
         into: 3,

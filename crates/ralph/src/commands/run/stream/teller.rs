@@ -285,14 +285,11 @@ impl Watch for Teller<'_> {
     fn tell(&mut self, news: &News<'_>) {
         match news {
             News::Began { run } => self.begins(run),
-            News::FoundLeft { run, iteration, killed } => {
-                let (left_run, iteration, processes_ended) = (*run, *iteration, *killed);
-                self.write(Event::FoundLeft {
-                    left_run,
-                    iteration,
-                    processes_ended,
-                });
-            }
+            News::FoundLeft { run, iteration, killed } => self.write(Event::FoundLeft {
+                left_run: run,
+                iteration: *iteration,
+                processes_ended: *killed,
+            }),
             News::RedFromTheStart(baseline) => self.write(Event::RedFromTheStart {
                 gates: baseline.red_gates(),
             }),
