@@ -123,7 +123,8 @@ impl Store {
         numbers: &[i64],
         task_type: Option<TaskType>,
     ) -> Result<Vec<(i64, String)>, StoreError> {
-        let texts = self.connection.prepare_cached(question).and_then(|mut statement| {
+        let moment = self.sql(self.connection.unchecked_transaction())?;
+        let texts = moment.prepare_cached(question).and_then(|mut statement| {
             let mut texts = Vec::new();
             for number in numbers {
                 let found = statement.query_row(params![number, task_type.map(TaskType::word)], |row| {

@@ -76,7 +76,9 @@ impl Store {
     pub fn wanted_outlines(&self, numbers: &[i64], query: &LearningQuery) -> Result<Vec<LearningOutline>, StoreError> {
         let outlines = (|| {
             let asked = Asked::of(query)?;
-            let mut statement = self.connection.prepare_cached(&format!(
+            // Each by itself would take and leave the lock of the database.
+            let moment = self.connection.unchecked_transaction()?;
+            let mut statement = moment.prepare_cached(&format!(
                 "SELECT seq, id, status, superseded_by, created_at, terms FROM learnings WHERE seq = :number AND {}",
                 asked.condition
             ))?;

@@ -107,8 +107,9 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn standing_texts(&self, numbers: &[i64], waiting: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
-        let texts = self
-            .connection
+        // Hundreds are asked for, and each by itself would take and leave the lock of the database.
+        let moment = self.sql(self.connection.unchecked_transaction())?;
+        let texts = moment
             .prepare_cached(
                 "SELECT terms FROM learnings WHERE seq = ?1 AND superseded_by IS NULL
                      AND (status = 'promoted' AND source IN ('sigil', 'human') OR ?2)",
