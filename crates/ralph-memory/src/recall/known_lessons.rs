@@ -7,13 +7,13 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningId, LearningKind, Signature, TaskType};
-use ralph_store::index::{Age, KnownTerm, Outline, Totals};
+use ralph_store::index::{KnownTerm, Outline, Totals};
 use ralph_store::{Searched, Store, StoreError};
 
 use super::Reach;
 use super::candidates::candidates;
 use super::corpus::Corpus;
-use super::learnings::LEARNINGS_SOURCE;
+use super::learnings::outlines_of_texts;
 use super::patterns::{ErrorPattern, FilePatterns};
 use super::question::{CommonWords, Terms};
 use super::relevance::Relevance;
@@ -288,15 +288,7 @@ impl Corpus for Texts<'_> {
             Taught::AtOtherWork(task_type) => self.rows.store.texts_of_other_work(numbers, task_type)?,
             Taught::Warnings => self.rows.store.texts_of_warnings(numbers)?,
         };
-        let outline = |(number, terms): (i64, String)| Outline {
-            number,
-            source: LEARNINGS_SOURCE,
-            id: String::new(),
-            age: Age::default(),
-            terms: self.rows.numbers_of(&terms),
-            tag_terms: Vec::new(),
-        };
-        Ok(texts.into_iter().map(outline).collect())
+        Ok(outlines_of_texts(&self.rows, texts))
     }
 
     fn text(&self, number: i64) -> Result<String, StoreError> {

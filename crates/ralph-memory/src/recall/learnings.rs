@@ -103,6 +103,19 @@ fn may_be_found(outline: &LearningOutline) -> bool {
     status && !outline.is_superseded
 }
 
+/// Outlines of lessons' texts alone: which lesson it is and what tags it has is looked at elsewhere.
+pub(super) fn outlines_of_texts(rows: &Rows<'_>, texts: Vec<(i64, String)>) -> Vec<Outline> {
+    let outline = |(number, terms): (i64, String)| Outline {
+        number,
+        source: LEARNINGS_SOURCE,
+        id: String::new(),
+        age: Age::default(),
+        terms: rows.numbers_of(&terms),
+        tag_terms: Vec::new(),
+    };
+    texts.into_iter().map(outline).collect()
+}
+
 /// The lessons that a question is about.
 pub(super) struct Learnings<'s> {
     pub(super) rows: Rows<'s>,

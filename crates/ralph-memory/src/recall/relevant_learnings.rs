@@ -4,13 +4,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ralph_model::{ErrorCategory, Learning, TaskId};
-use ralph_store::index::{Age, KnownTerm, Outline, Phrase, Phrases, Totals};
+use ralph_store::index::{KnownTerm, Outline, Phrase, Phrases, Totals};
 use ralph_store::{Searched, Store, StoreError};
 
 use super::Reach;
 use super::candidates::candidates;
 use super::corpus::Corpus;
-use super::learnings::LEARNINGS_SOURCE;
+use super::learnings::outlines_of_texts;
 use super::likeness::Likeness;
 use super::numbers::NumberMap;
 use super::question::{CommonWords, Terms};
@@ -204,15 +204,7 @@ impl Corpus for StandingLearnings<'_> {
     /// The outlines of their texts; tags are looked at by themselves.
     fn outlines(&self, numbers: &[i64]) -> Result<Vec<Outline>, StoreError> {
         let texts = self.rows.store.standing_texts(numbers, &self.waiting)?;
-        let outline = |(number, terms): (i64, String)| Outline {
-            number,
-            source: LEARNINGS_SOURCE,
-            id: String::new(),
-            age: Age::default(),
-            terms: self.rows.numbers_of(&terms),
-            tag_terms: Vec::new(),
-        };
-        Ok(texts.into_iter().map(outline).collect())
+        Ok(outlines_of_texts(&self.rows, texts))
     }
 
     fn text(&self, number: i64) -> Result<String, StoreError> {
