@@ -35,7 +35,7 @@ Usage: cargo xtask <task>
                  [--quick] [--json FILE]
   bench loop     What the loop itself costs an iteration, and how often it waits for the disk: a table and JSON
                  [--quick] [--knowledge] [--learnings] [--extract] [--live] [--json FILE]
-  bench learnings  What it costs to find a few lessons among 100,000, beside one query of FTS5: a table and JSON
+  bench learnings  What it costs to find a few lessons among 100,000, beside one query of FTS5, and to look at all: a table and JSON
                  [--quick] [--json FILE]
   bench recall   How well recall finds what it should, beside other ways to search: a table a set
                  --data DIR [--data DIR …] [--json FILE]
@@ -43,8 +43,8 @@ Usage: cargo xtask <task>
                  [--seed N] [--writers N] [--mixed N] [--mixed-ops N] [--kills N] [--editor-saves N] [--cases N]
   soak merge     Random histories of two branches, merged by git, by merge=union and by ralph
                  [--seed N] [--histories N] [--cases N]
-  soak exchange  Every bit of the earlier tool's files flipped, and random JSON beside node
-                 [--seed N] [--bits N] [--texts N]
+  soak exchange  Every bit of the earlier tool's files flipped, random JSON beside node, and learnings taken over at once
+                 [--seed N] [--bits N] [--on-disk N] [--texts N] [--learners N]
   soak loop      Whole runs, killed at any call and any moment, and in four worktrees at once
                  [--seed N] [--kills N] [--tasks N]
   soak agents    Hostile agents, of whom nothing is left, and runs killed at every transition

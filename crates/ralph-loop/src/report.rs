@@ -3,7 +3,7 @@
 use std::path::{Component, Path};
 
 use ralph_memory::capture::{MOST_REASON, category_of, clean, named_files, signature};
-use ralph_model::{ErrorCategory, FailedGate, FailureReport, ReportOrigin, Signature, StopReason};
+use ralph_model::{ErrorCategory, FailedGate, FailureReport, ReportOrigin, SAID_NOTHING, Signature, StopReason};
 
 use crate::gates::{GateEnd, GateResult};
 use crate::state::Draft;
@@ -92,12 +92,9 @@ fn what_tried(draft: &Draft) -> String {
         more => format!(" and {more} more"),
     };
     let told = if named.is_empty() {
-        "It said nothing about what it did, and changed no file.".to_owned()
+        format!("{SAID_NOTHING}, and changed no file.")
     } else {
-        format!(
-            "It said nothing about what it did. It changed {}{more}.",
-            named.join(", ")
-        )
+        format!("{SAID_NOTHING}. It changed {}{more}.", named.join(", "))
     };
     clean(&told, MOST_REASON)
 }

@@ -102,6 +102,7 @@ fn looked(end: TurnEnd, verdict: Option<Verdict>) -> Happening {
         verdict,
         changed: Vec::new(),
         wrote: false,
+        forgiven_before: false,
         unseen: None,
         usage: Usage::default(),
         duration_ms: 0,

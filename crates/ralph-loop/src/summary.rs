@@ -81,6 +81,8 @@ pub struct Verification {
     pub changed: Vec<String>,
     /// Whether its own write calls named one of these files.
     pub wrote: bool,
+    /// Whether such a change, by whomever, was forgiven already since the task was last done.
+    pub forgiven_before: bool,
     /// Why there may be more of them.
     pub unseen: Option<String>,
     /// What it used.

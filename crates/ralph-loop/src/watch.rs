@@ -75,6 +75,8 @@ pub enum News<'a> {
         draft: &'a Draft,
         /// Where the task stands now; none when it is no longer ours.
         task: Option<TaskStatus>,
+        /// How many lessons of it were not known before.
+        new_lessons: usize,
         /// How long it took.
         duration: Duration,
     },

@@ -1,9 +1,11 @@
 //! The numbers behind a lesson that was drawn from what happened.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{LearningKind, Signature, TaskType};
+use crate::{LearningKind, Signature, TaskType, duration};
 
 word_enum! {
     /// How much work something is, by how many iterations and files it took.
@@ -121,6 +123,25 @@ impl Facts {
         let wanted = (confidence * f64::from(CERTAIN_SAMPLES)).round();
         let fewer = (1..CERTAIN_SAMPLES).take_while(|samples| f64::from(*samples) < wanted);
         fewer.last().map_or(1, |fewer| fewer + 1)
+    }
+
+    /// What an estimate says, in words; none of anything else.
+    #[must_use]
+    pub fn figures(&self) -> Option<String> {
+        let Self::Estimate {
+            avg_iteration_time,
+            total_iterations,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let time = Duration::try_from_secs_f64(avg_iteration_time / 1000.0).ok()?;
+        let iterations = format!("{:.0}", total_iterations.max(1.0));
+        Some(match iterations.as_str() {
+            "1" => format!("about 1 iteration, {}", duration(time)),
+            more => format!("about {more} iterations, {} each", duration(time)),
+        })
     }
 
     /// How bad something is that was met so often.
@@ -269,6 +290,15 @@ pub fn estimate_of(task_type: TaskType, complexity: &str) -> String {
     format!("{} tasks of {complexity} complexity", task_type.word())
 }
 
+/// What a lesson says, an estimate with its figures, as people read it.
+#[must_use]
+pub fn with_figures(content: &str, facts: Option<&Facts>) -> String {
+    match facts.and_then(Facts::figures) {
+        Some(figures) => format!("{}: {figures}", content.trim_end()),
+        None => content.to_owned(),
+    }
+}
+
 /// A lesson that was drawn from a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DrawnLesson {
@@ -303,6 +333,8 @@ pub struct Extraction {
     pub rejected: u32,
     /// How many hold from now on, or are surer than they were.
     pub promoted: u32,
+    /// How many of those held before.
+    pub known: u32,
     /// How many were left out: this run had taught them already, or a person had rejected them.
     pub skipped: u32,
 }
@@ -316,6 +348,7 @@ impl Extraction {
             validated: self.validated.saturating_add(other.validated),
             rejected: self.rejected.saturating_add(other.rejected),
             promoted: self.promoted.saturating_add(other.promoted),
+            known: self.known.saturating_add(other.known),
             skipped: self.skipped.saturating_add(other.skipped),
         }
     }

@@ -103,7 +103,8 @@ pub struct Learning {
     pub successes: u32,
     /// Where it comes from.
     pub source: LearningSource,
-    /// The runs that taught it.
+    /// The runs that taught it: all of them, however many. By them a run of another tool that comes in a second time is known
+    /// again, and no other record says that of it, so none may be dropped.
     pub source_loops: Vec<String>,
     /// The task that it was first learned at; it may have been deleted since.
     pub task: Option<TaskId>,

@@ -33,7 +33,7 @@ pub use budget::{Budget, Tokens};
 pub use candidate::Candidate;
 pub use captured::{Captured, CapturedKnowledge, CapturedLearning, Control, Promise, Verdict};
 pub use clock::{Clock, Entropy};
-pub use facts::{Complexity, DrawnLesson, Extraction, Facts, MOST_FACT_EXAMPLES, estimate_of};
+pub use facts::{Complexity, DrawnLesson, Extraction, Facts, MOST_FACT_EXAMPLES, estimate_of, with_figures};
 pub use feature::{
     BehindFailed, Feature, FeatureName, FeatureNameError, FeatureStatus, MAX_FEATURE_NAME_BYTES, TaskCounts,
 };
@@ -46,7 +46,9 @@ pub use metrics::{Course, HardFailure, Rate, Subject};
 pub use note::{Extra, Note, NoteKind, Shelf, ShelfWords};
 pub use note_id::NoteId;
 pub use note_or_sign::NoteOrSign;
-pub use report::{Attempt, FailedAttempts, FailedGate, FailureReport, KeptReport, ReportOrigin, Signature, Suggestion};
+pub use report::{
+    Attempt, FailedAttempts, FailedGate, FailureReport, KeptReport, ReportOrigin, SAID_NOTHING, Signature, Suggestion,
+};
 pub use run_history::{PastEnd, PastError, PastIteration, RunHistory};
 pub use short_id::{FeatureId, LearningId, RunId, TaskId};
 pub use split_mix::SplitMix64;

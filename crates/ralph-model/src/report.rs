@@ -38,7 +38,16 @@ pub struct FailureReport {
     pub gate: Option<FailedGate>,
 }
 
+/// How it begins what was tried, where the agent said nothing that ralph could tell instead.
+pub const SAID_NOTHING: &str = "It said nothing about what it did";
+
 impl FailureReport {
+    /// Whether what was tried is told in the last words of an agent that did not mean them as a report.
+    #[must_use]
+    pub fn tells_last_words(&self) -> bool {
+        self.origin == ReportOrigin::Ralph && !self.what_tried.starts_with(SAID_NOTHING)
+    }
+
     /// What says most about why it failed: the agent's own words, else what the failing program printed, else ralph's.
     #[must_use]
     pub fn gist(&self) -> &str {

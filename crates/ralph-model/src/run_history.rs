@@ -55,7 +55,10 @@ impl PastIteration {
 pub enum PastEnd {
     /// It was done.
     Completed,
-    /// It was not.
+    /// It was, as far as the agent says; but a gate was red before and after it, so nobody knows whether the work is good, and
+    /// nothing is counted by it.
+    Unproven,
+    /// It was not done.
     Failed,
     /// It says nothing about the work: it was interrupted, or is not over.
     Other,

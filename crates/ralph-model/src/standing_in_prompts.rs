@@ -70,12 +70,45 @@ impl Learning {
     }
 }
 
+impl Learning {
+    /// Why it stands in no prompt although it holds, where how often it succeeds is why.
+    #[must_use]
+    pub fn why_not_shown(&self) -> Option<String> {
+        if self.may_be_shown() {
+            return None;
+        }
+        // What is below a bound is not to be rounded up to it.
+        let percent = |share: f64| (share * 100.0 + 1e-9).floor();
+        let rate = percent(self.success_rate);
+        Some(match self.uses_here() {
+            0 => format!(
+                "its success rate is {rate} %, below the {} % that a strategy begins with",
+                percent(ENTERS_AT)
+            ),
+            uses => format!(
+                "its success rate is {rate} % after {uses} uses, below {} %",
+                percent(LEAVES_BELOW)
+            ),
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
 
     use super::*;
     use crate::{LearningId, LearningSource, LearningStatus};
+
+    #[test]
+    fn what_left_the_prompts_says_why() {
+        let said = |rate, uses| lesson(LearningKind::Strategy, rate, uses).why_not_shown();
+        let left = "its success rate is 39 % after 13 uses, below 40 %";
+        assert_eq!(said(0.399, (15, 2)).as_deref(), Some(left));
+        let never = "its success rate is 58 %, below the 60 % that a strategy begins with";
+        assert_eq!(said(0.58, (2, 2)).as_deref(), Some(never));
+        assert_eq!((said(0.4, (13, 0)), said(0.0, (4, 0))), (None, None));
+    }
 
     fn lesson(kind: LearningKind, success_rate: f64, (use_count, first_use_count): (u32, u32)) -> Learning {
         Learning {
@@ -147,6 +180,7 @@ mod tests {
             LearningKind::Estimate,
         ] {
             assert!(lesson(kind, 0.0, (9, 0)).may_be_shown(), "{kind}");
+            assert_eq!(lesson(kind, 0.0, (9, 0)).why_not_shown(), None, "{kind}");
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::UnreadableLearning;
+
 /// Why a database could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -49,6 +51,9 @@ pub enum StoreError {
         /// What SQLite says.
         reason: String,
     },
+    /// Lessons came in or went after those that were to be kept had been compared with them.
+    #[error("the lessons have changed meanwhile; try it again")]
+    LessonsChanged,
     /// A row holds what no version of ralph writes.
     #[error("{} holds what cannot be read: {what}", path.display())]
     Damaged {
@@ -57,4 +62,24 @@ pub enum StoreError {
         /// What it is.
         what: String,
     },
+    /// A lesson that cannot be read stands in the way.
+    #[error("{}: {learning}; `ralph learnings verify` tells what mends it", path.display())]
+    UnreadableLearning {
+        /// The database.
+        path: PathBuf,
+        /// The lesson.
+        learning: UnreadableLearning,
+    },
+}
+
+/// An error that may say that lessons came in meanwhile, so that those which were to be kept have to be compared anew.
+pub trait Outdated {
+    /// Whether it says so; nothing was kept then.
+    fn is_outdated(&self) -> bool;
+}
+
+impl Outdated for StoreError {
+    fn is_outdated(&self) -> bool {
+        matches!(self, Self::LessonsChanged)
+    }
 }

@@ -9,7 +9,7 @@ mod open;
 mod progress;
 mod sys;
 
-pub use error::StoreError;
+pub use error::{Outdated, StoreError};
 pub use open::Wait;
 pub use progress::{
     AddedLearning, AtWork, Claim, ClaimAnswer, ClaimRequest, DayFigures, DeletedFeature, DoneIn, FailedTask,
@@ -17,14 +17,15 @@ pub use progress::{
     ForeignHistory, ForeignIteration, ForeignLearning, ForeignStanding, ForeignTask, GatesSay, HardLike, Health, Heed,
     ImportItem, Imported, ImportedFeature, ImportedHistory, IterationRecord, JournalFilter, JournalOutline, Judged,
     Judgement, KnownNote, LearningError, LearningEvidence, LearningFilter, LearningOutline, LearningQuery,
-    LearningStrength, ListPlace, Look, MergeCandidate, MergeGroup, Merged, ModelFigures, NewLearning, NewPause, NewRun,
-    NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause, OutboxFile, Overview, ParentChange, Pause, PauseChange,
-    PauseReason, Phase, Presence, PruneRules, Reach, RecordedInjection, Remark, Review, RowCaptures, Run, RunFigures,
-    RunProcess, Scope, Seals, Searched, Settled, Settlement, Showing, Standing, Start, Stats, StatsFilter, Store,
-    Taken, TakenLearning, Tally, TaskChange, TaskError, TaskFigures, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature,
-    Taught, TypeFigures, Verdict, WaitsFor, Which, encode_term, journal_terms, lesson_of, task_type_of,
+    LearningStrength, LessonsState, ListPlace, Look, MergeCandidate, MergeGroup, Merged, ModelFigures, Moment,
+    NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause, OutboxFile, Overview,
+    ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, PruneRules, Reach, RecordedInjection, Remark,
+    Retold, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Seals, Searched, Settled, Settlement, Showing,
+    Standing, Start, Stats, StatsFilter, StatusThere, Store, Taken, TakenLearning, Tally, TaskChange, TaskError,
+    TaskFigures, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, Taught, TypeFigures, Verdict, WaitsFor, Which,
+    encode_term, journal_terms, lesson_of, task_type_of,
 };
 pub use progress::{
-    Cleared, Clearing, DeletedLearnings, Holds, LearningFault, LearningFaultKind, LearningStats, LearningUpdate,
-    LearningVersion, MendedLearnings, PruneFilter, Weighed,
+    Cleared, Clearing, DeletedLearnings, Holds, KnownLessons, LearningFault, LearningFaultKind, LearningStats,
+    LearningUpdate, LearningVersion, MendedLearnings, PruneFilter, UnreadableLearning, Weighed,
 };

@@ -19,6 +19,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0005_imported.sql"),
     include_str!("../migrations/0006_iteration_memory.sql"),
     include_str!("../migrations/0007_semantic_memory.sql"),
+    include_str!("../migrations/0008_evidence.sql"),
+    include_str!("../migrations/0009_sealed_standing.sql"),
 ];
 
 /// Brings a database up to date; refuses one that is newer than these migrations.

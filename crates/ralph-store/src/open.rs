@@ -28,6 +28,9 @@ const BRIEF_TIMEOUT: Duration = Duration::from_millis(200);
 /// How long the write-ahead log may grow before it is folded into the database. Each command is a process of its own that
 /// reads the log anew, so it is kept short.
 const MAX_LOG_BYTES: u64 = 800 << 10;
+/// How much of a database a connection keeps in memory, in KiB, as SQLite writes it: less than nothing, so that it is no number
+/// of pages. A run asks for the same pages in every iteration, and they are more than SQLite would keep by itself.
+const CACHE: &str = "-8192";
 /// How many prepared statements a connection keeps.
 const KEPT_STATEMENTS: usize = 128;
 
@@ -228,7 +231,8 @@ pub(crate) fn index_for_reading(path: &Path) -> rusqlite::Result<Connection> {
 pub(crate) fn index_for_writing(path: &Path) -> rusqlite::Result<Connection> {
     let connection = connect_with(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
     connection.busy_timeout(BRIEF_TIMEOUT)?;
-    connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF; PRAGMA cache_size = -16384;")?;
+    connection.execute_batch("PRAGMA journal_mode = MEMORY; PRAGMA synchronous = OFF;")?;
+    connection.pragma_update(None, "cache_size", CACHE)?;
     let application: i32 = connection.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     if application != INDEX_APPLICATION_ID {
         connection.pragma_update(None, "application_id", INDEX_APPLICATION_ID)?;
@@ -303,6 +307,7 @@ fn prepare(connection: &Connection, wait: Wait) -> Result<(), MigrateError> {
     // help: it never starts the log anew where every process is the first to open the database. See `fold_log_in`.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 0;")?;
+    connection.pragma_update(None, "cache_size", CACHE)?;
     Ok(())
 }
 

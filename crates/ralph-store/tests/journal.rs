@@ -3,9 +3,10 @@
 
 use jiff::Timestamp;
 use ralph_model::{
-    Difficulty, ErrorCategory, FeatureId, JournalRow, NewJournalRow, Outcome, RunId, StopReason, TaskId, Usage,
+    Difficulty, ErrorCategory, FeatureId, JournalRow, NewJournalRow, NewTask, Outcome, RunId, SplitMix64, StopReason,
+    TaskId, Usage,
 };
-use ralph_store::{JournalFilter, Settlement, Store, encode_term};
+use ralph_store::{JournalFilter, Reach, Settlement, Store, encode_term};
 
 struct Bench {
     folder: tempfile::TempDir,
@@ -118,6 +119,45 @@ fn rows_of_a_run_and_of_a_task_come_in_the_order_in_which_they_happened() {
         let (rows, before) = bench.store.journal_last_of_task(&TaskId::new(1), most).unwrap();
         assert_eq!((iterations(rows).as_slice(), before), (expected, earlier), "{most}");
     }
+}
+
+#[test]
+fn what_was_forgiven_is_forgotten_once_the_task_is_done() {
+    let mut bench = Bench::new();
+    let (task, stop) = (TaskId::new(1), StopReason::TaskDone);
+    bench.add(row(1, 1, Outcome::Retried));
+    bench.add(NewJournalRow {
+        stop: StopReason::Cancelled,
+        ..row(1, 3, Outcome::Interrupted)
+    });
+    assert!(!bench.store.was_forgiven(&task).unwrap());
+    let forgiven = row(1, 5, Outcome::Interrupted);
+    bench.add(NewJournalRow { stop, ..forgiven });
+    bench.add(row(1, 7, Outcome::Retried));
+    assert!(bench.store.was_forgiven(&task).unwrap());
+    assert!(!bench.store.was_forgiven(&TaskId::new(9)).unwrap());
+    bench.add(row(1, 9, Outcome::Done));
+    assert!(!bench.store.was_forgiven(&task).unwrap());
+}
+
+#[test]
+fn what_was_forgiven_is_forgotten_once_the_task_is_reset() {
+    let mut bench = Bench::new();
+    let mut entropy = SplitMix64::new(1);
+    let task = bench
+        .store
+        .add_task(&NewTask::titled("Parse dates"), &mut entropy, at(0));
+    let task = task.unwrap().id;
+    let forgiven = |iteration| NewJournalRow {
+        task: Some(task.clone()),
+        ..row(1, iteration, Outcome::Interrupted)
+    };
+    bench.add(forgiven(1));
+    assert!(bench.store.was_forgiven(&task).unwrap());
+    bench.store.reset_task(&task, Reach::Itself, at(2)).unwrap();
+    assert!(!bench.store.was_forgiven(&task).unwrap());
+    bench.add(forgiven(3));
+    assert!(bench.store.was_forgiven(&task).unwrap());
 }
 
 #[test]

@@ -57,10 +57,10 @@ pub fn put_lessons<'l>(database: &Path, lessons: impl IntoIterator<Item = (&'l L
             .prepare_cached(
                 "INSERT INTO learnings (id, kind, category, task_type, content, tags, confidence, success_rate,
                      first_success_rate, use_count, first_use_count, successes, source, source_loops, status, superseded_by,
-                     examples, facts, created_at, updated_at, terms)
+                     examples, facts, created_at, updated_at, terms, lesson)
                  VALUES (:id, :kind, :category, :task_type, :content, :tags, :confidence, :success_rate,
                      :first_success_rate, :use_count, :first_use_count, :successes, :source, :source_loops, :status,
-                     :superseded_by, :examples, :facts, :at, :at, :terms)",
+                     :superseded_by, :examples, :facts, :at, :at, :terms, :lesson)",
             )
             .expect("a statement")
             .execute(named_params! {
@@ -84,8 +84,16 @@ pub fn put_lessons<'l>(database: &Path, lessons: impl IntoIterator<Item = (&'l L
                 ":facts": learning.facts.as_ref().map(|facts| serde_json::to_string(facts).expect("facts")),
                 ":at": format!("{:.3}", learning.created_at),
                 ":terms": terms,
+                ":lesson": words_of(&learning.content),
             })
             .expect("a lesson that is new");
     }
     transaction.commit().expect("lessons on disk");
+}
+
+/// What is the same in every telling of a lesson of plain words.
+fn words_of(content: &str) -> String {
+    let words = content.split(|sign: char| !sign.is_alphanumeric());
+    let words: Vec<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+    words.join(" ")
 }

@@ -17,15 +17,15 @@ use crate::ui::ColorChoice;
 #[derive(Debug, Parser)]
 #[command(name = "ralph", version, max_term_width = 100, disable_help_subcommand = true)]
 #[command(after_help = "Examples:
-  ralph demo                                        # what the memory is good for, in a few seconds
-  ralph init                                        # set this project up
-  ralph task add \"mend the login page\"             # something to be done
-  ralph run                                         # a coding agent works on the tasks until they are done
-  ralph status                                      # what was done, what waits for you
-  ralph review                                      # what failed and why, what to do about it
+  ralph demo                            # what the memory is good for
+  ralph init                            # set this project up
+  ralph task add \"mend the login page\"  # something to be done
+  ralph run                             # an agent works on the tasks
+  ralph status                          # what was done, what waits for you
+  ralph review                          # what failed, and what to do
   ralph remember \"the tests fail without --locked\" --tags ci
-  ralph recall \"why do the tests fail\"              # what is known about it
-  ralph memory prime --budget 2000                  # the notes for a session's beginning")]
+  ralph recall \"why do the tests fail\"  # what is known about it
+  ralph memory prime --budget 2000      # the notes for a session's beginning")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: Global,

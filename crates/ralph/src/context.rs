@@ -145,6 +145,13 @@ impl<'a> Context<'a> {
         Ok(Store::open_to_read(&self.project.database(), Wait::Long)?)
     }
 
+    /// Warns of learnings that were passed over because they cannot be read.
+    pub(crate) fn tell_unreadable(&self, store: &Store) {
+        for learning in store.newly_unreadable_learnings() {
+            self.ui.warning(&format!("{}.", learning.passed_over()));
+        }
+    }
+
     /// How long to wait for others who change a file.
     pub(crate) fn patience(&self) -> Patience<'_> {
         Patience {
@@ -267,11 +274,15 @@ impl<'a> Context<'a> {
             self.ui
                 .warning(&format!("The note is safe, but its history was not recorded: {error}."));
             if matches!(error, StoreError::Foreign { .. }) {
-                self.ui.hint(
-                    "`ralph import refound` takes it over if it is that of RefoundAI's ralph; else move it away.",
-                );
+                self.hint_at_import();
             }
         }
+    }
+
+    /// Says what to do about a database of another tool.
+    pub(crate) fn hint_at_import(&self) {
+        self.ui
+            .hint("`ralph import refound` takes it over if it is that of RefoundAI's ralph; else move it away.");
     }
 }
 

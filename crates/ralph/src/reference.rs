@@ -56,3 +56,67 @@ fn environment() -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is said of every command that is shown, by its name.
+    fn each_command(check: &mut dyn FnMut(&str, &Command)) {
+        fn walk(command: &Command, name: &str, check: &mut dyn FnMut(&str, &Command)) {
+            check(name, command);
+            for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+                walk(sub, &format!("{name} {}", sub.get_name()), check);
+            }
+        }
+        walk(&Cli::command(), "ralph", check);
+    }
+
+    /// Terminals have different widths: a break within a paragraph is right for one of them alone.
+    #[test]
+    fn paragraphs_of_help_are_broken_by_the_terminal_alone() {
+        each_command(&mut |name, command| {
+            let texts = [
+                command.get_after_help(),
+                command.get_after_long_help(),
+                command.get_long_about(),
+            ];
+            for text in texts.into_iter().flatten().map(ToString::to_string) {
+                for paragraph in text.split("\n\n") {
+                    let is_list = paragraph.lines().skip(1).all(|line| line.starts_with("  "));
+                    assert!(is_list, "{name}: {paragraph}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn every_command_that_does_something_has_examples() {
+        let mut without = Vec::new();
+        each_command(&mut |name, command| {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let has_examples = ["Example:\n  ralph ", "Examples:\n  "]
+                .iter()
+                .any(|words| help.contains(words));
+            if !command.has_subcommands() && !has_examples {
+                without.push(name.to_owned());
+            }
+        });
+        assert_eq!(without, Vec::<String>::new());
+    }
+
+    #[test]
+    fn examples_fit_a_terminal_of_eighty_columns() {
+        let mut wrong = Vec::new();
+        each_command(&mut |name, command| {
+            let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = help.lines().filter(|line| line.starts_with("  "));
+            wrong.extend(
+                examples
+                    .filter(|line| line.chars().count() > 80)
+                    .map(|line| format!("{name}: {line}")),
+            );
+        });
+        assert_eq!(wrong, Vec::<String>::new());
+    }
+}

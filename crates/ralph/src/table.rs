@@ -45,22 +45,53 @@ impl Shape for Plain {}
 
 /// The lines of a table, the first of them the titles. Without a width nothing is cut.
 pub(crate) fn lines(columns: &[Column], rows: &[Vec<String>], width: Option<usize>, shape: &dyn Shape) -> Vec<String> {
-    let natural: Vec<usize> = columns
-        .iter()
-        .enumerate()
-        .map(|(index, column)| {
-            let cells = rows
-                .iter()
-                .filter_map(|row| row.get(index))
-                .map(|cell| display_width(cell));
-            cells.chain([display_width(column.title)]).max().unwrap_or_default()
-        })
-        .collect();
-    let widths = fit(columns, &natural, width);
+    let widths = fit(columns, &natural_widths(columns, rows), width);
     let titles: Vec<String> = columns.iter().map(|column| column.title.to_owned()).collect();
     let titles = line(columns, &titles, &widths, &Plain);
     let rows = rows.iter().map(|row| line(columns, row, &widths, shape));
     std::iter::once(titles).chain(rows).collect()
+}
+
+/// Whether the columns that are shown whole leave room for those that are cut.
+pub(crate) fn fits(columns: &[Column], rows: &[Vec<String>], width: usize) -> bool {
+    let least = |(column, natural): (&Column, usize)| match column.fit {
+        Fit::Whole => natural + GAP.len(),
+        Fit::Cut => natural.min(LEAST_WIDTH) + GAP.len(),
+        Fit::Optional => 0,
+    };
+    let least: usize = columns.iter().zip(natural_widths(columns, rows)).map(least).sum();
+    least <= width + GAP.len()
+}
+
+/// How wide each column is when nothing is cut.
+fn natural_widths(columns: &[Column], rows: &[Vec<String>]) -> Vec<usize> {
+    let natural = |(index, column): (usize, &Column)| {
+        let cells = rows
+            .iter()
+            .filter_map(|row| row.get(index))
+            .map(|cell| display_width(cell));
+        cells.chain([display_width(column.title)]).max().unwrap_or_default()
+    };
+    columns.iter().enumerate().map(natural).collect()
+}
+
+/// The columns that have a word in any of these rows, and what stands in them: a person has no use for the others. Programs
+/// find what they look for at the same place each time, so they get all.
+pub(crate) fn without_blank(columns: &[Column], rows: &[Vec<String>]) -> (Vec<Column>, Vec<Vec<String>>) {
+    let has_words = |index: usize| {
+        rows.iter()
+            .any(|row| row.get(index).is_some_and(|cell| !cell.is_empty()))
+    };
+    let stays: Vec<bool> = (0..columns.len()).map(has_words).collect();
+    let kept = |row: &Vec<String>| -> Vec<String> {
+        let cells = row.iter().zip(&stays).filter(|(_, stays)| **stays);
+        cells.map(|(cell, _)| cell.clone()).collect()
+    };
+    let columns = columns.iter().zip(&stays).filter(|(_, stays)| **stays);
+    (
+        columns.map(|(column, _)| *column).collect(),
+        rows.iter().map(kept).collect(),
+    )
 }
 
 /// The width of each column; none for one that is left out.
@@ -146,13 +177,25 @@ mod tests {
         },
     ];
 
-    fn table(width: Option<usize>) -> String {
+    fn rows() -> Vec<Vec<String>> {
         let rows = [
             ["a-1", "日本語", "a text that is longer than thirty columns"],
             ["b-22", "x", "short"],
         ];
-        let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
-        lines(COLUMNS, &rows, width, &Plain).join("\n")
+        rows.map(|row| row.map(str::to_owned).to_vec()).to_vec()
+    }
+
+    fn table(width: Option<usize>) -> String {
+        lines(COLUMNS, &rows(), width, &Plain).join("\n")
+    }
+
+    #[test]
+    fn a_table_fits_where_no_line_is_wider_than_there_is_room() {
+        for width in 4..40 {
+            let widest = table(Some(width)).lines().map(display_width).max().unwrap();
+            assert_eq!(fits(COLUMNS, &rows(), width), widest <= width, "{width}");
+        }
+        assert!(fits(COLUMNS, &[], 10), "the titles alone are narrow");
     }
 
     #[test]
@@ -160,6 +203,16 @@ mod tests {
         assert_eq!(
             table(None),
             "ID    TAGS    TEXT\na-1   日本語  a text that is longer than thirty columns\nb-22  x       short"
+        );
+    }
+
+    #[test]
+    fn a_column_without_a_word_is_left_out() {
+        let rows = [["a-1", "", "one"], ["b-22", "", ""]].map(|row| row.map(str::to_owned).to_vec());
+        let (columns, rows) = without_blank(COLUMNS, &rows);
+        assert_eq!(
+            lines(&columns, &rows, Some(40), &Plain),
+            ["ID    TEXT", "a-1   one", "b-22"]
         );
     }
 

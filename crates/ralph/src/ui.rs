@@ -8,7 +8,6 @@ mod person;
 pub(crate) mod stage;
 mod terminal;
 
-use std::borrow::Cow;
 use std::cell::Cell;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::process::ExitCode;
@@ -23,7 +22,7 @@ use ralph_model::{count, turns_text};
 use crate::env;
 use crate::error::CommandError;
 use crate::table::{self, Column, Plain, Shape};
-use crate::wrap::hung;
+use crate::wrap::{hung, wrapped_around_commands};
 
 pub(crate) use asker::{Asker, Key, Pressed};
 pub(crate) use block::Why;
@@ -227,6 +226,7 @@ impl Ui {
         let mut text = String::new();
         for (style, line) in lines {
             for line in self.rows(*style, line) {
+                let line = self.in_signs(line);
                 text.push_str(&style.map_or_else(|| line.clone(), |style| self.paint(style, &line)));
                 text.push('\n');
             }
@@ -260,19 +260,28 @@ impl Ui {
         closing: &str,
         shape: &dyn Shape,
     ) -> Result<(), CommandError> {
-        let lines = table::lines(columns, rows, Some(self.width()), shape);
+        let lines = match self.out_is_terminal {
+            true => {
+                let (columns, rows) = table::without_blank(columns, rows);
+                table::lines(&columns, &rows, Some(self.width()), shape)
+            }
+            false => table::lines(columns, rows, Some(self.width()), shape),
+        };
         let mut text = String::new();
-        for (index, line) in lines.iter().enumerate() {
+        for (index, line) in lines.into_iter().enumerate() {
+            let line = self.in_signs(line);
             if index == 0 {
-                text.push_str(&self.paint(Style::Faint, line));
+                text.push_str(&self.paint(Style::Faint, &line));
             } else {
-                text.push_str(line);
+                text.push_str(&line);
             }
             text.push('\n');
         }
         text.push('\n');
-        text.push_str(closing);
-        text.push('\n');
+        for line in closing.lines().flat_map(|line| self.rows(None, line)) {
+            text.push_str(&self.in_signs(line));
+            text.push('\n');
+        }
         self.data(&text)
     }
 
@@ -394,20 +403,39 @@ impl Ui {
         is_there.then(|| Dialogue::new(self.err_color.get()))
     }
 
-    /// Says a line, with a word that is set apart in front. What it quotes is shown on a terminal, not obeyed. Standard
-    /// error may be closed; then there is nobody to tell, and the work itself went on.
+    /// Says a line, with a word that is set apart in front. What it quotes is shown on a terminal, not obeyed, and what is too
+    /// long is broken between words. Standard error may be closed; then there is nobody to tell, and the work itself went on.
     fn say(&self, word: Option<(Style, &str)>, line: &str) {
         if self.speech == Speech::Silent {
             return;
         }
-        let word = word.map(|(style, word)| format!("{} ", paint(self.err_color.get(), style, word)));
-        let word = word.unwrap_or_default();
-        let line = if self.err_is_terminal {
-            Cow::Owned(visible_controls(line))
-        } else {
-            Cow::Borrowed(line)
+        let plain = word.map(|(_, word)| word).unwrap_or_default();
+        let painted = word.map(|(style, word)| paint(self.err_color.get(), style, word));
+        let line = match word {
+            Some((_, word)) => format!("{word} {line}"),
+            None => line.to_owned(),
         };
-        stage::say(&format!("{word}{line}\n"));
+        let text = match self.err_is_terminal {
+            true => {
+                let (line, columns) = (visible_controls(&line), terminal_width());
+                let rows: Vec<String> = match word {
+                    Some((Style::Strong, _)) => hint_rows(&line, columns),
+                    _ => line.lines().flat_map(|line| hung(line, columns)).collect(),
+                };
+                in_signs(&rows.join("\n"))
+            }
+            false => line,
+        };
+        let rest = text.strip_prefix(plain).unwrap_or(&text);
+        stage::say(&format!("{}{rest}\n", painted.unwrap_or_default()));
+    }
+
+    /// A line of data in the signs that the terminal shows.
+    fn in_signs(&self, line: String) -> String {
+        match self.out_is_terminal {
+            true => in_signs(&line),
+            false => line,
+        }
     }
 
     /// How wide a table may be.
@@ -419,13 +447,36 @@ impl Ui {
     }
 }
 
-/// How wide the terminal is.
+/// The rows of a hint, from which people copy commands. What follows its first line is somebody's own text, and stays as it is.
+fn hint_rows(hint: &str, columns: usize) -> Vec<String> {
+    let (said, quoted) = hint.split_once('\n').unwrap_or((hint, ""));
+    let mut rows = wrapped_around_commands(said, columns);
+    rows.extend(quoted.lines().map(str::to_owned));
+    rows
+}
+
+/// How wide the terminal is, as far as lines may reach that are cut to fit.
 fn terminal_width() -> usize {
-    terminal_size::terminal_size()
+    let width = terminal_size::terminal_size()
         .map(|(width, _)| usize::from(width.0))
         .filter(|width| *width > 0)
         .or_else(env::columns)
-        .unwrap_or(DEFAULT_WIDTH)
+        .unwrap_or(DEFAULT_WIDTH);
+    match env::has_unicode() {
+        true => width,
+        false => width.saturating_sub(PLAIN_ELLIPSIS.len() - 1),
+    }
+}
+
+/// What stands for an ellipsis, which has one column, where the terminal has no sign for it.
+const PLAIN_ELLIPSIS: &str = "...";
+
+/// A line as the terminal can show where it was cut.
+fn in_signs(line: &str) -> String {
+    match env::has_unicode() {
+        true => line.to_owned(),
+        false => line.replace('…', PLAIN_ELLIPSIS),
+    }
 }
 
 /// How long the last words may take. Whoever does not read them must not keep the program from its end.

@@ -17,11 +17,14 @@ pub(crate) enum When {
 }
 
 impl When {
-    /// The moment, where the command is called now.
+    /// The moment, where the command is called now. What is so long ago is so to the second.
     pub(crate) fn moment(self, now: Timestamp) -> Timestamp {
         match self {
             Self::At(moment) => moment,
-            Self::Ago(time) => now.checked_sub(time).unwrap_or(Timestamp::MIN),
+            Self::Ago(time) => {
+                let moment = now.checked_sub(time).unwrap_or(Timestamp::MIN);
+                Timestamp::from_second(moment.as_second()).unwrap_or(moment)
+            }
         }
     }
 }
@@ -60,7 +63,7 @@ mod tests {
 
     #[test]
     fn a_moment_is_a_day_a_moment_or_so_long_ago() {
-        let now: Timestamp = "2025-01-22T10:00:00Z".parse().unwrap();
+        let now: Timestamp = "2025-01-22T10:00:00.123456789Z".parse().unwrap();
         for (text, from, until) in [
             ("2025-01-20", "2025-01-20T00:00:00Z", "2025-01-21T00:00:00Z"),
             ("2025-01-20T10:30:00Z", "2025-01-20T10:30:00Z", "2025-01-20T10:30:00Z"),

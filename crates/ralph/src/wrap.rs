@@ -2,32 +2,53 @@
 
 use ralph_model::{display_width, pieces};
 
-/// The lines of a text that are at most so wide, broken between words. A longer word has a line of its own.
+/// The lines of a text that are at most so wide, broken between words. A word that is longer than a line is broken, too.
 pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    filled(text.split_whitespace(), width, |word| pieces(word, width))
+}
+
+/// The same for a text with commands between backticks, which people copy: no command is broken, and no word, however long.
+pub(crate) fn wrapped_around_commands(text: &str, width: usize) -> Vec<String> {
+    if display_width(text) <= width {
+        return vec![text.to_owned()];
+    }
+    let pairs = text.matches('`').count() / 2;
+    let mut seen = 0;
+    let is_between_words = |c: char| {
+        seen += usize::from(c == '`');
+        c.is_whitespace() && (seen % 2 == 0 || seen > pairs * 2)
+    };
+    let words = text.split(is_between_words).filter(|word| !word.is_empty());
+    filled(words, width, |word| vec![word.to_owned()])
+}
+
+/// Lines of words, as many in each as fit; one that is longer than a line becomes lines of its own.
+fn filled<'a>(
+    words: impl Iterator<Item = &'a str>,
+    width: usize,
+    too_long: impl Fn(&str) -> Vec<String>,
+) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
+    for word in words {
         match lines.last_mut() {
             Some(line) if display_width(line) + 1 + display_width(word) <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
-            _ => lines.push(word.to_owned()),
+            _ if display_width(word) <= width => lines.push(word.to_owned()),
+            _ => lines.extend(too_long(word)),
         }
     }
     lines
 }
 
-/// All of a text within a width: its own lines as they are where they fit, else as [`hung`] has them, and a word that is longer
-/// than a line is broken, too. Blank lines are left out. What a terminal would obey is a space.
+/// All of a text within a width: its own lines as they are where they fit, else as [`hung`] has them. Blank lines are left out.
+/// What a terminal would obey is a space.
 pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
     let visible = |line: &str| -> String { line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect() };
     let lines = text.lines().map(|line| visible(line).trim_end().to_owned());
     let lines = lines.filter(|line| !line.is_empty());
-    let break_up = |line: String| match display_width(&line) <= width {
-        true => vec![line],
-        false => pieces(&line, width),
-    };
-    lines.flat_map(|line| hung(&line, width)).flat_map(break_up).collect()
+    lines.flat_map(|line| hung(&line, width)).collect()
 }
 
 /// The same on so many lines at most, with an ellipsis where the rest is left out.
@@ -55,7 +76,7 @@ pub(crate) fn hung(line: &str, width: usize) -> Vec<String> {
     if display_width(line) <= width {
         return vec![line.to_owned()];
     }
-    let text = text_of(line);
+    let text = text_of(line, width);
     let label = line.strip_suffix(text).unwrap_or_default();
     let indent = " ".repeat(display_width(label));
     let starts = std::iter::once(label).chain(std::iter::repeat(indent.as_str()));
@@ -66,15 +87,16 @@ pub(crate) fn hung(line: &str, width: usize) -> Vec<String> {
         .collect()
 }
 
-/// What a line says behind its indentation and its label, which two spaces or more set apart.
-fn text_of(line: &str) -> &str {
+/// What a line says behind its indentation and its label, which two spaces or more set apart. A label that takes more than half
+/// of the width is a part of the text.
+fn text_of(line: &str, width: usize) -> &str {
     let said = line.trim_start();
     let Some((label, text)) = said.split_once("  ") else {
         return said;
     };
     let text = text.trim_start();
     let before = display_width(line.strip_suffix(text).unwrap_or_default());
-    match label.is_empty() || text.is_empty() || before > WIDEST_LABEL {
+    match label.is_empty() || text.is_empty() || before > WIDEST_LABEL.min(width.div_ceil(2)) {
         true => said,
         false => text,
     }
@@ -86,15 +108,22 @@ mod tests {
 
     #[test]
     fn lines_are_full_and_words_whole() {
-        assert_eq!(wrapped("aa bb  cc\ndddddd e", 5), ["aa bb", "cc", "dddddd", "e"]);
+        assert_eq!(wrapped("aa bb  cc\nddddd e", 5), ["aa bb", "cc", "ddddd", "e"]);
         assert_eq!(wrapped("日本 語", 5), ["日本", "語"]);
         assert_eq!(wrapped(" ", 5), [""; 0]);
     }
 
     #[test]
+    fn a_word_that_fits_no_line_is_broken() {
+        assert_eq!(wrapped("a bbbbbbb c", 5), ["a", "bbbbb", "bb c"]);
+        assert_eq!(wrapped("日本語", 5), ["日本", "語"]);
+        assert_eq!(hung("why  test_totals", 9), ["why  test", "     _tot", "     als"]);
+    }
+
+    #[test]
     fn a_text_keeps_its_lines_and_nothing_of_it_is_lost() {
         assert_eq!(folded("a  b\n\n  c\r\nd e f g\n", 5), ["a  b", "  c", "d e f", "g"]);
-        assert_eq!(folded("x abcdefgh y", 5), ["x", "abcde", "fgh", "y"]);
+        assert_eq!(folded("x abcdefgh y", 5), ["x", "abcde", "fgh y"]);
         assert_eq!(folded("a\u{1b}[2Jb", 9), ["a [2Jb"]);
         assert_eq!(folded(" \n", 5), [""; 0]);
     }
@@ -114,7 +143,29 @@ mod tests {
         assert_eq!(hung("one two three", 7), ["one two", "three"]);
         let far = "a word or two before the label  text";
         assert_eq!(hung(far, 24), ["a word or two before the", "label text"]);
-        assert_eq!(hung("x  abcdefgh", 5), ["x  abcdefgh"]);
+        assert_eq!(hung("abc  abcdefgh", 5), ["abc", "abcde", "fgh"]);
+    }
+
+    #[test]
+    fn a_command_is_whole_and_what_stands_around_it_is_broken() {
+        let hint = "Hint: `ralph a  b` does it; `c d`, too";
+        assert_eq!(wrapped_around_commands(hint, 38), [hint]);
+        assert_eq!(
+            wrapped_around_commands(hint, 24),
+            ["Hint: `ralph a  b` does", "it; `c d`, too"]
+        );
+        assert_eq!(
+            wrapped_around_commands(hint, 8),
+            ["Hint:", "`ralph a  b`", "does it;", "`c d`,", "too"]
+        );
+        assert_eq!(
+            wrapped_around_commands("a `b c` and ` is no pair", 9),
+            ["a `b c`", "and ` is", "no pair"]
+        );
+        assert_eq!(
+            wrapped_around_commands("it is in /a/long/path now", 9),
+            ["it is in", "/a/long/path", "now"]
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! `cargo xtask bench learnings`: what it costs to find a few lessons among very many, beside one query of FTS5, and what the
-//! lessons of earlier runs cost a prompt.
+//! lessons of earlier runs cost a prompt, and what it costs to look after so many.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -21,6 +21,10 @@ use crate::programs::Programs;
 
 /// How many lessons there are.
 const LESSONS: usize = 100_000;
+/// Among how many contradictions are looked for: every lesson may contradict any other.
+const LESSONS_COMPARED: usize = 5_000;
+/// How often what looks at all of them is measured: it takes long, and so its costs are much the same each time.
+const RUNS_OVER_ALL: usize = 3;
 /// Their texts are others than those of everything else.
 const TEXTS: usize = 7_000_000;
 /// How many words are looked for.
@@ -40,11 +44,13 @@ pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {
     let begin = Instant::now();
     let mut figures = Figures::among("lessons");
     println!("writing {LESSONS} lessons …");
-    let full = Place::make(&programs, LESSONS)?;
-    let empty = Place::make(&programs, 0)?;
+    let full = Place::make(&programs, &lessons(LESSONS, lesson))?;
+    let empty = Place::make(&programs, &[])?;
     println!("measuring, {runs} runs of each …");
     queries(&mut figures, &full, runs)?;
     prompts(&mut figures, &full, &empty, runs)?;
+    drop((full, empty));
+    care(&mut figures, &programs)?;
     figures.remark(format!("taken in {:.0} s", begin.elapsed().as_secs_f64()));
     print!("\n{}", figures.table());
     let document = format!("{:#}\n", figures.json("learnings", runs));
@@ -98,6 +104,44 @@ fn prompts(figures: &mut Figures, full: &Place<'_>, empty: &Place<'_>, runs: usi
     Ok(())
 }
 
+/// What looks at every lesson. Nobody waits for it in a loop, so there is no target.
+fn care(figures: &mut Figures, programs: &Programs) -> Result<(), String> {
+    let words = question();
+    for (size, asked) in [(LESSONS, &["stats", "verify"][..]), (LESSONS_COMPARED, &["conflicts"])] {
+        let place = Place::make(programs, &lessons(size, sound_lesson))?;
+        mend(&place.database())?;
+        for verb in asked {
+            let [floor, cost] = costs(RUNS_OVER_ALL, |_| {
+                [place.bare_search(&words), place.ralph(&["learnings", verb])]
+            })?;
+            let ratio = cost.milliseconds() / floor.milliseconds();
+            for (name, value, unit) in [
+                ((*verb).to_owned(), cost.milliseconds(), "ms"),
+                (format!("{verb} / bare search"), ratio, "×"),
+            ] {
+                figures.add(Figure {
+                    name,
+                    size,
+                    value,
+                    unit,
+                    target: Target::None,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Draws what lessons are found by from what they say, which those that were put in as they are lack.
+fn mend(database: &Path) -> Result<(), String> {
+    let store = Store::open_or_create(database);
+    let mended = store.and_then(|mut store| store.mend_learnings(Timestamp::UNIX_EPOCH));
+    match mended.map_err(|error| error.to_string())?.left.first() {
+        None => Ok(()),
+        Some(fault) => Err(format!("the lessons to be measured are not sound: {}", fault.what)),
+    }
+}
+
 fn take(figures: &mut Figures, name: &str, value: f64, unit: &'static str, target: Target) {
     figures.add(Figure {
         name: name.to_owned(),
@@ -128,7 +172,7 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn make(programs: &'a Programs, lessons: usize) -> Result<Self, String> {
+    fn make(programs: &'a Programs, lessons: &[Learning]) -> Result<Self, String> {
         let folder = tempfile::Builder::new().prefix("ralph-bench-").tempdir();
         let mut place = Self {
             programs,
@@ -138,9 +182,7 @@ impl<'a> Place<'a> {
         output(place.ralph(&["init"]).stdout(Stdio::piped()))?;
         let database = place.database();
         drop(Store::open_or_create(&database).map_err(|error| error.to_string())?);
-        let lessons: Vec<Learning> = (0..lessons).map(lesson).collect();
-        let terms = |learning: &Learning| journal_terms(&learning.content);
-        put_lessons(&database, lessons.iter().map(|learning| (learning, terms(learning))));
+        put(&database, lessons);
         let added = output(place.ralph(&["task", "add", TASK]).stdout(Stdio::piped()))?;
         added.trim().clone_into(&mut place.task);
         Ok(place)
@@ -175,6 +217,32 @@ impl<'a> Place<'a> {
         let mut command = self.programs.example("floor_search", self.folder.path());
         command.arg(self.database()).arg(terms.join(" OR ")).arg("learnings");
         command
+    }
+}
+
+fn put(database: &Path, lessons: &[Learning]) {
+    let terms = |learning: &Learning| journal_terms(&learning.content);
+    put_lessons(database, lessons.iter().map(|learning| (learning, terms(learning))));
+}
+
+fn lessons(number: usize, make: impl Fn(usize) -> Learning) -> Vec<Learning> {
+    (0..number).map(make).collect()
+}
+
+/// One of which no other says the same, and whose uses were all counted elsewhere: nothing is wrong with it.
+fn sound_lesson(number: usize) -> Learning {
+    let learning = lesson(number);
+    // In letters: lessons that name another number may contradict each other.
+    let name: String = number
+        .to_string()
+        .bytes()
+        .map(|digit| char::from(digit - b'0' + b'a'))
+        .collect();
+    Learning {
+        content: format!("{} (part {name})", learning.content),
+        first_success_rate: learning.success_rate,
+        first_use_count: learning.use_count,
+        ..learning
     }
 }
 
@@ -229,4 +297,20 @@ fn question() -> String {
         .take(WORDS)
         .collect();
     words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_wrong_with_the_lessons_that_are_verified() {
+        let folder = tempfile::tempdir().unwrap();
+        let database = folder.path().join("progress.db");
+        drop(Store::open_or_create(&database).unwrap());
+        put(&database, &lessons(300, sound_lesson));
+        mend(&database).unwrap();
+        let store = Store::open_or_create(&database).unwrap();
+        assert_eq!(store.verify_learnings().unwrap(), []);
+    }
 }

@@ -1,25 +1,42 @@
-//! `cargo xtask soak exchange`: every bit of the earlier tool's files flipped, and random JSON compared with node.
+//! `cargo xtask soak exchange`: every bit of the earlier tool's files flipped, in memory and on disk, random JSON compared with
+//! node, and many processes that take over and judge the same learnings at once.
 
 use std::path::Path;
 
 use super::tests::{self, Count, Tests};
 use crate::cargo::Cargo;
 
-const ALL: [Tests; 1] = [Tests {
-    call: Cargo::new("test --release --locked -p ralph-memory --test exchange -- --nocapture"),
-    counts: &[
-        Count {
-            flag: "--bits",
-            variable: "RALPH_SOAK_BITS",
-            full: 8,
-        },
-        Count {
-            flag: "--texts",
-            variable: "RALPH_SOAK_EXCHANGE",
-            full: 500_000,
-        },
-    ],
-}];
+const ALL: [Tests; 2] = [
+    Tests {
+        call: Cargo::new("test --release --locked -p ralph-memory --test exchange -- --nocapture"),
+        counts: &[
+            Count {
+                flag: "--bits",
+                variable: "RALPH_SOAK_BITS",
+                full: 8,
+            },
+            // Of the damages every one is tried on disk.
+            Count {
+                flag: "--on-disk",
+                variable: "RALPH_SOAK_ON_DISK",
+                full: 1,
+            },
+            Count {
+                flag: "--texts",
+                variable: "RALPH_SOAK_EXCHANGE",
+                full: 500_000,
+            },
+        ],
+    },
+    Tests {
+        call: Cargo::new("test --release --locked -p ralph --test cli learnings_at_once:: -- --nocapture"),
+        counts: &[Count {
+            flag: "--learners",
+            variable: "RALPH_SOAK_LEARNERS",
+            full: 20,
+        }],
+    },
+];
 
 /// Runs them.
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<(), String> {

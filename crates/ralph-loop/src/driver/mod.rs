@@ -117,6 +117,8 @@ struct Look {
     before: Snapshot,
     /// Where branches pointed, or why that is not known.
     refs: Result<Refs, String>,
+    /// Whether an earlier look at this task was spoilt by a change of somebody, and forgiven.
+    forgiven_before: bool,
 }
 
 impl<'a> Runner<'a> {

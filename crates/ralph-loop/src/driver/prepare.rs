@@ -110,12 +110,20 @@ impl Runner<'_> {
         commits_in_head(&self.site.root, &elsewhere).map_err(|error| RunError::Other(error.to_string()))
     }
 
+    /// Warns of lessons that were passed over because they cannot be read; of each once.
+    pub(super) fn tell_unreadable(&mut self) {
+        for lesson in self.store.newly_unreadable_learnings() {
+            self.watch.tell(&News::Warning(&lesson.passed_over()));
+        }
+    }
+
     /// Looks at the files, writes the prompt, puts both on record.
     pub(super) fn prepare(&mut self, current: &Current, red_gates: &[String]) -> Result<Happening, RunError> {
         let Some(task) = self.store.task(&current.task)? else {
             return Err(RunError::Other(format!("the task {} is gone", current.task)));
         };
         let materials = Materials::gather(&self.store, task, Some(&self.run), self.site.clock.now())?;
+        self.tell_unreadable();
         let overflowed_before = materials.overflowed_before();
         let feature = materials
             .feature()

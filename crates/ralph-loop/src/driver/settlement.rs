@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use ralph_memory::capture::{KnowledgeError, Placement, TaskTags};
-use ralph_memory::recall::retold;
+use ralph_memory::recall::{Said, keep_compared, retold};
 use ralph_model::{CapturedKnowledge, CapturedLearning, LearningId, NewJournalRow, TaskId, TaskStatus};
-use ralph_store::{GatesSay, OtherPause, Settlement, StoreError, TaskChange, task_type_of};
+use ralph_store::{GatesSay, OtherPause, Settled, Settlement, Store, StoreError, TaskChange, task_type_of};
 
 use super::examine::in_thread;
 use super::prepare::folder_of;
@@ -43,8 +43,19 @@ impl Runner<'_> {
     /// Settles the iteration.
     pub(super) fn settle(&mut self, draft: &Draft) -> Result<Happening, RunError> {
         let now = self.site.clock.now();
-        let settlement = self.settlement(draft, now)?;
-        let settled = self.store.settle(&settlement)?;
+        let mut settlement = self.settlement(draft, now)?;
+        let learnings = settlement.learnings.clone();
+        let task_type = settlement.row.task_type;
+        // Where that cannot be told they are new ones, and nothing is lost.
+        let compare = |store: &Store| {
+            let told = learnings.iter().map(|(_, told)| Said::told(told, task_type));
+            Ok(retold(store, told).unwrap_or_default())
+        };
+        let settled: Settled = keep_compared(&mut self.store, compare, |store, found| {
+            settlement.retold = found;
+            store.settle(&settlement)
+        })?;
+        self.tell_unreadable();
         let result = serde_json::json!({
             "journal": settled.journal,
             "row": settlement.row,
@@ -78,6 +89,7 @@ impl Runner<'_> {
         self.watch.tell(&News::Settled {
             draft,
             task: settled.task,
+            new_lessons: settled.new_lessons,
             duration: Duration::from_millis(settlement.row.duration_ms),
         });
         // Nothing depends on it, so a failure is nobody's concern.
@@ -140,8 +152,6 @@ impl Runner<'_> {
         let tags = TaskTags::of(&texts, &draft.files, failed.category);
         let learnings = self.learnings_of(draft, &tags);
         let task_type = task_type_of(&current.task_title, &description);
-        // Where that cannot be told they are new ones, and nothing is lost.
-        let retold = retold(&self.store, &learnings, task_type).unwrap_or_default();
         Ok(Settlement {
             row: NewJournalRow {
                 run: current.run.clone(),
@@ -178,7 +188,8 @@ impl Runner<'_> {
             signature: failed.signature,
             suggestion: captured.retry_suggestion.clone(),
             learnings,
-            retold,
+            // They are compared with those that are known when it is settled.
+            retold: Vec::new(),
             gates: gates_say(draft),
             promote: self.site.config.learning.promote,
             knowledge: self.knowledge_of(draft)?,

@@ -15,6 +15,7 @@ use crate::agents::replay;
 use crate::inbox::Sender;
 use crate::room::is_full;
 use crate::state::{Current, Happening};
+use crate::strategy::on_the_ladder;
 use crate::summary::{StopCause, TurnSummary};
 use crate::transcript::{self, Transcript};
 use crate::watch::News;
@@ -205,6 +206,10 @@ impl Runner<'_> {
         // One that cannot be closed now is joined with the settlement, which says so where it cannot either.
         let _closed = turn.transcript.take().map(Transcript::close);
         let mut summary = summary(root, end, &turn.prompt, turn.started.elapsed());
+        let wish = summary.control.next_model.as_deref();
+        if wish.is_some_and(|wish| on_the_ladder(&self.site.config.agent.models, wish).is_none()) {
+            summary.captured.malformed = summary.captured.malformed.saturating_add(1);
+        }
         let task = turn.current.task.as_str();
         summary.no_room = !summary.control.done.iter().any(|id| id == task) && places.are_full();
         summary

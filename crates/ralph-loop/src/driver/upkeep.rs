@@ -44,6 +44,9 @@ impl Runner<'_> {
             let warning = format!("Not all lessons of the runs so far were drawn; the next run tries again: {error}");
             self.watch.tell(&News::Warning(&warning));
         }
+        for lesson in store.newly_unreadable_learnings() {
+            self.watch.tell(&News::Warning(&lesson.passed_over()));
+        }
         // What no lesson came of is no news; what was rejected stands among the learnings.
         if done.ended.validated > 0 {
             self.watch.tell(&News::Learned(&done.ended));

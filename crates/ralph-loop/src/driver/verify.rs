@@ -32,7 +32,7 @@ impl Runner<'_> {
         let files = project_files(site, &draft.current)?;
         // The gates may have changed files, so this is not what the turn has left.
         let before = files.snapshot();
-        let refs = Refs::of(&site.root);
+        let (refs, forgiven_before) = (Refs::of(&site.root), self.store.was_forgiven(&draft.current.task)?);
         let is_whole = before.degraded.is_none() && before.without_git.is_none();
         if !is_whole && self.places().are_full() {
             return Err(RunError::no_room());
@@ -85,6 +85,7 @@ impl Runner<'_> {
                 files,
                 before,
                 refs,
+                forgiven_before,
             })),
             prompt,
             transcript: transcript.ok(),
@@ -150,7 +151,7 @@ impl Runner<'_> {
 
     fn look_back(&mut self, end: EndOfTurn) -> Verification {
         let (mut agent, mut seen, mut duration) = (String::new(), SeenSince::default(), Duration::ZERO);
-        let mut prompt = "";
+        let (mut prompt, mut forgiven_before) = ("", false);
         if let Some(turn) = &mut self.turn {
             turn.running = None;
             duration = turn.started.elapsed();
@@ -159,6 +160,7 @@ impl Runner<'_> {
             prompt = &turn.prompt;
             if let Role::Looks(look) = &turn.role {
                 agent.clone_from(&look.agent);
+                forgiven_before = look.forgiven_before;
                 let writes: Vec<String> = end
                     .writes
                     .iter()
@@ -179,6 +181,7 @@ impl Runner<'_> {
             verdict,
             changed: seen.changed.into_iter().collect(),
             wrote: seen.wrote,
+            forgiven_before,
             unseen: seen.unseen,
             usage: end.usage,
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),

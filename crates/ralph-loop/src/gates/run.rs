@@ -143,10 +143,10 @@ mod tests {
         assert_eq!(result.why, "test a ... FAILED");
     }
 
-    #[test]
-    fn why_is_found_in_the_middle_of_five_megabytes() {
+    /// What a gate says that prints a recorded output between two and a half megabytes of a log, and these again.
+    fn among_five_megabytes(recorded: &str) -> GateResult {
         let folder = tempfile::tempdir().unwrap();
-        let failure = ralph_testkit::recorded("unittest_type_error").output;
+        let failure = ralph_testkit::recorded(recorded).output;
         ralph_notes::write_new_file(&folder.path().join("failure.txt"), failure.as_bytes()).unwrap();
         let log =
             "seq 1 40000 | sed 's/.*/2026-11-16 12:00:00 INFO worker & handled request & in & ms without errors/'";
@@ -156,13 +156,17 @@ mod tests {
             timeout: None,
             folder: folder.path().to_owned(),
             environment: vec![("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into())],
-            marker: format!("gate-test-long-{}", std::process::id()),
+            marker: format!("gate-test-{recorded}-{}", std::process::id()),
             before: Baseline::default(),
         };
-        let results = runner.run(&StopHandle::default(), |_| {});
-        let [result] = results.as_slice() else {
-            panic!("{results:?}");
-        };
+        let mut results = runner.run(&StopHandle::default(), |_| {});
+        assert_eq!(results.len(), 1, "{results:?}");
+        results.remove(0)
+    }
+
+    #[test]
+    fn why_is_found_in_the_middle_of_five_megabytes() {
+        let result = among_five_megabytes("unittest_type_error");
         assert!(
             !result.output.contains("TypeError"),
             "it is not in what is kept of the output"
@@ -174,6 +178,20 @@ mod tests {
         TypeError: unsupported operand type(s) for /: 'int' and 'str'
         "#);
     }
+
+    #[test]
+    fn a_line_of_a_log_that_says_why_is_found_in_the_middle_of_five_megabytes() {
+        let result = among_five_megabytes("shell_log");
+        assert!(
+            !result.output.contains("ERROR"),
+            "it is not in what is kept of the output"
+        );
+        insta::assert_snapshot!(result.why, @"
+        2026-11-16 18:56:13 ERROR cart: price of cup 17 is negative
+        2026-11-16 18:56:13 FATAL check failed: the shop cannot open
+        ");
+    }
+
     #[test]
     fn of_a_gate_that_was_red_before_only_what_is_new_is_told() {
         let run = |output: &str, before: Baseline| {

@@ -39,7 +39,17 @@ pub fn judge_verifier(facts: &Facts<'_>, passed: Ruling, found: &Verification) -
         (Some(why), _) => refused(format!("The verifier came to no verdict. {why}")),
         (None, None) => refused("The verifier came to no verdict.".to_owned()),
         (None, Some(Verdict::Fail(why))) => refused(told("The verifier refused", why)),
-        (None, Some(Verdict::Pass)) if !found.changed.is_empty() => return nobody_knows_who(passed, found),
+        (None, Some(Verdict::Pass)) if !found.changed.is_empty() => {
+            let names = names(&found.changed);
+            let what = format!("While the verifier looked, {names} changed, by its hand or by somebody else's");
+            return if found.forgiven_before {
+                refused(format!(
+                    "{what}, and not for the first time; so its word does not count."
+                ))
+            } else {
+                forgiven(passed, &what)
+            };
+        }
         (None, Some(Verdict::Pass)) => passed.clone(),
     };
     let unseen = found.unseen.as_ref();
@@ -51,16 +61,13 @@ pub fn judge_verifier(facts: &Facts<'_>, passed: Ruling, found: &Verification) -
 }
 
 /// What becomes of work that passed while something changed that the verifier has not named. It is kept from changing
-/// anything, so it may well have been a person; but nobody has looked at what is there now.
-fn nobody_knows_who(passed: Ruling, found: &Verification) -> Ruling {
-    let names = names(&found.changed);
+/// anything, so it may well have been a person, and that says nothing of the work; but nobody has looked at what is there
+/// now. Where it goes on so, somebody has to be told: therefore it is forgiven once.
+fn forgiven(passed: Ruling, what: &str) -> Ruling {
     Ruling {
-        outcome: Outcome::Retried,
+        outcome: Outcome::Interrupted,
         task: Fate::Again,
-        reason: format!(
-            "While the verifier looked, {names} changed, by its hand or by somebody else's; so its word does not count, \
-             and neither does the attempt."
-        ),
+        reason: format!("{what}; so its word does not count, and this once neither does the attempt."),
         ..passed
     }
 }
@@ -153,6 +160,7 @@ mod tests {
             verdict,
             changed: Vec::new(),
             wrote: false,
+            forgiven_before: false,
             unseen: None,
             usage: Usage::default(),
             duration_ms: 0,
@@ -215,18 +223,27 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_the_verifier_did_not_name_is_not_held_against_the_work() {
+    fn a_change_that_the_verifier_did_not_name_is_held_against_the_work_the_second_time() {
         let meddled = |verdict| Verification {
             changed: vec!["a.rs".to_owned()],
             ..found(TurnEnd::Finished, verdict)
         };
         let reason = "While the verifier looked, a.rs changed, by its hand or by somebody else's; so its word does not \
-                      count, and neither does the attempt.";
-        let again = (Outcome::Retried, StopReason::TaskDone, Fate::Again);
+                      count, and this once neither does the attempt.";
+        let again = (Outcome::Interrupted, StopReason::TaskDone, Fate::Again);
         check(&meddled(Some(Verdict::Pass)), again, reason);
+        let once_more = |verdict| Verification {
+            forgiven_before: true,
+            ..meddled(verdict)
+        };
+        let reason = "While the verifier looked, a.rs changed, by its hand or by somebody else's, and not for the first \
+                      time; so its word does not count.";
+        check(&once_more(Some(Verdict::Pass)), REFUSED, reason);
         // A refusal stands, whoever changed something.
         let reason = "The verifier refused: no.\nWhile the verifier looked, a.rs changed.";
-        check(&meddled(Some(Verdict::Fail("no".to_owned()))), REFUSED, reason);
+        let refusal = Some(Verdict::Fail("no".to_owned()));
+        check(&meddled(refusal.clone()), REFUSED, reason);
+        check(&once_more(refusal), REFUSED, reason);
     }
 
     #[test]

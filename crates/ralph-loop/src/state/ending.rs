@@ -27,6 +27,33 @@ pub enum End {
     Error(String),
 }
 
+/// How the sentences begin by which these ends are told apart on record.
+const LEFT_FOR_PERSON: &str = "The rest is for you";
+const AS_WISHED: &str = "It stopped where you wanted it to";
+
+/// What the record of a run says of its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordedEnd {
+    /// Nothing was left to do.
+    Complete,
+    /// It went through all that could be done; the rest is for a person.
+    WentThrough,
+    /// It was ended before: by a limit, by a person, by a fault.
+    Stopped,
+}
+
+impl RecordedEnd {
+    /// By the sentence and the exit code that a run has left; one that was killed has no code.
+    #[must_use]
+    pub fn of(sentence: &str, code: Option<u8>) -> Self {
+        match code {
+            Some(0) if !sentence.starts_with(AS_WISHED) => Self::Complete,
+            Some(_) if sentence.starts_with(LEFT_FOR_PERSON) => Self::WentThrough,
+            _ => Self::Stopped,
+        }
+    }
+}
+
 impl End {
     /// How a run ends that finds no task to work on, after it has settled so many iterations.
     pub(super) fn without_work(standing: Standing, settled: u32) -> Self {
@@ -74,9 +101,9 @@ impl End {
                 let failed = ralph_model::count(standing.failed as usize, "task has failed", "tasks have failed");
                 let behind = ralph_model::count(waiting as usize, "task waits", "tasks wait");
                 match (standing.failed, waiting) {
-                    (_, 0) => format!("The rest is for you: {failed}."),
-                    (0, _) => format!("The rest is for you: {behind}."),
-                    _ => format!("The rest is for you: {failed}, {behind}."),
+                    (_, 0) => format!("{LEFT_FOR_PERSON}: {failed}."),
+                    (0, _) => format!("{LEFT_FOR_PERSON}: {behind}."),
+                    _ => format!("{LEFT_FOR_PERSON}: {failed}, {behind}."),
                 }
             }
             Self::Limit(limit) => limit.said.clone(),
@@ -85,10 +112,42 @@ impl End {
             Self::AsWished(standing) => {
                 let left = standing.failed + standing.waiting + standing.open;
                 let left = ralph_model::count(left as usize, "task is left", "tasks are left");
-                format!("It stopped where you wanted it to: {left}.")
+                format!("{AS_WISHED}: {left}.")
             }
             Self::Interrupted => "It was stopped.".to_owned(),
             Self::Error(reason) => reason.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_record_tells_what_was_left_and_who_ended_it() {
+        let left = Standing {
+            open: 2,
+            ..Standing::default()
+        };
+        let failed = Standing {
+            failed: 1,
+            ..Standing::default()
+        };
+        for (end, expected) in [
+            (End::Complete, RecordedEnd::Complete),
+            (End::LeftForPerson(failed), RecordedEnd::WentThrough),
+            (End::LeftForPerson(left), RecordedEnd::WentThrough),
+            (End::AsWished(left), RecordedEnd::Stopped),
+            (End::AsWished(failed), RecordedEnd::Stopped),
+            (End::Interrupted, RecordedEnd::Stopped),
+            (End::FailurePromise, RecordedEnd::Stopped),
+            (End::Error("The disk is full.".to_owned()), RecordedEnd::Stopped),
+        ] {
+            assert_eq!(RecordedEnd::of(&end.sentence(), Some(end.code())), expected, "{end:?}");
+        }
+        let beside = End::Complete.sentence_beside("The feature", 3);
+        assert_eq!(RecordedEnd::of(&beside, Some(0)), RecordedEnd::Complete);
+        assert_eq!(RecordedEnd::of("It was killed.", None), RecordedEnd::Stopped);
     }
 }

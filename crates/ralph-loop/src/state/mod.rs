@@ -23,7 +23,7 @@ use ralph_model::{SplitMix64, Usage};
 use ralph_store::{ClaimAnswer, Standing};
 
 pub use effect::{Effect, Notice, PauseWait, Pauses};
-pub use ending::End;
+pub use ending::{End, RecordedEnd};
 pub use event::{Event, Happening};
 pub use iteration::{Current, Draft, Examined, Gates, Left, LostLooks, ToExamine};
 pub use limits::Reached;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use ralph_memory::capture::found_tags;
 use ralph_model::{Difficulty, ErrorCategory, NewJournalRow, Outcome, Priority, RunId, StopReason, TaskId, TaskKind};
 use ralph_model::{FailureReport, ReportOrigin, TaskStatus};
 use ralph_store::{Settlement, task_type_of};
@@ -75,10 +76,25 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
             ..step
         },
     };
+    // What began long ago, and then much that has nothing to do with it.
+    let long = (prop::collection::vec(step.clone(), 1..8), 90..110_usize);
+    let long = long.prop_map(|(mut steps, quiet)| {
+        let other = Step {
+            task: 2,
+            outcome: Outcome::Done,
+            model: Some("c"),
+            difficulty: None,
+            changed: Vec::new(),
+            reported: Vec::new(),
+        };
+        steps.resize(steps.len() + quiet, other);
+        steps
+    });
     prop_oneof![
-        prop::collection::vec(step.clone(), 0..12),
-        prop::collection::vec(step.clone(), 0..30),
-        prop::collection::vec((step, 0u8..6).prop_map(well), 5..30),
+        1 => long,
+        2 => prop::collection::vec(step.clone(), 0..12),
+        2 => prop::collection::vec(step.clone(), 0..30),
+        2 => prop::collection::vec((step, 0u8..6).prop_map(well), 5..30),
     ]
 }
 
@@ -103,33 +119,23 @@ fn task(number: usize) -> Task {
     }
 }
 
-/// What the tags of a task's row are, as far as these tests know.
-fn tags(number: usize) -> &'static [&'static str] {
-    match number {
-        0 => &["src/lexer.rs", "cargo"],
-        1 => &["src/parser.rs", "src/lexer.rs"],
-        2 => &["count.py", "cargo"],
-        3 => &["src/lexer.rs"],
-        _ => &[],
-    }
-}
-
 fn strings(words: &[&str]) -> Vec<String> {
     words.iter().copied().map(str::to_owned).collect()
 }
 
 fn put(store: &mut Store, iteration: u32, step: &Step) {
     let task = task(step.task);
+    let changed = strings(&step.changed);
     let row = NewJournalRow {
+        tags: found_tags(&[&task.title, &task.description], &changed, None),
         task_type: task_type_of(&task.title, &task.description),
         task: Some(task.id),
         task_title: task.title,
-        tags: strings(tags(step.task)),
         outcome: step.outcome,
         stop: StopReason::TaskDone,
         model: step.model.map(str::to_owned),
         difficulty: step.difficulty,
-        files_modified: strings(&step.changed),
+        files_modified: changed,
         ..journal_row(RunId::new(1), iteration)
     };
     let mut settlement = Settlement::new(row, 0);
@@ -148,12 +154,14 @@ fn put(store: &mut Store, iteration: u32, step: &Step) {
 }
 
 /// The rules once more, told from the end of the history backwards and without figures in between.
-fn expected(strategy: StrategyName, models: &[String], history: &[Step]) -> String {
+fn expected(rule: &Rule<'_>, history: &[Step]) -> String {
+    let Rule { models, strategy, .. } = *rule;
     let strongest = models.len() - 1;
-    let counted: Vec<&Step> = history
-        .iter()
-        .filter(|step| step.outcome != Outcome::Interrupted)
-        .collect();
+    let counts = |step: &&Step| step.outcome != Outcome::Interrupted;
+    let counted: Vec<&Step> = history.iter().filter(counts).collect();
+    // What is among the last hundred of all, whether it counts or not.
+    let recent = history.get(history.len().saturating_sub(100)..).unwrap_or_default();
+    let long_ago = counted.len() - recent.iter().filter(counts).count();
     let mut failures = 0;
     let mut failed_on = None;
     for step in counted.iter().rev().filter(|step| step.task == 0) {
@@ -175,7 +183,7 @@ fn expected(strategy: StrategyName, models: &[String], history: &[Step]) -> Stri
         (StrategyName::Escalate, 0) => 0,
         (StrategyName::Escalate, 1) => models.len() / 2,
         (StrategyName::CostOptimized, 0) if goes_well => 0,
-        (StrategyName::CostOptimized, 0 | 1) => models.len() / 2,
+        (StrategyName::CostOptimized, some) if rule.escalate_after.is_none_or(|after| some < after) => models.len() / 2,
         _ => strongest,
     };
     let failed_at = models.iter().position(|model| Some(Some(model.as_str())) == failed_on);
@@ -210,7 +218,7 @@ fn expected(strategy: StrategyName, models: &[String], history: &[Step]) -> Stri
             && step.model == Some(models[place].as_str())
             && !outweighed
     };
-    let lift = usize::from((0..counted.len()).any(is_hard_like));
+    let lift = usize::from((long_ago..counted.len()).any(is_hard_like));
     models[place + lift].clone()
 }
 
@@ -229,14 +237,20 @@ fn store() -> (tempfile::TempDir, Store) {
     (folder, store)
 }
 
-/// Ladders of different lengths, whose models the histories know for the most part, with each strategy that asks for figures.
-fn cases() -> Vec<(Vec<String>, StrategyName)> {
-    let ladders = [&["a"][..], &["a", "b"], &["a", "b", "c"], &["z", "a", "b", "c", "d"]];
-    let strategies = [StrategyName::CostOptimized, StrategyName::Escalate];
-    let pairs = ladders
-        .into_iter()
-        .flat_map(|ladder| strategies.map(|strategy| (strings(ladder), strategy)));
-    pairs.collect()
+/// Ladders of different lengths, whose models the histories know for the most part.
+fn ladders() -> [Vec<String>; 4] {
+    [&["a"][..], &["a", "b"], &["a", "b", "c"], &["z", "a", "b", "c", "d"]].map(strings)
+}
+
+/// Each strategy that asks for figures, with one of these ladders.
+fn rules(models: &[String]) -> Vec<Rule<'_>> {
+    let patience = [None, Some(1), Some(2), Some(3)];
+    let cost_optimized = patience.map(|escalate_after| Rule {
+        escalate_after,
+        ..rule(StrategyName::CostOptimized, models)
+    });
+    let escalate = [rule(StrategyName::Escalate, models)];
+    cost_optimized.into_iter().chain(escalate).collect()
 }
 
 proptest! {
@@ -249,18 +263,23 @@ proptest! {
             if let Some(last) = past.checked_sub(1) {
                 put(&mut store, u32::try_from(past).unwrap(), &history[last]);
             }
-            for (models, strategy) in cases() {
-                let chosen = choose_first(rule(strategy, &models), Some(&store), Some(&task(0))).unwrap();
-                let expected = expected(strategy, &models, &history[..past]);
-                prop_assert_eq!(
-                    chosen.model.as_deref(),
-                    Some(expected.as_str()),
-                    "{} of {:?} after {}: {}",
-                    strategy.word(),
-                    models,
-                    past,
-                    chosen.rationale
-                );
+            // Nothing happens in the middle of a long one.
+            if (30..95).contains(&past) {
+                continue;
+            }
+            for models in ladders() {
+                for rule in rules(&models) {
+                    let chosen = choose_first(rule, Some(&store), Some(&task(0))).unwrap();
+                    let expected = expected(&rule, &history[..past]);
+                    prop_assert_eq!(
+                        chosen.model.as_deref(),
+                        Some(expected.as_str()),
+                        "{:?} after {}: {}",
+                        rule,
+                        past,
+                        chosen.rationale
+                    );
+                }
             }
         }
     }

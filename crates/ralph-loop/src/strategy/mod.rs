@@ -12,7 +12,7 @@ pub use past::{Like, Past};
 /// A larger part of the last iterations than this was done: things go well.
 const GOES_WELL: f64 = 0.8;
 
-/// Why the middle is taken where hardly anything is on record.
+/// Why the default is taken where hardly anything is on record.
 const TOO_LITTLE: &str = "too little on record to tell";
 
 /// How models are chosen, for all iterations of a run.
@@ -207,6 +207,7 @@ impl<'a> Rule<'a> {
             Some(like) => Rung::new(place + 1, format!("{why}; {like}")),
             // Said already.
             None if why == TOO_LITTLE => Rung { place, why },
+            None if past.course.recent.of == 0 => Rung::new(place, format!("{why}; {TOO_LITTLE}")),
             None => Rung::new(place, format!("{why}; no hard task like it on record")),
         }
     }

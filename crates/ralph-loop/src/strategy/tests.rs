@@ -254,6 +254,10 @@ fn the_rationale_says_what_the_choice_was_made_from() {
         ),
         (
             of(escalate, &past(0, 0, 0)),
+            "escalate: no failure yet; too little on record to tell",
+        ),
+        (
+            of(escalate, &past(0, 1, 1)),
             "escalate: no failure yet; no hard task like it on record",
         ),
         (

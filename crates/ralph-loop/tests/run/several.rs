@@ -221,6 +221,9 @@ fn an_agent_may_wish_for_the_next_model_but_only_a_configured_one() {
     let models: Vec<String> = project.journal().into_iter().filter_map(|row| row.row.model).collect();
     assert_eq!(models, ["sonnet", "sonnet", "opus", "sonnet"]);
     assert_eq!(ran.seen.notices, [Notice::UnknownModel("gpt".to_owned())]);
+    // One that is not configured counts as malformed.
+    let malformed: Vec<u32> = project.journal().iter().map(|row| row.row.malformed_sigils).collect();
+    assert_eq!(malformed, [1, 0, 0, 0]);
     let told = |turn| project.agent.call(turn).environment.get("RALPH_MODEL").cloned();
     assert_eq!((told(2), told(3)), (Some("sonnet".to_owned()), Some("opus".to_owned())));
 }

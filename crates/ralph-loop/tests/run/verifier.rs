@@ -188,11 +188,11 @@ fn a_verifier_that_writes_notes_fails() {
 
 /// Nobody saw who it was: it may have been a person.
 #[test]
-fn what_changes_while_it_looks_and_is_not_named_is_not_held_against_the_work() {
+fn what_changes_while_it_looks_and_is_not_named_is_forgiven_once() {
     let reason = |what: &str| {
         format!(
             "While the verifier looked, {what} changed, by its hand or by somebody else's; so its word does not count, and \
-             neither does the attempt."
+             this once neither does the attempt."
         )
     };
     for (command, what) in [
@@ -207,10 +207,40 @@ fn what_changes_while_it_looks_and_is_not_named_is_not_held_against_the_work() {
         let project = looked_at([vec![run(command), say("<verify-pass/>")], passes()]);
         let ran = project.run();
         assert_eq!(ran.code(), 0, "{command}: {:?} {ran:?}", project.story());
-        assert_eq!(project.story(), ["Work retried: task_done", "Work done: task_done"]);
+        assert_eq!(project.story(), ["Work interrupted: task_done", "Work done: task_done"]);
         assert_eq!(project.journal()[0].row.reason, reason(what), "{command}");
         assert_eq!(project.tasks()[0].retries_used, 0);
+        // What was forgiven says nothing of how the work goes.
+        let course = project.store().course(&project.tasks()[0].id).unwrap();
+        assert_eq!((course.recent.done, course.recent.of), (1, 1));
     }
+}
+
+/// Each look is spoilt, and each turn changes something: no other limit would end this.
+#[test]
+fn where_something_changes_at_each_look_the_attempts_are_used_up_and_the_run_goes_on() {
+    let spoilt = vec![run("date +%N >> b.txt"), say("<verify-pass/>")];
+    let mut project = looked_at([spoilt.clone(), spoilt.clone(), spoilt.clone(), passes()]);
+    project.config.execution.max_retries = 1;
+    project.task("Next");
+    let ran = project.run();
+    assert_eq!(
+        project.story(),
+        [
+            "Work interrupted: task_done",
+            "Work retried: task_done",
+            "Work retried: task_done",
+            "Next done: task_done",
+        ],
+        "{ran:?}"
+    );
+    let task = &project.tasks()[0];
+    assert_eq!((task.status, task.retries_used), (TaskStatus::Failed, 2));
+    assert_eq!(
+        project.journal()[2].row.reason,
+        "While the verifier looked, b.txt changed, by its hand or by somebody else's, and not for the first time; so its \
+         word does not count."
+    );
 }
 
 #[test]

@@ -252,6 +252,13 @@ pub fn is_tool(tag: &str) -> bool {
     TOOLS.contains(&tag)
 }
 
+/// Whether a tag is a path. Most of these are files that happened to change in an iteration, so they say where a lesson was
+/// learned, and not always what it is about.
+#[must_use]
+pub fn is_path(tag: &str) -> bool {
+    tag.contains('/') || names_a_file(tag)
+}
+
 /// Tags of one kind, each once.
 #[derive(Debug, Clone)]
 struct Kind {

@@ -1,9 +1,11 @@
 //! Loop histories in the form that another tool keeps them: `state.json`, and a file for every iteration. What is read passes
 //! the gate like everything that agents say. Keys that nobody here knows are passed over.
 
+use std::collections::HashSet;
+
 use ralph_model::{PastEnd, PastError, PastIteration, RunHistory, Signature, TaskType};
 use ralph_store::task_type_of;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 use super::clean;
 
@@ -59,7 +61,7 @@ struct Iteration {
     number: Option<u32>,
     #[serde(default)]
     status: String,
-    #[serde(default)]
+    #[serde(default, serialize_with = "whole_if_it_is")]
     duration: Option<f64>,
     #[serde(default)]
     analysis: Option<Analysis>,
@@ -76,6 +78,25 @@ struct Iteration {
     task_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task_title: Option<String>,
+}
+
+/// Writes a number as the other tool does, which knows no other kind: `21`, and not `21.0`.
+#[expect(clippy::ref_option, reason = "serde hands it over in this way")]
+fn whole_if_it_is<S: Serializer>(number: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    /// Up to here every whole number is told apart from its neighbours.
+    const MOST_EXACT: f64 = 9_007_199_254_740_992.0;
+    match number {
+        Some(number) if number.fract() == 0.0 && (0.0..=MOST_EXACT).contains(number) =>
+        {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "it is whole and in range"
+            )]
+            serializer.serialize_u64(*number as u64)
+        }
+        number => number.serialize(serializer),
+    }
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -170,6 +191,10 @@ pub enum LoopProgress {
     Running,
     /// It is over.
     Over,
+    /// It went through all that could be done, and something is left for a person.
+    WentThrough,
+    /// It was ended before all was done: by a limit, by a person, by a fault.
+    Stopped,
 }
 
 /// Writes a run in that form.
@@ -198,17 +223,35 @@ fn page(value: &impl Serialize) -> Result<String, LoopHistoryError> {
     Ok(serde_json::to_string_pretty(value)? + "\n")
 }
 
-/// How a run ended, by the last of its iterations that says anything about the work. Where none does, nothing was completed.
+/// How a run ended, by the last of its iterations that says anything about the work; where it went through all tasks, by the
+/// last of each. Where none does, nothing was completed, and neither was it where something was left to do.
 fn status(history: &RunHistory, progress: LoopProgress) -> &'static str {
-    if progress == LoopProgress::Running {
-        return "running";
+    if progress == LoopProgress::WentThrough {
+        return if has_failed_task(history) {
+            "failed"
+        } else {
+            "interrupted"
+        };
     }
     let mut ends = history.iterations.iter().rev().map(|iteration| iteration.end);
-    match ends.find(|end| *end != PastEnd::Other) {
-        Some(PastEnd::Completed) => "completed",
-        Some(PastEnd::Failed) => "failed",
-        Some(PastEnd::Other) | None => "interrupted",
+    match (progress, ends.find(|end| *end != PastEnd::Other)) {
+        (LoopProgress::Running, _) => "running",
+        (LoopProgress::Over, Some(PastEnd::Completed | PastEnd::Unproven)) => "completed",
+        (_, Some(PastEnd::Failed)) => "failed",
+        _ => "interrupted",
     }
+}
+
+/// Whether the last that is known of one of its tasks is a failure.
+fn has_failed_task(history: &RunHistory) -> bool {
+    let mut seen = HashSet::new();
+    let told = history
+        .iterations
+        .iter()
+        .rev()
+        .filter(|iteration| iteration.end != PastEnd::Other);
+    let mut last_of_each = told.filter(|iteration| seen.insert(iteration.task.as_deref()));
+    last_of_each.any(|iteration| iteration.end == PastEnd::Failed)
 }
 
 fn form_of(iteration: &PastIteration) -> Iteration {
@@ -218,7 +261,7 @@ fn form_of(iteration: &PastIteration) -> Iteration {
     Iteration {
         number: Some(iteration.number),
         status: match iteration.end {
-            PastEnd::Completed => "completed",
+            PastEnd::Completed | PastEnd::Unproven => "completed",
             PastEnd::Failed => "failed",
             PastEnd::Other => "interrupted",
         }

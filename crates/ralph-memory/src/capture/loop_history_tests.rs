@@ -106,6 +106,11 @@ fn what_is_written_is_read_again() {
     }
     let files = write_loop_history(&history, LoopProgress::Over).unwrap();
     assert_eq!(read_loop_history(&files.state).unwrap(), history);
+    assert!(
+        files.state.contains("\"duration\": 42000,") && files.state.contains("\"duration\": 1.5,"),
+        "{}",
+        files.state
+    );
     let names: Vec<&str> = files.iterations.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
         names,
@@ -135,6 +140,27 @@ fn only_what_was_completed_is_called_so() {
     let mut first = history.clone();
     first.iterations.truncate(1);
     assert_eq!(status(&first, LoopProgress::Over), "completed");
+    assert_eq!(status(&first, LoopProgress::Stopped), "interrupted");
+    assert_eq!(status(&history, LoopProgress::Stopped), "failed");
+    // One task has failed, and another was done after it.
+    let [done, failed] = [PastEnd::Completed, PastEnd::Failed].map(|end| {
+        let found = history.iterations.iter().find(|iteration| iteration.end == end);
+        found.unwrap().clone()
+    });
+    let of = |task: &str, iteration: &PastIteration| PastIteration {
+        task: Some(task.to_owned()),
+        ..iteration.clone()
+    };
+    let mut tasks = history.clone();
+    tasks.iterations = vec![of("a", &failed), of("b", &done)];
+    assert_eq!(status(&tasks, LoopProgress::WentThrough), "failed");
+    assert_eq!(status(&tasks, LoopProgress::Stopped), "interrupted");
+    tasks.iterations.push(of("a", &done));
+    assert_eq!(
+        status(&tasks, LoopProgress::WentThrough),
+        "interrupted",
+        "something else is left"
+    );
     let mut interrupted = history;
     interrupted
         .iterations

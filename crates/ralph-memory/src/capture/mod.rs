@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use ralph_notes::{FileError, link_beside, normalise_line_breaks, read_file, resolve};
 
 pub use clean::{MOST_ERROR_OUTPUT, MOST_REASON, clean};
-pub use found_tags::{MOST_FOUND_TAGS, TaskTags, found_tags, is_tool};
+pub use found_tags::{MOST_FOUND_TAGS, TaskTags, found_tags, is_path, is_tool};
 pub use guess::guess_kind;
 pub use knowledge::{
     Deleted, KnowledgeError, KnowledgeFolder, KnowledgeRefusal, Outboxed, Placement, Written, accept_knowledge,

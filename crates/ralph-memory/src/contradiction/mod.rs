@@ -6,6 +6,7 @@
 
 mod nearness;
 mod reading;
+mod reasons;
 mod tokens;
 mod words;
 
@@ -15,8 +16,12 @@ use std::fmt;
 use ralph_model::{Learning, LearningKind};
 use serde::Serialize;
 
+pub(crate) use nearness::Nearby;
 pub use reading::Reading;
 use reading::{Sign, Value};
+
+/// So many words two lessons have to share before they are about the same in some others.
+const LEAST_SHARED: usize = 2;
 
 /// In what two lessons contradict each other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -60,9 +65,19 @@ pub fn contradiction(one: &Learning, other: &Learning) -> Option<Contradiction> 
 }
 
 impl Reading {
-    /// In what it contradicts another one, if it does.
+    /// In what it contradicts another one, if it does: as both stand, or without the reasons that they give. A reason is no
+    /// part of what is contradicted, and nobody gives the same one for the contrary.
     #[must_use]
     pub fn contradicts(&self, other: &Self) -> Option<Contradiction> {
+        let as_they_stand = self.contradicts_as_it_stands(other);
+        let has_reasons = self.has_reasons() || other.has_reasons();
+        if as_they_stand.is_some() || !has_reasons || self.says_nearly(other) {
+            return as_they_stand;
+        }
+        self.bare().contradicts_as_it_stands(other.bare())
+    }
+
+    fn contradicts_as_it_stands(&self, other: &Self) -> Option<Contradiction> {
         if let Some(otherwise) = self.answers_otherwise(other) {
             return Some(otherwise);
         }
@@ -110,8 +125,22 @@ impl Reading {
     /// Whether two are about the same thing, in nearly the same words.
     fn is_about_the_same(&self, other: &Self) -> bool {
         let files_differ = differ(&self.files, &other.files);
-        let tags_differ = differ(&self.tags, &other.tags) && self.files.is_disjoint(&other.files);
-        !files_differ && !tags_differ && self.has_nearly_the_words_of(other)
+        let is_tagged_otherwise = self.is_tagged_otherwise(other)
+            && self.files.is_disjoint(&other.files)
+            && !self.denies_word_for_word(other);
+        !files_differ && !is_tagged_otherwise && self.has_nearly_the_words_of(other)
+    }
+
+    /// Whether their tags say that they are about different things. Paths among them never do: they are the files that changed
+    /// when a lesson was told, which other files do each time. But two that have one in common are about the same.
+    fn is_tagged_otherwise(&self, other: &Self) -> bool {
+        differ(&self.own_tags, &other.own_tags) && self.tags.is_disjoint(&other.tags)
+    }
+
+    /// Whether one says no in the very words in which the other says yes: nobody does that about something else.
+    fn denies_word_for_word(&self, other: &Self) -> bool {
+        let is_same_words = self.stems.len() >= LEAST_SHARED && self.stems.keys().eq(other.stems.keys());
+        is_same_words && self.denies(other)
     }
 
     /// Where one has words that the other lacks, and not the other way round, two thirds in common are enough; else it takes
@@ -131,7 +160,7 @@ impl Reading {
             let all = shared + own.len() + others.len();
             shared * 4 >= all * 3 && !(self.refers_to_any(&own) && other.refers_to_any(&others))
         };
-        shared >= 2 && enough
+        shared >= LEAST_SHARED && enough
     }
 
     fn words_beside(&self, other: &Self) -> Vec<&str> {

@@ -6,9 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use ralph_model::{Learning, LearningKind};
 use ralph_store::index::{is_name, terms_of};
 
+use super::reasons::{Role, roles};
 use super::tokens::{End, Token, tokens};
 use super::words;
+use crate::capture::is_path;
 use crate::learn::answer_of;
+use crate::negations::is_negation;
 
 /// Whether something is said or denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,8 @@ pub struct Reading {
     pub(super) kind: LearningKind,
     /// Its tags, in lower case.
     pub(super) tags: BTreeSet<String>,
+    /// Those among them that are no paths: whoever tells a lesson chooses them, and they say what it is about.
+    pub(super) own_tags: BTreeSet<String>,
     /// The stems of its tags.
     pub(super) tag_stems: BTreeSet<String>,
     /// The files that its text names.
@@ -63,6 +68,8 @@ pub struct Reading {
     pub(super) is_plain: bool,
     /// Of a convention that was found from paths: what it is about, and what it says of that.
     pub(super) answer: Option<(String, String)>,
+    /// What it says without its reasons, where it gives any.
+    bare: Option<Box<Self>>,
 }
 
 impl Reading {
@@ -75,9 +82,11 @@ impl Reading {
     /// The same of one that is not kept yet.
     #[must_use]
     pub fn new(kind: LearningKind, tags: &[String], content: &str) -> Self {
+        let tags_in_lower_case = || tags.iter().map(|tag| tag.to_lowercase());
         let mut reading = Self {
             kind,
-            tags: tags.iter().map(|tag| tag.to_lowercase()).collect(),
+            tags: tags_in_lower_case().collect(),
+            own_tags: tags_in_lower_case().filter(|tag| !is_path(tag)).collect(),
             tag_stems: tags.iter().flat_map(|tag| terms_of(tag)).collect(),
             files: BTreeSet::new(),
             stems: BTreeMap::new(),
@@ -89,21 +98,58 @@ impl Reading {
             answer: answer_of(content)
                 .filter(|_| kind == LearningKind::Convention)
                 .map(|(subject, says)| (subject.to_owned(), says.to_owned())),
+            bare: None,
         };
         let tokens = tokens(content);
-        for clause in clauses(&tokens) {
-            reading.take(&clause);
+        let (said, reasons): (Vec<Clause<'_>>, Vec<Clause<'_>>) = clauses(&tokens)
+            .into_iter()
+            .partition(|clause| clause.role == Role::Said);
+        said.iter().for_each(|clause| reading.take(clause));
+        let bare = (!reasons.is_empty()).then(|| reading.clone());
+        reasons.iter().for_each(|clause| reading.take(clause));
+        // What a warning warns of cannot be told where the remedy alone is plain.
+        let is_as_plain = |bare: &Self| kind != LearningKind::Antipattern || bare.is_plain == reading.is_plain;
+        if let Some(mut bare) = bare.filter(is_as_plain) {
+            // A file is what all of it is about, wherever it is named.
+            bare.files.clone_from(&reading.files);
+            bare.turn_if_warning();
+            reading.bare = Some(Box::new(bare));
         }
-        // What warns of something without a word for it names what is to be avoided.
-        if kind == LearningKind::Antipattern && !reading.is_plain {
-            for sign in reading.stems.values_mut() {
-                *sign = sign.turned();
-            }
-            for value in &mut reading.values {
-                value.sign = value.sign.turned();
-            }
-        }
+        reading.turn_if_warning();
         reading
+    }
+
+    /// What kind of lesson it is.
+    #[must_use]
+    pub fn kind(&self) -> LearningKind {
+        self.kind
+    }
+
+    /// What it says without its reasons; all of it where it gives none.
+    pub(super) fn bare(&self) -> &Self {
+        self.bare.as_deref().unwrap_or(self)
+    }
+
+    pub(super) fn has_reasons(&self) -> bool {
+        self.bare.is_some()
+    }
+
+    /// All that is compared with others: itself, and where it gives reasons what it says without them.
+    pub fn compared(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.bare.as_deref())
+    }
+
+    /// What warns of something without a word for it names what is to be avoided.
+    fn turn_if_warning(&mut self) {
+        if self.kind != LearningKind::Antipattern || self.is_plain {
+            return;
+        }
+        for sign in self.stems.values_mut() {
+            *sign = sign.turned();
+        }
+        for value in &mut self.values {
+            value.sign = value.sign.turned();
+        }
     }
 
     /// The stems of its words, each once, in order.
@@ -192,11 +238,13 @@ struct Clause<'t> {
     negations: usize,
     is_plain: bool,
     begins_sentence: bool,
+    role: Role,
 }
 
 impl Clause<'_> {
-    fn new(begins_sentence: bool) -> Self {
+    fn new(begins_sentence: bool, role: Role) -> Self {
         Self {
+            role,
             tokens: Vec::new(),
             negations: 0,
             is_plain: false,
@@ -215,19 +263,27 @@ impl Clause<'_> {
 /// words, as "Avoid:", belongs to the next one.
 fn clauses<'t>(tokens: &'t [Token<'t>]) -> Vec<Clause<'t>> {
     let mut clauses: Vec<Clause<'t>> = Vec::new();
-    let mut clause = Clause::new(true);
-    let mut in_reason = false;
-    for (at, token) in tokens.iter().enumerate() {
+    let mut clause = Clause::new(true, Role::Said);
+    // Where the reason ends that a word has begun.
+    let mut reason_ends: Option<End> = None;
+    for (at, (token, role)) in tokens.iter().zip(roles(tokens)).enumerate() {
+        if clause.role != role {
+            let says_nothing = clause.tokens.is_empty() && !clause.is_plain;
+            let next = Clause::new(says_nothing && clause.begins_sentence, role);
+            clauses.push(std::mem::replace(&mut clause, next));
+        }
         let word = token.lower.as_str();
         let next = tokens.get(at + 1).map_or("", |next| next.lower.as_str());
         let is_prose = !token.in_code;
-        in_reason |= is_prose && words::begins_a_reason(word);
-        if !in_reason {
+        if is_prose && reason_ends.is_none() && words::begins_a_reason(word) {
+            reason_ends = Some(end_of_reason(tokens, at));
+        }
+        if reason_ends.is_none() {
             if is_prose && begins_another(word, next, &clause) {
                 let is_denied = clause.is_what_follows_denied(word, next);
-                clauses.push(std::mem::replace(&mut clause, Clause::new(false)));
+                clauses.push(std::mem::replace(&mut clause, Clause::new(false, role)));
                 clause.negations += usize::from(is_denied);
-            } else if is_prose && words::is_negation(word) {
+            } else if is_prose && is_negation(word) {
                 clause.negations += 1;
                 clause.is_plain |= words::is_plain_negation(word);
             } else if is_prose && is_behind_negation(tokens, at) && words::takes_back(word, next) {
@@ -239,20 +295,32 @@ fn clauses<'t>(tokens: &'t [Token<'t>]) -> Vec<Clause<'t>> {
             }
         }
         if token.end != End::Nothing && !clause.tokens.is_empty() {
-            let next = Clause::new(token.end == End::Sentence);
+            let next = Clause::new(token.end == End::Sentence, role);
             clauses.push(std::mem::replace(&mut clause, next));
         }
-        in_reason &= token.end != End::Sentence;
+        reason_ends = reason_ends.filter(|end| token.end < *end);
     }
     clauses.push(clause);
     clauses
+}
+
+/// Where a reason ends whose first word stands at a place: "Because the tests are slow, mock the database".
+fn end_of_reason(tokens: &[Token<'_>], at: usize) -> End {
+    let before = at.checked_sub(1).and_then(|before| tokens.get(before));
+    let begins_sentence = before.is_none_or(|before| before.end == End::Sentence);
+    let says_why = tokens.get(at).is_some_and(|token| token.lower == "because");
+    if begins_sentence && says_why {
+        End::Clause
+    } else {
+        End::Sentence
+    }
 }
 
 /// Whether the token at a place follows a negation at once, but for "ever" between them.
 fn is_behind_negation(tokens: &[Token<'_>], at: usize) -> bool {
     let before = tokens.get(..at).unwrap_or_default();
     let before = before.iter().rev().find(|token| token.lower != "ever");
-    before.is_some_and(|token| !token.in_code && token.end == End::Nothing && words::is_negation(&token.lower))
+    before.is_some_and(|token| !token.in_code && token.end == End::Nothing && is_negation(&token.lower))
 }
 
 /// Whether a word begins a part that is said by itself: "and do not …", "instead of …".
@@ -261,7 +329,7 @@ fn begins_another(word: &str, next: &str, clause: &Clause<'_>) -> bool {
         return false;
     }
     let is_joint = matches!(word, "and" | "but" | "or" | "then");
-    let says = words::is_negation(next) || words::is_affirmation(next);
+    let says = is_negation(next) || words::is_affirmation(next);
     is_joint && says || clause.is_what_follows_denied(word, next)
 }
 

@@ -1,39 +1,19 @@
 //! Pairs of lessons as agents write them: those that contradict each other, and those that only look alike.
 
-use jiff::Timestamp;
 use proptest::prelude::*;
-use ralph_model::{LearningId, LearningSource, LearningStatus};
+use ralph_model::{LearningSource, TaskType};
+use ralph_testkit::known_lesson;
 
 use super::*;
 
 fn lesson(category: &str, tags: &[&str], content: &str) -> Learning {
     let kind = LearningKind::of_category(category);
     Learning {
-        id: LearningId::new(1),
-        kind,
         category: category.to_owned(),
         task_type: None,
-        content: content.to_owned(),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
-        confidence: 0.5,
-        success_rate: 1.0,
-        first_success_rate: 1.0,
-        use_count: 0,
-        first_use_count: 0,
-        successes: 0,
         source: LearningSource::Sigil,
-        source_loops: Vec::new(),
-        task: None,
-        journal: None,
-        status: LearningStatus::Promoted,
-        reason: None,
-        superseded_by: None,
-        examples: Vec::new(),
-        facts: None,
-        foreign_id: None,
-        last_used_at: None,
-        created_at: Timestamp::UNIX_EPOCH,
-        updated_at: Timestamp::UNIX_EPOCH,
+        ..known_lesson(1, kind, TaskType::General, content)
     }
 }
 
@@ -108,6 +88,143 @@ fn a_negation_contradicts_what_is_said() {
         let why = found(&strategy(one), &strategy(other));
         assert_eq!(why, Some(Contradiction::Negation), "{one:?} and {other:?}");
     }
+}
+
+#[test]
+fn a_reason_is_no_part_of_what_is_contradicted() {
+    let suite = "Start the emulator before the integration suite";
+    let contrary = strategy("Do not start the emulator before the integration suite");
+    for reason in [
+        ", or every request hangs",
+        " or every request hangs",
+        ", or else it times out",
+        ", else every request hangs",
+        " since every request needs it",
+        " so that no request hangs",
+        ", so the requests pass",
+        ", as every request needs it",
+        " as it takes a minute to start",
+        ", it answers every request",
+        ". Every request needs it.",
+        "; it answers every request",
+    ] {
+        let why = found(&strategy(&format!("{suite}{reason}")), &contrary);
+        assert_eq!(why, Some(Contradiction::Negation), "{reason:?}");
+    }
+    for reason in ["Since every request needs it", "Because every request needs it"] {
+        let why = found(&strategy(&format!("{reason}, {suite}")), &contrary);
+        assert_eq!(why, Some(Contradiction::Negation), "{reason:?}");
+    }
+}
+
+#[test]
+fn each_may_give_a_reason_of_its_own() {
+    for (one, other) in [
+        (
+            "Commit the lockfile",
+            "Never commit the lockfile, it breaks the Docker build",
+        ),
+        (
+            "Commit the lockfile",
+            "Never commit the lockfile - the Docker build breaks",
+        ),
+        (
+            "Commit the lockfile, the Docker build needs it",
+            "Do not commit the lockfile. It is generated.",
+        ),
+        (
+            "Run the linter in the hook, or the build fails much later",
+            "Do not run the linter in the hook since nobody reads what it prints",
+        ),
+        (
+            "Mock the clock, nothing is stable otherwise",
+            "Do not mock the clock or the tests lie",
+        ),
+    ] {
+        let why = found(&strategy(one), &strategy(other));
+        assert_eq!(why, Some(Contradiction::Negation), "{one:?} and {other:?}");
+    }
+    let ports = found(
+        &strategy("Use port 5432, or the tests cannot connect"),
+        &strategy("Use port 5433. The other one is taken."),
+    );
+    assert!(matches!(ports, Some(Contradiction::Value { .. })), "{ports:?}");
+    let warned = found(
+        &strategy("Commit the lockfile, the Docker build needs it"),
+        &warning("Commit the lockfile. It is generated."),
+    );
+    assert_eq!(warned, Some(Contradiction::Kind));
+}
+
+#[test]
+fn what_looks_like_a_reason_makes_no_contradiction() {
+    for (one, other) in [
+        // Another choice, not a reason.
+        ("Use port 5432 or 5433 for the tests", "Use port 5433 for the tests"),
+        ("Use port 5432, or 5433", "Use port 5433"),
+        ("Build with -j 4 or -j 8", "Build with -j 8"),
+        ("Set the log level to 2, or to 3 in CI", "Set the log level to 3"),
+        // What narrows it.
+        (
+            "Cache the cargo registry. Only in the nightly job.",
+            "Do not cache the cargo registry in the release job",
+        ),
+        (
+            "Mock the payment service. However, talk to the real sandbox account at night.",
+            "Do not mock the payment service at night",
+        ),
+        (
+            "Mock the payment service, it is only at night that the real sandbox account answers",
+            "Do not mock the payment service at night",
+        ),
+        // A condition is not what is said.
+        (
+            "When the emulator hangs, it is the firewall",
+            "When the emulator does not hang, look at the log",
+        ),
+        (
+            "If the cache is stale, the build fails",
+            "If the cache is not stale, look elsewhere",
+        ),
+        // The same, each with a reason of its own.
+        (
+            "Start the emulator before the suite, or every request hangs",
+            "Start the emulator before the suite since nothing answers without it",
+        ),
+        (
+            "Never commit the lockfile, it breaks the Docker build",
+            "Do not commit the lockfile. It is always generated anew.",
+        ),
+        (
+            "Commit the lockfile, it is never generated",
+            "Commit the lockfile so that no build differs",
+        ),
+        // The same reason for different things.
+        (
+            "Start the emulator first, or every request hangs",
+            "Do not stop the proxy, or every request hangs",
+        ),
+        (
+            "Keep src/a.rs short. It is read often.",
+            "Never keep src/b.rs short. It is generated.",
+        ),
+        (
+            "Run the suite as root on the build machine",
+            "Never run the suite as a guest on the build machine",
+        ),
+        ("The flag works since 1.2", "The flag fails since 1.3"),
+    ] {
+        assert_eq!(found(&strategy(one), &strategy(other)), None, "{one:?} and {other:?}");
+    }
+    // A warning whose remedy alone is plain says a fact, which others may say as well.
+    let fact = "The cache hides the fault";
+    assert_eq!(
+        found(
+            &strategy(fact),
+            &warning("The cache hides the fault. You must clear it.")
+        ),
+        None
+    );
 }
 
 #[test]
@@ -434,12 +551,96 @@ fn what_has_other_tags_or_no_kind_of_advice_is_about_something_else() {
 }
 
 #[test]
+fn files_that_changed_when_a_lesson_was_told_do_not_tell_what_it_is_about() {
+    let tagged = |tags: &[&str], content| lesson("success_pattern", tags, content);
+    let (parser, printer) = (&["src/parser.rs"], &["src/printer.rs", "Makefile", "notes.md"]);
+    for (one, other, expected) in [
+        (
+            "Commit the lock file",
+            "Do not commit the lock file",
+            Contradiction::Negation,
+        ),
+        (
+            "Use -j 4 for builds",
+            "Use -j 8 for builds",
+            Contradiction::Value {
+                one: "4".to_owned(),
+                other: "8".to_owned(),
+            },
+        ),
+    ] {
+        assert_eq!(found(&tagged(parser, one), &tagged(printer, other)), Some(expected));
+        assert!(found(&tagged(&["ci", "src/parser.rs"], one), &tagged(printer, other)).is_some());
+        // Whoever tags them otherwise has one file in common with the other.
+        let shared = (&["ci", "src/parser.rs"], &["make", "src/parser.rs"]);
+        assert!(found(&tagged(shared.0, one), &tagged(shared.1, other)).is_some());
+    }
+    let (one, other) = (
+        "Run the migrations before the integration tests",
+        "Before the integration tests, run the migrations",
+    );
+    assert!(nearly(&tagged(parser, one), &tagged(printer, other)));
+    assert!(!nearly(
+        &tagged(&["make", "src/parser.rs"], one),
+        &tagged(&["ninja", "src/printer.rs"], other)
+    ));
+    // Files that a text names are what it is about.
+    let (one, other) = (
+        "Commit src/parser.rs.lock of the build",
+        "Do not commit src/printer.rs.lock of the build",
+    );
+    assert_eq!(found(&tagged(parser, one), &tagged(printer, other)), None);
+}
+
+#[test]
+fn a_denial_in_the_same_words_is_about_the_same_whatever_the_tags_are() {
+    let tagged = |tags: &[&str], content| lesson("success_pattern", tags, content);
+    let (alpha, beta) = (&["alpha"], &["beta"]);
+    let lock = "Commit the lock file";
+    assert_eq!(
+        found(&tagged(alpha, lock), &tagged(beta, "Do not commit the lock file")),
+        Some(Contradiction::Negation)
+    );
+    for other in [
+        "Do not commit the lock file of the docs",
+        "Never commit 2 lock files",
+        "Commit the lock file",
+    ] {
+        assert_eq!(found(&tagged(alpha, lock), &tagged(beta, other)), None, "{other:?}");
+    }
+    assert_eq!(
+        found(&tagged(alpha, "Use the cache"), &tagged(beta, "Do not use the cache")),
+        None,
+        "one word is too little to say so"
+    );
+}
+
+#[test]
+fn a_further_instruction_or_a_scope_is_no_reason() {
+    let migrations = "Run the migrations before the integration tests.";
+    for (one, other) in [
+        ("Seed the database with make seed.", "Clear the redis cache afterwards."),
+        ("Seed the database with make seed.", "It takes a minute."),
+    ] {
+        let (one, other) = (format!("{migrations} {one}"), format!("{migrations} {other}"));
+        assert!(!nearly(&strategy(&one), &strategy(&other)), "{one:?} and {other:?}");
+    }
+    let (ci, laptops) = (
+        "Use 4 workers for the build. In CI this is the limit.",
+        "Use 8 workers for the build. On laptops this is best.",
+    );
+    assert_eq!(found(&strategy(ci), &strategy(laptops)), None);
+}
+
+#[track_caller]
+fn nearly(one: &Learning, other: &Learning) -> bool {
+    let (one, other) = (Reading::of(one), Reading::of(other));
+    assert_eq!(one.says_nearly(&other), other.says_nearly(&one));
+    one.says_nearly(&other)
+}
+
+#[test]
 fn what_is_said_in_other_words_is_nearly_the_same() {
-    let nearly = |one: &Learning, other: &Learning| {
-        let (one, other) = (Reading::of(one), Reading::of(other));
-        assert_eq!(one.says_nearly(&other), other.says_nearly(&one));
-        one.says_nearly(&other)
-    };
     for (one, other) in [
         (
             "Run the migrations before the integration tests",
@@ -454,6 +655,19 @@ fn what_is_said_in_other_words_is_nearly_the_same() {
         (
             "Pin serde to v1.0.190 in Cargo.toml",
             "In Cargo.toml, pin serde to 1.0.190",
+        ),
+        // Reasons that only one of them gives, or that begin otherwise.
+        (
+            "Start the emulator before the integration suite, or every request hangs",
+            "Start the emulator before running the integration suite, otherwise every request hangs",
+        ),
+        (
+            "Start the emulator before the integration suite, or every request hangs",
+            "Before the integration suite, start the emulator",
+        ),
+        (
+            "Start the emulator before the integration suite because every request hangs",
+            "Start the emulator before the integration suite, or the login times out",
         ),
     ] {
         assert!(nearly(&strategy(one), &strategy(other)), "{one:?} and {other:?}");
@@ -477,6 +691,14 @@ fn what_is_said_in_other_words_is_nearly_the_same() {
         ),
         ("Do it", "Use it"),
         ("", ""),
+        (
+            "Start the emulator before the integration suite, or every request hangs",
+            "Do not start the emulator before the integration suite, or every request hangs",
+        ),
+        (
+            "Start the emulator before the suite, or 4 requests hang",
+            "Start the emulator before the suite, or 8 requests hang",
+        ),
     ] {
         assert!(!nearly(&strategy(one), &strategy(other)), "{one:?} and {other:?}");
     }

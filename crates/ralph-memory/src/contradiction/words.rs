@@ -1,27 +1,7 @@
-//! The words by which a sentence says yes or no, and the few that carry no subject.
+//! The words by which a sentence says yes or no, beside the negations that others ask for, too; and the few that carry no
+//! subject.
 
-/// Words that turn a clause round.
-const NEGATIONS: &[&str] = &[
-    "avoid",
-    "avoided",
-    "avoiding",
-    "avoids",
-    "cannot",
-    "dont",
-    "forbid",
-    "forbidden",
-    "neither",
-    "never",
-    "no",
-    "nobody",
-    "none",
-    "nor",
-    "not",
-    "nothing",
-    "prohibited",
-    "refrain",
-    "without",
-];
+use crate::negations::is_negation;
 
 /// The negation that says how something is done, not that it must not be.
 const LACK: &str = "without";
@@ -97,10 +77,6 @@ const NUMBERS: &[(&str, &str)] = &[
     ("ten", "10"),
     ("twelve", "12"),
 ];
-
-pub(super) fn is_negation(word: &str) -> bool {
-    NEGATIONS.contains(&word) || word.ends_with("n't")
-}
 
 /// Whether a word says that something is not to be: a warning of it needs no turning.
 pub(super) fn is_plain_negation(word: &str) -> bool {

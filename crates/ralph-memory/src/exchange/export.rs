@@ -65,6 +65,7 @@ pub fn handed_over(learning: &Learning, original: Option<&str>) -> Option<Foreig
         original: original.map(|original| compact(&exported(learning, Some(original)))),
         created_at: learning.created_at,
         updated_at: learning.updated_at,
+        retold: None,
     })
 }
 

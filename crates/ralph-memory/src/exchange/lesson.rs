@@ -143,7 +143,8 @@ fn standing_of(object: &JsObject) -> Result<ForeignStanding, String> {
     match status.as_str() {
         "pending" => Ok(ForeignStanding::Pending),
         "validated" => Ok(ForeignStanding::Validated),
-        "rejected" => Ok(ForeignStanding::Rejected(word_of(object, REASON).unwrap_or_default())),
+        // What was taken out there does not hold here either.
+        "rejected" | "pruned" => Ok(ForeignStanding::Rejected(word_of(object, REASON).unwrap_or_default())),
         other => Err(format!(
             "its status is \"{other}\", and not pending, validated or rejected"
         )),
@@ -196,6 +197,7 @@ pub(super) fn read_lesson(object: &JsObject, time: Timestamp) -> Result<ForeignL
         original: may_be_kept(object).then(|| compact(&JsValue::Object(object.clone()))),
         created_at: created_at.or(updated_at).unwrap_or(time),
         updated_at: updated_at.or(created_at).unwrap_or(time),
+        retold: None,
     })
 }
 
@@ -458,6 +460,18 @@ mod tests {
         assert!(read("{").is_err());
         let store = r#"{"version":"1.0.0","checksum":"","learnings":[]}"#;
         assert!(read(store).unwrap_err().contains("learnings import"));
+    }
+
+    #[test]
+    fn what_was_rejected_or_pruned_does_not_hold() {
+        for status in ["rejected", "pruned"] {
+            let text = format!(
+                r#"{{"type":"strategy","taskType":"general","content":"Look","status":"{status}","rejectionReason":"Old."}}"#
+            );
+            let read = read_stored(&parse(text.as_bytes()).unwrap(), Timestamp::UNIX_EPOCH);
+            let old = ForeignStanding::Rejected("Old.".to_owned());
+            assert_eq!(read.unwrap().standing, old, "{status}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Which lessons contradict each other, among all that hold or wait.
 //!
-//! Two that do have at least two thirds of their words in common. So they also share one of the few that are rarest in each,
-//! and only lessons that share such a word are compared, or that are about the same by their form.
+//! Two that do have at least two thirds of their words in common, as they stand or without their reasons. So they also share one
+//! of the few that are rarest in each, and only lessons that share such a word and so many others are compared, or that are about
+//! the same by their form.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -69,16 +70,25 @@ fn contradicting(learnings: &[Learning]) -> Vec<(usize, usize, Contradiction)> {
     for stem in readings.iter().flat_map(Reading::stems) {
         *holding.entry(stem).or_default() += 1;
     }
+    let numbers: HashMap<&str, usize> = holding
+        .keys()
+        .enumerate()
+        .map(|(number, stem)| (*stem, number))
+        .collect();
+    let words: Vec<Words> = readings.iter().map(|reading| Words::of(reading, &numbers)).collect();
     let mut by_stem: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut by_subject: HashMap<&str, Vec<usize>> = HashMap::new();
     let mut found = Vec::new();
     for (place, reading) in readings.iter().enumerate() {
         let mut near: BTreeSet<usize> = BTreeSet::new();
-        for stem in rarest(reading, &holding) {
+        let compared = reading.compared();
+        let stems: BTreeSet<&str> = compared.flat_map(|reading| rarest(reading, &holding)).collect();
+        for stem in stems {
             let known = by_stem.entry(stem).or_default();
             near.extend(known.iter().rev().take(MOST_COMPARED));
             known.push(place);
         }
+        near.retain(|newer| may_contradict(words.get(*newer), words.get(place)));
         if let Some(subject) = reading.subject() {
             let known = by_subject.entry(subject).or_default();
             near.extend(known.iter().rev().take(MOST_COMPARED));
@@ -91,6 +101,49 @@ fn contradicting(learnings: &[Learning]) -> Vec<(usize, usize, Contradiction)> {
     }
     found.sort_by_key(|(newer, older, _)| (*newer, *older));
     found
+}
+
+/// The words of a lesson by numbers, in order: by them it is seen quickly that two have little in common.
+struct Words {
+    as_it_stands: Vec<usize>,
+    without_reasons: Vec<usize>,
+}
+
+impl Words {
+    fn of(reading: &Reading, numbers: &HashMap<&str, usize>) -> Self {
+        let mut all = reading.compared().map(|compared| {
+            let mut words: Vec<usize> = compared.stems().filter_map(|stem| numbers.get(stem).copied()).collect();
+            words.sort_unstable();
+            words
+        });
+        let as_it_stands = all.next().unwrap_or_default();
+        let without_reasons = all.next().unwrap_or_else(|| as_it_stands.clone());
+        Self {
+            as_it_stands,
+            without_reasons,
+        }
+    }
+}
+
+fn may_contradict(one: Option<&Words>, other: Option<&Words>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| {
+        share_two_thirds(&one.as_it_stands, &other.as_it_stands)
+            || share_two_thirds(&one.without_reasons, &other.without_reasons)
+    })
+}
+
+fn share_two_thirds(one: &[usize], other: &[usize]) -> bool {
+    let (least, most) = (one.len().min(other.len()), one.len().max(other.len()));
+    if least * 3 < most * 2 {
+        return false;
+    }
+    let mut shared = 0;
+    let mut others = other.iter().peekable();
+    for word in one {
+        while others.next_if(|other| *other < word).is_some() {}
+        shared += usize::from(others.next_if_eq(&word).is_some());
+    }
+    shared * 3 >= most * 2
 }
 
 /// So many of the words of a lesson that every other one that has two thirds of them has one of these, too.

@@ -1,8 +1,12 @@
 //! Lessons that contradict each other in a database on disk.
 
 use jiff::{SignedDuration, Timestamp};
-use ralph_model::SplitMix64;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use ralph_model::{LearningKind, SplitMix64, TaskType};
 use ralph_store::{AddedLearning, Judgement, NewLearning};
+use ralph_testkit::known_lesson;
 
 use super::*;
 
@@ -36,6 +40,7 @@ impl Bench {
             content: content.to_owned(),
             tags: vec!["make".to_owned()],
             task_type: None,
+            retold: None,
         };
         let now = self.now();
         match self.store.add_learning(&new, &mut self.bits, now).unwrap() {
@@ -55,6 +60,20 @@ impl Bench {
 
 fn pair(one: &str, other: &str) -> (String, String) {
     (one.to_owned(), other.to_owned())
+}
+
+/// Neither shares two thirds of its words with the other; without their reasons they share all.
+#[test]
+fn reasons_keep_no_two_from_being_compared() {
+    let mut bench = Bench::new();
+    let (one, other) = (
+        "Keep the lock while you write notes, or another process reads half a file and stops",
+        "Never keep the lock while you write notes. Editors, hooks and watchers wait for it.",
+    );
+    bench.add(one);
+    bench.add("Read the log first, or you look at the wrong process");
+    bench.add(other);
+    assert_eq!(bench.found(), [pair(one, other)]);
 }
 
 #[test]
@@ -147,4 +166,31 @@ fn nothing_is_missed_among_many() {
     expected.sort();
     assert!(!expected.is_empty());
     assert_eq!(found, expected);
+}
+
+proptest! {
+    /// Which two are compared at all is decided by their words; that must not miss any that contradict each other.
+    #[test]
+    fn those_found_by_their_words_are_those_found_by_comparing_all(
+        texts in vec(
+            vec(select(vec![
+                "run", "never", "the", "migrations", "before", "tests", "with", "4", "8", "workers", "build", "not", "cache",
+                ", or it hangs", "because of the lock", ". It breaks.", "parser",
+            ]), 1..9),
+            2..24,
+        )
+    ) {
+        let (kind, task_type) = (LearningKind::Strategy, TaskType::BugFix);
+        let lesson = |(number, words): (u64, &Vec<&str>)| known_lesson(number, kind, task_type, &words.join(" "));
+        let learnings: Vec<Learning> = (1..).zip(&texts).map(lesson).collect();
+        let mut all = Vec::new();
+        for (older, one) in learnings.iter().enumerate() {
+            for (newer, other) in learnings.iter().enumerate().take(older) {
+                let why = Reading::of(one).contradicts(&Reading::of(other));
+                all.extend(why.map(|why| (newer, older, why)));
+            }
+        }
+        all.sort_by_key(|(newer, older, _)| (*newer, *older));
+        prop_assert_eq!(contradicting(&learnings), all);
+    }
 }

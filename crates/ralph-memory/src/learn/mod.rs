@@ -10,6 +10,6 @@ mod upkeep;
 pub use crate::contradiction::{Contradiction, Reading, contradiction};
 pub use conflicts::{Conflict, conflicts};
 pub(crate) use extract::answer_of;
-pub use extract::{Learned, Lessons, draw, learn_from_run, learn_from_runs};
+pub use extract::{Learned, Lessons, draw, learn_from, learn_from_run, learn_from_runs};
 pub use groups::alike;
 pub use upkeep::{LIFECYCLE_TIME, Upkeep, keep_up, prune_rules};

@@ -45,10 +45,13 @@ impl Bench {
             content: content.to_owned(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             task_type: None,
+            retold: None,
         };
         match self.store.add_learning(&new, &mut self.bits, at).unwrap() {
             AddedLearning::Stored(learning)
             | AddedLearning::Known(learning)
+            | AddedLearning::Widened(learning)
+            | AddedLearning::Reworded(learning)
             | AddedLearning::HoldsAgain { learning, .. } => learning.id,
         }
     }

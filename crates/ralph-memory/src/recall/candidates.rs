@@ -15,17 +15,7 @@ const LEAST_TERMS: usize = 2;
 
 /// The entries that may fit a question, those first that share most.
 pub(super) fn candidates<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> Result<Vec<Outline>, C::Error> {
-    let mut shared: NumberMap<i64, f64> = NumberMap::default();
-    let mut places = 0;
-    for (position, asked) in terms.known.iter().filter(|asked| asked.telling).enumerate() {
-        places += asked.known.entries;
-        if reach != Reach::All && position >= LEAST_TERMS && places > C::MOST_PLACES {
-            break;
-        }
-        corpus.entries_with(&asked.known, &mut |entry| {
-            *shared.entry(entry).or_default() += asked.weight;
-        })?;
-    }
+    let shared = sharing(corpus, reach, terms)?;
     let mut ranked: Vec<(i64, f64)> = shared.into_iter().collect();
     ranked.sort_unstable_by(|(number, weight), (later, heavier)| heavier.total_cmp(weight).then(later.cmp(number)));
     let most = match reach {
@@ -45,4 +35,20 @@ pub(super) fn candidates<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> 
         }
     }
     Ok(chosen)
+}
+
+/// The numbers of the entries that share telling words with a question, each with what these tell together.
+pub(super) fn sharing<C: Corpus>(corpus: &C, reach: Reach, terms: &Terms) -> Result<NumberMap<i64, f64>, C::Error> {
+    let mut shared: NumberMap<i64, f64> = NumberMap::default();
+    let mut places = 0;
+    for (position, asked) in terms.known.iter().filter(|asked| asked.telling).enumerate() {
+        places += asked.known.entries;
+        if reach != Reach::All && position >= LEAST_TERMS && places > C::MOST_PLACES {
+            break;
+        }
+        corpus.entries_with(&asked.known, &mut |entry| {
+            *shared.entry(entry).or_default() += asked.weight;
+        })?;
+    }
+    Ok(shared)
 }

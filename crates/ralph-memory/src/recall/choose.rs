@@ -9,6 +9,7 @@ use ralph_store::index::{Age, Outline};
 use super::corpus::Corpus;
 use super::question::Terms;
 use super::score::Score;
+use crate::negations::{is_negation, is_not};
 
 /// Two entries are on the same subject when they share the same words with the question and so many in a hundred of all
 /// their words.
@@ -19,10 +20,10 @@ const REPEATS_PERCENT: usize = 90;
 const BY_SUBJECT: usize = 256;
 /// Beyond what is shown so many more are compared, because repetitions fall away.
 const SPARE: usize = 30;
-/// Words that tell nothing about a text, and yet turn its meaning round.
-const TURNING: [&str; 21] = [
-    "above", "after", "against", "all", "any", "before", "below", "down", "few", "more", "most", "neither", "never",
-    "no", "nor", "not", "off", "only", "out", "over", "without",
+/// Words that tell nothing about a text, and yet turn its meaning round, beside those that say no.
+const TURNING: [&str; 15] = [
+    "above", "after", "against", "all", "any", "before", "below", "down", "few", "more", "most", "off", "only", "out",
+    "over",
 ];
 
 /// How new an entry is among those of all shelves. Places say something within one file only: across files their numbers
@@ -202,11 +203,10 @@ pub(super) fn facts(text: &str) -> Facts {
     let text = text.to_lowercase().replace('’', "'");
     let words = text.split(|c: char| !c.is_alphanumeric() && c != '\'');
     let turning = words.filter_map(|word| {
-        let negated = word == "cannot" || word.ends_with("n't");
-        if negated {
+        if is_not(word) {
             Some("not".to_owned())
         } else {
-            TURNING.contains(&word).then(|| word.to_owned())
+            (is_negation(word) || TURNING.contains(&word)).then(|| word.to_owned())
         }
     });
     let numbers = text
@@ -262,5 +262,7 @@ mod tests {
         assert_ne!(facts("you can use tabs"), facts("you can't use tabs"));
         assert_ne!(facts("test before you commit"), facts("test after you commit"));
         assert_eq!(facts("do not use tabs"), facts("don't use the tabs"));
+        assert_ne!(facts("use tabs"), facts("avoid tabs"));
+        assert_ne!(facts("somebody reads it"), facts("nobody reads it"));
     }
 }

@@ -21,13 +21,16 @@ use super::relevant_learnings::fit_of_text;
 use super::rows::Rows;
 
 /// How many lessons of a kind are weighed: the surest of them. The rest count for nothing that could make up for that.
-const MOST_WEIGHED: u32 = 48;
+const MOST_WEIGHED: usize = 48;
 /// How many conventions of each other kind of work are looked at for the files that they name …
-const MOST_BY_FILE: u32 = 16;
+const MOST_BY_FILE: usize = 16;
 /// … how many warnings of a failure that was met, …
 const MOST_WARNINGS: u32 = 8;
 /// … and how many lessons of other work for their words.
 const MOST_BY_WORDS: usize = 16;
+/// How many lessons are told apart from all others by their numbers alone; of more than these, each is read to see whether it is
+/// one of them. Where they are few among very many, most would be read for nothing.
+const FEW: usize = 2_000;
 /// How many lessons are told of that share words with the work, and have nothing to do with it.
 const MOST_IRRELEVANT: usize = 3;
 /// How many of each kind are told of beyond those that may stand in a prompt: some of those may be said there already.
@@ -95,7 +98,7 @@ fn least_confidence(kind: LearningKind) -> f64 {
 }
 
 /// The lessons of earlier runs that belong to a piece of work, by their kinds, of each the most relevant first, and a few more
-/// than may stand in a prompt. Behind them stand a few that were looked at and do not belong to it.
+/// than may stand in a prompt. Behind them stand a few that were looked at and may not, or do not belong to it.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -103,16 +106,20 @@ pub fn known_lessons(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<V
     let mut found = Found::default();
     for kind in LearningKind::ALL.iter().copied() {
         let of_type = store.known_lessons(kind, Some(work.task_type), least_confidence(kind), MOST_WEIGHED)?;
-        found.add(of_type);
+        found.add(of_type.standing);
+        found.failing.extend(of_type.failing);
     }
     // How things are done in a project is the same whatever the work is.
     let (kind, everywhere) = (LearningKind::Convention, Some(TaskType::General));
-    found.add(store.known_lessons(kind, everywhere, least_confidence(kind), MOST_WEIGHED)?);
+    let everywhere = store.known_lessons(kind, everywhere, least_confidence(kind), MOST_WEIGHED)?;
+    found.add(everywhere.standing);
     if let Some(failure) = work.failure {
         found.warn_of(store, failure)?;
     }
     found.of_errors(store, work)?;
     found.of_other_work(store, work)?;
+    let failing = std::mem::take(&mut found.failing).into_iter();
+    let failing: Vec<KnownLesson> = failing.map(|learning| found.weighed(learning, work, now)).collect();
     let lessons = std::mem::take(&mut found.lessons).into_iter();
     let mut rest: Vec<KnownLesson> = lessons.map(|learning| found.weighed(learning, work, now)).collect();
     rest.sort_by(KnownLesson::by_preference);
@@ -124,6 +131,7 @@ pub fn known_lessons(store: &Store, work: &Work<'_>, now: Timestamp) -> Result<V
         ranked.extend(of_kind);
         rest = others;
     }
+    ranked.extend(failing);
     ranked.extend(found.others.into_iter().map(|learning| KnownLesson {
         learning,
         relevance: None,
@@ -139,6 +147,8 @@ struct Found {
     met: HashSet<LearningId>,
     /// Those that warn of the failure that was met last, in whatever words.
     warning: HashSet<LearningId>,
+    /// Those that would belong to it, and may stand in no prompt.
+    failing: Vec<Learning>,
     /// Those that share words with the work, and have nothing to do with it.
     others: Vec<Learning>,
 }
@@ -161,9 +171,13 @@ impl Found {
 
     /// Warnings of the errors that were met, however unsure they are beside others of the same work.
     fn of_errors(&mut self, store: &Store, work: &Work<'_>) -> Result<(), StoreError> {
-        for error in &work.errors {
-            let warnings = Texts::of(store, Taught::Warnings)?;
-            let terms = Terms::of(&warnings, error.text(), CommonWords::AreMeant)?;
+        if work.errors.is_empty() {
+            return Ok(());
+        }
+        let warnings = Texts::of(store, Taught::Warnings)?;
+        let asked = |error| ErrorPattern::asked(error).into_iter().map(move |text| (error, text));
+        for (error, text) in work.errors.iter().flat_map(asked) {
+            let terms = Terms::of(&warnings, &text, CommonWords::AreMeant)?;
             let alike = candidates(&warnings, Reach::Best(MOST_BY_WORDS), &terms)?;
             let numbers: Vec<i64> = alike.into_iter().map(|outline| outline.number).collect();
             let mut lessons = store.learnings_numbered(&numbers)?;
@@ -174,7 +188,7 @@ impl Found {
     }
 
     fn weighed(&self, learning: Learning, work: &Work<'_>, now: Timestamp) -> KnownLesson {
-        let found = work.errors.iter().filter(|error| error.is_in(&learning)).count();
+        let found = ErrorPattern::count_in(&work.errors, &learning);
         let errors = u32::try_from(found).unwrap_or(u32::MAX);
         let at_least = u32::from(self.warning.contains(&learning.id));
         KnownLesson {
@@ -197,7 +211,8 @@ impl Found {
             let kind = LearningKind::Convention;
             let types = TaskType::ALL.iter().copied().map(Some).chain([None]);
             for task_type in types.filter(|task_type| *task_type != Some(work.task_type)) {
-                let mut lessons = store.known_lessons(kind, task_type, least_confidence(kind), MOST_BY_FILE)?;
+                let known = store.known_lessons(kind, task_type, least_confidence(kind), MOST_BY_FILE)?;
+                let mut lessons = known.standing;
                 lessons.retain(|learning| work.files.match_lesson(learning));
                 self.add(lessons);
             }
@@ -249,6 +264,8 @@ struct Texts<'s> {
     rows: Rows<'s>,
     totals: Totals,
     taught: Taught,
+    /// Their numbers, if they are few.
+    few: Option<HashSet<i64>>,
 }
 
 impl<'s> Texts<'s> {
@@ -256,6 +273,10 @@ impl<'s> Texts<'s> {
         let rows = Rows::of(store, Searched::Learnings);
         Ok(Self {
             totals: rows.totals()?,
+            few: match taught {
+                Taught::AtOtherWork(task_type) => store.few_of_other_work(task_type, FEW)?,
+                Taught::Warnings => store.few_warnings(FEW)?,
+            },
             rows,
             taught,
         })
@@ -279,7 +300,11 @@ impl Corpus for Texts<'_> {
     }
 
     fn entries_with(&self, term: &KnownTerm, visit: &mut dyn FnMut(i64)) -> Result<(), StoreError> {
-        self.rows.with(term, visit)
+        self.rows.with(term, &mut |number| {
+            if self.few.as_ref().is_none_or(|few| few.contains(&number)) {
+                visit(number);
+            }
+        })
     }
 
     /// The outlines of their texts.

@@ -189,6 +189,11 @@ impl Corpus for Learnings<'_> {
             .collect())
     }
 
+    /// Whoever asks for lessons by themselves wants to see each: it may be the one to reject.
+    fn may_stand_for_both(&self, _one: i64, _other: i64) -> Result<bool, StoreError> {
+        Ok(self.wanted.is_none())
+    }
+
     fn text(&self, number: i64) -> Result<String, StoreError> {
         let learning = self.learning(number)?;
         Ok(learning.map(|learning| learning.content).unwrap_or_default())

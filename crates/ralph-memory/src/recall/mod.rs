@@ -22,9 +22,11 @@ mod relevance;
 mod relevant_learnings;
 mod retold;
 mod rows;
+mod said;
 mod score;
 mod shelves;
 mod wanted;
+mod warnings;
 
 use std::collections::HashSet;
 
@@ -40,11 +42,13 @@ pub use learnings::{best_supported, recall_learnings};
 pub use likeness::Likeness;
 pub use patterns::{ErrorPattern, FilePatterns, shown_by};
 pub use relevance::{Relevance, Support};
-pub use relevant_learnings::{LearningSignals, relevant_learnings};
-pub use retold::retold;
+pub use relevant_learnings::{LearningSignals, RelevantLearning, relevant_learnings};
+pub use retold::{keep_compared, retold};
+pub use said::{Said, keep_foreign};
 pub use score::Score;
 pub use shelves::{Newest, Superseded};
 pub use wanted::{Wanted, first_day};
+pub use warnings::warnings_of;
 
 use crate::catalogue::Catalogue;
 use candidates::candidates;

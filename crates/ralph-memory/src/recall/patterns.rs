@@ -3,12 +3,15 @@
 use ralph_model::{Facts, Learning, LearningKind};
 use ralph_store::index::{Phrase, Phrases};
 
-/// What stands before a warning, and is no part of what it warns of.
-const AVOID: &str = "Avoid: ";
+use crate::failures::{AVOID, failure_told_in};
+use crate::sayings::Category;
+
 /// What stands between what a warning warns of and what to do about it.
 const REMEDY: &str = " - ";
 /// A text of so many words or fewer is looked for as a whole; a longer one is what was printed, and is looked through.
 const LONGEST_PATTERN: usize = 8;
+/// What is not said to be avoided, and yet has so few words, is the name of an error.
+const LONGEST_NAME: usize = 3;
 
 /// An error that was met: a few words, or all that was printed.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub struct ErrorPattern {
     phrase: Option<Phrase>,
     /// The text in which what they warn of is looked for.
     printed: Phrases,
+    /// What it is called in warnings that runs draw from such errors.
+    failure: Option<&'static Category>,
 }
 
 impl ErrorPattern {
@@ -31,12 +36,29 @@ impl ErrorPattern {
             text: text.to_owned(),
             phrase: is_short.then_some(phrase),
             printed: Phrases::of([text]),
+            failure: failure_told_in(text),
         })
     }
 
-    /// Its words, by which warnings of it are looked for.
-    pub(super) fn text(&self) -> &str {
-        &self.text
+    /// The words by which warnings of it are looked for: its own, and those of the failure that it is.
+    pub(super) fn asked(&self) -> Vec<String> {
+        let of_failure = self.failure.map(Category::words);
+        [self.text.clone()].into_iter().chain(of_failure).collect()
+    }
+
+    /// How many of these errors a lesson warns of. What tells of one failure in several ways, by its name and by what was
+    /// printed, is one.
+    #[must_use]
+    pub fn count_in(errors: &[Self], learning: &Learning) -> usize {
+        let found = errors.iter().filter(|error| error.is_in(learning));
+        let (of_failures, others): (Vec<&Self>, Vec<&Self>) = found.partition(|error| error.failure.is_some());
+        let mut failures: Vec<&Category> = Vec::new();
+        for failure in of_failures.into_iter().filter_map(|error| error.failure) {
+            if !failures.contains(&failure) {
+                failures.push(failure);
+            }
+        }
+        failures.len() + others.len()
     }
 
     /// Whether a lesson warns of it.
@@ -50,11 +72,19 @@ impl ErrorPattern {
         if self.phrase.as_ref().is_some_and(|phrase| said.hold(phrase)) {
             return true;
         }
-        let warning = text.strip_prefix(AVOID).unwrap_or(text);
+        let avoided = text.strip_prefix(AVOID);
+        let warning = avoided.unwrap_or(text);
         let (error, _) = warning.split_once(REMEDY).unwrap_or((warning, ""));
         // One word stands in much that is printed.
         let is_phrase = error.split_whitespace().nth(1).is_some();
-        is_phrase && Phrase::of(error).is_some_and(|error| self.printed.hold(&error))
+        if is_phrase && Phrase::of(error).is_some_and(|error| self.printed.hold(&error)) {
+            return true;
+        }
+        let names_error = avoided.is_some() || error.split_whitespace().nth(LONGEST_NAME).is_none();
+        names_error
+            && self
+                .failure
+                .is_some_and(|failure| failure_told_in(error) == Some(failure))
     }
 }
 
@@ -131,12 +161,12 @@ impl FilePatterns {
     }
 }
 
-/// The files that show a convention.
+/// The files that show a convention. Its examples are none: they are what others say in its place.
 #[must_use]
 pub fn shown_by(learning: &Learning) -> &[String] {
     match &learning.facts {
         Some(Facts::Convention { examples }) => examples,
-        _ => &learning.examples,
+        _ => &[],
     }
 }
 
@@ -186,7 +216,122 @@ fn goes_on(parts: &[&str], after: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ralph_model::TaskType;
+    use ralph_testkit::known_lesson;
+
     use super::*;
+
+    #[test]
+    fn what_tells_of_one_failure_in_several_ways_counts_once() {
+        let warning = known_lesson(
+            1,
+            LearningKind::Antipattern,
+            TaskType::BugFix,
+            "Avoid: Timeout errors - break into smaller steps",
+        );
+        let count = |errors: &[&str]| {
+            let errors: Vec<ErrorPattern> = errors.iter().filter_map(|text| ErrorPattern::of(text)).collect();
+            ErrorPattern::count_in(&errors, &warning)
+        };
+        assert_eq!(count(&["timeout"]), 1);
+        assert_eq!(count(&["timeout", "operation timed out after 30000ms"]), 1);
+        assert_eq!(count(&["timeout", "smaller steps"]), 2);
+        assert_eq!(count(&["permission denied"]), 0);
+    }
+
+    #[test]
+    fn what_others_say_in_its_place_are_no_files_of_a_convention() {
+        let convention = |facts| Learning {
+            facts,
+            examples: vec!["Tests live beside src/a.rs".to_owned()],
+            ..known_lesson(1, LearningKind::Convention, TaskType::General, "Tests live in the file")
+        };
+        let asked = FilePatterns::of(&["src".to_owned()]);
+        let untold = convention(None);
+        assert_eq!(shown_by(&untold), [] as [String; 0]);
+        assert!(!asked.match_lesson(&untold));
+        let told = convention(Some(Facts::Convention {
+            examples: vec!["src/b.rs".to_owned()],
+        }));
+        assert_eq!(shown_by(&told), ["src/b.rs"]);
+        assert!(asked.match_lesson(&told));
+    }
+
+    /// What programs print, and the warnings that runs draw from it; each is found by its own error alone.
+    #[test]
+    fn a_warning_is_found_by_what_programs_print() {
+        let rows = [
+            (
+                "SyntaxError: Unexpected token '}'",
+                "Avoid: Syntax errors - check code carefully before execution",
+            ),
+            (
+                "TypeError: Cannot read properties of undefined (reading 'id')",
+                "Avoid: Null/undefined errors - add validation checks",
+            ),
+            (
+                "operation timed out after 30000ms",
+                "Avoid: Timeout errors - break into smaller steps",
+            ),
+            (
+                "EACCES: permission denied, open '/etc/passwd'",
+                "Avoid: Permission errors - check file/directory permissions",
+            ),
+            (
+                "Error: Cannot find module 'left-pad'",
+                "Avoid: Module not found - verify dependencies installed",
+            ),
+        ];
+        for (printed, warning) in rows {
+            let found: Vec<&str> = rows
+                .iter()
+                .filter(|(error, _)| warns(warning, error))
+                .map(|(error, _)| *error)
+                .collect();
+            assert_eq!(found, [printed], "{warning}");
+        }
+    }
+
+    #[test]
+    fn errors_and_warnings_of_one_failure_find_each_other_in_other_words() {
+        for (warning, printed, expected) in [
+            (
+                "Avoid: missing dependency - install it first",
+                "cannot find module left-pad",
+                true,
+            ),
+            ("Timeout errors", "timed out", true),
+            (
+                "Avoid: a timeout of the suite",
+                "the request took longer than a minute",
+                true,
+            ),
+            (
+                "Avoid: access denied",
+                "EPERM: operation needs a permission that it lacks",
+                true,
+            ),
+            // What is said of other things with such a word is no name of an error.
+            (
+                "Never parse HTML by hand in the importer",
+                "syntax error near line 3",
+                false,
+            ),
+            ("Avoid: large commits - split them", "timed out", false),
+            (
+                "Avoid: Timeout errors - break into smaller steps",
+                "connection refused",
+                false,
+            ),
+        ] {
+            assert_eq!(warns(warning, printed), expected, "{warning:?} and {printed:?}");
+        }
+    }
+
+    fn warns(warning: &str, printed: &str) -> bool {
+        let learning = known_lesson(1, LearningKind::Antipattern, TaskType::BugFix, warning);
+        ErrorPattern::of(printed).unwrap().is_in(&learning)
+    }
 
     #[track_caller]
     fn check_file(pattern: &str, file: &str, expected: bool) {

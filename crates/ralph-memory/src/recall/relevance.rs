@@ -177,6 +177,23 @@ mod tests {
         assert!((Relevance::of(&learning, None, 0, now()).total() - 0.7).abs() < 1e-9);
     }
 
+    /// Nought is a rate like any other, and not one that is unknown.
+    #[test]
+    fn fault_26_what_never_succeeds_is_worth_nothing() {
+        let mut learning = lesson(LearningKind::Strategy, TaskType::TestFix, 0.5, 0.0, 90);
+        learning.use_count = 90;
+        assert!(Support::of(&learning).total().abs() < f64::EPSILON);
+        let strength = LearningStrength {
+            number: 1,
+            kind: learning.kind,
+            confidence: learning.confidence,
+            success_rate: learning.success_rate,
+            use_count: learning.use_count,
+        };
+        assert!(Support::of_strength(&strength).total().abs() < f64::EPSILON);
+        check(&learning, 0, "0.500");
+    }
+
     #[test]
     fn support_grows_with_use() {
         let mut learning = lesson(LearningKind::Strategy, TaskType::General, 0.5, 0.8, 0);

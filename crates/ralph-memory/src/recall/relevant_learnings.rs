@@ -78,6 +78,17 @@ impl LearningSignals<'_> {
     }
 }
 
+/// A lesson that was looked at for a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RelevantLearning {
+    /// The lesson.
+    pub learning: Learning,
+    /// How many of its tags match, and behind the point how well its text fits; 0 where it does not belong to the task.
+    pub score: f64,
+    /// Whether it has not kept what it promises, or another one in the same words has not and it has no record of its own.
+    pub is_refuted: bool,
+}
+
 /// How many words, and how many lessons, are kept for texts that come later.
 #[derive(Debug, Clone, Copy, Default)]
 struct KeptBack {
@@ -85,10 +96,9 @@ struct KeptBack {
     lessons: usize,
 }
 
-/// The lessons that belong to a task, the best first, so many at most that differ, each with a score: how many of its tags
-/// match, and behind the point how well its text fits. Behind them stand a few that were looked at and do not belong to it;
-/// they have no score at all; so do some that belong to it, but have not kept what they promise. A lesson that waits at the task
-/// belongs to it, whatever it says.
+/// The lessons that belong to a task, the best first, so many at most that differ. Behind them stand some that belong to it and
+/// are refuted, and a few that were looked at and do not belong to it. A lesson that waits at the task belongs to it, whatever it
+/// says.
 ///
 /// # Errors
 /// When the database cannot be read.
@@ -96,7 +106,7 @@ pub fn relevant_learnings(
     store: &Store,
     signals: &LearningSignals<'_>,
     most: usize,
-) -> Result<Vec<(Learning, f64)>, StoreError> {
+) -> Result<Vec<RelevantLearning>, StoreError> {
     let rows = Rows::of(store, Searched::Learnings);
     let totals = rows.totals()?;
     if totals.entries == 0 {
@@ -134,32 +144,41 @@ pub fn relevant_learnings(
     let (mut found, mut passed_over) = different(store, weighed, most)?;
     others.truncate(MOST_IRRELEVANT);
     passed_over.truncate(MOST_IRRELEVANT);
-    passed_over.extend(store.learnings_numbered(&others)?);
-    found.extend(passed_over.into_iter().map(|learning| (learning, 0.0)));
+    found.extend(passed_over);
+    let others = store.learnings_numbered(&others)?;
+    found.extend(others.into_iter().map(|learning| RelevantLearning {
+        is_refuted: !learning.may_be_shown(),
+        learning,
+        score: 0.0,
+    }));
     Ok(found)
 }
 
 /// The first of these lessons, with so many among them that say something of their own: one that was told in many ways must
-/// not take the places of others. And those that were passed over, because they have not kept what they promise.
-#[expect(clippy::type_complexity, reason = "the two halves of one list")]
+/// not take the places of others. And those that were passed over, because they are refuted.
 fn different(
     store: &Store,
     ranked: Vec<(f64, i64)>,
     most: usize,
-) -> Result<(Vec<(Learning, f64)>, Vec<Learning>), StoreError> {
+) -> Result<(Vec<RelevantLearning>, Vec<RelevantLearning>), StoreError> {
     let mut found = Vec::new();
     let mut passed_over = Vec::new();
     let mut kept: Vec<Likeness> = Vec::new();
     let all_fit = ranked.len() <= most;
-    for (worth, number) in ranked {
+    for (score, number) in ranked {
         if kept.len() >= most {
             break;
         }
         let Some(learning) = store.learnings_numbered(&[number])?.pop() else {
             continue;
         };
-        if !learning.may_be_shown() {
-            passed_over.push(learning);
+        let is_refuted = !learning.may_be_shown() || store.is_refuted_elsewhere(&learning)?;
+        if is_refuted {
+            passed_over.push(RelevantLearning {
+                learning,
+                score,
+                is_refuted,
+            });
             continue;
         }
         if !all_fit {
@@ -168,7 +187,11 @@ fn different(
                 kept.push(likeness);
             }
         }
-        found.push((learning, worth));
+        found.push(RelevantLearning {
+            learning,
+            score,
+            is_refuted,
+        });
     }
     Ok((found, passed_over))
 }

@@ -1,97 +1,183 @@
-//! Which lessons that an agent tells are known in other words.
+//! Which lessons that come in are known in other words.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use ralph_model::{CapturedLearning, Learning, LearningId, LearningKind, LearningStatus, TaskType};
-use ralph_store::{Searched, Store, StoreError};
+use ralph_model::{Learning, LearningKind, LearningStatus, TaskType};
+use ralph_store::index::KnownTerm;
+use ralph_store::{LearningOutline, Outdated, Retold, Searched, Store, StoreError, encode_term};
 
+use super::numbers::NumberMap;
 use super::rows::Rows;
-use crate::contradiction::Reading;
+use super::said::Said;
+use crate::contradiction::{Nearby, Reading};
 
 /// By how many of its words, the rarest that are known, one is looked for. Two that say nearly the same share one of them.
 const MOST_WORDS: usize = 6;
-/// A word that more lessons hold tells nothing, and would take long.
-const MOST_HOLDING: u64 = 5_000;
-/// How many lessons are read and compared, those first that share most of these words, then the newest.
+/// How many places in the lists of these words are looked at: a word that very many lessons hold tells next to nothing, and would
+/// take long. The rarest are looked at however many hold them.
+const MOST_PLACES: u64 = 2_000;
+const LEAST_WORDS: usize = 2;
+/// How many lessons are looked at, those first that share most of these words, then the newest …
+const MOST_LOOKED_AT: usize = 48;
+/// … and how many of them, that hold or wait and share more than rare words, are read and compared.
 const MOST_COMPARED: usize = 24;
+/// How often lessons that come in are compared because others came in meanwhile. After the last time they are kept in any case.
+const MOST_COMPARISONS: usize = 5;
 
-/// The lessons that say nearly what another one says, by their ids: a known one that holds or waits and is of the same kind and
-/// at the same kind of work, or one that stands before them here.
+/// Which lessons that come in say nearly what another one says, in their order: a known one that holds or waits and is of the
+/// same kind and for the same kind of work, or one that comes in before them.
 ///
 /// # Errors
 /// When the database cannot be read.
-pub fn retold(
+pub fn retold<'a>(
     store: &Store,
-    told: &[(LearningId, CapturedLearning)],
-    task_type: TaskType,
-) -> Result<BTreeMap<LearningId, LearningId>, StoreError> {
+    coming_in: impl IntoIterator<Item = Said<'a>>,
+) -> Result<Vec<Option<Retold>>, StoreError> {
     let rows = Rows::of(store, Searched::Learnings);
-    let mut found = BTreeMap::new();
-    let mut earlier: Vec<(&LearningId, Reading)> = Vec::new();
-    for (id, learning) in told {
-        let kind = LearningKind::of_category(&learning.category);
-        let reading = Reading::new(kind, &learning.tags, &learning.content);
-        let known = match known(&rows, &reading, task_type)? {
-            Some(known) => Some(known),
-            None => earlier
-                .iter()
-                .find(|(_, earlier)| earlier.says_nearly(&reading))
-                .map(|(id, _)| (*id).clone()),
-        };
-        match known {
-            Some(known) => drop(found.insert(id.clone(), known)),
-            None => earlier.push((id, reading)),
+    let _one_look = store.moment()?;
+    let state = store.lessons_state()?;
+    let mut found = Vec::new();
+    let mut earlier: Nearby<(usize, Said<'a>)> = Nearby::default();
+    for (place, said) in coming_in.into_iter().enumerate() {
+        // Estimates are the same by what they are about, whatever their words. And what is known in these very words is told
+        // again, not retold.
+        if said.kind == LearningKind::Estimate || store.knows_these_words(said.kind, said.task_type, said.content)? {
+            found.push(Some(Retold::default().as_of(state)));
+            continue;
         }
+        let reading = said.reading();
+        let retold = match known(&rows, &reading, said.task_type)? {
+            Some(known) => Some(Retold::known(known.id, &known.content)),
+            None => earlier
+                .find(&reading, |(_, other)| fits(other.task_type, said.task_type))
+                .map(|(place, other)| Retold::earlier(*place, other.content)),
+        };
+        if retold.is_none() {
+            earlier.add((place, said), reading);
+        }
+        found.push(Some(retold.unwrap_or_default().as_of(state)));
     }
     Ok(found)
 }
 
+/// Keeps lessons with what came of comparing them. Where others come in between the two, they are compared anew, or what two
+/// processes bring in other words at the same time would be there twice.
+///
+/// # Errors
+/// When they cannot be compared or kept.
+pub fn keep_compared<T, E: From<StoreError> + Outdated>(
+    store: &mut Store,
+    compare: impl Fn(&Store) -> Result<Vec<Option<Retold>>, StoreError>,
+    mut keep: impl FnMut(&mut Store, Vec<Option<Retold>>) -> Result<T, E>,
+) -> Result<T, E> {
+    for _ in 1..MOST_COMPARISONS {
+        let found = compare(store)?;
+        match keep(store, found) {
+            Err(error) if error.is_outdated() => {}
+            done => return done,
+        }
+    }
+    let found = compare(store)?.into_iter();
+    keep(store, found.map(|retold| retold.map(Retold::whenever)).collect())
+}
+
+/// Whether what is for one kind of work may be said of another; none is every kind.
+fn fits(one: Option<TaskType>, other: Option<TaskType>) -> bool {
+    one.is_none() || other.is_none() || one == other
+}
+
 /// The known lesson that says nearly the same; of several the surest, of equals the oldest.
-fn known(rows: &Rows<'_>, reading: &Reading, task_type: TaskType) -> Result<Option<LearningId>, StoreError> {
+fn known(rows: &Rows<'_>, reading: &Reading, task_type: Option<TaskType>) -> Result<Option<Learning>, StoreError> {
     let mut near: Vec<Learning> = Vec::new();
-    for learning in rows.store.learnings_numbered(&sharing_words(rows, reading)?)? {
-        let may_stand = matches!(
-            learning.status,
-            LearningStatus::Promoted | LearningStatus::Validated | LearningStatus::Pending
-        ) && learning.superseded_by.is_none();
-        let fits = learning.task_type.is_none_or(|known| known == task_type);
-        if may_stand && fits && Reading::of(&learning).says_nearly(reading) {
+    let sharing = sharing_words(rows, reading)?;
+    let outlines = rows.store.learning_outlines(&sharing)?;
+    let may_say_it = |outline: &LearningOutline| may_stand(outline) && shares_half(&outline.terms, reading);
+    let numbers: Vec<i64> = outlines
+        .into_iter()
+        .filter(may_say_it)
+        .map(|outline| outline.number)
+        .take(MOST_COMPARED)
+        .collect();
+    for learning in rows.store.learnings_numbered(&numbers)? {
+        let fits = learning.kind == reading.kind() && fits(learning.task_type, task_type);
+        if fits && Reading::of(&learning).says_nearly(reading) {
             near.push(learning);
         }
     }
-    let best = near.into_iter().min_by(|one, other| {
+    Ok(near.into_iter().min_by(|one, other| {
         let surer = other.confidence.total_cmp(&one.confidence);
         surer.then_with(|| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)))
-    });
-    Ok(best.map(|best| best.id))
+    }))
 }
 
-/// The numbers of the lessons that share most of the rare words.
+/// Whether a lesson holds or waits, and nothing has taken its place.
+fn may_stand(outline: &LearningOutline) -> bool {
+    let holds_or_waits = matches!(
+        outline.status,
+        LearningStatus::Promoted | LearningStatus::Validated | LearningStatus::Pending
+    );
+    holds_or_waits && !outline.is_superseded
+}
+
+/// Whether a lesson with these words may say nearly the same: then it has far more than half of them, with the reasons that are
+/// given or without. To see that takes a small part of the time in which it is read.
+fn shares_half(terms: &str, reading: &Reading) -> bool {
+    let terms: HashSet<&str> = terms.split_ascii_whitespace().collect();
+    reading.compared().any(|compared| {
+        let stems = compared.stems();
+        let half = stems.len().div_ceil(2);
+        stems.filter(|stem| terms.contains(encode_term(stem).as_str())).count() >= half
+    })
+}
+
+/// The numbers of the lessons that share most of the rare words: of those of all that is said, and of those of what is said
+/// without its reasons, which another one may not give.
 fn sharing_words(rows: &Rows<'_>, reading: &Reading) -> Result<Vec<i64>, StoreError> {
-    let mut words = BTreeSet::new();
+    let mut known: HashMap<&str, KnownTerm> = HashMap::new();
     for stem in reading.stems() {
-        if let Some(term) = rows.term(stem)?.filter(|term| term.entries <= MOST_HOLDING) {
-            words.insert((term.entries, term.term.clone()));
+        if let Some(term) = rows.term(stem)? {
+            known.insert(stem, term);
         }
     }
-    let mut shared: HashMap<i64, usize> = HashMap::new();
-    for (_, word) in words.into_iter().take(MOST_WORDS) {
-        if let Some(term) = rows.term(&word)? {
-            rows.with(&term, &mut |number| *shared.entry(number).or_default() += 1)?;
-        }
+    let mut looked_for: BTreeSet<&str> = BTreeSet::new();
+    for compared in reading.compared() {
+        looked_for.extend(rarest(compared, &known));
+    }
+    let mut shared: NumberMap<i64, usize> = NumberMap::default();
+    for term in looked_for.into_iter().filter_map(|stem| known.get(stem)) {
+        rows.with(term, &mut |number| *shared.entry(number).or_default() += 1)?;
     }
     let mut ranked: Vec<(usize, i64)> = shared.into_iter().map(|(number, shared)| (shared, number)).collect();
     ranked.sort_unstable_by(|one, other| other.cmp(one));
     Ok(ranked
         .into_iter()
-        .take(MOST_COMPARED)
+        .take(MOST_LOOKED_AT)
         .map(|(_, number)| number)
         .collect())
 }
 
+/// The rarest known words of what is said, so many as can be looked at in a short time.
+fn rarest<'r>(reading: &'r Reading, known: &HashMap<&str, KnownTerm>) -> Vec<&'r str> {
+    let terms = reading
+        .stems()
+        .filter_map(|stem| Some((known.get(stem)?.entries, stem)));
+    let mut words: Vec<(u64, &str)> = terms.collect();
+    words.sort_unstable();
+    let mut places = 0;
+    let within_bounds = words
+        .into_iter()
+        .take(MOST_WORDS)
+        .enumerate()
+        .take_while(|(position, (entries, _))| {
+            places += entries;
+            *position < LEAST_WORDS || places <= MOST_PLACES
+        });
+    within_bounds.map(|(_, (_, stem))| stem).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use ralph_model::{NewJournalRow, RunId};
+    use ralph_model::{CapturedLearning, LearningId, NewJournalRow, RunId};
     use ralph_store::Settlement;
     use ralph_testkit::journal_row;
 
@@ -131,7 +217,11 @@ mod tests {
                 ..journal_row(RunId::new(1), self.iteration)
             };
             let settlement = Settlement {
-                retold: retold(&self.store, &learnings, task_type).unwrap(),
+                retold: retold(
+                    &self.store,
+                    learnings.iter().map(|(_, told)| Said::told(told, task_type)),
+                )
+                .unwrap(),
                 learnings,
                 ..Settlement::new(row, 0)
             };
@@ -185,6 +275,35 @@ mod tests {
                 ("Keep the lock file short", 1),
             ])
         );
+    }
+
+    #[test]
+    fn one_is_found_however_rare_the_words_of_a_reason_are() {
+        let mut story = Story::new();
+        let bug = TaskType::BugFix;
+        let known = "Start the emulator before the suite";
+        story.tell(bug, "tool_usage", &[known]);
+        // The words of the lesson are common, those of the reason are known and rare.
+        let others: Vec<String> = ["red", "green", "blue"]
+            .into_iter()
+            .map(|colour| format!("The emulator and the suite start {colour} lamps of the panel"))
+            .collect();
+        for other in &others {
+            story.tell(bug, "tool_usage", &[other]);
+        }
+        for rare in [
+            "websockets and handshakes",
+            "a deadlock in playwright",
+            "fixtures of browsers",
+        ] {
+            story.tell(bug, "tool_usage", &[&format!("Read the page about {rare}")]);
+        }
+        let before = story.texts().len();
+        let reason = "or every websocket handshake deadlocks in playwright's browser fixtures";
+        story.tell(bug, "tool_usage", &[&format!("{known}, {reason}")]);
+        let texts = story.texts();
+        assert_eq!(texts.len(), before, "{texts:?}");
+        assert_eq!(texts[0], (known.to_owned(), 1));
     }
 
     #[test]

@@ -142,6 +142,7 @@ fn javascript_accepts_what_is_exported() {
         content: "The cache \"hides\" the fault 🙈".to_owned(),
         tags: vec!["cache".to_owned()],
         task_type: Some(TaskType::BugFix),
+        retold: None,
     };
     bench.store.add_learning(&own, &mut bench.bits, now()).unwrap();
     let file = bench.export();

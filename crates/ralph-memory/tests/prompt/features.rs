@@ -1,9 +1,10 @@
 //! What is written about a feature in the prompts of its tasks.
 
 use insta::assert_snapshot;
-use ralph_memory::inject::FeatureTexts;
-use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, stands_in};
+use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, feature_cut_to, stands_in};
+use ralph_memory::inject::{FeatureFile, FeatureTexts};
 use ralph_model::config::Config;
+use ralph_model::{InjectionReason, Tokens};
 
 use crate::support::Files;
 use crate::{between, composed, decisions, request, task};
@@ -81,6 +82,7 @@ fn a_short_specification_and_plan_stand_whole_between_task_and_retry() {
     This is attempt 2 of 4.
     ");
     assert_eq!(sizes(&prompt), [("Feature Specification", 52), ("Feature Plan", 61)]);
+    assert_eq!(FeatureFile::ALL.map(|file| feature_cut_to(&texts, file)), [None, None]);
     assert_snapshot!(decisions(&prompt), @"
     Feature Specification 1: feature .ralph/features/search/spec.md 21 tokens, -, shown
     Feature Plan 1: feature .ralph/features/search/plan.md 14 tokens, -, shown
@@ -154,12 +156,19 @@ fn a_long_text_is_cut_before_a_heading_and_the_prompt_says_where_the_rest_is() {
                 .to_owned()
         )
     );
-    assert!(
-        prompt
-            .injections
-            .iter()
-            .all(|injection| stands_in(&prompt.text, injection))
-    );
+    // What does not stand there is on record as well.
+    assert_snapshot!(decisions(&prompt), @"
+    Feature Specification 1: feature .ralph/features/search/spec.md 3741 tokens, -, shown
+    Feature Specification 2: feature .ralph/features/search/spec.md 3743 tokens, -, over_budget
+    Feature Plan 1: feature .ralph/features/search/plan.md 2743 tokens, -, shown
+    Feature Plan 2: feature .ralph/features/search/plan.md 4741 tokens, -, over_budget
+    ");
+    for injection in &prompt.injections {
+        let is_shown = injection.reason == InjectionReason::Shown;
+        assert_eq!(stands_in(&prompt.text, injection), is_shown, "{injection:?}");
+    }
+    let cut_to = FeatureFile::ALL.map(|file| feature_cut_to(&texts, file));
+    assert_eq!(cut_to, [Some(Tokens(3741)), Some(Tokens(2743))]);
     for (heading, tokens) in sizes(&prompt) {
         let most = if heading == "Feature Plan" { 3000 } else { 4000 };
         assert!(tokens <= most, "{heading}: {tokens}");

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
+use ralph_memory::catalogue::Catalogue;
 use ralph_memory::inject::FeatureTexts;
 use ralph_memory::inject::prompt::{MemoryShare, Prompt, PromptRequest, stands_in};
+use ralph_memory::recall::{LongNotes, Question, Reach, Wanted, recall};
 use ralph_model::config::Config;
 use ralph_model::{EntryKind, InjectionReason, Task, Tokens};
 
@@ -26,6 +28,40 @@ fn database_task() -> Task {
 
 fn knowledge_of(prompt: &Prompt) -> &str {
     between(prompt, "## Project Knowledge\n", "\n## Memory\n")
+}
+
+/// `cargo xtask bench loop` asks the same of ten thousand, which take a test too long.
+#[test]
+fn among_thousands_each_is_found_and_listed_and_a_prompt_holds_those_of_its_task() {
+    const NOTES: usize = 2_000;
+    let files = Files::with_index().trusting_times();
+    for number in 0..NOTES {
+        let body = format!("Close valve{number}, see [[Note {}]].", number / 2);
+        let text = note(&format!("Note {number}"), &format!("part-{number}"), &body);
+        put(&files, &format!("note-{number}.md"), &text);
+    }
+    for number in [0, 777, NOTES - 1] {
+        let question = Question {
+            text: &format!("valve{number}"),
+            shelves: &[],
+            knowledge: LongNotes::Sought,
+            wanted: &Wanted::default(),
+            reach: Reach::Best(10),
+        };
+        let answer = Catalogue::ask_knowledge(&files.place(), &[], |catalogue| recall(catalogue, &question)).unwrap();
+        let first = answer.hits.first().map(|hit| hit.item.id());
+        assert_eq!(first, Some(format!("note-{number}.md").as_str()));
+    }
+    let listed = Catalogue::ask_knowledge(&files.place(), &[], Catalogue::knowledge_outlines).unwrap();
+    assert_eq!(listed.len(), NOTES);
+    let (task, config) = (task(0xabc, "Open the part-1234", ""), Config::default());
+    let prompt = composed(&files, &request(&task, &config));
+    let titles = knowledge_of(&prompt).lines();
+    let titles = titles.filter_map(|line| line.strip_prefix("### Note "));
+    let mut notes: Vec<usize> = titles.map(|number| number.parse().unwrap()).collect();
+    notes.sort_unstable();
+    // The one that the task names by its tag, and what two links lead to, either way.
+    assert_eq!(notes, [308, 617, 1234, 1235]);
 }
 
 #[test]

@@ -394,6 +394,51 @@ fn what_warns_of_the_error_that_was_met_stands_first() {
     );
 }
 
+/// What programs print is not what warnings say of it.
+#[test]
+fn what_warns_of_what_was_printed_stands_first_in_whatever_words() {
+    for (printed, warning) in [
+        (
+            "SyntaxError: Unexpected token '}'",
+            "Avoid: Syntax errors - check code carefully before execution",
+        ),
+        (
+            "TypeError: Cannot read properties of undefined",
+            "Avoid: Null/undefined errors - add validation checks",
+        ),
+        (
+            "the operation timed out after 30000ms",
+            "Avoid: Timeout errors - break into smaller steps",
+        ),
+        (
+            "EACCES: permission denied, open '/etc/shadow'",
+            "Avoid: Permission errors - check file/directory permissions",
+        ),
+        (
+            "Error: Cannot find module 'left-pad'",
+            "Avoid: Module not found - verify dependencies installed",
+        ),
+    ] {
+        // Of this kind of work, behind many that are surer; or of another.
+        for (learned_at, confidence) in [(BugFix, 0.7), (Feature, 0.95)] {
+            let mut taught = Taught::new();
+            for number in 0..60 {
+                taught = taught.with(Antipattern, BugFix, &format!("Avoid: trouble{number} - mend it"));
+            }
+            let report = FailureReport {
+                why_failed: printed.to_owned(),
+                category: ErrorCategory::Unknown,
+                ..import_failed()
+            };
+            let taught = taught
+                .with_one(Antipattern, learned_at, warning, |it| it.confidence = confidence)
+                .failed(0xabc, &report);
+            let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
+            assert_eq!(items(&prompt)[0], format!("- {warning}"), "{printed}");
+        }
+    }
+}
+
 #[test]
 fn conventions_of_the_files_at_hand_stand_there_whatever_work_taught_them() {
     let mut taught = Taught::new();
@@ -566,4 +611,25 @@ fn of_conventions_that_exclude_each_other_the_surest_stands() {
         &["- Tests co-located with source", "- Code is written in Python"],
     );
     assert_eq!(ralph_memory::learn::conflicts(&taught.store).unwrap().len(), 1);
+}
+
+#[test]
+fn strategies_that_kept_failing_are_named_among_what_was_left_out() {
+    let mut taught = Taught::new().with(Strategy, BugFix, "Reproduce the crash first");
+    for number in 1..=5 {
+        let way = format!("Way {number} around the crash");
+        taught = taught.with_one(Strategy, BugFix, &way, |it| {
+            (it.success_rate, it.use_count) = (0.3, 9);
+        });
+    }
+    let prompt = taught.prompt(task(0xabc, "Fix the crash", ""));
+    let mut failing = decided(&prompt);
+    assert_eq!(failing.remove(0), ("learn-00000001", InjectionReason::Shown));
+    assert_eq!(failing.len(), 3, "however many there are: {failing:?}");
+    assert!(failing.iter().all(|(_, reason)| *reason == InjectionReason::Irrelevant));
+    assert!(
+        prompt.injections.iter().all(|injection| injection.score.is_some()),
+        "they would fit"
+    );
+    assert!(!prompt.text.contains("around the crash"));
 }

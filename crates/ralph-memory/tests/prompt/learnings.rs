@@ -4,11 +4,11 @@ use ralph_memory::capture::read_captured;
 use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, stands_in};
 use ralph_model::config::Config;
 use ralph_model::{
-    CapturedLearning, EntryKind, ErrorCategory, Injection, InjectionReason, LearningId, NewJournalRow, NewTask,
-    Outcome, RunId, SplitMix64, Task, TaskId, Tokens,
+    CapturedLearning, EntryKind, ErrorCategory, Injection, InjectionReason, Learning, LearningId, LearningKind,
+    LearningSource, NewJournalRow, NewTask, Outcome, RunId, SplitMix64, Task, TaskId, TaskType, Tokens,
 };
-use ralph_store::{Settlement, Store};
-use ralph_testkit::journal_row;
+use ralph_store::{Settlement, Store, journal_terms};
+use ralph_testkit::{journal_row, known_lesson, put_lessons};
 
 use crate::support::Files;
 use crate::{MEMORIES, composed, moment, project, task};
@@ -16,7 +16,7 @@ use crate::{MEMORIES, composed, moment, project, task};
 const HEADING: &str = "### Learnings from Previous Iterations\n";
 
 struct Lessons {
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     store: Store,
     config: Config,
     rows: u32,
@@ -28,7 +28,7 @@ impl Lessons {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
         Self {
-            _folder: folder,
+            folder,
             store,
             config: Config::default(),
             rows: 0,
@@ -66,6 +66,21 @@ impl Lessons {
         let mut settlement = Settlement::new(row, 0);
         settlement.learnings = vec![(LearningId::new(self.ids), learning)];
         self.store.settle(&settlement).unwrap();
+        self
+    }
+
+    /// A strategy that agents told at a kind of work, with how often it stood in a prompt and succeeded.
+    fn tried(mut self, task_type: TaskType, content: &str, (use_count, success_rate): (u32, f64)) -> Self {
+        self.ids += 1;
+        let learning = Learning {
+            category: "tool_usage".to_owned(),
+            source: LearningSource::Sigil,
+            use_count,
+            success_rate,
+            ..known_lesson(self.ids, LearningKind::Strategy, task_type, content)
+        };
+        let terms = journal_terms(&learning.content);
+        put_lessons(&self.folder.path().join("progress.db"), [(&learning, terms)]);
         self
     }
 
@@ -114,6 +129,45 @@ fn check(lessons: &Lessons, title: &str, description: &str, expected: &[&str]) {
         let is_shown = injection.reason == InjectionReason::Shown;
         assert_eq!(stands_in(&prompt.text, injection), is_shown, "{injection:?}");
     }
+}
+
+#[test]
+fn what_was_refuted_comes_back_in_the_same_words_only_with_a_record_of_its_own() {
+    const TEXT: &str = "Clear the lexer cache before the suite";
+    let refuted = || Lessons::new().tried(TaskType::BugFix, TEXT, (13, 0.33));
+    let again = "clear the Lexer cache before the suite!";
+    let title = "Mend the cache of the lexer";
+    for record in [(0, 1.0), (4, 1.0), (13, 0.33)] {
+        let lessons = refuted().tried(TaskType::Refactor, again, record);
+        check(&lessons, title, "", &[]);
+        let prompt = lessons.prompt(task(0xabc, title, ""));
+        let looked_at: Vec<(Option<bool>, InjectionReason)> = prompt
+            .injections
+            .iter()
+            .filter(|injection| injection.kind == EntryKind::Learning)
+            .map(|injection| (injection.score.map(|score| score > 0.0), injection.reason))
+            .collect();
+        assert_eq!(looked_at, [(Some(true), InjectionReason::Irrelevant); 2], "{record:?}");
+    }
+    let shown = format!("- **[tool_usage]** {again}");
+    let lessons = refuted().tried(TaskType::Refactor, again, (5, 0.9));
+    check(&lessons, title, "", &[&shown]);
+    // What was never tried refutes nothing, and neither does what says something else.
+    let lessons = Lessons::new()
+        .tried(TaskType::BugFix, TEXT, (0, 0.33))
+        .tried(TaskType::Refactor, again, (0, 1.0));
+    check(&lessons, title, "", &[&shown]);
+    let lessons = refuted().tried(
+        TaskType::Refactor,
+        "Never clear the lexer cache before the suite",
+        (0, 1.0),
+    );
+    check(
+        &lessons,
+        title,
+        "",
+        &["- **[tool_usage]** Never clear the lexer cache before the suite"],
+    );
 }
 
 #[test]
@@ -198,7 +252,7 @@ fn lessons_that_wait_elsewhere_take_nobodys_place() {
 }
 
 #[test]
-fn a_suggestion_comes_from_the_last_attempt_that_made_one_also_if_it_was_interrupted() {
+fn a_suggestion_comes_from_the_last_attempt_also_if_it_was_interrupted() {
     let mut lessons = Lessons::new();
     let mut row = journal_row(RunId::new(2), 1);
     (row.outcome, row.task) = (Outcome::Interrupted, Some(TaskId::new(0xabc)));
@@ -206,7 +260,11 @@ fn a_suggestion_comes_from_the_last_attempt_that_made_one_also_if_it_was_interru
     settlement.suggestion = Some("Vendor it.".to_owned());
     lessons.store.settle(&settlement).unwrap();
     let prompt = lessons.prompt(task(0xabc, "Mend it", ""));
-    assert!(prompt.text.contains("by one that was interrupted**: Vendor it.\n"));
+    assert!(
+        prompt
+            .text
+            .contains("**Suggested after one that was interrupted**: Vendor it.\n")
+    );
 }
 
 #[test]
@@ -409,6 +467,24 @@ fn the_same_words_stand_once_whatever_kind_of_lesson_they_are() {
             ("learn-00000001", InjectionReason::Duplicate)
         ]
     );
+}
+
+/// A reason that only one of them gives does not hide that the other says the contrary.
+#[test]
+fn of_two_that_contradict_each_other_the_better_one_stands_whatever_its_reason() {
+    let lessons = Lessons::new()
+        .with(
+            "success_pattern",
+            &["emulator"],
+            "Do not start the emulator before the integration suite",
+        )
+        .with(
+            "success_pattern",
+            &["emulator", "requests"],
+            "Start the emulator before the integration suite, or every request hangs",
+        );
+    let item = "- **[success_pattern]** Start the emulator before the integration suite, or every request hangs";
+    check(&lessons, "Speed up the requests of the emulator", "", &[item]);
 }
 
 /// A first lesson that fits only where nothing has to be said of others; two that do not fit beside it; short ones, of which

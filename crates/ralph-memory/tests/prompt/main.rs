@@ -20,12 +20,13 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use jiff::civil::date;
 use ralph_memory::inject::prompt::{AttemptNumber, MemoryShare, Prompt, PromptRequest, compose};
+use ralph_memory::recall::RelevantLearning;
 use ralph_model::config::Config;
 use ralph_model::{
-    JournalRow, Learning, LearningId, LearningKind, LearningSource, LearningStatus, NewJournalRow, NoteKind, Priority,
-    RunId, Shelf, Task, TaskId, TaskKind, TaskStatus,
+    JournalRow, Learning, LearningKind, LearningSource, NewJournalRow, NoteKind, Priority, RunId, Shelf, Task, TaskId,
+    TaskKind, TaskStatus, TaskType,
 };
-use ralph_testkit::journal_row;
+use ralph_testkit::{journal_row, known_lesson};
 use support::Files;
 
 pub(crate) const MEMORIES: &str = "# Memories
@@ -95,31 +96,25 @@ pub(crate) fn row(id: i64, run: u64, notes: Option<&str>) -> JournalRow {
 /// A lesson that holds.
 pub(crate) fn learning(content: &str) -> Learning {
     Learning {
-        id: LearningId::new(1),
-        kind: LearningKind::Antipattern,
         category: "pitfall".to_owned(),
         task_type: None,
-        content: content.to_owned(),
-        tags: Vec::new(),
         confidence: 0.5,
         success_rate: 0.5,
         first_success_rate: 1.0,
-        first_use_count: 0,
-        facts: None,
-        foreign_id: None,
-        use_count: 0,
-        successes: 0,
         source: LearningSource::Human,
         source_loops: Vec::new(),
-        task: None,
-        journal: None,
-        status: LearningStatus::Promoted,
-        reason: None,
-        superseded_by: None,
-        examples: Vec::new(),
-        last_used_at: None,
         created_at: moment(),
         updated_at: moment(),
+        ..known_lesson(1, LearningKind::Antipattern, TaskType::General, content)
+    }
+}
+
+/// One that belongs to a task.
+pub(crate) fn relevant(content: &str) -> RelevantLearning {
+    RelevantLearning {
+        learning: learning(content),
+        score: 1.0,
+        is_refuted: false,
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, Round};
+use ralph_memory::inject::prompt::{Circumstances, KNOWLEDGE_BASE, Materials, MemoryShare, Prompt, Round};
 use ralph_memory::inject::{FeatureTexts, prompt::PromptRequest};
+use ralph_memory::recall::{KnownLesson, Relevance};
 use ralph_model::config::{Config, Inject};
 use ralph_model::{Course, NewJournalRow, Outcome, RunId, Signature, Task, TaskId, TaskKind, TaskStatus, Tokens};
 use ralph_store::{Settlement, Store};
@@ -11,7 +12,7 @@ use ralph_testkit::journal_row;
 
 use crate::attempts::{attempt, report};
 use crate::support::Files;
-use crate::{GUARDRAILS, MEMORIES, composed, learning, moment, project, request, row, task};
+use crate::{GUARDRAILS, MEMORIES, composed, learning, moment, project, relevant, request, row, task};
 
 /// A database with rows of these runs, and what stands around a task of run 1.
 struct Past {
@@ -268,10 +269,17 @@ fn sections_stand_in_their_order() {
     let task = task(0xabc, "Parse dates", "");
     let recent = [row(1, 1, Some("Chose jiff."))];
     let attempts = [attempt(1, None, Outcome::Failed)];
-    let learnings = [(learning("Look first."), 1.0)];
+    let learnings = [relevant("Look first.")];
+    let taught = learning("Parse dates with jiff.");
+    let known = [KnownLesson {
+        relevance: Some(Relevance::of(&taught, None, 0, moment())),
+        learning: taught,
+        by_file: true,
+    }];
     let request = PromptRequest {
         attempts: &attempts,
         learnings: &learnings,
+        known: &known,
         course: Course {
             consecutive_failures: 3,
             ..Course::default()
@@ -304,6 +312,7 @@ fn sections_stand_in_their_order() {
         "Retry Information",
         "Run Journal",
         "Project Knowledge",
+        KNOWLEDGE_BASE,
         "Memory",
     ];
     let prompt = composed(&files, &request);

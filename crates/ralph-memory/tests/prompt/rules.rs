@@ -12,7 +12,7 @@ use ralph_model::{
 };
 
 use crate::attempts::attempt;
-use crate::{GUARDRAILS, MEMORIES, composed, decisions, learning, many_notes, project, request, row, task};
+use crate::{GUARDRAILS, MEMORIES, composed, decisions, many_notes, project, relevant, request, row, task};
 
 #[test]
 fn half_the_memory_after_an_overflow_and_none_to_compare() {
@@ -148,7 +148,7 @@ fn what_is_the_same_in_every_prompt_is_short() {
             &files,
             &PromptRequest {
                 attempts: &[attempt(1, None, Outcome::Failed)],
-                learnings: &[(learning("Look first."), 1.0)],
+                learnings: &[relevant("Look first.")],
                 scratchpad: "now",
                 recent: &[row(1, 1, None)],
                 ..request(&task, &config)

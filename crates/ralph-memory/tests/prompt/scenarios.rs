@@ -406,12 +406,13 @@ fn notes_over_the_budget() {
 }
 
 #[test]
-fn a_row_of_the_journal_says_why_it_failed() {
+fn a_row_of_the_journal_says_why_it_failed_and_one_of_another_task_nothing_of_what_was_printed() {
     let (task, config) = (task(0xabc, "Parse dates", ""), Config::default());
     let mut short = row(1, 1, None);
     short.row.outcome = Outcome::Retried;
     short.row.reason = "The gate `make` is red:\n\n## linker not found\n".to_owned();
     let mut long = row(2, 1, Some("Tried it."));
+    long.row.task = Some(task.id.clone());
     long.row.outcome = Outcome::Failed;
     long.row.reason = format!(
         "The gate `make` is red:\n{}error: no space",
@@ -431,13 +432,11 @@ fn a_row_of_the_journal_says_why_it_failed() {
     - **Duration**: 42.0s
     - **Files**: src/main.rs, src/lib.rs
     - **Notes**: No notes recorded
-    - **Reason**: The gate `make` is red:
-
-      ## linker not found
+    - **Reason**: The gate `make` is red.
     - **Title**: Read dates
 
     ### Iteration 2 [failed]
-    - **Task**: t-00000a
+    - **Task**: t-000abc
     - **Model**: sonnet
     - **Duration**: 42.0s
     - **Files**: src/main.rs, src/lib.rs

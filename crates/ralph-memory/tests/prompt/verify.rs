@@ -109,7 +109,7 @@ fn the_whole_of_it() {
     ```
     ````
 
-    It is a part of **Find words** (t-000abd), whose other parts are other tasks:
+    It is a part of **Find words** (t-000abd), whose other parts are other tasks.
 
     ## Feature Specification
 

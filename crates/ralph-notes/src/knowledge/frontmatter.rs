@@ -4,6 +4,8 @@ use std::fmt;
 
 use ralph_model::preview;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, SeqAccess, Visitor};
+use serde_saphyr::Error;
+use serde_saphyr::budget::BudgetBreach;
 
 use super::{KnowledgeProblem, cleaned_tags};
 
@@ -11,6 +13,9 @@ use super::{KnowledgeProblem, cleaned_tags};
 const MAX_BYTES: usize = 64 << 10;
 /// How many columns of the parser's complaint are shown.
 const SHOWN_COLUMNS: usize = 200;
+
+/// What is said of lists and maps that are nested too far.
+const TOO_DEEP: &str = "lists and maps stand too deep in one another";
 
 /// What is known here of a frontmatter.
 #[derive(Debug, PartialEq, Eq)]
@@ -91,7 +96,29 @@ pub(crate) fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<Option<T>, St
     if text.len() > MAX_BYTES {
         return Err(format!("it is larger than {} KiB", MAX_BYTES >> 10));
     }
-    serde_saphyr::from_str_with_options(text, options()).map_err(|error| preview(&error.to_string(), SHOWN_COLUMNS))
+    serde_saphyr::from_str_with_options(text, options()).or_else(|_in_lines_of_its_own| {
+        // The line before it is a part of the file, and lines are told as an editor counts them.
+        let in_its_file = format!("\n{text}");
+        serde_saphyr::from_str_with_options(&in_its_file, options()).map_err(|error| told(&error))
+    })
+}
+
+/// What is wrong, and where.
+fn told(error: &Error) -> String {
+    let Error::Budget { breach, location } = error.without_snippet() else {
+        // The scanner has a bound of its own for brackets within brackets.
+        let said = error.to_string().replacen("recursion limit exceeded", TOO_DEEP, 1);
+        return preview(&said, SHOWN_COLUMNS);
+    };
+    let what = match breach {
+        BudgetBreach::Anchors { .. } => "anchors (`&name`) are not read",
+        BudgetBreach::Aliases { .. } => "references (`*name`) are not read",
+        BudgetBreach::MergeKeys { .. } => "merge keys (`<<`) are not read",
+        BudgetBreach::Depth { .. } => TOO_DEEP,
+        BudgetBreach::Documents { .. } => "it is more than one document",
+        _ => "it holds too much",
+    };
+    format!("{what} at line {}, column {}", location.line(), location.column())
 }
 
 /// Small bounds: a title with tags needs neither depth nor references.

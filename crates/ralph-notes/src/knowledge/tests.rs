@@ -137,9 +137,18 @@ fn what_is_no_note_is_named() {
         ("---\ntitle: ' '\ntags: [a]\n---\n", "no title"),
         ("---\ntitle: a\n---\n", "no tags"),
         ("---\ntitle: a\ntags: []\n---\n", "no tags"),
-        ("---\ntitle: [a\n---\n", "cannot be read"),
-        ("---\ntitle: &a x\ntags: [*a]\n---\n", "cannot be read"),
-        (&deep, "cannot be read"),
+        (
+            "---\ntitle: [a\n---\n",
+            "cannot be read: expected string scalar at line 2, column 8",
+        ),
+        (
+            "---\ntags: [a]\ntitle: &a x\n---\n",
+            "cannot be read: anchors (`&name`) are not read at line 3, column 11",
+        ),
+        (
+            &deep,
+            "cannot be read: lists and maps stand too deep in one another at line 4, column 20",
+        ),
         (&large, "larger than 64 KiB"),
     ] {
         let problem = Knowledge::parse(text.as_bytes()).unwrap_err().to_string();

@@ -88,6 +88,9 @@ pub fn places_of(text: &str, looked_for: impl Fn(&str) -> bool) -> Vec<Range<usi
 }
 
 fn terms_of_run(run: &str, terms: &mut Vec<String>) {
+    if is_plain_word(run) {
+        return term_of_part(run, terms);
+    }
     let run = normalised(run);
     let mut name = Name::default();
     let mut segments = 0;
@@ -118,6 +121,15 @@ fn terms_of_run(run: &str, terms: &mut Vec<String>) {
     }
 }
 
+/// Whether a stretch of text is what nearly every one is: a word of the alphabet in small letters, but for the first. There is
+/// nothing to cut and nothing to join in it.
+fn is_plain_word(run: &str) -> bool {
+    let bytes = run.as_bytes();
+    bytes
+        .split_first()
+        .is_some_and(|(first, rest)| first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase))
+}
+
 /// Two words with a hyphen between them as one word: some write "front-end" and some "frontend".
 fn without_hyphen(segment: &str) -> Option<String> {
     let (one, other) = segment.split_once('-')?;
@@ -129,7 +141,11 @@ fn term_of_part(part: &str, terms: &mut Vec<String>) {
     if part.chars().next().is_some_and(is_unspaced) {
         return pairs(part, terms);
     }
-    let lower = part.to_lowercase();
+    let lower = if part.bytes().all(|byte| byte.is_ascii_lowercase()) {
+        Cow::Borrowed(part)
+    } else {
+        Cow::Owned(part.to_lowercase())
+    };
     if is_stop_word(&lower) {
         return;
     }
@@ -357,6 +373,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_plain_word_has_the_terms_of_any_other_run(word in "[A-Za-z][a-z]{0,80}") {
+            // The joint says nothing at the end of a run, and no word with it is a plain one.
+            prop_assert_eq!(terms_of(&word), terms_of(&format!("{word}_")));
+        }
+
         #[test]
         fn any_text_has_terms_without_signs_in_them(text in "\\PC*|(\\p{Any}){0,60}") {
             for term in terms_of(&text) {

@@ -29,12 +29,13 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn last_failed_attempts(&self, task: &TaskId, most: u32) -> Result<FailedAttempts, StoreError> {
-        let moment = self.connection.unchecked_transaction();
+        let moment = self.look();
         self.sql(moment.and_then(|moment| failed_attempts(&moment, task, most)))
     }
 
-    /// What the newest attempt at a task since it was last done that suggests something suggests for the next one, however
-    /// it ended. The last `LAST_ATTEMPTS` are asked.
+    /// What the newest attempt at a task suggests for the next one, if it is not done. One that was interrupted does not
+    /// count, so that what was suggested before it holds, unless it suggests something itself. The last `LAST_ATTEMPTS` are
+    /// asked.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -58,6 +59,9 @@ impl Store {
                     if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
                         let attempt = row.get("attempt")?;
                         return Ok(Some(Suggestion { attempt, outcome, text }));
+                    }
+                    if outcome != Outcome::Interrupted {
+                        break;
                     }
                 }
                 Ok(None)

@@ -46,7 +46,7 @@ impl Store {
         let learnings = connection
             .prepare_cached(
                 "SELECT category, tags, content FROM learning_sources JOIN learnings ON seq = learning
-                 WHERE learning_sources.journal = ?1 AND source <> 'extracted' ORDER BY seq",
+                 WHERE learning_sources.journal = ?1 AND NOT drawn ORDER BY seq",
             )?
             .query_map([journal], |row| {
                 Ok(CapturedLearning {

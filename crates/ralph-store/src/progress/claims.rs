@@ -241,11 +241,7 @@ impl Store {
         worktree: &str,
         commits_here: &BTreeSet<String>,
     ) -> Result<Standing, StoreError> {
-        let graph = self.sql(
-            self.connection
-                .unchecked_transaction()
-                .and_then(|all| Graph::read(&all)),
-        )?;
+        let graph = self.sql(self.look().and_then(|all| Graph::read(&all)))?;
         Ok(graph.standing(scope, worktree, commits_here).standing)
     }
 }

@@ -1,23 +1,22 @@
 //! Taking in what a whole run teaches: each lesson is judged, kept once however many runs teach it, and made surer by every
 //! further one. What a run has taught it teaches once, however often it is asked.
 
-use std::collections::BTreeSet;
-
 use jiff::Timestamp;
 use ralph_model::config::Promote;
 use ralph_model::{
     Candidate, DrawnLesson, Entropy, Extraction, Facts, Learning, LearningId, LearningKind, LearningSource,
     LearningStatus,
 };
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::{moment, to_json};
 use super::learning_changes::{standing_for, unite_tags, write_support};
-use super::learning_reading::read_learning;
+use super::learning_reading::{if_readable, read_learning};
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
 use super::learning_update::is_rated_by_person;
 use super::learning_warnings::note_warnings;
+use super::same_lesson::{Meant, Retold, Saying, keep_words};
 use super::{learning_terms, lesson_of, tag_terms};
 use crate::StoreError;
 
@@ -31,6 +30,8 @@ pub struct Taught<'a> {
     pub run: &'a str,
     /// Its lessons.
     pub drawn: &'a [DrawnLesson],
+    /// Which of these say nearly what another lesson says, in their order.
+    pub retold: &'a [Option<Retold>],
     /// How far a lesson comes by itself.
     pub promote: Promote,
 }
@@ -41,26 +42,32 @@ impl Store {
     /// and one that this run had taught already, is left as it is.
     ///
     /// # Errors
-    /// When the database cannot be written; then nothing was kept.
+    /// When the database cannot be written, or other lessons came in since these were compared; then nothing was kept.
     pub fn take_in_drawn(
         &mut self,
         taught: &Taught<'_>,
         entropy: &mut dyn Entropy,
         now: Timestamp,
     ) -> Result<Extraction, StoreError> {
-        self.write(|transaction| {
+        self.write_compared(taught.retold.iter().flatten(), |transaction| {
             let mut done = Extraction::default();
             let teaches_anew = teaches_anew(transaction, taught.run)?;
-            let mut supported = BTreeSet::new();
-            for drawn in taught.drawn {
+            // Under which ids those are kept that were taken in.
+            let mut taken: Vec<LearningId> = Vec::new();
+            for (place, drawn) in taught.drawn.iter().enumerate() {
+                let retold = taught.retold.get(place).and_then(Option::as_ref);
+                let retold = retold.and_then(|retold| retold.among(|place| taken.get(place).cloned()));
                 let lesson = Drawn {
                     transaction,
                     taught,
                     drawn,
+                    retold,
                     teaches_anew,
                     now,
                 };
-                done = done.and(lesson.take_in(&mut supported, entropy)?);
+                let (id, became) = lesson.take_in(&taken, entropy)?;
+                taken.push(id);
+                done = done.and(became);
             }
             note_extraction(transaction, taught.run, done, now)?;
             Ok(done)
@@ -103,61 +110,66 @@ struct Drawn<'a> {
     transaction: &'a Transaction<'a>,
     taught: &'a Taught<'a>,
     drawn: &'a DrawnLesson,
+    /// A lesson that says nearly the same.
+    retold: Option<Meant>,
     /// Whether nothing was drawn from the run before.
     teaches_anew: bool,
     now: Timestamp,
 }
 
 impl Drawn<'_> {
-    /// Takes the lesson in, unless it is one of those that this run has supported or brought just now.
-    fn take_in(&self, supported: &mut BTreeSet<LearningId>, entropy: &mut dyn Entropy) -> rusqlite::Result<Extraction> {
-        let status = match self.known()? {
-            Some(known) if supported.contains(&known.id) || self.is_skipped(&known) => None,
-            Some(known) => {
-                supported.insert(known.id.clone());
-                Some(self.support(known)?)
-            }
+    /// Takes the lesson in, unless it is one of those that this run has supported or brought just now; under which id it is
+    /// kept, and what became of it.
+    fn take_in(&self, taken: &[LearningId], entropy: &mut dyn Entropy) -> rusqlite::Result<(LearningId, Extraction)> {
+        let known = self.known()?;
+        let held = known
+            .as_ref()
+            .is_some_and(|known| known.status == LearningStatus::Promoted);
+        let (id, status) = match known {
+            Some(known) if taken.contains(&known.id) || self.is_skipped(&known)? => (known.id, None),
+            Some(known) => (known.id.clone(), Some(self.support(known)?)),
             None => {
                 let (id, status) = self.keep(entropy)?;
-                supported.insert(id);
-                Some(status)
+                (id, Some(status))
             }
         };
         let is = |wanted: LearningStatus| u32::from(status == Some(wanted));
-        Ok(Extraction {
+        let became = Extraction {
             extracted: 1,
             validated: is(LearningStatus::Validated) + is(LearningStatus::Promoted),
             rejected: is(LearningStatus::Rejected),
             promoted: is(LearningStatus::Promoted),
+            known: if held { is(LearningStatus::Promoted) } else { 0 },
             skipped: u32::from(status.is_none()),
-        })
+        };
+        Ok((id, became))
     }
 
-    /// The same lesson, where it is known: of the same kind, at the same kind of work or at one that nobody knows, in the same
-    /// words. Where it was merged into another, that one. Estimates of the same complexity are the same, whatever they say.
+    /// The same lesson, where it is known, in the same words or in others. Estimates of the same complexity are the same,
+    /// whatever they say.
     fn known(&self) -> rusqlite::Result<Option<Learning>> {
-        let lesson = lesson_of(&self.drawn.content);
-        let kind = self.drawn.kind.word();
-        let task_type = self.drawn.task_type.word();
-        let known = self
-            .transaction
-            .prepare_cached(
-                "SELECT * FROM learnings
-                 WHERE lesson = ?1 AND kind = ?2 AND (task_type = ?3 OR task_type IS NULL)
-                       AND (?1 <> '' OR content = ?4)
-                 ORDER BY task_type IS NULL, status IN ('rejected', 'pruned'), seq LIMIT 1",
-            )?
-            .query_row(params![lesson, kind, task_type, self.drawn.content], read_learning)
-            .optional()?;
-        let known = match (known, &self.drawn.facts) {
-            (None, Facts::Estimate { complexity, .. }) => self.estimate(complexity)?,
-            (known, _) => known,
+        let saying = Saying {
+            kind: self.drawn.kind,
+            task_type: Some(self.drawn.task_type),
+            content: &self.drawn.content,
         };
-        known.map(|known| standing_for(self.transaction, known)).transpose()
+        if let Some(known) = saying.known(self.transaction)? {
+            return Ok(Some(known));
+        }
+        if let Facts::Estimate { complexity, .. } = &self.drawn.facts {
+            let known = self.estimate(complexity)?;
+            return known.map(|known| standing_for(self.transaction, known)).transpose();
+        }
+        let retold = self.retold.as_ref().map(|meant| saying.retold(self.transaction, meant));
+        Ok(retold.transpose()?.flatten().map(|mut known| {
+            keep_words(&mut known, &self.drawn.content);
+            known
+        }))
     }
 
     fn estimate(&self, complexity: &str) -> rusqlite::Result<Option<Learning>> {
-        self.transaction
+        let known = self
+            .transaction
             .prepare_cached(
                 "SELECT * FROM learnings
                  WHERE kind = ?1 AND task_type = ?2 AND status = 'promoted' AND superseded_by IS NULL
@@ -168,16 +180,34 @@ impl Drawn<'_> {
             .query_row(
                 [LearningKind::Estimate.word(), self.drawn.task_type.word(), complexity],
                 read_learning,
-            )
-            .optional()
+            );
+        if_readable(known)
     }
 
     /// Whether this run has nothing to add to a lesson.
-    fn is_skipped(&self, known: &Learning) -> bool {
+    fn is_skipped(&self, known: &Learning) -> rusqlite::Result<bool> {
         let is_taught = !self.teaches_anew && known.source_loops.iter().any(|run| run == self.taught.run);
         let is_replaced = known.superseded_by.is_some();
         let is_rejected = known.status == LearningStatus::Rejected && !is_rejected_by_rule(known);
-        is_taught || is_replaced || is_rejected
+        // What an agent told is as sure as those who told it have made it, and they told it themselves.
+        let is_an_agents = known.source == LearningSource::Sigil;
+        Ok(is_taught || is_replaced || is_rejected || is_an_agents && self.is_told_by_all(known)?)
+    }
+
+    /// Whether every iteration that the lesson is drawn from has told it, or what was merged into it.
+    fn is_told_by_all(&self, known: &Learning) -> rusqlite::Result<bool> {
+        let mut told = self.transaction.prepare_cached(
+            "SELECT EXISTS (
+                 SELECT 1 FROM learning_sources
+                 WHERE journal = ?2 AND NOT drawn
+                       AND learning IN (SELECT seq FROM learnings WHERE id = ?1 OR superseded_by = ?1))",
+        )?;
+        for journal in &self.drawn.journal {
+            if !told.query_row(params![known.id.as_str(), journal], |row| row.get(0))? {
+                return Ok(false);
+            }
+        }
+        Ok(!self.drawn.journal.is_empty())
     }
 
     /// Makes a known lesson surer; how far it has come by that.
@@ -187,7 +217,11 @@ impl Drawn<'_> {
             None => self.drawn.facts.clone(),
         };
         let by_numbers = facts.confidence().filter(|_| !is_less_sure_than_its_numbers(&known));
-        known.confidence = strengthened_by_run(known.confidence, Some(&facts)).max(by_numbers.unwrap_or_default());
+        // Those who told it themselves have made it surer by that.
+        if !self.is_told_by_all(&known)? {
+            known.confidence = strengthened_by_run(known.confidence, Some(&facts));
+        }
+        known.confidence = known.confidence.max(by_numbers.unwrap_or_default());
         if !known.source_loops.iter().any(|run| run == self.taught.run) {
             known.source_loops.push(self.taught.run.to_owned());
         }
@@ -292,12 +326,12 @@ impl Drawn<'_> {
         }
     }
 
-    /// Notes what a lesson was drawn from.
+    /// Notes what a lesson was drawn from; what was told there stays told.
     fn note_sources(&self, id: &LearningId) -> rusqlite::Result<()> {
         for journal in &self.drawn.journal {
             self.transaction
                 .prepare_cached(
-                    "INSERT INTO learning_sources (learning, journal) SELECT seq, ?2 FROM learnings WHERE id = ?1
+                    "INSERT INTO learning_sources (learning, journal, drawn) SELECT seq, ?2, 1 FROM learnings WHERE id = ?1
                      ON CONFLICT DO NOTHING",
                 )?
                 .execute(params![id.as_str(), journal])?;

@@ -155,7 +155,7 @@ impl Store {
 
     fn read_features(&self, id: Option<&FeatureId>) -> Result<Vec<Feature>, StoreError> {
         // In one transaction, so that features and tasks are of one moment.
-        let moment = self.connection.unchecked_transaction();
+        let moment = self.look();
         self.sql(moment.and_then(|moment| read(&moment, id)))
     }
 

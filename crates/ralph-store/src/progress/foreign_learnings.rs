@@ -13,7 +13,8 @@ use super::columns::{moment, to_json};
 use super::foreign_update::{LastTold, bring_up_to_date};
 use super::learning_changes::{standing_for, unite, unite_tags, write_support};
 use super::learning_reading::read_learning;
-use super::learning_update::another_saying;
+use super::lifecycle::prune;
+use super::same_lesson::{Meant, Retold, Saying, another_saying, keep_words};
 use super::{learning_terms, lesson_of, tag_terms};
 use crate::StoreError;
 
@@ -53,6 +54,8 @@ pub struct ForeignLearning {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// A lesson that says nearly the same, known here or among those that come with it.
+    pub retold: Option<Retold>,
 }
 
 /// How far a lesson has come in another store.
@@ -90,6 +93,8 @@ pub enum Taken {
     Updated,
     /// Another one said the same, and is surer now.
     Strengthened,
+    /// Another one says it in other words, and is surer now; it was kept as merged into that one.
+    Reworded,
     /// Nothing of it was new.
     Unchanged,
 }
@@ -99,7 +104,7 @@ impl Store {
     /// rejected or taken out stays so.
     ///
     /// # Errors
-    /// When the database cannot be written.
+    /// When the database cannot be written, or other lessons came in since these were compared.
     pub fn import_learnings(
         &mut self,
         lessons: &[ForeignLearning],
@@ -107,12 +112,14 @@ impl Store {
         entropy: &mut dyn Entropy,
         now: Timestamp,
     ) -> Result<Vec<TakenLearning>, StoreError> {
-        self.write(|transaction| {
+        let compared = lessons.iter().filter_map(|lesson| lesson.retold.as_ref());
+        self.write_compared(compared, |transaction| {
             let mut taken = Vec::with_capacity(lessons.len());
             for lesson in lessons {
                 let incoming = Incoming {
                     transaction,
                     lesson,
+                    retold: retold(lesson, &taken),
                     promote,
                     now,
                 };
@@ -126,19 +133,21 @@ impl Store {
     /// was thought of it, stays as it is: what nobody has judged supports nothing.
     ///
     /// # Errors
-    /// When the database cannot be written.
+    /// When the database cannot be written, or other lessons came in since these were compared.
     pub fn stage_learnings(
         &mut self,
         lessons: &[ForeignLearning],
         entropy: &mut dyn Entropy,
         now: Timestamp,
     ) -> Result<Vec<TakenLearning>, StoreError> {
-        self.write(|transaction| {
+        let compared = lessons.iter().filter_map(|lesson| lesson.retold.as_ref());
+        self.write_compared(compared, |transaction| {
             let mut staged = Vec::with_capacity(lessons.len());
             for lesson in lessons {
                 let incoming = Incoming {
                     transaction,
                     lesson,
+                    retold: retold(lesson, &staged),
                     promote: Promote::Review,
                     now,
                 };
@@ -168,6 +177,12 @@ impl Store {
     }
 }
 
+/// The lesson here that says nearly the same, after these were taken in.
+fn retold(lesson: &ForeignLearning, taken: &[TakenLearning]) -> Option<Meant> {
+    let id_of = |place| taken.get(place).map(|taken: &TakenLearning| taken.id.clone());
+    lesson.retold.as_ref()?.among(id_of)
+}
+
 /// What becomes of a lesson that says nothing new of one that is known.
 fn unchanged(known: Learning) -> TakenLearning {
     TakenLearning {
@@ -182,6 +197,8 @@ fn unchanged(known: Learning) -> TakenLearning {
 struct Incoming<'a> {
     transaction: &'a Transaction<'a>,
     lesson: &'a ForeignLearning,
+    /// The lesson here that says nearly the same.
+    retold: Option<Meant>,
     promote: Promote,
     now: Timestamp,
 }
@@ -195,12 +212,22 @@ enum Kinship {
     Alike,
     /// It stands for the one that it is or that says the same, which keeps its own id.
     StandsFor,
+    /// It says nearly the same, in other words. What comes in is kept with its own id, as merged into it.
+    Reworded,
 }
 
 impl Incoming<'_> {
     fn take(&self, entropy: &mut dyn Entropy) -> rusqlite::Result<TakenLearning> {
         match self.known()? {
+            // What nobody here has judged, or somebody there has rejected, is no part of what holds: it stays by itself.
+            Some((_, Kinship::Reworded)) if !self.supports() => self.keep(entropy),
             Some((known, _)) if !self.supports() => Ok(unchanged(known)),
+            Some((known, Kinship::Reworded)) => {
+                let own = self.keep(entropy)?;
+                let reason = format!("Merged into {}.", known.id);
+                prune(self.transaction, &own.id, (&reason, Some(&known.id)), self.now)?;
+                self.unite(&known, Kinship::Reworded)
+            }
             Some((known, kinship)) => self.unite(&known, kinship),
             None => self.keep(entropy),
         }
@@ -226,7 +253,7 @@ impl Incoming<'_> {
             Some(same) if self.is_told_again(&same)? => (same, Kinship::Same),
             _ => match self.alike()? {
                 Some(alike) => (alike, kinship),
-                None => return Ok(None),
+                None => return self.reworded(),
             },
         };
         let id = found.id.clone();
@@ -236,6 +263,14 @@ impl Incoming<'_> {
         }
         let kinship = if stands.id == id { kinship } else { Kinship::StandsFor };
         Ok(Some((stands, kinship)))
+    }
+
+    fn reworded(&self) -> rusqlite::Result<Option<(Learning, Kinship)>> {
+        let retold = self.retold.as_ref();
+        let known = retold
+            .map(|meant| self.saying().retold(self.transaction, meant))
+            .transpose()?;
+        Ok(known.flatten().map(|known| (known, Kinship::Reworded)))
     }
 
     /// Whether a lesson with the same id is this one, and not just named alike by two stores that know nothing of each other.
@@ -268,7 +303,7 @@ impl Incoming<'_> {
     /// One of the same kind, for the same kind of work, in the same words; estimates of the same complexity are the same,
     /// whatever they say.
     fn alike(&self) -> rusqlite::Result<Option<Learning>> {
-        match (self.in_the_same_words()?, &self.lesson.facts) {
+        match (self.saying().unmerged(self.transaction)?, &self.lesson.facts) {
             (None, Some(Facts::Estimate { complexity, .. })) => self.estimate_of(complexity),
             (found, _) => Ok(found),
         }
@@ -277,39 +312,24 @@ impl Incoming<'_> {
     fn estimate_of(&self, complexity: &str) -> rusqlite::Result<Option<Learning>> {
         self.transaction
             .prepare_cached(
-                "SELECT * FROM learnings WHERE kind = ?1 AND task_type IS ?2
-                       AND CASE WHEN json_valid(facts) THEN facts ->> '$.complexity' END = ?3
+                "SELECT * FROM learnings INDEXED BY learnings_estimates
+                 WHERE kind = 'estimate' AND task_type IS ?1
+                       AND CASE WHEN json_valid(facts) THEN facts ->> '$.complexity' END = ?2
                  ORDER BY status = 'pruned', seq LIMIT 1",
             )?
             .query_row(
-                params![
-                    LearningKind::Estimate.word(),
-                    self.lesson.task_type.map(TaskType::word),
-                    complexity
-                ],
+                params![self.lesson.task_type.map(TaskType::word), complexity],
                 read_learning,
             )
             .optional()
     }
 
-    fn in_the_same_words(&self) -> rusqlite::Result<Option<Learning>> {
-        let lesson = self.lesson;
-        self.transaction
-            .prepare_cached(
-                "SELECT * FROM learnings
-                 WHERE lesson = ?1 AND kind = ?2 AND (task_type IS ?3 OR task_type IS NULL) AND (?1 <> '' OR content = ?4)
-                 ORDER BY task_type IS ?3 DESC, status = 'pruned', seq LIMIT 1",
-            )?
-            .query_row(
-                params![
-                    lesson_of(&lesson.content),
-                    lesson.kind.word(),
-                    lesson.task_type.map(TaskType::word),
-                    lesson.content
-                ],
-                read_learning,
-            )
-            .optional()
+    fn saying(&self) -> Saying<'_> {
+        Saying {
+            kind: self.lesson.kind,
+            task_type: self.lesson.task_type,
+            content: &self.lesson.content,
+        }
     }
 
     /// Brings a known lesson up to date, or makes it surer.
@@ -324,6 +344,12 @@ impl Incoming<'_> {
         let counted = match kinship {
             Kinship::Same | Kinship::StandsFor => known.use_count,
             Kinship::Alike => known.first_use_count,
+            Kinship::Reworded => {
+                keep_words(&mut next, &lesson.content);
+                // As of all that is merged into it, for which it gives them back where that is undone.
+                let is_part = next.examples.contains(&lesson.content);
+                if is_part { 0 } else { known.use_count }
+            }
         };
         let more_uses = lesson.use_count.saturating_sub(counted);
         next.first_use_count += more_uses;
@@ -348,6 +374,7 @@ impl Incoming<'_> {
         }
         Ok(TakenLearning {
             taken: match kinship {
+                Kinship::Reworded => Taken::Reworded,
                 _ if is_unchanged => Taken::Unchanged,
                 Kinship::Same => Taken::Updated,
                 Kinship::Alike | Kinship::StandsFor => Taken::Strengthened,

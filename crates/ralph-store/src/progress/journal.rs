@@ -9,6 +9,7 @@ use rusqlite::{OptionalExtension, Params, Row, named_params, params};
 
 use super::Store;
 use super::columns::{count_at, from_json, moment, number_at, time_at, word_at, word_in};
+use super::tasks::RESET;
 use crate::StoreError;
 
 /// Which rows of the journal. What is not set lets everything through.
@@ -100,7 +101,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn journal_last_of_task(&self, task: &TaskId, most: u32) -> Result<(Vec<JournalRow>, u32), StoreError> {
-        let moment = self.connection.unchecked_transaction();
+        let moment = self.look();
         let found = moment.and_then(|moment| {
             let mut rows = self.rows(
                 "WHERE task_id = ?1 ORDER BY 1 - imported DESC, id DESC LIMIT ?2",
@@ -133,6 +134,24 @@ impl Store {
             .connection
             .prepare_cached("SELECT 1 FROM journal WHERE task_id = ?1 AND stop_reason = 'context_overflow'")
             .and_then(|mut statement| statement.exists([task.as_str()]));
+        self.sql(found)
+    }
+
+    /// Whether an iteration of a task, since that was last done or reset, ended well in the agent's eyes and is counted neither as done
+    /// nor as a failure: what changed while somebody looked at the work was forgiven.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn was_forgiven(&self, task: &TaskId) -> Result<bool, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached(
+                "SELECT 1 FROM journal
+                 WHERE task_id = ?1 AND outcome = 'interrupted' AND stop_reason = 'task_done'
+                   AND id > (SELECT coalesce(max(id), 0) FROM journal WHERE task_id = ?1 AND outcome = 'done')
+                   AND created_at > (SELECT coalesce(max(at), '') FROM task_log WHERE task = ?1 AND text = ?2)",
+            )
+            .and_then(|mut statement| statement.exists([task.as_str(), RESET]));
         self.sql(found)
     }
 

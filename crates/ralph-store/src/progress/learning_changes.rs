@@ -11,9 +11,12 @@ use super::columns::{moment, parsed, to_json, word_at};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::is_part_of;
 use super::learning_reading::read_learning;
+use super::learning_seal::STANDING;
 use super::learning_strength::{FIRST_CONFIDENCE, strengthened};
 use super::learning_update::begin_anew;
+use super::same_lesson::{Retold, Saying, is_outdated, keep_words};
 use super::{learning_terms, lesson_of, tag_terms};
+use crate::StoreError;
 
 /// How often a lesson may have been merged into another that was merged into another.
 const MOST_MERGES: usize = 16;
@@ -31,6 +34,49 @@ pub struct NewLearning {
     pub tags: Vec<String>,
     /// The kind of work that it is good for; none for every kind.
     pub task_type: Option<TaskType>,
+    /// A known lesson that says nearly the same.
+    pub retold: Option<Retold>,
+}
+
+impl NewLearning {
+    /// What kind of lesson it is.
+    #[must_use]
+    pub fn kind(&self) -> LearningKind {
+        LearningKind::of_category(&self.category)
+    }
+
+    fn saying(&self) -> Saying<'_> {
+        Saying {
+            kind: self.kind(),
+            task_type: self.task_type,
+            content: &self.content,
+        }
+    }
+
+    /// The same lesson, where it is known.
+    fn known(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Option<Learning>> {
+        let known = self.saying().unmerged(transaction)?;
+        let known = known.filter(|known| !self.narrows(known));
+        known.map(|known| standing_for(transaction, known)).transpose()
+    }
+
+    /// One that says nearly the same, where it still stands.
+    fn known_in_other_words(&self, transaction: &Transaction<'_>) -> rusqlite::Result<Option<Learning>> {
+        // It comes in alone.
+        let meant = self.retold.as_ref().and_then(|retold| retold.among(|_| None));
+        let known = meant.map(|meant| self.saying().retold(transaction, &meant));
+        Ok(known.transpose()?.flatten().filter(|known| !self.narrows(known)))
+    }
+
+    /// Whether it says of one kind of work what a lesson says of all: a person has a reason for that.
+    fn narrows(&self, known: &Learning) -> bool {
+        self.task_type.is_some() && known.task_type.is_none()
+    }
+
+    /// Whether it says of every kind of work what a lesson says of one.
+    fn widens(&self, known: &Learning) -> bool {
+        self.task_type.is_none() && known.task_type.is_some()
+    }
 }
 
 /// What became of a lesson that was handed in.
@@ -40,6 +86,10 @@ pub enum AddedLearning {
     Stored(Learning),
     /// It was known, is surer now, and holds.
     Known(Learning),
+    /// It was known for one kind of work, is surer now, and holds for every kind.
+    Widened(Learning),
+    /// This one says it in other words, is surer now, and holds.
+    Reworded(Learning),
     /// It was known and had been rejected; it holds again.
     HoldsAgain {
         /// The lesson.
@@ -60,7 +110,7 @@ pub enum Judgement<'a> {
 
 impl Store {
     /// Keeps a lesson that a person hands in; it holds at once. One that is known becomes surer, gets the new tags too, and
-    /// holds from now on, whatever was thought of it before.
+    /// holds from now on, whatever was thought of it before; also one that says nearly the same, if it still stands.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -71,7 +121,10 @@ impl Store {
         now: Timestamp,
     ) -> Result<AddedLearning, LearningError> {
         self.change_learnings(|transaction| {
-            if let Some(known) = same_lesson(transaction, new)? {
+            if is_outdated(transaction, &new.retold)? {
+                return Err(LearningError::from(StoreError::LessonsChanged).into());
+            }
+            if let Some(known) = new.known(transaction)? {
                 support(transaction, &known, new, now)?;
                 let learning = existing(transaction, &known.id)?;
                 return Ok(match known.status {
@@ -79,8 +132,14 @@ impl Store {
                         learning,
                         rejected: known.reason.unwrap_or_default(),
                     },
+                    _ if new.widens(&known) => AddedLearning::Widened(learning),
                     _ => AddedLearning::Known(learning),
                 });
+            }
+            if let Some(mut known) = new.known_in_other_words(transaction)? {
+                keep_words(&mut known, &new.content);
+                support(transaction, &known, new, now)?;
+                return Ok(AddedLearning::Reworded(existing(transaction, &known.id)?));
             }
             let mut id = LearningId::new(entropy.next_bits());
             while !put(transaction, &id, new, now)? {
@@ -91,7 +150,7 @@ impl Store {
     }
 
     /// Puts a person's word on lessons, all of them or none. Those that stand so already are left as they are, and not among
-    /// the answer.
+    /// the answer, unless it was not ralph that made them stand so.
     ///
     /// # Errors
     /// When there is no such lesson, or the database cannot be written.
@@ -111,17 +170,13 @@ impl Store {
                 let learning = existing(transaction, id)?;
                 let stands_so = learning.status == status && learning.reason.as_deref() == reason;
                 let is_in_no_prompt = learning.superseded_by.is_some() || !learning.may_be_shown();
-                if stands_so && !(is_in_no_prompt && status == LearningStatus::Promoted) {
+                // Where the disk changed how it stands, the person vouches for it, also if that is what the person says.
+                let is_meant = stands_so && !STANDING.is_broken(transaction, id)?;
+                if is_meant && !(is_in_no_prompt && status == LearningStatus::Promoted) {
                     continue;
                 }
-                let merged_into = learning.superseded_by.clone();
-                set_status(transaction, &learning.id, (status, reason), now)?;
-                if learning.status == LearningStatus::Pruned {
-                    leave_merged(transaction, &learning, merged_into, now)?;
-                }
-                if status == LearningStatus::Promoted {
-                    try_again(transaction, &learning, now)?;
-                }
+                judge(transaction, &learning, (status, reason), now)?;
+                STANDING.vouch_for(transaction, &learning.id)?;
                 changed.push(learning.id);
             }
             Ok(changed)
@@ -142,9 +197,9 @@ impl Store {
                 .collect::<rusqlite::Result<_>>()?;
             let mut promoted = Vec::new();
             for id in waiting {
-                let id = parsed(&id, "id", LearningId::parse)?;
-                set_status(transaction, &id, (LearningStatus::Promoted, None), now)?;
-                promoted.push(existing(transaction, &id)?);
+                let learning = existing(transaction, &parsed(&id, "id", LearningId::parse)?)?;
+                judge(transaction, &learning, (LearningStatus::Promoted, None), now)?;
+                promoted.push(existing(transaction, &learning.id)?);
             }
             Ok(promoted)
         })
@@ -274,39 +329,39 @@ pub(super) fn existing(transaction: &Transaction<'_>, id: &LearningId) -> Result
     Ok(stands(transaction, id)?.ok_or_else(unknown)?)
 }
 
-/// The lesson that says the same: of the same kind, for the same kind of work where one is named, in the same words. Where it
-/// was merged into another, that one.
-fn same_lesson(transaction: &Transaction<'_>, new: &NewLearning) -> rusqlite::Result<Option<Learning>> {
-    let found = transaction
-        .prepare_cached(
-            "SELECT * FROM learnings
-             WHERE lesson = ?1 AND kind = ?2 AND (?3 IS NULL OR task_type IS ?3) AND (?1 <> '' OR content = ?4)
-             ORDER BY task_type IS ?3 DESC, status = 'pruned', seq LIMIT 1",
-        )?
-        .query_row(
-            params![
-                lesson_of(&new.content),
-                LearningKind::of_category(&new.category).word(),
-                new.task_type.map(TaskType::word),
-                new.content,
-            ],
-            read_learning,
-        )
-        .optional()?;
-    found.map(|found| standing_for(transaction, found)).transpose()
-}
-
 /// A person has said what a lesson says.
 fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, now: Timestamp) -> rusqlite::Result<()> {
     let mut stronger = known.clone();
     stronger.confidence = strengthened(known.confidence);
     unite_tags(&mut stronger.tags, &new.tags);
     write_support(transaction, &stronger, now)?;
+    if new.widens(known) {
+        transaction
+            .prepare_cached("UPDATE learnings SET task_type = NULL WHERE id = ?1")?
+            .execute([known.id.as_str()])?;
+    }
     try_again(transaction, known, now)?;
     if known.status == LearningStatus::Promoted && known.superseded_by.is_none() {
         return Ok(());
     }
     set_status(transaction, &known.id, (LearningStatus::Promoted, None), now)
+}
+
+/// Puts a person's word on a lesson: one that was merged stands on its own again, and one that is to hold may stand in prompts.
+pub(super) fn judge(
+    transaction: &Transaction<'_>,
+    learning: &Learning,
+    (status, reason): (LearningStatus, Option<&str>),
+    now: Timestamp,
+) -> rusqlite::Result<()> {
+    set_status(transaction, &learning.id, (status, reason), now)?;
+    if learning.status == LearningStatus::Pruned {
+        leave_merged(transaction, learning, learning.superseded_by.clone(), now)?;
+    }
+    if status == LearningStatus::Promoted {
+        try_again(transaction, learning, now)?;
+    }
+    Ok(())
 }
 
 /// A lesson that has left the prompts because it failed too often gets another chance where a person says that it holds.
@@ -319,7 +374,7 @@ fn try_again(transaction: &Transaction<'_>, learning: &Learning, now: Timestamp)
 
 /// Keeps a new lesson; says whether its id was free.
 fn put(transaction: &Transaction<'_>, id: &LearningId, new: &NewLearning, now: Timestamp) -> rusqlite::Result<bool> {
-    let kind = LearningKind::of_category(&new.category);
+    let kind = new.kind();
     let rows = transaction
         .prepare_cached(
             "INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, first_success_rate, source,

@@ -6,7 +6,7 @@ use rusqlite::{Transaction, params};
 
 use super::Store;
 use super::columns::{moment, word_at};
-use super::learning_changes::{existing, set_status, stands, take_place};
+use super::learning_changes::{existing, judge, stands, take_place};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_review::is_as_seen;
 use crate::StoreError;
@@ -181,7 +181,7 @@ fn supersede(
     }
     take_place(transaction, old, new, now)?;
     if staying.status != LearningStatus::Promoted {
-        set_status(transaction, new, (LearningStatus::Promoted, None), now)?;
+        judge(transaction, &staying, (LearningStatus::Promoted, None), now)?;
     }
     Ok(true)
 }

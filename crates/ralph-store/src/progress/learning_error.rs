@@ -2,7 +2,7 @@
 
 use ralph_model::{LearningId, LearningKind, LearningStatus, preview};
 
-use crate::StoreError;
+use crate::{Outdated, StoreError};
 
 /// How many columns of a lesson stand where it is only mentioned.
 const MENTION_COLUMNS: usize = 40;
@@ -103,6 +103,12 @@ pub enum LearningError {
     /// The database could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl Outdated for LearningError {
+    fn is_outdated(&self) -> bool {
+        matches!(self, Self::Store(error) if error.is_outdated())
+    }
 }
 
 fn named(candidates: &[(LearningId, String)], more: usize) -> String {

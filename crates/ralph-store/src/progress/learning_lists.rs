@@ -76,7 +76,7 @@ impl Store {
         self.sql(found)
     }
 
-    /// Lessons, the newest first; with a limit only so many of them.
+    /// Lessons, the newest first; with a limit only so many of them. One that cannot be read is passed over.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -102,7 +102,11 @@ impl Store {
                 ":tag": filter.tag,
                 ":limit": limit.map_or(-1, i64::from),
             };
-            statement.query_map(parameters, read_learning)?.collect()
+            let mut learnings = Vec::new();
+            for learning in statement.query_map(parameters, read_learning)? {
+                learnings.extend(self.passing_over(learning)?);
+            }
+            Ok(learnings)
         })();
         self.sql(found)
     }

@@ -1,7 +1,7 @@
 //! Lessons that are asked for by what they are, as a few of many: which are wanted is decided before any is read whole.
 
 use ralph_model::{LearningKind, TaskType};
-use rusqlite::{OptionalExtension, ToSql};
+use rusqlite::ToSql;
 
 use super::Store;
 use super::columns::{parsed, to_json};
@@ -77,7 +77,7 @@ impl Store {
         let outlines = (|| {
             let asked = Asked::of(query)?;
             // Each by itself would take and leave the lock of the database.
-            let moment = self.connection.unchecked_transaction()?;
+            let moment = self.look()?;
             let mut statement = moment.prepare_cached(&format!(
                 "SELECT seq, id, status, superseded_by, created_at, terms FROM learnings WHERE seq = :number AND {}",
                 asked.condition
@@ -86,7 +86,7 @@ impl Store {
             for number in numbers {
                 let mut parameters = asked.parameters();
                 parameters.push((":number", number));
-                outlines.extend(statement.query_row(parameters.as_slice(), read_outline).optional()?);
+                outlines.extend(self.passing_over(statement.query_row(parameters.as_slice(), read_outline))?);
             }
             Ok(outlines)
         })();

@@ -1,13 +1,81 @@
 //! Reading lessons.
 
+use std::cell::{Cell, RefCell};
+
 use ralph_model::{Facts, Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskId, TaskType};
+use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row};
 
 use super::Store;
 use super::columns::{count_at, from_json, time_at, time_in, word_at, word_in};
+use super::learning_terms::text_and_tags;
 use crate::StoreError;
 
+/// A lesson that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{id} holds what cannot be read: {why}")]
+pub struct UnreadableLearning {
+    /// Its id, as far as that can be read.
+    pub id: String,
+    /// What it holds.
+    pub why: String,
+}
+
+impl UnreadableLearning {
+    fn of(row: &Row<'_>, error: &rusqlite::Error) -> Self {
+        let id = row.get_ref("id").ok().and_then(|id| id.as_bytes().ok());
+        Self {
+            id: String::from_utf8_lossy(id.unwrap_or_default()).into_owned(),
+            why: match error {
+                rusqlite::Error::FromSqlConversionFailure(_, _, what) => what.to_string(),
+                other => other.to_string(),
+            },
+        }
+    }
+
+    /// What a person is told where others were looked at, and it was not.
+    #[must_use]
+    pub fn passed_over(&self) -> String {
+        format!("{self}; it was passed over, and `ralph learnings verify` tells what mends it")
+    }
+
+    /// The lesson that an error is about.
+    pub(super) fn in_error(error: &rusqlite::Error) -> Option<&Self> {
+        match error {
+            rusqlite::Error::FromSqlConversionFailure(_, _, what) => what.downcast_ref(),
+            _ => None,
+        }
+    }
+}
+
+/// Lessons that were passed over because they cannot be read: where many are looked at, one must not hide the others.
+#[derive(Debug, Default)]
+pub(super) struct PassedOver {
+    met: RefCell<Vec<UnreadableLearning>>,
+    /// How many of them were told.
+    told: Cell<usize>,
+}
+
 impl Store {
+    /// The lessons that were passed over because they cannot be read; each once, however often it is met and this is asked.
+    #[must_use]
+    pub fn newly_unreadable_learnings(&self) -> Vec<UnreadableLearning> {
+        let met = self.passed_over.met.borrow();
+        let told = self.passed_over.told.replace(met.len());
+        met.iter().skip(told).cloned().collect()
+    }
+
+    /// What was read of a lesson, where there is one and it can be read. One that cannot is noted.
+    pub(super) fn passing_over<T>(&self, read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+        if let Some(lesson) = read.as_ref().err().and_then(UnreadableLearning::in_error) {
+            let mut met = self.passed_over.met.borrow_mut();
+            if !met.contains(lesson) {
+                met.push(lesson.clone());
+            }
+        }
+        if_readable(read)
+    }
+
     /// A lesson by its id.
     ///
     /// # Errors
@@ -39,7 +107,37 @@ fn facts(row: &Row<'_>) -> rusqlite::Result<Option<Facts>> {
     Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
 }
 
+/// A lesson; an error names it.
 pub(super) fn read_learning(row: &Row<'_>) -> rusqlite::Result<Learning> {
+    named(row, columns_of(row))
+}
+
+/// A lesson, where there is one and it can be read.
+pub(super) fn if_readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Option<T>> {
+    match read {
+        Err(error) if UnreadableLearning::in_error(&error).is_some() => Ok(None),
+        read => read.optional(),
+    }
+}
+
+/// The words of its text, a space between each two.
+pub(super) fn read_text(row: &Row<'_>) -> rusqlite::Result<String> {
+    let text = || Ok(text_and_tags(row.get_ref("terms")?.as_str()?).0.to_owned());
+    named(row, text())
+}
+
+/// What was read of a lesson; an error names it, unless it is the database that cannot be read.
+pub(super) fn named<T>(row: &Row<'_>, read: rusqlite::Result<T>) -> rusqlite::Result<T> {
+    read.map_err(|error| match error {
+        rusqlite::Error::SqliteFailure(..) => error,
+        error => {
+            let lesson = UnreadableLearning::of(row, &error);
+            rusqlite::Error::FromSqlConversionFailure(0, Type::Text, lesson.into())
+        }
+    })
+}
+
+fn columns_of(row: &Row<'_>) -> rusqlite::Result<Learning> {
     let list = |column: &str| -> rusqlite::Result<Vec<String>> { from_json(&row.get::<_, String>(column)?, column) };
     Ok(Learning {
         id: word_at(row, "id", LearningId::parse)?,

@@ -4,22 +4,37 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use ralph_model::{LearningId, LearningStatus};
-use rusqlite::{Transaction, params};
+use rusqlite::{Row, Transaction};
 
 use super::Store;
-use super::columns::parsed;
+use super::columns::moment;
 use super::learning_changes::{existing, leave_merged};
 use super::learning_error::{LearningError, LearningTrouble};
 use crate::open::open_to_look;
 use crate::{StoreError, migrate};
+
+/// Which lessons have something in their place that is not there.
+pub(super) const REPLACED_BY_NOTHING: &str =
+    "superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM learnings)";
 
 /// What was taken away.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct DeletedLearnings {
     /// The lessons.
     pub deleted: Vec<LearningId>,
-    /// Others that one of them stood in the place of, and no longer does.
+    /// Others that had been merged into one of them: they are no part of anything any more, and can be restored.
     pub freed: Vec<LearningId>,
+    /// Others that one of them had taken the place of. They do not hold again by themselves: they are rejected now.
+    pub rejected: Vec<LearningId>,
+}
+
+/// What became of lessons in whose place something stood that is not there.
+#[derive(Debug, Default)]
+pub(super) struct Released {
+    /// Those that had been merged.
+    freed: Vec<LearningId>,
+    /// Those that were rejected.
+    rejected: Vec<LearningId>,
 }
 
 /// Which lessons are cleared away.
@@ -41,8 +56,9 @@ pub struct Cleared {
 }
 
 impl Store {
-    /// Takes lessons away for good, all of them or none. One that was merged into another is no part of that one any more;
-    /// those that one of them stood in the place of stand for themselves again.
+    /// Takes lessons away for good, all of them or none. One that was merged into another is no part of that one any more.
+    /// Those that had been merged into one of them stand for themselves again; those that one of them had taken the place of
+    /// are rejected, since a person said that they do not hold.
     ///
     /// # Errors
     /// When there is no such lesson, or the database cannot be written.
@@ -63,10 +79,12 @@ impl Store {
                     leave_merged(transaction, &learning, learning.superseded_by.clone(), now)?;
                 }
             }
-            for id in ids {
-                done.freed.extend(free_replaced(transaction, id)?);
-            }
-            Ok(done)
+            let Released { freed, rejected } = release_replaced(transaction, now)?;
+            Ok(DeletedLearnings {
+                freed,
+                rejected,
+                ..done
+            })
         })
     }
 
@@ -87,7 +105,7 @@ impl Store {
                 let version = migrate::version(&before)?;
                 migrate::keep_copy(&before, &copy, version).map_err(|error| Trouble::Store(error.at(&copy)))?;
             }
-            let lessons = clear(transaction, clearing)?;
+            let lessons = clear(transaction, clearing, now)?;
             Ok(Some(Cleared { lessons, copy }))
         });
         match cleared {
@@ -129,14 +147,33 @@ fn delete(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<()
         .map(drop)
 }
 
-/// Nothing stands in the place of those any more that one stood in the place of; which they are.
-fn free_replaced(transaction: &Transaction<'_>, id: &LearningId) -> rusqlite::Result<Vec<LearningId>> {
-    transaction
-        .prepare_cached("UPDATE learnings SET superseded_by = NULL WHERE superseded_by = ?1 RETURNING id")?
-        .query_map(params![id.as_str()], |row| {
-            parsed(&row.get::<_, String>(0)?, "id", LearningId::parse)
-        })?
-        .collect()
+/// Releases the lessons in whose place something stands that is not there. What was merged is pruned, and can be restored. What
+/// was replaced does not hold again because its replacement went: it is rejected until a person says otherwise. One that was
+/// rejected before keeps its own reason.
+pub(super) fn release_replaced(transaction: &Transaction<'_>, now: Timestamp) -> rusqlite::Result<Released> {
+    let rejected = transaction
+        .prepare_cached(&format!(
+            "UPDATE learnings SET status = 'rejected', updated_at = ?1, superseded_by = NULL,
+                 reason = superseded_by || ' had taken its place, and is not there any more'
+             WHERE {REPLACED_BY_NOTHING} AND status NOT IN ('pruned', 'rejected') RETURNING id"
+        ))?
+        .query_map([moment(now)], readable_id)?
+        .filter_map(Result::transpose)
+        .collect::<rusqlite::Result<_>>()?;
+    let freed = transaction
+        .prepare_cached(&format!(
+            "UPDATE learnings SET superseded_by = NULL WHERE {REPLACED_BY_NOTHING} RETURNING id"
+        ))?
+        .query_map([], readable_id)?
+        .filter_map(Result::transpose)
+        .collect::<rusqlite::Result<_>>()?;
+    Ok(Released { freed, rejected })
+}
+
+/// The id of a row; a row that cannot be read has none, and must not keep others from being changed.
+fn readable_id(row: &Row<'_>) -> rusqlite::Result<Option<LearningId>> {
+    let id = row.get_ref(0)?.as_str().ok();
+    Ok(id.and_then(LearningId::parse))
 }
 
 impl Clearing {
@@ -155,11 +192,11 @@ fn has_some(transaction: &Transaction<'_>, clearing: Clearing) -> rusqlite::Resu
 }
 
 /// Clears lessons away; how many they were.
-fn clear(transaction: &Transaction<'_>, clearing: Clearing) -> rusqlite::Result<usize> {
+fn clear(transaction: &Transaction<'_>, clearing: Clearing, now: Timestamp) -> rusqlite::Result<usize> {
     let lessons = transaction.execute(&format!("DELETE FROM learnings WHERE {}", clearing.condition()), [])?;
+    release_replaced(transaction, now)?;
     transaction.execute_batch(
-        "UPDATE learnings SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT id FROM learnings);
-         DELETE FROM settled_conflicts
+        "DELETE FROM settled_conflicts
              WHERE one NOT IN (SELECT id FROM learnings) OR other NOT IN (SELECT id FROM learnings);",
     )?;
     Ok(lessons)

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use ralph_model::{Learning, LearningStatus};
 
 use super::Store;
-use super::learning_changes::{existing, set_status};
+use super::learning_changes::{existing, judge};
 use super::learning_error::LearningError;
 use super::learning_update::change_words;
 
@@ -57,7 +57,7 @@ impl Store {
                     (LearningStatus::Promoted, None)
                 }
             };
-            set_status(transaction, &seen.id, status, now)?;
+            judge(transaction, &standing, status, now)?;
             Ok(Judged::AsSaid(existing(transaction, &seen.id)?))
         })
     }

@@ -1,11 +1,11 @@
 //! What ranking asks of lessons: which have a tag, which wait at a task, and what is weighed of each.
 
 use ralph_model::{Learning, LearningId, LearningStatus, TaskId};
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{Row, params};
 
 use super::Store;
 use super::columns::{time_at, word_at};
-use super::learning_reading::read_learning;
+use super::learning_reading::{named, read_learning, read_text};
 use super::learning_terms::text_and_tags;
 use crate::StoreError;
 
@@ -108,55 +108,54 @@ impl Store {
     /// When the database cannot be read.
     pub fn standing_texts(&self, numbers: &[i64], waiting: &[i64]) -> Result<Vec<(i64, String)>, StoreError> {
         // Hundreds are asked for, and each by itself would take and leave the lock of the database.
-        let moment = self.sql(self.connection.unchecked_transaction())?;
+        let moment = self.sql(self.look())?;
         let texts = moment
             .prepare_cached(
-                "SELECT terms FROM learnings WHERE seq = ?1 AND superseded_by IS NULL
+                "SELECT terms, id FROM learnings WHERE seq = ?1 AND superseded_by IS NULL
                      AND (status = 'promoted' AND source IN ('sigil', 'human') OR ?2)",
             )
             .and_then(|mut statement| {
                 let mut texts = Vec::new();
                 for number in numbers {
-                    let found = statement.query_row(params![number, waiting.contains(number)], |row| {
-                        let (of_text, _) = text_and_tags(row.get_ref(0)?.as_str()?);
-                        Ok((*number, of_text.to_owned()))
-                    });
-                    texts.extend(found.optional()?);
+                    let found = statement.query_row(params![number, waiting.contains(number)], read_text);
+                    texts.extend(self.passing_over(found)?.map(|text| (*number, text)));
                 }
                 Ok(texts)
             });
         self.sql(texts)
     }
 
-    /// The outlines of lessons, in the order of their numbers here. A number that none has is passed over.
+    /// The outlines of lessons, in the order of their numbers here. A number that none has is passed over, and so is a lesson
+    /// that cannot be read.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn learning_outlines(&self, numbers: &[i64]) -> Result<Vec<LearningOutline>, StoreError> {
-        let outlines = self
-            .connection
+        let moment = self.sql(self.look())?;
+        let outlines = moment
             .prepare_cached("SELECT seq, id, status, superseded_by, created_at, terms FROM learnings WHERE seq = ?1")
             .and_then(|mut statement| {
                 let found = numbers
                     .iter()
-                    .map(|number| statement.query_row([number], read_outline).optional());
+                    .map(|number| self.passing_over(statement.query_row([number], read_outline)));
                 found.collect::<rusqlite::Result<Vec<Option<LearningOutline>>>>()
             });
         Ok(self.sql(outlines)?.into_iter().flatten().collect())
     }
 
-    /// Lessons, in the order of their numbers here. A number that none has is passed over.
+    /// Lessons, in the order of their numbers here. A number that none has is passed over, and so is a lesson
+    /// that cannot be read.
     ///
     /// # Errors
     /// When the database cannot be read.
     pub fn learnings_numbered(&self, numbers: &[i64]) -> Result<Vec<Learning>, StoreError> {
-        let learnings = self
-            .connection
+        let moment = self.sql(self.look())?;
+        let learnings = moment
             .prepare_cached("SELECT * FROM learnings WHERE seq = ?1")
             .and_then(|mut statement| {
                 let found = numbers
                     .iter()
-                    .map(|number| statement.query_row([number], read_learning).optional());
+                    .map(|number| self.passing_over(statement.query_row([number], read_learning)));
                 found.collect::<rusqlite::Result<Vec<Option<Learning>>>>()
             });
         Ok(self.sql(learnings)?.into_iter().flatten().collect())
@@ -164,6 +163,10 @@ impl Store {
 }
 
 pub(super) fn read_outline(row: &Row<'_>) -> rusqlite::Result<LearningOutline> {
+    named(row, outline(row))
+}
+
+fn outline(row: &Row<'_>) -> rusqlite::Result<LearningOutline> {
     let (terms, tag_terms) = text_and_tags(row.get_ref("terms")?.as_str()?);
     Ok(LearningOutline {
         number: row.get("seq")?,

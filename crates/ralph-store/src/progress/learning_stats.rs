@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningKind, LearningSource, LearningStatus, TaskType};
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::Row;
 
 use super::Store;
 use super::columns::{number_at, time_at, word_at, word_in};
@@ -81,6 +81,18 @@ impl LearningStats {
 }
 
 impl Store {
+    /// How many lessons there are, whatever they hold.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn count_learnings(&self) -> Result<u64, StoreError> {
+        let counted = self
+            .connection
+            .prepare_cached("SELECT count(*) AS lessons FROM learnings")
+            .and_then(|mut statement| statement.query_row([], |row| number_at(row, "lessons")));
+        self.sql(counted)
+    }
+
     /// Lessons in figures.
     ///
     /// # Errors
@@ -88,7 +100,7 @@ impl Store {
     pub fn learning_stats(&self) -> Result<LearningStats, StoreError> {
         self.sql((|| {
             // Both are of the same moment.
-            let moment = self.connection.unchecked_transaction()?;
+            let moment = self.look()?;
             let mut stats = LearningStats::default();
             let mut statement = moment.prepare_cached(
                 "SELECT status, kind, task_type, source, count(*) AS lessons, sum(confidence) AS confidence,
@@ -99,14 +111,14 @@ impl Store {
                 stats.count(&group?);
             }
             stats.divide();
-            stats.most_used = moment
+            let most_used = moment
                 .prepare_cached(
                     "SELECT * FROM learnings WHERE seq = (
                          SELECT seq FROM learnings WHERE status = 'promoted' AND use_count > 0
                          ORDER BY use_count DESC, seq LIMIT 1)",
                 )?
-                .query_row([], read_learning)
-                .optional()?;
+                .query_row([], read_learning);
+            stats.most_used = self.passing_over(most_used)?;
             Ok(stats)
         })())
     }

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningId, LearningKind, TaskType};
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{Row, Transaction, params};
 use serde::Serialize;
 
 use super::Store;
@@ -10,8 +10,8 @@ use super::columns::{from_json, moment, time_at, to_json, word_at, word_in};
 use super::learning_changes::{existing, words_of};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::IS_PART;
-use super::learning_reading::read_learning;
-use super::learning_seal::vouch_for;
+use super::learning_seal::WORDS;
+use super::same_lesson::another_saying;
 use super::{lesson_of, tag_terms};
 use crate::StoreError;
 
@@ -72,6 +72,15 @@ impl LearningUpdate {
         new
     }
 
+    /// Whether it names anything of what the lesson says, and not only how sure that is. Whoever does vouches for its words.
+    fn says_anything(&self) -> bool {
+        self.content.is_some()
+            || self.category.is_some()
+            || self.kind.is_some()
+            || self.tags.is_some()
+            || self.task_type.is_some()
+    }
+
     /// How often it succeeds from now on, if that is to change. What was counted for a way that works says nothing of one
     /// that does not.
     fn rate(&self, old: &Learning, new: &Learning) -> Option<f64> {
@@ -105,7 +114,9 @@ impl Store {
             if let Some(rate) = update.rate(&old, &new) {
                 begin_anew(transaction, id, rate, now)?;
             }
-            vouch_for(transaction, id)?;
+            if update.says_anything() {
+                WORDS.vouch_for(transaction, id)?;
+            }
             existing(transaction, id)
         })
     }
@@ -136,7 +147,6 @@ pub(super) fn change_words(
         refuse_same(transaction, new)?;
         keep_version(transaction, old, now)?;
     }
-    // Also what says the same is written: a person has vouched for it.
     Ok(write(transaction, new, now)?)
 }
 
@@ -173,28 +183,6 @@ fn refuse_same(transaction: &Transaction<'_>, new: &Learning) -> Result<(), Lear
         .into()),
         None => Ok(()),
     }
-}
-
-/// Another lesson that says the same. Those that were merged into it are parts of it.
-pub(super) fn another_saying(transaction: &Transaction<'_>, new: &Learning) -> rusqlite::Result<Option<Learning>> {
-    transaction
-        .prepare_cached(
-            "SELECT * FROM learnings
-             WHERE lesson = ?1 AND kind = ?2 AND task_type IS ?3 AND id <> ?4 AND (?1 <> '' OR content = ?5)
-                   AND NOT (status = 'pruned' AND superseded_by IS ?4)
-             ORDER BY status IN ('rejected', 'pruned'), seq LIMIT 1",
-        )?
-        .query_row(
-            params![
-                lesson_of(&new.content),
-                new.kind.word(),
-                new.task_type.map(TaskType::word),
-                new.id.as_str(),
-                new.content,
-            ],
-            read_learning,
-        )
-        .optional()
 }
 
 fn keep_version(transaction: &Transaction<'_>, old: &Learning, now: Timestamp) -> rusqlite::Result<()> {

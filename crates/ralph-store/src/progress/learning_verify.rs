@@ -5,12 +5,13 @@ mod counters;
 mod derived;
 mod references;
 
+use jiff::Timestamp;
 use ralph_model::Learning;
 use rusqlite::{Connection, Row};
 
 use super::Store;
-use super::learning_reading::read_learning;
-use super::learning_seal::seal;
+use super::learning_reading::{UnreadableLearning, read_learning};
+use super::learning_seal::{STANDING, SealState, WORDS, newest, seal_changed};
 use crate::StoreError;
 use counters::Counters;
 use derived::Derived;
@@ -22,12 +23,16 @@ pub enum LearningFaultKind {
     Unreadable,
     /// A share that is no number from 0 to 1.
     OutOfRange,
-    /// A row that is not what was written.
+    /// A row that does not say what was written.
     Changed,
+    /// A row that does not stand as was written.
+    Standing,
     /// Counts that are not those of the journal.
     Counters,
     /// A reference to what is not there.
     Reference,
+    /// A lesson that another one took the place of which is not there.
+    Replaced,
     /// A lesson that another one is already.
     Duplicate,
     /// Lessons that have taken each other's place.
@@ -44,8 +49,10 @@ impl LearningFaultKind {
             Self::Unreadable => "unreadable",
             Self::OutOfRange => "out_of_range",
             Self::Changed => "changed",
+            Self::Standing => "standing",
             Self::Counters => "counters",
             Self::Reference => "reference",
+            Self::Replaced => "replaced",
             Self::Duplicate => "duplicate",
             Self::Ring => "ring",
             Self::Derived => "derived",
@@ -56,8 +63,10 @@ impl LearningFaultKind {
     #[must_use]
     pub fn is_mendable(self) -> bool {
         match self {
-            Self::Counters | Self::Reference | Self::Derived => true,
-            Self::Unreadable | Self::OutOfRange | Self::Changed | Self::Duplicate | Self::Ring => false,
+            Self::Counters | Self::Reference | Self::Replaced | Self::Derived => true,
+            Self::Unreadable | Self::OutOfRange | Self::Changed | Self::Standing | Self::Duplicate | Self::Ring => {
+                false
+            }
         }
     }
 }
@@ -88,7 +97,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn verify_learnings(&self) -> Result<Vec<LearningFault>, StoreError> {
-        let moment = self.connection.unchecked_transaction();
+        let moment = self.look();
         let mut faults = self.sql(moment.and_then(|moment| examine(&moment)))?;
         // This one takes the lock of a writer for a moment; whoever may not have it is told of the rest.
         faults.extend(derived::word_index(&self.connection).unwrap_or_default());
@@ -96,11 +105,12 @@ impl Store {
     }
 
     /// Mends what is wrong with lessons as far as no person is needed: counts and what lessons are found by are drawn anew,
-    /// references to nothing are taken out.
+    /// references to nothing are taken out. What was replaced by a lesson that is not there does not hold again: it is
+    /// rejected.
     ///
     /// # Errors
     /// When the database cannot be written; then nothing was mended.
-    pub fn mend_learnings(&mut self) -> Result<MendedLearnings, StoreError> {
+    pub fn mend_learnings(&mut self, now: Timestamp) -> Result<MendedLearnings, StoreError> {
         self.write(|transaction| {
             let mut found = examine(transaction)?;
             found.extend(derived::word_index(transaction)?);
@@ -108,9 +118,11 @@ impl Store {
                 let left = found.clone();
                 return Ok(MendedLearnings { found, left });
             }
-            references::mend(transaction)?;
+            references::mend(transaction, now)?;
             derived::mend(transaction)?;
             counters::mend(transaction)?;
+            // What was not what was written before it was mended still is not.
+            seal_changed(transaction, newest(transaction)?)?;
             let mut left = examine(transaction)?;
             left.extend(derived::word_index(transaction)?);
             Ok(MendedLearnings { found, left })
@@ -133,7 +145,10 @@ fn examine(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
                 faults.extend(counters.fault(&learning));
                 faults.extend(derived.fault(row, &learning)?);
             }
-            Err(error) => faults.push(unreadable(row, &error)),
+            Err(error) => match UnreadableLearning::in_error(&error) {
+                Some(learning) => faults.push(unreadable(learning)),
+                None => return Err(error),
+            },
         }
         derived.count(row)?;
     }
@@ -151,13 +166,26 @@ fn fault_of(kind: LearningFaultKind, learning: &Learning, what: String) -> Learn
 }
 
 /// A row that is not what was written. Those of an older program have no hash until something is written again.
-fn changed(row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Option<LearningFault>> {
-    let hash = row.get_ref("hash")?.as_bytes_or_null()?;
-    if hash.is_none_or(|hash| seal(row).is_ok_and(|seal| seal.as_bytes() == hash)) {
-        return Ok(None);
+fn changed(row: &Row<'_>, learning: &Learning) -> rusqlite::Result<Vec<LearningFault>> {
+    let mut faults = Vec::new();
+    for (seal, kind, what) in [
+        (
+            WORDS,
+            LearningFaultKind::Changed,
+            "it is not what was written: its hash is another, so something else than ralph has changed it",
+        ),
+        (
+            STANDING,
+            LearningFaultKind::Standing,
+            "it does not stand as was written: the hash of its status, its confidence and where it comes from is another, so \
+             something else than ralph has changed them",
+        ),
+    ] {
+        if seal.state(row)? == SealState::Broken {
+            faults.push(fault_of(kind, learning, what.to_owned()));
+        }
     }
-    let what = "it is not what was written: its hash is another, so something else than ralph has changed it";
-    Ok(Some(fault_of(LearningFaultKind::Changed, learning, what.to_owned())))
+    Ok(faults)
 }
 
 /// Numbers that cannot be.
@@ -177,15 +205,10 @@ fn numbers(learning: &Learning) -> Option<LearningFault> {
 }
 
 /// A row that cannot be read, by whatever it has for an id.
-fn unreadable(row: &Row<'_>, error: &rusqlite::Error) -> LearningFault {
-    let id = row.get_ref("id").ok().and_then(|id| id.as_bytes().ok());
-    let why = match error {
-        rusqlite::Error::FromSqlConversionFailure(_, _, what) => what.to_string(),
-        other => other.to_string(),
-    };
+fn unreadable(learning: &UnreadableLearning) -> LearningFault {
     LearningFault {
         kind: LearningFaultKind::Unreadable,
-        id: id.map(|id| String::from_utf8_lossy(id).into_owned()),
-        what: format!("it holds what cannot be read: {why}"),
+        id: Some(learning.id.clone()),
+        what: format!("it holds what cannot be read: {}", learning.why),
     }
 }

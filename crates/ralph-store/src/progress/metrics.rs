@@ -14,7 +14,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn course(&self, task: &TaskId) -> Result<Course, StoreError> {
-        let moment = self.connection.unchecked_transaction();
+        let moment = self.look();
         self.sql(moment.and_then(|moment| course(&moment, task)))
     }
 

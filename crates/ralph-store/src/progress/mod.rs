@@ -39,6 +39,7 @@ mod learning_warnings;
 mod lesson;
 mod lifecycle;
 mod metrics;
+mod moment;
 mod note_log;
 mod outbox;
 mod overview;
@@ -48,6 +49,7 @@ mod review;
 mod rings;
 mod run_history;
 mod runs;
+mod same_lesson;
 mod settle;
 mod standing;
 mod stats;
@@ -66,6 +68,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::{StoreError, Wait, migrate, open};
+use learning_reading::PassedOver;
 
 pub use captures::RowCaptures;
 pub use claims::{Claim, ClaimAnswer, ClaimRequest, RunProcess, Scope, Standing};
@@ -79,12 +82,14 @@ pub use iterations::{IterationRecord, Phase, Start};
 pub use journal::{JournalFilter, RecordedInjection};
 pub use journal_search::JournalOutline;
 pub use journal_terms::{encode_term, journal_terms};
+pub use known_lessons::KnownLessons;
 pub use learning_changes::{AddedLearning, Judgement, NewLearning};
 pub use learning_conflicts::{Holds, Weighed};
 pub use learning_error::LearningError;
 pub use learning_lists::{LearningEvidence, LearningFilter, Showing};
 pub use learning_prune::PruneFilter;
 pub use learning_query::{LearningQuery, LearningStrength};
+pub use learning_reading::UnreadableLearning;
 pub use learning_removal::{Cleared, Clearing, DeletedLearnings};
 pub use learning_review::{Judged, Verdict};
 pub use learning_seal::Seals;
@@ -96,19 +101,21 @@ pub use learning_verify::{LearningFault, LearningFaultKind, MendedLearnings};
 pub use lesson::lesson_of;
 pub use lifecycle::{MergeCandidate, MergeGroup, Merged, PruneRules};
 pub use metrics::HardLike;
+pub use moment::Moment;
 pub use note_log::{FileRecord, KnownNote, NoteAction, NoteChange, NoteFile, NoteVersion, Presence};
 pub use outbox::OutboxFile;
 pub use overview::{AtWork, Look, Overview, TaskNews};
 pub use pauses::{Heed, NewPause, OtherPause, Pause, PauseChange, PauseReason};
 pub use review::{FailedTask, Review};
 pub use runs::{NewRun, Run};
+pub use same_lesson::{LessonsState, Retold};
 pub use settle::{GatesSay, Settled, Settlement, TaskChange};
 pub use stats::{
     DayFigures, FailureFigures, Figures, ModelFigures, RunFigures, Stats, StatsFilter, TaskFigures, TypeFigures,
 };
 pub use takeover::{
     ForeignDatabase, ForeignError, ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, ImportedFeature,
-    ImportedHistory, Remark, Tally,
+    ImportedHistory, Remark, StatusThere, Tally,
 };
 pub use task_error::TaskError;
 pub use task_reading::{TaskFilter, WaitsFor, Which};
@@ -121,6 +128,7 @@ pub use word_search::Searched;
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    passed_over: PassedOver,
 }
 
 impl Store {
@@ -132,6 +140,7 @@ impl Store {
         Ok(open::open_existing(path, wait)?.map(|connection| Self {
             connection,
             path: path.to_owned(),
+            passed_over: PassedOver::default(),
         }))
     }
 
@@ -144,6 +153,7 @@ impl Store {
         Ok(open::open_to_look(path)?.map(|connection| Self {
             connection,
             path: path.to_owned(),
+            passed_over: PassedOver::default(),
         }))
     }
 
@@ -162,6 +172,7 @@ impl Store {
         Ok(connection.map(|connection| Self {
             connection,
             path: path.to_owned(),
+            passed_over: PassedOver::default(),
         }))
     }
 
@@ -179,6 +190,7 @@ impl Store {
         Ok(Self {
             connection: open::open_or_create(path)?,
             path: path.to_owned(),
+            passed_over: PassedOver::default(),
         })
     }
 
@@ -196,8 +208,9 @@ impl Store {
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let newest = learning_seal::newest(&transaction)?;
         let value = work(&transaction)?;
-        learning_seal::seal_changed(&transaction)?;
+        learning_seal::seal_changed(&transaction, newest)?;
         transaction.commit()?;
         self.fold_log_in();
         Ok(value)
@@ -223,7 +236,13 @@ impl Store {
 
     fn sql<T>(&self, result: rusqlite::Result<T>) -> Result<T, StoreError> {
         result.map_err(|error| match error {
-            rusqlite::Error::FromSqlConversionFailure(_, _, what) => self.damaged(what.to_string()),
+            rusqlite::Error::FromSqlConversionFailure(_, _, what) => match what.downcast::<UnreadableLearning>() {
+                Ok(learning) => StoreError::UnreadableLearning {
+                    path: self.path.clone(),
+                    learning: *learning,
+                },
+                Err(what) => self.damaged(what.to_string()),
+            },
             error if is_full(&error) => StoreError::Full {
                 path: self.path.clone(),
             },

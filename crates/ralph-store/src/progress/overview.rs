@@ -106,7 +106,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn overview(&self, since_journal: i64, worktree: &str) -> Result<Overview, StoreError> {
-        let looked = self.connection.unchecked_transaction().and_then(|moment| {
+        let looked = self.look().and_then(|moment| {
             let sums = sums_since(&moment, since_journal)?;
             Ok(Overview {
                 last_journal: moment.query_row("SELECT coalesce(max(id), 0) FROM journal", [], |row| row.get(0))?,

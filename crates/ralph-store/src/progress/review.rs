@@ -50,14 +50,20 @@ impl Store {
     /// When the database cannot be read.
     pub fn review(&self) -> Result<Review, StoreError> {
         // One moment for all of it: what is read below is read within.
-        let moment = self.sql(self.connection.unchecked_transaction())?;
+        let moment = self.sql(self.look())?;
         let mut failed_tasks = Vec::new();
         for task in self.sql(waiting(&moment))? {
             failed_tasks.push(self.with_attempts(&moment, task)?);
         }
         let learnings = moment
             .prepare_cached(&format!("SELECT * {WAITING_LESSONS} ORDER BY seq DESC"))
-            .and_then(|mut statement| statement.query_map([], read_learning)?.collect());
+            .and_then(|mut statement| {
+                let mut learnings = Vec::new();
+                for learning in statement.query_map([], read_learning)? {
+                    learnings.extend(self.passing_over(learning)?);
+                }
+                Ok(learnings)
+            });
         let learnings = self.sql(learnings)?;
         Ok(Review {
             failed_tasks,
@@ -70,7 +76,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn failed_task(&self, id: &TaskId) -> Result<Option<FailedTask>, StoreError> {
-        let moment = self.sql(self.connection.unchecked_transaction())?;
+        let moment = self.sql(self.look())?;
         let mut failed = self.sql(waiting(&moment))?.into_iter();
         let task = failed.find(|task| task.id == *id);
         task.map(|task| self.with_attempts(&moment, task)).transpose()

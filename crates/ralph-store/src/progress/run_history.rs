@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use ralph_model::{
-    ErrorCategory, Outcome, PastEnd, PastError, PastIteration, ReportOrigin, RunHistory, RunId, Signature, TaskType,
+    ErrorCategory, Outcome, PastEnd, PastError, PastIteration, ReportOrigin, RunHistory, RunId, Signature, StopReason,
+    TaskType,
 };
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::Store;
 use super::columns::{count_at, from_json, number_at, word_at, word_in};
+use super::settle::told_by_others;
 use crate::StoreError;
 
 impl Store {
@@ -17,7 +19,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn run_history(&self, run: &RunId) -> Result<RunHistory, StoreError> {
-        let moment = self.connection.unchecked_transaction();
+        let moment = self.look();
         self.sql(moment.and_then(|moment| history(&moment, run)))
     }
 
@@ -49,8 +51,8 @@ fn history(connection: &Connection, run: &RunId) -> rusqlite::Result<RunHistory>
         .optional()?;
     let mut iterations: Vec<PastIteration> = connection
         .prepare_cached(
-            "SELECT id, iteration, task_id, task_title, task_type, outcome, changed_nothing, duration_ms, notes,
-                    files_modified, why_failed, error_output, category, origin, signature
+            "SELECT id, iteration, task_id, task_title, task_type, outcome, stop_reason, changed_nothing, still_red,
+                    duration_ms, notes, files_modified, why_failed, error_output, category, origin, signature
              FROM journal LEFT JOIN failure_reports ON failure_reports.journal = journal.id
              WHERE run_id = ?1 ORDER BY iteration",
         )?
@@ -75,7 +77,7 @@ fn told(connection: &Connection, run: &RunId) -> rusqlite::Result<HashMap<i64, V
          FROM journal
          CROSS JOIN learning_sources ON learning_sources.journal = journal.id
          CROSS JOIN learnings ON learnings.seq = learning_sources.learning
-         WHERE run_id = ?1 AND kind = 'strategy' AND source <> 'extracted'
+         WHERE run_id = ?1 AND kind = 'strategy' AND NOT drawn
          ORDER BY learnings.seq",
     )?;
     let mut rows = statement.query([run.as_str()])?;
@@ -89,6 +91,8 @@ fn told(connection: &Connection, run: &RunId) -> rusqlite::Result<HashMap<i64, V
 fn read_iteration(row: &Row<'_>) -> rusqlite::Result<PastIteration> {
     let outcome = word_at(row, "outcome", Outcome::parse)?;
     let end = match outcome.is_failure() {
+        // What an agent says of its work proves nothing where a gate says otherwise.
+        Some(false) if row.get("still_red")? => PastEnd::Unproven,
         Some(false) => PastEnd::Completed,
         Some(true) => PastEnd::Failed,
         None => PastEnd::Other,
@@ -122,11 +126,21 @@ fn error(row: &Row<'_>) -> rusqlite::Result<Option<PastError>> {
     let category = word_at(row, "category", ErrorCategory::parse)?;
     let text = match (origin, printed) {
         (ReportOrigin::Ralph, Some(printed)) => printed,
-        // That an agent ended without a word is nothing that another one could avoid by knowing it.
-        (ReportOrigin::Ralph, None) if category == ErrorCategory::Unknown => return Ok(None),
+        (ReportOrigin::Ralph, None) if category == ErrorCategory::Unknown => match own_reason(row, &why)? {
+            Some(reason) => reason,
+            // That an agent ended without a word is nothing that another one could avoid by knowing it.
+            None => return Ok(None),
+        },
         (ReportOrigin::Agent, Some(printed)) => format!("{why}\n{printed}"),
         (_, None) => why,
     };
     let signature = word_in(row, "signature", Signature::parse)?;
     Ok(Some(PastError { text, signature }))
+}
+
+/// Why the agent itself said that it cannot be done, without ralph's sentence around it.
+fn own_reason(row: &Row<'_>, why: &str) -> rusqlite::Result<Option<String>> {
+    let stop = word_at(row, "stop_reason", StopReason::parse)?;
+    let reason = told_by_others(why).trim();
+    Ok((stop == StopReason::TaskFailed && !reason.is_empty()).then(|| reason.to_owned()))
 }

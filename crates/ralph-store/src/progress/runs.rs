@@ -46,6 +46,8 @@ pub struct Run {
     pub asks: Option<String>,
     /// When and how it ended, as a sentence; none while it goes on, or when it was killed.
     pub ended: Option<(Timestamp, String)>,
+    /// The exit code that it ended with; none while it goes on, or when it was killed.
+    pub end_code: Option<u8>,
 }
 
 impl Store {
@@ -287,5 +289,6 @@ pub(super) fn read_run(row: &Row<'_>) -> rusqlite::Result<Run> {
         heartbeat: time_at(row, "heartbeat")?,
         asks: row.get("asks")?,
         ended,
+        end_code: row.get("end_code")?,
     })
 }

@@ -6,8 +6,6 @@ mod journal;
 mod learnings;
 mod task;
 
-use std::collections::BTreeMap;
-
 use ralph_model::config::Promote;
 use ralph_model::{
     CapturedKnowledge, CapturedLearning, FailureReport, LearningId, NewJournalRow, RunId, Signature, TaskStatus,
@@ -18,9 +16,11 @@ use super::Store;
 use super::outbox::put_knowledge;
 use super::pauses::{self, OtherPause, Pause, PauseChange};
 use super::runs::set_baseline;
+use super::same_lesson::Retold;
 use crate::StoreError;
 
-pub(super) use journal::put as put_journal_row;
+pub(super) use feedback::IS_COUNTED;
+pub(super) use journal::{put as put_journal_row, told_by_others};
 pub(super) use task::release;
 
 /// What becomes of the task.
@@ -73,8 +73,8 @@ pub struct Settlement {
     pub suggestion: Option<String>,
     /// What the agent learned, with the ids to keep it under.
     pub learnings: Vec<(LearningId, CapturedLearning)>,
-    /// Which of these say nearly what another lesson says, known or among them: by their ids, the id of that one.
-    pub retold: BTreeMap<LearningId, LearningId>,
+    /// Which of these say nearly what another lesson says, in their order.
+    pub retold: Vec<Option<Retold>>,
     /// What the gates say, by which the lessons of finished work hold or not.
     pub gates: GatesSay,
     /// Who decides that a lesson holds.
@@ -107,7 +107,7 @@ impl Settlement {
             signature: None,
             suggestion: None,
             learnings: Vec::new(),
-            retold: BTreeMap::new(),
+            retold: Vec::new(),
             gates: GatesSay::Passed,
             promote: Promote::default(),
             knowledge: Vec::new(),
@@ -127,6 +127,8 @@ pub struct Settled {
     pub journal: i64,
     /// Where the task stands now; none when the claim was no longer the run's, or the task is gone.
     pub task: Option<TaskStatus>,
+    /// How many lessons of the iteration were not known before.
+    pub new_lessons: usize,
 }
 
 impl Store {
@@ -135,12 +137,17 @@ impl Store {
     /// already is left as it is.
     ///
     /// # Errors
-    /// When the database cannot be written; then nothing of it has happened.
+    /// When the database cannot be written, or lessons came in since those of the iteration were compared; then nothing of it has
+    /// happened.
     pub fn settle(&mut self, settlement: &Settlement) -> Result<Settled, StoreError> {
-        self.write(|transaction| {
+        self.write_compared(settlement.retold.iter().flatten(), |transaction| {
             let row = &settlement.row;
             if let Some(journal) = journal_row(transaction, &row.run, row.iteration)? {
-                return Ok(Settled { journal, task: None });
+                return Ok(Settled {
+                    journal,
+                    task: None,
+                    new_lessons: 0,
+                });
             }
             let journal = journal::put(transaction, settlement)?;
             captures::put_report(transaction, settlement, journal)?;
@@ -148,7 +155,7 @@ impl Store {
             learnings::judge_waiting(transaction, settlement)?;
             // What this iteration says of its own failure is no sign that the failure came back.
             feedback::heed_failure(transaction, settlement)?;
-            learnings::put(transaction, settlement, journal, &injections)?;
+            let new_lessons = learnings::put(transaction, settlement, journal, &injections)?;
             captures::move_injections(transaction, settlement, journal, &injections)?;
             for knowledge in &settlement.knowledge {
                 put_knowledge(transaction, &settlement.worktree, journal, knowledge, row.created_at)?;
@@ -162,7 +169,11 @@ impl Store {
                 .execute(params![row.run.as_str(), row.iteration])?;
             let task = task::change(transaction, settlement)?;
             task::add_guidance(transaction, settlement)?;
-            Ok(Settled { journal, task })
+            Ok(Settled {
+                journal,
+                task,
+                new_lessons,
+            })
         })
     }
 }

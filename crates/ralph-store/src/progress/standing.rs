@@ -5,7 +5,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use ralph_model::{FeatureId, RunId, TaskId, TaskStatus};
-use rusqlite::Transaction;
+use rusqlite::Connection;
 
 use super::claims::{ClaimAnswer, ClaimRequest, Scope, Standing};
 use super::columns::{word_at, word_in};
@@ -35,12 +35,12 @@ pub(super) struct Seen {
 }
 
 impl Graph {
-    pub(super) fn read(transaction: &Transaction<'_>) -> rusqlite::Result<Self> {
+    pub(super) fn read(connection: &Connection) -> rusqlite::Result<Self> {
         let mut graph = Self::default();
         let mut places: HashMap<TaskId, usize> = HashMap::new();
         let mut parents: Vec<(usize, TaskId)> = Vec::new();
         let sql = "SELECT id, status, feature, claimed_by, done_worktree, done_commit, parent FROM tasks ORDER BY seq";
-        let mut statement = transaction.prepare_cached(sql)?;
+        let mut statement = connection.prepare_cached(sql)?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let place = graph.tasks.len();
@@ -70,7 +70,7 @@ impl Graph {
                 graph.with(parent, |task| task.children.push(place));
             }
         }
-        let mut statement = transaction.prepare_cached("SELECT task, after FROM dependencies ORDER BY task, after")?;
+        let mut statement = connection.prepare_cached("SELECT task, after FROM dependencies ORDER BY task, after")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
             let task = places.get(&word_at(row, "task", TaskId::parse)?);

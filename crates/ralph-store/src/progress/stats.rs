@@ -164,10 +164,7 @@ impl Store {
     /// # Errors
     /// When the database cannot be read.
     pub fn stats(&self, filter: &StatsFilter) -> Result<Stats, StoreError> {
-        let counted = self
-            .connection
-            .unchecked_transaction()
-            .and_then(|moment| stats(&moment, filter));
+        let counted = self.look().and_then(|moment| stats(&moment, filter));
         self.sql(counted)
     }
 }

@@ -13,6 +13,9 @@ use super::task_steps::{
 };
 use super::transitions::{Said, changed, say};
 
+/// What the log of a task says when it was reset, and nothing else.
+pub(super) const RESET: &str = "Reset: it is to be done anew.";
+
 /// Where a task was done.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoneIn {
@@ -161,7 +164,7 @@ impl Store {
         })
     }
 
-    /// Opens tasks again, as if nothing had been tried; those that were, in the order of their ids.
+    /// Opens tasks again, with all their retries; what was tried stays known. Those that were, in the order of their ids.
     ///
     /// # Errors
     /// When a run has claimed one, when only the task itself is meant and it has parts, or the database cannot be written.
@@ -181,7 +184,7 @@ impl Store {
                 transaction
                     .prepare_cached("UPDATE tasks SET retries_used = 0 WHERE id = ?1")?
                     .execute([leaf.as_str()])?;
-                say(transaction, leaf, (Said::Open, "Reset: it is to be done anew."), now)?;
+                say(transaction, leaf, (Said::Open, RESET), now)?;
             }
             leaves.iter().map(|leaf| existing(transaction, leaf)).collect()
         })

@@ -4,9 +4,9 @@ use ralph_model::config::Promote;
 use ralph_model::{
     CapturedLearning, Complexity, DrawnLesson, ErrorCategory, Extraction, Facts, FailureReport, Learning, LearningId,
     LearningKind, LearningSource, LearningStatus, NewJournalRow, Outcome, PastEnd, PastError, ReportOrigin, RunId,
-    Signature, TaskType, estimate_of,
+    Signature, StopReason, TaskType, estimate_of,
 };
-use ralph_store::{Judgement, LearningUpdate, NewRun, RunProcess, Settlement, Taught};
+use ralph_store::{GatesSay, Judgement, LearningUpdate, NewRun, Retold, RunProcess, Settlement, Taught};
 use ralph_testkit::journal_row;
 
 use super::{Bench, day};
@@ -66,13 +66,34 @@ fn counts(extracted: u32, validated: u32, rejected: u32, promoted: u32, skipped:
         validated,
         rejected,
         promoted,
+        known: 0,
         skipped,
     }
 }
 
+/// The same where so many held before.
+fn known(known: u32, counts: Extraction) -> Extraction {
+    Extraction { known, ..counts }
+}
+
 impl Bench {
     pub(crate) fn teach(&mut self, run: &str, drawn: &[DrawnLesson], promote: Promote) -> Extraction {
-        let taught = Taught { run, drawn, promote };
+        self.teach_retold(run, drawn, &[], promote)
+    }
+
+    fn teach_retold(
+        &mut self,
+        run: &str,
+        drawn: &[DrawnLesson],
+        retold: &[Option<Retold>],
+        promote: Promote,
+    ) -> Extraction {
+        let taught = Taught {
+            run,
+            drawn,
+            retold,
+            promote,
+        };
         self.store.take_in_drawn(&taught, &mut self.bits, day(1)).unwrap()
     }
 
@@ -121,8 +142,14 @@ fn fault_21_what_runs_teach_again_grows_in_strength_and_not_in_number() {
         antipattern("Avoid: Syntax errors - check code carefully before execution", 2),
         estimate(1),
     ];
-    assert_eq!(bench.teach("run-2", &again, Promote::Auto), counts(3, 3, 0, 3, 0));
-    assert_eq!(bench.teach("run-3", &drawn, Promote::Auto), counts(3, 3, 0, 3, 0));
+    assert_eq!(
+        bench.teach("run-2", &again, Promote::Auto),
+        known(3, counts(3, 3, 0, 3, 0))
+    );
+    assert_eq!(
+        bench.teach("run-3", &drawn, Promote::Auto),
+        known(3, counts(3, 3, 0, 3, 0))
+    );
     let third = bench.store.learnings().unwrap();
     assert_eq!(third.len(), 3, "{third:?}");
     for (before, after) in first.iter().zip(&third) {
@@ -147,6 +174,48 @@ fn fault_21_what_runs_teach_again_grows_in_strength_and_not_in_number() {
         third,
         "what a run taught it teaches once"
     );
+}
+
+#[test]
+fn what_a_run_teaches_in_other_words_makes_the_known_one_surer() {
+    let mut bench = Bench::new();
+    let before = [strategy("Start the emulator before the suite", 1.0, 2)];
+    bench.teach("run-1", &before, Promote::Auto);
+    let known = bench.only();
+    let again = [
+        strategy("Before the suite, start the emulator", 1.0, 3),
+        strategy("The emulator: start it before the suite", 1.0, 3),
+    ];
+    let told = Some(Retold::known(known.id.clone(), &known.content));
+    let retold = [told.clone(), told.clone()];
+    assert_eq!(
+        bench.teach_retold("run-2", &again, &retold, Promote::Auto),
+        Extraction {
+            known: 1,
+            ..counts(2, 1, 0, 1, 1)
+        },
+        "one run is one voice"
+    );
+    let after = bench.only();
+    assert_eq!((&after.id, &after.content), (&known.id, &known.content));
+    assert_eq!(after.examples, ["Before the suite, start the emulator"]);
+    assert_eq!(after.source_loops, ["run-1", "run-2"]);
+    assert_eq!(
+        after.facts,
+        Some(Facts::Strategy {
+            effectiveness: 1.0,
+            iterations: 5
+        })
+    );
+    assert_eq!(bench.store.verify_learnings().unwrap(), []);
+    // What nobody believes any more is not told by other words.
+    let no = Judgement::Reject("No.");
+    bench
+        .store
+        .judge_learnings(std::slice::from_ref(&known.id), no, day(2))
+        .unwrap();
+    bench.teach_retold("run-3", &again[1..], &[told], Promote::Auto);
+    assert_eq!(bench.store.learnings().unwrap().len(), 2);
 }
 
 #[test]
@@ -197,7 +266,10 @@ fn what_a_person_says_of_a_drawn_lesson_outlasts_the_next_run() {
         };
         let id = bench.only().id;
         bench.store.update_learning(&id, &word, day(2)).unwrap();
-        assert_eq!(bench.teach("run-2", &lesson, Promote::Auto), counts(1, 1, 0, 1, 0));
+        assert_eq!(
+            bench.teach("run-2", &lesson, Promote::Auto),
+            known(1, counts(1, 1, 0, 1, 0))
+        );
         let after = bench.only();
         assert_eq!((after.success_rate, after.first_success_rate), (0.3, 0.3));
         assert!((after.confidence - 0.46).abs() < 1e-9, "one step: {}", after.confidence);
@@ -228,7 +300,10 @@ fn with_review_lessons_wait_for_a_person() {
     assert_eq!(bench.only().status, LearningStatus::Validated);
     let id = bench.only().id;
     bench.store.judge_learnings(&[id], Judgement::Promote, day(2)).unwrap();
-    assert_eq!(bench.teach("run-2", &lesson, Promote::Review), counts(1, 1, 0, 1, 0));
+    assert_eq!(
+        bench.teach("run-2", &lesson, Promote::Review),
+        known(1, counts(1, 1, 0, 1, 0))
+    );
     assert_eq!(bench.only().status, LearningStatus::Promoted, "a person's word holds");
 }
 
@@ -308,10 +383,14 @@ fn a_run_is_read_with_what_went_wrong() {
         ),
         (3, Outcome::Blocked, ralph, ErrorCategory::Unknown, None),
         (4, Outcome::Failed, ralph, ErrorCategory::Timeout, None),
+        (6, Outcome::Failed, ralph, ErrorCategory::Unknown, None),
     ] {
         let report = FailureReport {
             what_tried: "This.".to_owned(),
-            why_failed: "It broke.".to_owned(),
+            why_failed: match iteration {
+                6 => "The agent said that it cannot be done: the page is still wrong".to_owned(),
+                _ => "It broke.".to_owned(),
+            },
             category,
             relevant_files: Vec::new(),
             error_output: error_output.map(str::to_owned),
@@ -321,7 +400,17 @@ fn a_run_is_read_with_what_went_wrong() {
         let failed = Settlement {
             report: Some(report),
             signature: Some(Signature::new(u64::from(iteration))),
-            ..Settlement::new(row(&run, iteration, outcome), 0)
+            ..Settlement::new(
+                NewJournalRow {
+                    stop: if iteration == 6 {
+                        StopReason::TaskFailed
+                    } else {
+                        StopReason::NoSigil
+                    },
+                    ..row(&run, iteration, outcome)
+                },
+                0,
+            )
         };
         bench.store.settle(&failed).unwrap();
     }
@@ -347,7 +436,101 @@ fn a_run_is_read_with_what_went_wrong() {
             (PastEnd::Failed, vec![]),
             (PastEnd::Failed, error("It broke.", 4)),
             (PastEnd::Other, vec![]),
+            // The agent's own word for it, without the sentence around it.
+            (PastEnd::Failed, error("the page is still wrong", 6)),
         ]
+    );
+}
+
+#[test]
+fn work_under_a_gate_that_is_still_red_is_no_success_to_learn_from() {
+    let mut bench = Bench::new();
+    let run = bench.run(1);
+    for (iteration, gates) in [(1, GatesSay::StillRed), (2, GatesSay::Passed)] {
+        let done = Settlement {
+            gates,
+            ..Settlement::new(row(&run, iteration, Outcome::Done), 0)
+        };
+        bench.store.settle(&done).unwrap();
+    }
+    let history = bench.store.run_history(&run).unwrap();
+    let read: Vec<(PastEnd, bool)> = history
+        .iterations
+        .iter()
+        .map(|iteration| (iteration.end, iteration.is_success()))
+        .collect();
+    assert_eq!(read, [(PastEnd::Unproven, false), (PastEnd::Completed, true)]);
+}
+
+#[test]
+fn who_told_a_lesson_is_not_counted_again_when_it_is_drawn_from_them() {
+    let mut bench = Bench::new();
+    let run = bench.run(1);
+    let mut told = Vec::new();
+    for iteration in 1..=2 {
+        let captured = CapturedLearning {
+            category: "tool_usage".to_owned(),
+            tags: Vec::new(),
+            content: "Look at the log first".to_owned(),
+        };
+        let done = Settlement {
+            learnings: vec![(LearningId::new(1), captured)],
+            ..Settlement::new(row(&run, iteration, Outcome::Done), 0)
+        };
+        told.push(bench.store.settle(&done).unwrap().journal);
+        if iteration == 1 {
+            assert_eq!(bench.only().confidence, 0.5);
+        }
+    }
+    let before = bench.only();
+    let silent = bench.store.settle(&Settlement::new(row(&run, 3, Outcome::Done), 0));
+    let silent = silent.unwrap().journal;
+    let drawn = |journal: Vec<i64>| DrawnLesson {
+        journal,
+        ..strategy("Look at the log first", 1.0, 2)
+    };
+    assert_eq!(
+        bench.teach(run.as_str(), &[drawn(told.clone())], Promote::Auto),
+        counts(1, 0, 0, 0, 1)
+    );
+    assert_eq!(bench.only(), before);
+    // Another run, of which one iteration had merely noted it.
+    let both = [told[0], silent];
+    assert_eq!(
+        bench.teach("run-0000000b", &[drawn(both.to_vec())], Promote::Auto),
+        known(1, counts(1, 1, 0, 1, 0))
+    );
+    assert!(bench.only().confidence > before.confidence);
+}
+
+#[test]
+fn what_is_told_after_it_was_drawn_stands_among_what_was_told() {
+    let mut bench = Bench::new();
+    let lesson = strategy("Look at the log first", 1.0, 2);
+    bench.teach("run-of-before", std::slice::from_ref(&lesson), Promote::Auto);
+    let run = bench.run(1);
+    let told = CapturedLearning {
+        category: "strategy".to_owned(),
+        tags: Vec::new(),
+        content: "Look at the log first".to_owned(),
+    };
+    let done = Settlement {
+        learnings: vec![(LearningId::new(1), told.clone())],
+        ..Settlement::new(row(&run, 1, Outcome::Done), 0)
+    };
+    let journal = bench.store.settle(&done).unwrap().journal;
+    let drawn = DrawnLesson {
+        journal: vec![journal],
+        ..lesson
+    };
+    let before = bench.only().confidence;
+    bench.teach(run.as_str(), &[drawn], Promote::Auto);
+    assert_eq!(bench.only().source, LearningSource::Extracted);
+    assert_eq!(bench.only().confidence, before, "it was counted when it was told");
+    assert_eq!(bench.store.captures(journal).unwrap().learnings, [told]);
+    assert_eq!(
+        bench.store.run_history(&run).unwrap().iterations[0].learned,
+        ["Look at the log first"]
     );
 }
 
@@ -414,7 +597,7 @@ fn what_an_agent_repeats_is_drawn_from_its_run_all_the_same() {
     let twice = [three.clone(), three];
     assert_eq!(
         bench.teach(run.as_str(), &twice, Promote::Auto),
-        counts(2, 1, 0, 1, 1),
+        known(1, counts(2, 1, 0, 1, 1)),
         "once, and not again"
     );
     let drawn = bench.only();

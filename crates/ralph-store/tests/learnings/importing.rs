@@ -2,8 +2,10 @@
 
 use jiff::Timestamp;
 use ralph_model::config::Promote;
-use ralph_model::{Facts, LearningKind, LearningSource, LearningStatus, TaskType};
-use ralph_store::{ForeignLearning, ForeignStanding, Judgement, LearningUpdate, NewLearning, Taken, TakenLearning};
+use ralph_model::{Facts, LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES, TaskType};
+use ralph_store::{
+    ForeignLearning, ForeignStanding, Judgement, LearningUpdate, NewLearning, Retold, Taken, TakenLearning,
+};
 
 use super::{Bench, day};
 
@@ -27,6 +29,7 @@ fn foreign(id: &str, content: &str) -> ForeignLearning {
         original: Some(format!("{{\"id\":\"{id}\"}}")),
         created_at: day(-100),
         updated_at: day(-90),
+        retold: None,
     }
 }
 
@@ -45,6 +48,147 @@ impl Bench {
             .unwrap();
         (taken.taken, taken.status, taken.reason)
     }
+}
+
+/// Before the one that says the same comes in, a newer edition of that one has made another lesson of it; or a person has.
+#[test]
+fn what_another_lesson_no_longer_says_is_not_told_by_it() {
+    let emulator = "Start the emulator before the suite";
+    let reworded = foreign("two", "Before the suite, start the emulator");
+    let mut bench = Bench::new();
+    bench.take(&foreign("one", emulator));
+    let [known] = bench.store.learnings().unwrap().try_into().unwrap();
+    let newer = ForeignLearning {
+        updated_at: day(1),
+        ..foreign("one", "Compile the parser with the nightly toolchain")
+    };
+    let other = ForeignLearning {
+        retold: Some(Retold::known(known.id, emulator)),
+        ..reworded.clone()
+    };
+    let taken = bench.import(&[newer, other], Promote::Auto, day(1));
+    let became: Vec<Taken> = taken.iter().map(|taken| taken.taken).collect();
+    assert_eq!(became, [Taken::Updated, Taken::Added]);
+
+    let mut bench = Bench::new();
+    bench.take(&foreign("one", emulator));
+    let [known] = bench.store.learnings().unwrap().try_into().unwrap();
+    let other_words = LearningUpdate {
+        content: Some("Compile the parser with the nightly toolchain".to_owned()),
+        ..LearningUpdate::default()
+    };
+    bench.store.update_learning(&known.id, &other_words, day(1)).unwrap();
+    let first = foreign("one", "Start the emulator before the whole suite");
+    let second = ForeignLearning {
+        retold: Some(Retold::earlier(0, &first.content)),
+        ..reworded
+    };
+    bench.import(&[first, second], Promote::Auto, day(2));
+    let learnings = bench.store.learnings().unwrap();
+    assert!(
+        learnings.iter().all(|learning| learning.examples.is_empty()),
+        "{learnings:?}"
+    );
+    assert!(
+        learnings
+            .iter()
+            .any(|learning| learning.foreign_id.as_deref() == Some("two")),
+        "{learnings:?}"
+    );
+}
+
+#[test]
+fn what_is_said_in_other_words_makes_the_known_one_surer_and_once() {
+    let mut bench = Bench::new();
+    bench.take(&ForeignLearning {
+        confidence: 0.6,
+        ..foreign("one", "Start the emulator before the suite")
+    });
+    let [known] = bench.store.learnings().unwrap().try_into().unwrap();
+    let other = ForeignLearning {
+        retold: Some(Retold::known(known.id.clone(), &known.content)),
+        ..foreign("two", "Before the suite, start the emulator")
+    };
+    let third = ForeignLearning {
+        retold: other.retold.clone(),
+        ..foreign("three", "The emulator: start it before the suite")
+    };
+    let both = [other, third];
+    let taken = bench.import(&both, Promote::Auto, day(1));
+    assert!(taken.iter().all(|taken| taken.taken == Taken::Reworded), "{taken:?}");
+    let all = bench.store.learnings().unwrap();
+    let [after, parts @ ..] = all.as_slice() else {
+        panic!("{all:?}")
+    };
+    assert_eq!((&after.id, &after.content), (&known.id, &known.content));
+    assert_eq!((after.confidence, after.foreign_id.as_deref()), (0.85, Some("one")));
+    assert_eq!(after.examples, [both[0].content.as_str(), both[1].content.as_str()]);
+    assert_eq!(after.use_count, 15, "each brings its uses once");
+    // What was said of them there is kept, under their own ids.
+    for (part, lesson) in parts.iter().zip(&both) {
+        assert_eq!(
+            (part.status, &part.superseded_by),
+            (LearningStatus::Pruned, &Some(known.id.clone()))
+        );
+        assert_eq!((&part.foreign_id, &part.content), (&lesson.id, &lesson.content));
+    }
+    let originals = bench.store.learnings_with_originals().unwrap();
+    assert_eq!(originals[2].1, both[1].original);
+    let again = bench.import(&both, Promote::Auto, day(2));
+    assert!(again.iter().all(|taken| taken.taken == Taken::Unchanged), "{again:?}");
+    assert_eq!(bench.store.verify_learnings().unwrap(), []);
+    // Handed in to be judged it is known, and supports nothing.
+    let staged = bench.store.stage_learnings(&both, &mut bench.bits, day(3)).unwrap();
+    assert!(
+        staged.iter().all(|staged| staged.taken == Taken::Unchanged),
+        "{staged:?}"
+    );
+    // It can be undone like any merge.
+    let part = std::slice::from_ref(&parts[0].id);
+    bench.store.restore_learnings(part, day(4)).unwrap();
+    let left = bench.get(&known.id);
+    assert_eq!((left.use_count, left.examples.len()), (10, 1));
+    assert_eq!(bench.store.verify_learnings().unwrap(), []);
+}
+
+#[test]
+fn what_says_the_same_in_other_words_is_kept_also_where_it_supports_nothing_or_has_no_room() {
+    let mut bench = Bench::new();
+    bench.take(&foreign("known", "Start the emulator before the suite"));
+    let [known] = bench.store.learnings().unwrap().try_into().unwrap();
+    let reworded = |number: usize, standing: ForeignStanding| ForeignLearning {
+        standing,
+        retold: Some(Retold::known(known.id.clone(), &known.content)),
+        ..foreign(
+            &format!("other {number}"),
+            &format!("Before suite {number}, start the emulator"),
+        )
+    };
+    let unproven = [
+        reworded(1, ForeignStanding::Pending),
+        reworded(2, ForeignStanding::Rejected("no".to_owned())),
+    ];
+    let taken = bench.import(&unproven, Promote::Auto, day(1));
+    let became: Vec<_> = taken.iter().map(|taken| (taken.taken, taken.status)).collect();
+    assert_eq!(
+        became,
+        [
+            (Taken::Added, LearningStatus::Pending),
+            (Taken::Added, LearningStatus::Rejected)
+        ]
+    );
+    assert_eq!(bench.get(&known.id), known);
+    let many: Vec<_> = (10..25)
+        .map(|number| reworded(number, ForeignStanding::Promoted))
+        .collect();
+    bench.import(&many, Promote::Auto, day(2));
+    let learnings = bench.store.learnings().unwrap();
+    assert_eq!(learnings.len(), 3 + many.len(), "none is lost");
+    assert_eq!(learnings[0].examples.len(), MOST_EXAMPLES);
+    assert_eq!(bench.store.verify_learnings().unwrap(), []);
+    let again = bench.import(&many, Promote::Auto, day(3));
+    assert!(again.iter().all(|taken| taken.taken == Taken::Unchanged), "{again:?}");
+    assert_eq!(bench.store.learnings().unwrap(), learnings);
 }
 
 #[test]
@@ -118,6 +262,7 @@ fn the_same_lesson_is_made_surer_and_not_stored_twice() {
         content: "run `cargo` first!".to_owned(),
         tags: vec!["rust".to_owned()],
         task_type: Some(TaskType::BugFix),
+        retold: None,
     };
     let own = bench.add(&own, 0);
     let lessons = [

@@ -7,7 +7,7 @@ use ralph_testkit::{known_lesson, put_lessons};
 use super::Bench;
 
 impl Bench {
-    fn with_known(self, lessons: &[Learning]) -> Self {
+    pub(super) fn with_known(self, lessons: &[Learning]) -> Self {
         let terms = |learning: &Learning| journal_terms(&learning.content);
         let lessons = lessons.iter().map(|learning| (learning, terms(learning)));
         put_lessons(&self.folder.path().join("progress.db"), lessons);
@@ -49,7 +49,11 @@ fn the_surest_of_a_kind_and_a_work_come_first_and_only_what_holds() {
         changed(9, Antipattern, |_| ()),
     ]);
     let found = |task_type, most| -> Vec<String> {
-        let found = bench.store.known_lessons(Strategy, task_type, 0.5, most).unwrap();
+        let found = bench
+            .store
+            .known_lessons(Strategy, task_type, 0.5, most)
+            .unwrap()
+            .standing;
         found.into_iter().map(|learning| learning.content).collect()
     };
     assert_eq!(found(Some(TaskType::BugFix), 9), ["lesson 2", "lesson 3", "lesson 1"]);
@@ -88,12 +92,91 @@ fn strategies_that_may_not_be_shown_take_no_place() {
                 .store
                 .known_lessons(kind, Some(TaskType::BugFix), 0.5, most)
                 .unwrap()
+                .standing
         };
         let contents = |found: &[Learning]| -> Vec<String> { found.iter().map(|it| it.content.clone()).collect() };
         assert_eq!(contents(&found(99)), due(kind), "{kind}");
         assert_eq!(contents(&found(3)), due(kind)[..3], "{kind}");
     }
     assert!(due(Strategy).len() < due(Convention).len());
+    let failing = |kind| {
+        let known = bench.store.known_lessons(kind, Some(TaskType::BugFix), 0.5, 99);
+        known.unwrap().failing
+    };
+    let named = failing(Strategy);
+    assert!(
+        named.len() == 3 && !named.iter().any(Learning::may_be_shown),
+        "{named:?}"
+    );
+    assert_eq!(failing(Convention), []);
+}
+
+#[test]
+fn lessons_of_other_work_are_counted_whatever_the_own_work_taught() {
+    let bench = Bench::new().with_known(&[
+        changed(1, Antipattern, |_| ()),
+        changed(2, Antipattern, |it| it.task_type = Some(TaskType::Feature)),
+        changed(3, Convention, |it| it.task_type = Some(TaskType::Refactor)),
+        changed(4, Convention, |it| it.task_type = None),
+        changed(5, Strategy, |it| it.task_type = None),
+        changed(6, Convention, |_| ()),
+    ]);
+    let few = |task_type, most| {
+        let few = bench.store.few_of_other_work(task_type, most).unwrap()?;
+        Some(few.into_iter().collect::<std::collections::BTreeSet<i64>>())
+    };
+    assert_eq!(few(TaskType::BugFix, 3), Some([2, 3, 4].into()));
+    assert_eq!(few(TaskType::Feature, 9), Some([1, 3, 4, 6].into()));
+    assert_eq!(few(TaskType::BugFix, 2), None);
+}
+
+#[test]
+fn one_that_cannot_be_read_hides_no_other_and_is_named_once() {
+    let mut bench = Bench::new().with_known(&[
+        changed(1, Strategy, |it| it.confidence = 0.9),
+        changed(2, Strategy, |it| it.confidence = 0.8),
+        changed(3, Strategy, |it| it.confidence = 0.7),
+        changed(4, Antipattern, |_| ()),
+        changed(5, Antipattern, |_| ()),
+    ]);
+    let signature = Signature::new(7);
+    bench.sql(&format!(
+        "UPDATE learnings SET tags = 'not json' WHERE seq IN (1, 4);
+         INSERT INTO learning_signatures (signature, learning) VALUES ('{signature}', 4), ('{signature}', 5);"
+    ));
+    let contents = |learnings: Vec<Learning>| -> Vec<String> { learnings.into_iter().map(|it| it.content).collect() };
+    let known = bench.store.known_lessons(Strategy, Some(TaskType::BugFix), 0.5, 2);
+    assert_eq!(contents(known.unwrap().standing), ["lesson 2", "lesson 3"]);
+    assert_eq!(
+        contents(bench.store.lessons_warning_of(&signature, 5).unwrap()),
+        ["lesson 5"]
+    );
+    assert_eq!(contents(bench.store.learnings_numbered(&[1, 2]).unwrap()), ["lesson 2"]);
+    assert_eq!(bench.listed(&LearningFilter::default()).len(), 3);
+    let ids = |bench: &Bench| -> Vec<String> {
+        let unreadable = bench.store.newly_unreadable_learnings().into_iter();
+        unreadable.map(|lesson| lesson.id).collect()
+    };
+    let named = [1, 4].map(|number| ralph_model::LearningId::new(number).to_string());
+    assert_eq!(ids(&bench), named);
+    assert_eq!(contents(bench.store.learnings_numbered(&[1]).unwrap()), [""; 0]);
+    assert_eq!(ids(&bench), [""; 0], "told already");
+    let error = bench
+        .store
+        .learning(&ralph_model::LearningId::new(1))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains(&named[0]) && error.contains("`ralph learnings verify`"),
+        "{error}"
+    );
+    // What is told again is kept, also if the row that has these words cannot be read.
+    bench.learn(1, &["lesson 4"]);
+    assert!(
+        bench
+            .listed(&LearningFilter::default())
+            .contains(&"lesson 4".to_owned())
+    );
 }
 
 #[test]

@@ -15,7 +15,8 @@ use ralph_model::{
     TaskId, TaskType,
 };
 use ralph_store::{
-    AddedLearning, Holds, Judgement, LearningError, LearningFilter, NewLearning, Settlement, Store, Weighed,
+    AddedLearning, Holds, Judgement, LearningError, LearningFilter, NewLearning, Outdated, Retold, Settlement, Store,
+    Weighed,
 };
 use ralph_testkit::journal_row;
 
@@ -37,6 +38,7 @@ fn lesson(category: &str, content: &str, tags: &[&str]) -> NewLearning {
         content: content.to_owned(),
         tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
         task_type: None,
+        retold: None,
     }
 }
 
@@ -101,6 +103,67 @@ impl Bench {
         let connection = rusqlite::Connection::open(self.folder.path().join("progress.db")).unwrap();
         connection.execute_batch(sql).unwrap();
     }
+}
+
+#[test]
+fn what_a_person_says_of_one_kind_of_work_and_then_of_all_holds_for_all() {
+    let mut bench = Bench::new();
+    let narrow = NewLearning {
+        task_type: Some(TaskType::BugFix),
+        ..lesson("tool_usage", "Look before you leap.", &[])
+    };
+    let known = bench.add(&narrow, 0);
+    let wide = lesson("tool_usage", "Look before you leap!", &[]);
+    let Ok(AddedLearning::Widened(wider)) = bench.store.add_learning(&wide, &mut bench.bits, day(1)) else {
+        panic!("it is another lesson")
+    };
+    assert_eq!((&wider.id, wider.task_type), (&known.id, None));
+    assert!(wider.confidence > known.confidence);
+    // So it is where they say it in other words.
+    let known = bench.add(
+        &NewLearning {
+            content: "Keep the lock short.".to_owned(),
+            ..narrow
+        },
+        2,
+    );
+    let retold = NewLearning {
+        retold: Some(Retold::known(known.id.clone(), &known.content)),
+        ..lesson("tool_usage", "The lock: keep it short", &[])
+    };
+    let Ok(AddedLearning::Reworded(wider)) = bench.store.add_learning(&retold, &mut bench.bits, day(3)) else {
+        panic!("it is another lesson")
+    };
+    assert_eq!((&wider.id, wider.task_type), (&known.id, None));
+    assert_eq!(bench.store.verify_learnings().unwrap(), []);
+}
+
+#[test]
+fn what_was_compared_with_other_lessons_than_those_that_are_there_is_not_kept() {
+    let mut bench = Bench::new();
+    let state = bench.store.lessons_state().unwrap();
+    let leap = bench.add(&lesson("tool_usage", "Look before you leap.", &[]), 0);
+    let compared = NewLearning {
+        retold: Some(Retold::default().as_of(state)),
+        ..lesson("tool_usage", "Before leaping, look.", &[])
+    };
+    let refused = bench
+        .store
+        .add_learning(&compared, &mut bench.bits, day(1))
+        .unwrap_err();
+    assert!(refused.is_outdated(), "{refused}");
+    assert_eq!(bench.store.learnings().unwrap(), [leap]);
+    let state = bench.store.lessons_state().unwrap();
+    let settlement = Settlement {
+        retold: vec![Some(Retold::default().as_of(state))],
+        ..Settlement::new(journal_row(RunId::new(1), 1), 0)
+    };
+    bench.store.settle(&settlement).unwrap();
+    let in_any_case = NewLearning {
+        retold: compared.retold.map(Retold::whenever),
+        ..compared
+    };
+    bench.add(&in_any_case, 2);
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Every lesson says whether it is still what was written.
 
+use ralph_model::LearningKind;
 use ralph_store::{LearningUpdate, Seals};
+use ralph_testkit::known_lesson;
 
 use super::*;
 
@@ -39,9 +41,18 @@ fn what_was_changed_past_the_triggers_is_told() {
         "facts = ''",
         "category = 'othe', kind = 'rstrategy'",
         "created_at = '2020-01-01T00:00:00.000Z'",
+        "confidence = 0.01",
+        "first_success_rate = 0.25",
+        "status = 'rejected'",
+        "reason = 'No.'",
+        "superseded_by = 'learn-00000009'",
     ] {
         // As if a byte in the file were another: no trigger sees that.
-        bench.sql("CREATE TABLE kept AS SELECT * FROM learnings; DROP TRIGGER learnings_changed;");
+        bench.sql(
+            "CREATE TABLE kept AS SELECT * FROM learnings;
+             DROP TRIGGER learnings_changed;
+             DROP TRIGGER learnings_stood;",
+        );
         bench.sql(&format!(
             "PRAGMA ignore_check_constraints = 1; UPDATE learnings SET {change} WHERE id = '{}'",
             first.id
@@ -49,10 +60,13 @@ fn what_was_changed_past_the_triggers_is_told() {
         let seals = bench.store.learning_seals().unwrap();
         assert_eq!(seals.altered, [first.id.as_str()], "{change}");
         bench.sql(
-            "UPDATE learnings SET (content, tags, facts, category, kind, created_at) =
-                 (SELECT content, tags, facts, category, kind, created_at FROM kept WHERE kept.id = learnings.id);
+            "UPDATE learnings SET (content, tags, facts, category, kind, created_at, confidence, first_success_rate, status,
+                                   reason, superseded_by) =
+                 (SELECT content, tags, facts, category, kind, created_at, confidence, first_success_rate, status, reason,
+                         superseded_by FROM kept WHERE kept.id = learnings.id);
              DROP TABLE kept;
-             CREATE TRIGGER learnings_changed AFTER UPDATE OF content ON learnings BEGIN SELECT 1; END;",
+             CREATE TRIGGER learnings_changed AFTER UPDATE OF content ON learnings BEGIN SELECT 1; END;
+             CREATE TRIGGER learnings_stood AFTER UPDATE OF status ON learnings BEGIN SELECT 1; END;",
         );
         assert_eq!(bench.store.learning_seals().unwrap(), sound(2), "{change}");
     }
@@ -95,4 +109,102 @@ fn what_was_altered_is_told_however_much_is_added_to_it_until_a_person_vouches()
     assert_eq!(altered(&bench), [""; 0]);
     bench.store.add_learning(&again, &mut bench.bits, day(4)).unwrap();
     assert_eq!(bench.store.learning_seals().unwrap(), sound(2));
+}
+
+/// Changes how all lessons stand as if a byte in the file were another: the hash stays what it was.
+fn alter_standing(bench: &Bench, change: &str) {
+    bench.sql(&format!(
+        "CREATE TABLE kept AS SELECT seq, standing_hash FROM learnings;
+         UPDATE learnings SET {change};
+         UPDATE learnings SET standing_hash = (SELECT standing_hash FROM kept WHERE kept.seq = learnings.seq);
+         DELETE FROM learnings_stood_before;
+         DROP TABLE kept;"
+    ));
+}
+
+#[test]
+fn a_standing_that_was_altered_is_told_until_a_person_judges_it() {
+    let mut bench = Bench::new();
+    let first = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1);
+    let altered = |bench: &Bench| bench.store.learning_seals().unwrap().altered;
+    let ids = std::slice::from_ref(&first.id);
+    let judgements = [
+        Judgement::Reject("no"),
+        Judgement::Promote,
+        // It stands so already, by the disk's word alone.
+        Judgement::Promote,
+        Judgement::Reject("never"),
+    ];
+    let changes = [
+        "confidence = 0.9",
+        "superseded_by = 'learn-00000009'",
+        "confidence = 0.8",
+        "status = 'rejected', reason = 'never'",
+    ];
+    for ((judgement, change), sure) in judgements.into_iter().zip(changes).zip([0.1, 0.2, 0.3, 0.4]) {
+        alter_standing(&bench, change);
+        assert_eq!(altered(&bench), [first.id.as_str()], "{change}");
+        for update in [
+            LearningUpdate {
+                tags: Some(vec![change.to_owned()]),
+                ..LearningUpdate::default()
+            },
+            LearningUpdate {
+                confidence: Some(sure),
+                ..LearningUpdate::default()
+            },
+        ] {
+            bench.store.update_learning(&first.id, &update, day(2)).unwrap();
+            assert_eq!(
+                altered(&bench),
+                [first.id.as_str()],
+                "{change}: nobody has said how it stands"
+            );
+        }
+        assert_eq!(
+            bench.store.judge_learnings(ids, judgement, day(3)).unwrap(),
+            ids,
+            "{change}"
+        );
+        assert_eq!(bench.store.learning_seals().unwrap(), sound(1), "{change}");
+    }
+}
+
+#[test]
+fn how_sure_a_lesson_is_says_nothing_of_its_words() {
+    let mut bench = Bench::new();
+    let first = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1);
+    bench.sql(
+        "CREATE TABLE kept AS SELECT hash FROM learnings;
+         UPDATE learnings SET content = 'Run the tests last';
+         UPDATE learnings SET hash = (SELECT hash FROM kept);
+         DELETE FROM learnings_before;
+         DROP TABLE kept;",
+    );
+    let surer = LearningUpdate {
+        confidence: Some(0.9),
+        ..LearningUpdate::default()
+    };
+    bench.store.update_learning(&first.id, &surer, day(2)).unwrap();
+    assert_eq!(bench.store.learning_seals().unwrap().altered, [first.id.as_str()]);
+}
+
+#[test]
+fn what_a_transaction_changes_is_sealed_however_many_others_wait_for_their_hash() {
+    let mut bench = Bench::new();
+    let first = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1);
+    let waiting: Vec<_> = (1..=1_100)
+        .map(|number| {
+            let text = format!("Lesson {number}");
+            known_lesson(number, LearningKind::Strategy, TaskType::BugFix, &text)
+        })
+        .collect();
+    let mut bench = bench.with_known(&waiting);
+    assert_eq!(bench.store.learning_seals().unwrap().unsealed, 1_100);
+    let reject = Judgement::Reject("no");
+    bench.store.judge_learnings(&[first.id], reject, day(2)).unwrap();
+    let left = bench.store.learning_seals().unwrap().unsealed;
+    assert_eq!(left, 101, "1,000 at once, of which the changed one is none that waited");
+    bench.learn(1, &["The daemon needs a socket", "Keep the lock short"]);
+    assert_eq!(bench.store.learning_seals().unwrap(), sound(1_103));
 }

@@ -127,6 +127,16 @@ fn words_that_ralph_does_not_know_are_counted_and_mapped() {
             "journal: 1 iteration ended as \"skipped\", which ralph does not know: interrupted here",
         ]
     );
+    // What is here already is not counted again.
+    scene.sql(
+        "PRAGMA ignore_check_constraints = ON;
+         INSERT INTO journal (run_id, iteration, task_id, outcome, created_at) VALUES
+             ('run-00000001', 3, 't-000001', 'skipped', '2026-02-18T09:00:02Z');",
+    );
+    assert_eq!(
+        remarks(&scene.import()),
+        ["journal: 1 iteration ended as \"skipped\", which ralph does not know: interrupted here"]
+    );
     let store = scene.store();
     assert_eq!(
         store.task(&id("t-000001")).unwrap().unwrap().status,
@@ -138,7 +148,7 @@ fn words_that_ralph_does_not_know_are_counted_and_mapped() {
         .iter()
         .map(|row| row.row.outcome)
         .collect();
-    assert_eq!(outcomes, [Outcome::Interrupted; 2]);
+    assert_eq!(outcomes, [Outcome::Interrupted; 3]);
 }
 
 #[test]

@@ -46,8 +46,8 @@ impl HookCommand {
 /// with 0, so that the session goes on; the reason is kept in .ralph/hook-trouble.json until it works again.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph hook session-start < /dev/null                         # what a session here would be given
-  echo '{\"cwd\": \"/src/shop\"}' | ralph hook session-start       # … or one in another project")]
+  ralph hook session-start < /dev/null                    # what is given here
+  echo '{\"cwd\": \"/src/shop\"}' | ralph hook session-start  # … and there")]
 pub(crate) struct SessionStartArgs {}
 
 /// Runs a hook; it always ends well.

@@ -48,13 +48,15 @@ pub(crate) fn cmd_init(context: &Context<'_>, _args: &InitArgs) -> Result<(), Co
         done.extend(make_shelf(context, shelf)?);
     }
     done.extend(skills::prepare(context));
-    mention_earlier_learnings(context);
     if done.is_empty() {
-        return context.ui.data("Everything is in place.\n");
+        context.ui.data("Everything is in place.\n")?;
+        mention_earlier_learnings(context);
+        return Ok(());
     }
     context
         .ui
         .data(&done.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+    mention_earlier_learnings(context);
     context
         .ui
         .status("Next: `ralph remember \"TEXT\"` keeps a note, `ralph --help` shows the rest.");

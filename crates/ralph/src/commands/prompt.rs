@@ -81,7 +81,11 @@ pub(crate) fn prompt_for(
     (config, chosen): (&Config, &Chosen),
 ) -> Result<Prompt, CommandError> {
     let materials = match store {
-        Some(store) => Materials::gather(store, task, None, context.clock().now())?,
+        Some(store) => {
+            let materials = Materials::gather(store, task, None, context.clock().now())?;
+            context.tell_unreadable(store);
+            materials
+        }
         None => Materials::of_new(task),
     };
     let scratchpad = context.scratchpad().read()?;

@@ -21,7 +21,7 @@ pub(crate) enum ScratchpadCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph scratchpad show
-  ralph scratchpad show --budget 1000     # the last lines, at most 4000 characters")]
+  ralph scratchpad show --budget 1000  # the last lines, at most 4000 characters")]
 pub(crate) struct ShowArgs {
     /// The most tokens to write, of four characters each; 0 is unlimited
     #[arg(long, value_name = "TOKENS", default_value_t = 0, allow_negative_numbers = true, value_parser = from_zero::<u32>)]
@@ -46,6 +46,8 @@ pub(crate) struct AppendArgs {
 
 /// Empty the scratchpad; the old text is kept beside it
 #[derive(Debug, Args)]
+#[command(after_help = "Example:
+  ralph scratchpad clear")]
 pub(crate) struct ClearArgs {}
 
 /// Runs one of the scratchpad commands.

@@ -26,10 +26,10 @@ use crate::wrap::wrapped;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph stats
-  ralph stats --since 7d                 # of the last seven days
-  ralph stats --since 2025-01-20         # from that day on
-  ralph stats --run run-1a2b3c4d         # of one run
-  ralph stats --limit 0 --json           # for programs, with every failure and every hard task")]
+  ralph stats --since 7d          # of the last seven days
+  ralph stats --since 2025-01-20  # from that day on
+  ralph stats --run run-1a2b3c4d  # of one run
+  ralph stats --limit 0 --json    # for programs, with every failure")]
 pub(crate) struct StatsArgs {
     /// Only iterations from this day or moment on, in UTC, or from so long ago: 12h, 7d, 2w
     #[arg(long, value_name = "WHEN", value_parser = beginning)]

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use clap::Args;
 use ralph_memory::learn::conflicts;
 use ralph_model::{Feature, FeatureStatus, TaskStatus, count};
-use ralph_store::{Look, Overview, Store, Wait};
+use ralph_store::{Look, Overview, Store, StoreError, Wait};
 use serde_json::json;
 
 use crate::commands::feature;
@@ -55,7 +55,7 @@ struct Status {
 
 pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(), CommandError> {
     let shelves = Shelves::look(context)?;
-    let mut store = open(context);
+    let (mut store, database) = open(context);
     let worktree = context.project.worktree_name();
     let (look, overview, features) = match &store {
         Some(store) => {
@@ -68,7 +68,10 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
     };
     let status = Status {
         contradictions: store.as_ref().map_or(Ok(Some(0)), contradictions)?,
-        next: next(context, &shelves, overview.as_ref()),
+        next: match database {
+            Database::AnotherTools => "ralph import refound --dry-run    # what could be taken over".to_owned(),
+            Database::OursOrNone => next(context, &shelves, overview.as_ref()),
+        },
         shelves,
         overview,
         look,
@@ -95,17 +98,30 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
 }
 
 /// The database; none where there is none, and none where it cannot be had, which is said. Nothing is made.
-fn open(context: &Context<'_>) -> Option<Store> {
+fn open(context: &Context<'_>) -> (Option<Store>, Database) {
     let path = context.project.database();
     match Store::open_to_read(&path, Wait::Brief) {
-        Ok(store) => store,
+        Ok(store) => (store, Database::OursOrNone),
         Err(error) => {
             context
                 .ui
                 .warning(&format!("What runs have done is not shown: {error}."));
-            None
+            match error {
+                StoreError::Foreign { .. } => {
+                    context.hint_at_import();
+                    (None, Database::AnotherTools)
+                }
+                _ => (None, Database::OursOrNone),
+            }
         }
     }
+}
+
+/// Whose database stands where ours is kept.
+#[derive(Clone, Copy)]
+enum Database {
+    OursOrNone,
+    AnotherTools,
 }
 
 /// So many lessons are compared with one another for a glance at the status; `review` compares all.

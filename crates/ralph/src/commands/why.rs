@@ -6,7 +6,7 @@ mod what;
 use clap::Args;
 use ralph_memory::inject::prompt::{KNOWLEDGE_BASE, MOST_LEARNINGS, MOST_LEFT_OUT, stands_in};
 use ralph_model::config::Config;
-use ralph_model::{EntryKind, Injection, InjectionReason, JournalRow, count};
+use ralph_model::{EntryKind, Injection, InjectionReason, JournalRow, count, preview};
 use ralph_notes::read_file;
 use ralph_store::RecordedInjection;
 use serde_json::{Value, json};
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::journal::WhichIteration;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::table::{Column, Fit};
+use crate::table::{self, Column, Fit};
+use crate::ui::{Line, Style};
 use room::{had_room, no_room};
 use what::Texts;
 
@@ -131,6 +132,7 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
         let reason = match injection.reason {
             InjectionReason::Shown => match (injection.kind, injection.score) {
                 (EntryKind::Scratchpad, _) => "the working notes",
+                (EntryKind::Feature, _) if is_over(&injection.section) => "the task's feature, cut",
                 (EntryKind::Feature, _) => "the task's feature",
                 (EntryKind::Report, _) => "how this task failed before",
                 (EntryKind::Journal, None) => "recent in this run",
@@ -147,12 +149,18 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
             {
                 "others fit the task better"
             }
+            // Its room is not to be set.
+            InjectionReason::OverBudget if injection.kind == EntryKind::Feature => "the text is too long for a prompt",
             InjectionReason::OverBudget => return no_room(config, &all, &injection.section),
             InjectionReason::Duplicate if injection.kind == EntryKind::Learning => {
                 "another entry says the same, or the contrary"
             }
             InjectionReason::Duplicate => "another entry says the same",
             InjectionReason::Superseded => "another one has taken its place",
+            // A lesson that would fit, and is out for what became of those who saw it.
+            InjectionReason::Irrelevant if injection.kind == EntryKind::Learning && injection.score.is_some() => {
+                "too many failed with it"
+            }
             InjectionReason::Irrelevant => "it has nothing to do with the task",
             InjectionReason::HeldOut => "left out on purpose, to compare",
         };
@@ -240,24 +248,6 @@ const COLUMNS: [Column; 8] = [
     },
 ];
 
-/// The columns of a screen that has no room for what entries say.
-const NARROW_COLUMNS: [Column; 3] = [
-    Column {
-        title: "ENTRY",
-        fit: Fit::Whole,
-    },
-    Column {
-        title: "IN PROMPT",
-        fit: Fit::Optional,
-    },
-    Column {
-        title: "WHY",
-        fit: Fit::Cut,
-    },
-];
-/// From so many columns on there is.
-const WIDE: usize = 72;
-
 fn print(
     context: &Context<'_>,
     row: &JournalRow,
@@ -266,39 +256,60 @@ fn print(
 ) -> Result<(), CommandError> {
     let JournalRow { row, .. } = row;
     let task = row.task.as_ref().map(|task| format!("{task} ")).unwrap_or_default();
-    context.ui.text(&format!(
-        "Iteration {} of {} [{}]: {task}{}\n\n",
+    let heading = format!(
+        "Iteration {} of {} [{}]: {task}{}",
         row.iteration, row.run, row.outcome, row.task_title
-    ))?;
+    );
+    context.ui.lines(&[(None, heading), (None, String::new())])?;
     if entries.is_empty() {
         return context
             .ui
             .data("Nothing of the memory was considered for its prompt.\n");
     }
     let is_listed = |entry: &&Entry| entry.proof.is_some() || left_out == LeftOut::Listed;
+    let listed: Vec<&Entry> = entries.iter().filter(is_listed).collect();
+    let closing = closing(entries, left_out, path);
+    if listed.is_empty() {
+        return context.ui.data(&format!("{closing}\n"));
+    }
     let mut last = "";
     let mut cells = Vec::new();
-    for entry in entries.iter().filter(is_listed) {
+    for entry in &listed {
         let section = entry.recorded.injection.section.as_str();
         cells.push(entry.cells(if section == last { "" } else { section }));
         last = section;
     }
-    let closing = closing(entries, left_out, path);
-    if cells.is_empty() {
-        return context.ui.data(&format!("{closing}\n"));
-    }
-    if context.ui.width() >= WIDE {
+    let width = context.ui.width();
+    if table::fits(&COLUMNS, &cells, width) {
         return context.ui.table(&COLUMNS, &cells, &closing);
     }
-    let cells: Vec<Vec<String>> = cells.into_iter().map(narrow).collect();
-    context.ui.table(&NARROW_COLUMNS, &cells, &closing)
+    let mut lines = below_one_another(&listed, width);
+    lines.push((None, String::new()));
+    lines.extend(closing.lines().map(|line| (None, line.to_owned())));
+    context.ui.lines(&lines)
 }
 
-/// The cells for which there is room on a narrow screen.
-fn narrow(cells: Vec<String>) -> Vec<String> {
-    let stays = |title| NARROW_COLUMNS.iter().any(|column| column.title == title);
-    let cells = COLUMNS.iter().zip(cells).filter(|(column, _)| stays(column.title));
-    cells.map(|(_, cell)| cell).collect()
+/// Entries by their sections, each with its reason below what it says, where there is no room for both beside each other.
+fn below_one_another(entries: &[&Entry], width: usize) -> Vec<Line> {
+    let mut last = "";
+    let mut lines: Vec<Line> = Vec::new();
+    for entry in entries {
+        let section = entry.recorded.injection.section.as_str();
+        if section != last {
+            lines.push((Some(Style::Strong), section.to_owned()));
+            last = section;
+        }
+        let head = format!("  {}  {}", entry.recorded.injection.id, entry.what);
+        lines.push((None, preview(head.trim_end(), width)));
+        let stood = match entry.proof {
+            Some(Proof::Found) => "in the prompt",
+            Some(Proof::NotFound) => "not in the prompt",
+            Some(Proof::PromptGone) => "the file is gone",
+            None => "left out",
+        };
+        lines.push((Some(Style::Faint), format!("    {stood}: {}", entry.why)));
+    }
+    lines
 }
 
 /// How many entries stood in the prompt and whether it holds them, and how many did not.

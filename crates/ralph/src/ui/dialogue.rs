@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::termios::{QueueSelector, tcflush};
 
 use super::terminal::{self, Ground};
-use super::{Style, paint, stage, terminal_width, visible_controls};
+use super::{Style, in_signs, paint, stage, terminal_width, visible_controls};
 
 /// How long it takes at most until a conversation that is broken off is over.
 const GLANCE: Duration = Duration::from_millis(20);
@@ -63,14 +63,14 @@ impl Dialogue {
 
     /// Says a line.
     pub(crate) fn say(&self, line: &str) {
-        self.put(&format!("{}\n", visible_controls(line)));
+        self.put(&format!("{}\n", in_signs(&visible_controls(line))));
     }
 
     /// Says a line that is set apart.
     pub(crate) fn say_aloud(&self, line: &str) {
         self.put(&format!(
             "{}\n",
-            paint(self.color, Style::Strong, &visible_controls(line))
+            paint(self.color, Style::Strong, &in_signs(&visible_controls(line)))
         ));
     }
 

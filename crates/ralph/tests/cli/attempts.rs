@@ -6,7 +6,7 @@ use ralph_testkit::TestEnv;
 
 use crate::past::{Worked, task, work};
 use crate::stats::week;
-use crate::terminal::at_terminal;
+use crate::terminal::{at_terminal, on_screen};
 use crate::{env, json};
 
 /// The rows of a screen.
@@ -117,6 +117,34 @@ fn a_narrow_terminal_cuts_reports_and_no_command() {
 }
 
 #[test]
+fn a_terminal_has_a_row_for_each_entry_of_the_log() {
+    let env = week("Draw the colours");
+    let hard = failed(&env);
+    let log = |shown: &str| shown.split("\nLog\n").nth(1).unwrap().to_owned();
+    let wide = on_screen(&env, &format!("task show {hard}"), 80);
+    assert!(wide.lines().count() <= ROWS, "{wide}");
+    assert_snapshot!(log(&wide), @"
+      6 earlier: ralph task log t-8eec67
+      2025-01-24T10:00:00Z  Attempt 3 (run-00000abc): retried: The gate `cargo test…
+      2025-01-20T10:00:01Z  In progress: attempt 4, by run-00000abc.
+      2025-01-25T10:00:00Z  Attempt 4 (run-00000abc): retried: The gate `cargo test…
+
+    Next
+      ralph task reset t-8eec67          # let it be tried again
+      ralph why run-00000abc/5           # what stood in the last prompt
+      ralph journal show run-00000abc/5  # all of the last attempt
+    ");
+    let narrow = on_screen(&env, &format!("task show {hard}"), 44);
+    assert!(narrow.lines().count() <= ROWS, "{narrow}");
+    assert!(
+        narrow.contains("\n  2025-01-25T10:00:00Z  Attempt 4 (run-0000…\n"),
+        "{narrow}"
+    );
+    let whole = on_screen(&env, &format!("task log {hard}"), 44);
+    assert!(whole.contains("waits for a\n"), "{whole}");
+}
+
+#[test]
 fn a_terminal_sets_the_titles_apart() {
     let env = week("Draw the colours");
     let shown = at_terminal(&env, &format!("task show {}", failed(&env)));
@@ -213,7 +241,7 @@ fn attempts_with_much_to_say_stand_on_one_screen_and_an_interruption_hides_no_su
     let hard = task(&env, "Draw the colours");
     let failed = |number: u64| {
         let mut captured = crate::stats::failure(&format!("Way {number}"), &format!("Because of {number}\nand more"));
-        captured.retry_suggestion = (number == 7).then(|| "Turn the picture over first".to_owned());
+        captured.retry_suggestion = (number == 8).then(|| "Turn the picture over first".to_owned());
         Worked {
             task: &hard,
             outcome: Outcome::Failed,
@@ -256,7 +284,7 @@ fn attempts_with_much_to_say_stand_on_one_screen_and_an_interruption_hides_no_su
     8. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/8)
        why    test failure: Because of 8 …
     9. interrupted, sonnet, 1 min 23 s, $0.25 (run-00000abc/9)
-       next   Turn the picture over first
+       next   after attempt 8: Turn the picture over first
     ");
 }
 

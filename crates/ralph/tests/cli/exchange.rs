@@ -13,7 +13,8 @@ const STORE: &str = ".aiwg/knowledge/ralph-learnings.json";
 const BACKUP: &str = ".aiwg/knowledge/ralph-learnings.json.bak";
 const STAGING: &str = ".aiwg/knowledge/staging.json";
 
-fn golden(name: &str) -> String {
+/// A file that the earlier tool wrote.
+pub(crate) fn golden(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ralph-memory/tests/exchange");
     std::fs::read_to_string(folder.join("golden").join(name)).unwrap()
 }
@@ -165,8 +166,8 @@ fn bad_entries_are_named_and_the_rest_is_taken() {
     Imported 2 learnings: 2 new, 1 of them rejected
     --- stderr
     Warning: odd.json: its checksum does not fit what it holds, so something has changed it; taken as it stands.
-    Warning: odd.json: entry 0 was left out: it is null instead of an object.
-    Warning: odd.json: entry 1 (a) was left out: Invalid type: hunch.
+    Warning: odd.json: entry 1 was left out: it is null instead of an object.
+    Warning: odd.json: entry 2 (a) was left out: Invalid type: hunch.
     Rejected: "Hope": Confidence too low (< 0.3).
     "#);
     let told = json(&env, &["learnings", "import", "odd.json", "--force", "--json"]);

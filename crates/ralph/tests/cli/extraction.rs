@@ -2,14 +2,15 @@
 
 use insta::assert_snapshot;
 use ralph_model::{Captured, CapturedLearning, ErrorCategory, FailureReport, Outcome, ReportOrigin, RunId};
+use ralph_store::{Store, Wait};
 use ralph_testkit::TestEnv;
 use serde_json::Value;
 
 use crate::past::{Worked, task, work};
-use crate::{env, json, names};
+use crate::{DATABASE, env, json, names};
 
 /// A loop as another tool records it.
-const STATE: &str = r#"{
+pub(crate) const STATE: &str = r#"{
   "loopId": "ralph-001",
   "objective": "Fix failing authentication tests",
   "status": "completed",
@@ -106,7 +107,7 @@ fn a_loop_history_teaches_what_it_says() {
     KIND         WORK      CONFIDENCE  REJECTED                    LEARNING
     strategy     test-fix  0.90                                    Test-driven development approach
     antipattern  test-fix  0.50                                    Avoid: Syntax errors - check code carefully before execution
-    estimate     test-fix  0.20        Confidence too low (< 0.3)  test-fix tasks of medium complexity
+    estimate     test-fix  0.20        Confidence too low (< 0.3)  test-fix tasks of medium complexity: about 3 iterations, 42 s each
     convention   general   0.70                                    Tests in test/ directory
     convention   general   0.80                                    Modules are TypeScript (.ts)
 
@@ -127,13 +128,16 @@ fn a_loop_history_teaches_what_it_says() {
     assert_eq!(
         json(&env, &["learnings", "extract", "--from", "state.json", "--json"]),
         serde_json::json!({
-            "run": "ralph-001", "extracted": 5, "validated": 0, "rejected": 0, "promoted": 0, "skipped": 5
+            "run": "ralph-001", "extracted": 5, "validated": 0, "rejected": 0, "promoted": 0, "known": 0, "skipped": 5
         }),
         "the same loop teaches nothing new"
     );
     let second = STATE.replace("ralph-001", "ralph-002");
     let again = env.ralph(["learnings", "extract", "--from", "-"]).input(second).run();
-    assert!(again.stdout.contains("Rejected:  0\nPromoted:  5\n"), "{again}");
+    assert!(
+        again.stdout.contains("Rejected:  0\nPromoted:  5 (4 known already)\n"),
+        "{again}"
+    );
     let estimate = json(&env, &["learnings", "list", "--json", "--kind", "estimate"]);
     assert_eq!(estimate.as_array().unwrap().len(), 1, "{estimate}");
     assert_eq!(estimate[0]["confidence"], 0.4, "two loops know more than one");
@@ -175,7 +179,7 @@ fn a_run_on_record_teaches_once() {
     KIND         WORK      CONFIDENCE  REJECTED                    LEARNING
     strategy     test-fix  0.90                                    Test-driven development approach
     antipattern  test-fix  0.50                                    Avoid: leap fails at line 4
-    estimate     test-fix  0.20        Confidence too low (< 0.3)  test-fix tasks of medium complexity
+    estimate     test-fix  0.20        Confidence too low (< 0.3)  test-fix tasks of medium complexity: about 3 iterations, 1 min 23 s each
     convention   general   0.80                                    Code is written in Rust
     convention   general   0.60                                    Rust files are named in snake_case
 
@@ -254,6 +258,26 @@ fn a_run_is_exported_and_teaches_the_same_from_its_files() {
     env.ok(["journal", "export", "run-00000001", "--to", "out/run"]);
     env.ok(["journal", "export", "run-00000001"]);
     assert!(env.path("run-00000001/state.json").is_file());
+}
+
+#[test]
+fn a_run_that_a_limit_or_a_person_stopped_is_not_exported_as_completed() {
+    for (reason, code) in [
+        ("The limit of 1 iteration is reached.", 4),
+        ("It stopped where you wanted it to: 2 tasks are left.", 0),
+    ] {
+        let env = past();
+        let mut store = Store::open_existing(&env.path(DATABASE), Wait::Long).unwrap().unwrap();
+        let now = "2025-01-25T11:00:00Z".parse().unwrap();
+        store.end_run(&RunId::new(2), reason, code, now).unwrap();
+        env.ok(["journal", "export", "run-00000002", "--to", "out"]);
+        let state: Value = serde_json::from_str(&env.read("out/state.json")).unwrap();
+        assert_eq!(
+            (&state["status"], &state["iterations"][0]["status"]),
+            (&"interrupted".into(), &"completed".into()),
+            "{reason}"
+        );
+    }
 }
 
 #[test]

@@ -170,6 +170,22 @@ fn without_a_database_nothing_is_made_for_a_question() {
 }
 
 #[test]
+fn a_text_that_is_too_long_for_a_prompt_is_said_to_be() {
+    let env = sample();
+    let section = |number: u32| format!("## Part {number}\n\n{}\n\n", "word ".repeat(197));
+    env.write(
+        ".ralph/features/search/spec.md",
+        (1..=30).map(section).collect::<String>(),
+    );
+    let shown = env.ok(["feature", "show", "search"]);
+    let line = "spec: .ralph/features/search/spec.md (7491 tokens, of which a prompt holds 3744)\n";
+    assert!(shown.contains(line), "{shown}");
+    let whole = json(&env, &["feature", "show", "search", "--json"]);
+    assert_eq!(whole["spec"]["tokens_in_prompt"], 3744);
+    assert_eq!(whole["plan"]["tokens_in_prompt"], whole["plan"]["tokens"]);
+}
+
+#[test]
 fn the_boxes_of_a_plan_become_tasks_once() {
     let env = sample();
     assert_snapshot!(env.ralph(["task", "import", "--feature", "SEARCH"]).run(), @"

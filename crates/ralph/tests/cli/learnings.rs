@@ -136,6 +136,51 @@ fn the_same_lesson_is_known_and_becomes_surer() {
     assert_eq!(contents(&env, &["learnings", "list"]).len(), 3);
 }
 
+#[test]
+fn what_a_person_says_in_other_words_makes_the_known_one_surer_and_names_it() {
+    let (env, ids) = sample();
+    let again = env
+        .ralph([
+            "learnings",
+            "add",
+            "Before the tests, always run the migrations",
+            "--category",
+            "testing_strategy",
+            "--tags",
+            "ci",
+        ])
+        .run();
+    assert_eq!(again.code, Some(0), "{again}");
+    assert_eq!(again.stdout, format!("Learning strengthened: {}\n", ids[0]));
+    assert_eq!(
+        again.stderr,
+        format!(
+            "{} says nearly the same (\"Run the migrations before the tests\"); it is surer now, and has your words beside \
+             its own.\n",
+            ids[0]
+        )
+    );
+    let shown = json(&env, &["learnings", "show", &ids[0], "--json"]);
+    assert_eq!(
+        shown["examples"],
+        json!(["Before the tests, always run the migrations"])
+    );
+    assert!((shown["confidence"].as_f64().unwrap() - 0.55).abs() < 1e-9);
+    // The contrary, and what is about something else, stand by themselves.
+    for text in [
+        "Never run the migrations before the tests",
+        "Run the migrations before the deployment",
+    ] {
+        add(
+            &env,
+            77 + text.len() as u64,
+            text,
+            ["--category", "testing_strategy", "--tags", "ci"],
+        );
+    }
+    assert_eq!(contents(&env, &["learnings", "list"]).len(), 5);
+}
+
 /// Checks that a command is refused, and that nothing is made.
 #[track_caller]
 fn check_refused(env: &TestEnv, arguments: &[&str], code: i32, why: &str) {
@@ -275,7 +320,7 @@ fn a_learning_is_shown_with_what_speaks_for_it() {
     runs        run-00000001
     confidence  0.50
     success     0.00 (of what it warns of)
-    shown       to 1 iteration, 0 of which were done
+    shown       to 1 iteration, 0 of them done
     last shown  2025-01-22T10:00:00Z
     created     2025-01-21T10:00:00Z
     changed     2025-01-21T10:00:00Z

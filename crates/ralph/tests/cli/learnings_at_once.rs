@@ -2,21 +2,30 @@
 
 use std::collections::BTreeSet;
 
+use ralph_model::{Learning, TaskType};
 use ralph_store::Store;
-use ralph_testkit::{Finished, TestEnv};
+use ralph_testkit::{Finished, TestEnv, count};
 
+use crate::exchange::golden;
+use crate::extraction::STATE;
 use crate::{DATABASE, env, json};
 
 /// How many processes work at once.
 const WORKERS: usize = 4;
+/// How many do each of the things that can be done with learnings in the gate.
+const LEARNERS: usize = 3;
 /// What every one of them says.
 const SAID_BY_ALL: [&str; 3] = ["Build with -j 4", "Read the log first", "Keep the lock short"];
 
 /// Runs a command in every process at once, each with the number of its worker.
 fn at_once(env: &TestEnv, work: impl Fn(&TestEnv, usize) -> Finished + Sync) -> Vec<Finished> {
+    so_many_at_once(env, WORKERS, work)
+}
+
+fn so_many_at_once(env: &TestEnv, number: usize, work: impl Fn(&TestEnv, usize) -> Finished + Sync) -> Vec<Finished> {
     std::thread::scope(|scope| {
         let work = &work;
-        let workers: Vec<_> = (0..WORKERS)
+        let workers: Vec<_> = (0..number)
             .map(|worker| scope.spawn(move || work(env, worker)))
             .collect();
         workers.into_iter().map(|worker| worker.join().unwrap()).collect()
@@ -49,6 +58,15 @@ fn learnings_that_many_add_and_judge_at_once_are_there_once() {
         assert_eq!(saying(&said, "Learning stored: "), 1);
         assert_eq!(saying(&said, "Learning strengthened: "), WORKERS - 1);
     }
+    let reworded = [
+        "Run the migrations before the integration tests",
+        "Always run migrations before running the integration tests.",
+        "Before the integration tests, the migrations must run!",
+        "The migrations: run them before the integration tests",
+    ];
+    let said = at_once(&env, |env, worker| add(env, reworded[worker]));
+    assert_eq!(saying(&said, "Learning stored: "), 1);
+    assert_eq!(saying(&said, "Learning strengthened: "), WORKERS - 1);
     let own = at_once(&env, |env, worker| {
         add(env, &format!("Build part {} by itself", ["a", "b", "c", "d"][worker]))
     });
@@ -60,7 +78,7 @@ fn learnings_that_many_add_and_judge_at_once_are_there_once() {
         .unwrap()
         .unwrap();
     let learnings = store.learnings().unwrap();
-    assert_eq!(learnings.len(), SAID_BY_ALL.len() + WORKERS + 1);
+    assert_eq!(learnings.len(), SAID_BY_ALL.len() + 1 + WORKERS + 1);
     let ids: BTreeSet<&str> = learnings.iter().map(|learning| learning.id.as_str()).collect();
     assert_eq!(ids.len(), learnings.len());
     for learning in learnings
@@ -97,4 +115,129 @@ fn learnings_that_many_add_and_judge_at_once_are_there_once() {
     assert_eq!(store.verify_learnings().unwrap(), []);
     let seals = store.learning_seals().unwrap();
     assert_eq!((seals.altered.len(), seals.unsealed), (0, 0));
+}
+
+/// A project with learnings of its own, files of an earlier tool, histories of loops, and another project beside it.
+struct Shared {
+    env: TestEnv,
+    other: String,
+    /// One that was rejected and will be promoted, one that will be rejected, and two of which the second replaces the first.
+    judged: [String; 4],
+}
+
+impl Shared {
+    fn new(learners: usize) -> Self {
+        let env = env();
+        env.write("store.json", golden("plain.json"));
+        for (name, number) in (0..learners).map(|number| (format!("{number}"), number + 1)).chain([
+            ("first".to_owned(), 101),
+            ("second".to_owned(), 102),
+            ("common".to_owned(), 103),
+        ]) {
+            env.write(
+                &format!("loop-{name}.json"),
+                STATE.replace("ralph-001", &format!("loop-{number}")),
+            );
+        }
+        // What two loops have taught holds, so nothing depends on who of the others comes first.
+        env.ok(["learnings", "extract", "--from", "loop-first.json"]);
+        env.ok(["learnings", "extract", "--from", "loop-second.json"]);
+        let judged = [
+            "Clean before a build",
+            "Never clean",
+            "Build with -j 4",
+            "Build with -j 8",
+        ];
+        let judged = judged.map(|text| id_of(&add(&env, text)));
+        env.ok(["learnings", "reject", &judged[0]]);
+        let other = env.beside("other");
+        std::fs::create_dir(&other).unwrap();
+        let other = other.to_string_lossy().into_owned();
+        for (text, seed) in [("Read the log first", "5"), ("Warm the cache", "6")] {
+            let words = ["learnings", "add", text, "--category", "tool_usage", "--root", &other];
+            let added = env.ralph(words).env("RALPH_SEED", seed).run();
+            assert_eq!(added.code, Some(0), "{added}");
+        }
+        Self { env, other, judged }
+    }
+
+    /// One of the things that learners do, by its number; all of them do each.
+    fn work(&self, env: &TestEnv, number: usize) -> Finished {
+        let [rejected, doubtful, old, new] = &self.judged;
+        let own = format!("loop-{}.json", number / WAYS);
+        match number % WAYS {
+            0 => add(env, SAID_BY_ALL[1]),
+            1 => env.ralph(["learnings", "extract", "--from", &own]).run(),
+            2 => env.ralph(["learnings", "extract", "--from", "loop-common.json"]).run(),
+            3 => env.ralph(["learnings", "import", "store.json"]).run(),
+            4 => env.ralph(["learnings", "merge", &self.other]).run(),
+            5 => env.ralph(["learnings", "promote", rejected]).run(),
+            6 => env.ralph(["learnings", "reject", doubtful]).run(),
+            _ => env.ralph(["learnings", "supersede", old, new]).run(),
+        }
+    }
+
+    fn learnings(&self) -> Vec<Learning> {
+        let store = Store::open_existing(&self.env.path(DATABASE), ralph_store::Wait::Long);
+        let store = store.unwrap().unwrap();
+        assert_eq!(store.verify_learnings().unwrap(), []);
+        let seals = store.learning_seals().unwrap();
+        assert_eq!((seals.altered.len(), seals.unsealed), (0, 0));
+        store.learnings().unwrap()
+    }
+}
+
+/// How many things learners do.
+const WAYS: usize = 8;
+
+fn id_of(added: &Finished) -> String {
+    assert_eq!(added.code, Some(0), "{added}");
+    added.stdout.trim_end().rsplit(' ').next().unwrap().to_owned()
+}
+
+/// What learnings say, how far they have come, whether another took their place, and which loops taught them; not their
+/// order, which is that of the processes.
+fn told(learnings: &[Learning]) -> Vec<String> {
+    let line = |learning: &Learning| {
+        let loops: BTreeSet<&String> = learning.source_loops.iter().collect();
+        assert_eq!(loops.len(), learning.source_loops.len(), "{learning:?}");
+        let Learning {
+            kind, content, status, ..
+        } = learning;
+        let is_replaced = learning.superseded_by.is_some();
+        format!("{kind:?}: {content} ({status}, replaced: {is_replaced}) of {loops:?}")
+    };
+    let mut lines: Vec<String> = learnings.iter().map(line).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn learnings_that_many_extract_import_merge_and_judge_at_once_are_those_of_one_after_another() {
+    let learners = count("RALPH_SOAK_LEARNERS", LEARNERS);
+    let [shared, alone] = [Shared::new(learners), Shared::new(learners)];
+    let work = |env: &TestEnv, number: usize| shared.work(env, number);
+    let finished = so_many_at_once(&shared.env, learners * WAYS, work);
+    let one_by_one: Vec<Finished> = (0..learners * WAYS)
+        .map(|number| alone.work(&alone.env, number))
+        .collect();
+    for beginning in ["Learning promoted: ", "Learning rejected: ", "Learning superseded: "] {
+        assert_eq!(saying(&finished, beginning), 1, "{beginning}");
+        assert_eq!(saying(&one_by_one, beginning), 1, "{beginning}");
+    }
+    let (learnings, expected) = (shared.learnings(), alone.learnings());
+    assert_eq!(told(&learnings), told(&expected));
+    let lessons: BTreeSet<_> = learnings
+        .iter()
+        .map(|learning| {
+            (
+                learning.kind.word(),
+                learning.task_type.map(TaskType::word),
+                &learning.content,
+            )
+        })
+        .collect();
+    assert_eq!(lessons.len(), learnings.len(), "nothing twice");
+    let taught = learnings.iter().find(|learning| learning.source_loops.len() > 1);
+    assert_eq!(taught.unwrap().source_loops.len(), learners + 3, "nothing lost");
 }

@@ -232,6 +232,25 @@ fn deleting_needs_a_yes_and_takes_all_or_none() {
 }
 
 #[test]
+fn what_a_deleted_learning_had_taken_the_place_of_stays_out_and_that_is_said() {
+    let (env, [old, new]) = sample();
+    env.ok(["learnings", "supersede", &old, &new]);
+    assert_snapshot!(env.ralph(["learnings", "delete", &new, "--yes"]).run(), @"
+    exit 0
+    --- stdout
+    Learning deleted: learn-1c9756ce
+    --- stderr
+    Rejected, because what took its place is deleted: learn-89025cc1. `ralph learnings promote learn-89025cc1` lets it hold again.
+    ");
+    let rejected = &json(&env, &["learnings", "list", "--all", "--json"])[0];
+    assert_eq!(
+        (&rejected["status"], &rejected["superseded_by"]),
+        (&json!("rejected"), &json!(null))
+    );
+    env.ok(["learnings", "promote", &old]);
+}
+
+#[test]
 fn clearing_keeps_a_copy_and_names_it() {
     let env = env();
     assert_eq!(env.ok(["learnings", "clear", "--yes"]), "There is nothing to clear.\n");
@@ -244,7 +263,7 @@ fn clearing_keeps_a_copy_and_names_it() {
     assert_snapshot!(staged, @"
     exit 0
     --- stdout
-    1 Learning deleted
+    1 learning deleted
     --- stderr
     The database as it was is kept in .ralph/progress.db.cleared-20250120T112000Z.
     ");
@@ -266,8 +285,8 @@ fn pruning_takes_filters_and_can_be_taken_back() {
     env.ok(["learnings", "update", &ids[0], "--confidence", "0.3"]);
     let would = env.ok(["learnings", "prune", "--below", "0.4", "--unused", "--dry-run"]);
     assert_snapshot!(would, @"
-    ID              CREATED     WHY                                                                                         LEARNING
-    learn-89025cc1  2025-01-20  A person pruned it: its confidence or its success rate is below 0.4, no agent has seen it.  Run the migrations before the tests
+    ID              CREATED     WHY                                                                              LEARNING
+    learn-89025cc1  2025-01-20  It fits: its confidence or its success rate is below 0.4, no agent has seen it.  Run the migrations before the tests
 
     1 learning would be pruned
     ");
@@ -317,6 +336,12 @@ fn what_is_wrong_is_told_and_mended() {
     Error: 1 thing is wrong with the learnings
     Hint: `ralph learnings verify --fix` mends what can be drawn anew
     ");
+    let doctor = env.ralph(["doctor"]).run().stdout;
+    assert!(
+        doctor.contains("1 thing is wrong with the learnings")
+            && doctor.contains("`ralph learnings verify` names them"),
+        "{doctor}"
+    );
     assert_snapshot!(env.ralph(["learnings", "verify", "--fix"]).run(), @"
     exit 0
     --- stdout
@@ -326,6 +351,18 @@ fn what_is_wrong_is_told_and_mended() {
         env.ok(["learnings", "verify"]),
         "2 learnings checked, nothing is wrong.\n"
     );
+    let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
+    let replaced = "UPDATE learnings SET superseded_by = 'learn-00000077' WHERE id = ?1";
+    connection.execute(replaced, [&ids[0]]).unwrap();
+    let reworded = "UPDATE learnings SET content = 'Never run the migrations' WHERE id = ?1";
+    connection.execute(reworded, [&ids[1]]).unwrap();
+    drop(connection);
+    assert_snapshot!(env.ralph(["learnings", "verify", "--fix"]).run(), @"
+    exit 0
+    --- stdout
+    learn-1c9756ce: what makes it the same lesson as another is not what it says; mended: it is found by the text that it has now, which `ralph learnings show learn-1c9756ce` tells
+    learn-89025cc1: the lesson that took its place is not there; mended: it is rejected now, and `ralph learnings promote learn-89025cc1` lets it hold again
+    ");
 }
 
 #[test]
@@ -397,14 +434,39 @@ fn what_is_staged_is_judged_and_promoted_as_a_person_says() {
 }
 
 #[test]
+fn a_candidate_that_is_none_is_rejected_and_the_others_are_staged() {
+    let env = env();
+    let text = r#"[{"type": "strategy", "taskType": "general", "content": "Look first"}, {"type": "hunch"}, {}, 7]"#;
+    let staged = env.ralph(["learnings", "stage", "-"]).input(text).run();
+    assert_snapshot!(staged, @r#"
+    exit 0
+    --- stdout
+    Learning staged: learn-89025cc1
+    Learning rejected: entry 2 (Invalid type: hunch)
+    Learning rejected: entry 3 (Missing required fields)
+    Learning rejected: entry 4 (it is a number instead of an object)
+    --- stderr
+    Hint: 3 entries are not on record: an entry is an object with "type" (strategy, antipattern, estimate or convention), "taskType" and "content".
+    Hint: `ralph learnings validate` judges what is pending.
+    "#);
+    let again = env.ralph(["learnings", "stage", "-", "--json"]).input(text).run();
+    let again: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(
+        (&again["staged"], &again["skipped"], &again["rejected"][1]),
+        (
+            &json!(0),
+            &json!(1),
+            &json!({ "entry": 3, "reason": "Missing required fields" })
+        )
+    );
+}
+
+#[test]
 fn candidates_that_cannot_be_read_stage_nothing() {
     let env = env();
     for (text, why) in [
         ("{", "cannot be read"),
-        (
-            r#"[{"type": "strategy", "taskType": "general", "content": "Look first"}, {"type": "hunch"}]"#,
-            "standard input: entry 2: Invalid type: hunch",
-        ),
+        (r#"{"type": "hunch"}"#, "standard input: entry 1: Invalid type: hunch"),
         (
             "[{}, 7]",
             "standard input: entry 1: Missing required fields; so it is with 1 other entry",

@@ -125,7 +125,7 @@ fn work_gets_what_would_stand_in_its_prompt() {
     ID              SCORE  CATEGORY     CONFIDENCE  SHOWN  LEARNING
     learn-00000001  0.86   strategy     0.80        0/90   Test-driven development approach
     learn-00000002  0.91   antipattern  0.80        0/0    Avoid: Module not found - verify dependencies installed
-    learn-00000004  0.91   estimate     0.80        0/0    test-fix tasks of medium complexity
+    learn-00000004  0.91   estimate     0.80        0/0    test-fix tasks of medium complexity: about 3 iterations, 45 s each
     learn-00000005  0.91   convention   0.80        0/0    Tests live beside what they test
     learn-00000006  0.91   convention   0.80        0/0    One file a command
 
@@ -196,6 +196,83 @@ fn warnings_are_found_by_errors_and_conventions_by_files() {
     );
     assert_eq!(ids(&env, &["--min-success", "0.7", "--type", "strategy"]), ["1"]);
     assert_eq!(ids(&env, &["--limit", "2"]), ["1", "6"]);
+}
+
+/// The words that programs print are not those of the warnings that runs draw from them.
+#[test]
+fn warnings_are_found_by_what_programs_print() {
+    let env = env();
+    env.write(".ralph/keep", "");
+    drop(Store::open_or_create(&env.path(DATABASE)).unwrap());
+    let rows = [
+        (
+            "SyntaxError: Unexpected token '}'",
+            "Avoid: Syntax errors - check code carefully before execution",
+        ),
+        (
+            "Cannot read properties of undefined",
+            "Avoid: Null/undefined errors - add validation checks",
+        ),
+        ("timed out", "Avoid: Timeout errors - break into smaller steps"),
+        (
+            "EACCES: permission denied, open '/etc/shadow'",
+            "Avoid: Permission errors - check file/directory permissions",
+        ),
+        (
+            "cannot find module left-pad",
+            "Avoid: Module not found - verify dependencies installed",
+        ),
+    ];
+    let lessons: Vec<Learning> = (1..)
+        .zip(rows)
+        .map(|(number, (_, warning))| known_lesson(number, Antipattern, TestFix, warning))
+        .collect();
+    let terms = |learning: &Learning| journal_terms(&learning.content);
+    put_lessons(
+        &env.path(DATABASE),
+        lessons.iter().map(|learning| (learning, terms(learning))),
+    );
+    for (number, (printed, _)) in (1..).zip(rows) {
+        let expected = [number.to_string()];
+        assert_eq!(ids(&env, &["--error", printed]), expected, "{printed}");
+        assert_eq!(ids(&env, &["--error", printed, "--limit", "0"]), expected, "{printed}");
+        let for_work = ["--for", "Write a page", "--error", printed];
+        assert_eq!(ids(&env, &for_work), expected, "{printed}");
+        let explained = query(&env, &[&for_work[..], &["--explain", "--json"]].concat());
+        let explained: serde_json::Value = serde_json::from_str(&explained.stdout).unwrap();
+        let errors = explained[0]["relevance"]["errors"].as_f64().unwrap();
+        assert!((errors - 0.3).abs() < 1e-9, "{explained}");
+    }
+}
+
+/// Whoever looks for the twin of a lesson, to reject it, has to find it.
+#[test]
+fn of_those_that_say_the_same_none_is_hidden() {
+    let env = env();
+    env.write(".ralph/keep", "");
+    drop(Store::open_or_create(&env.path(DATABASE)).unwrap());
+    let migrations = "Run the migrations before the integration tests";
+    let timeouts = "Avoid: Timeout errors - break into smaller steps";
+    let lessons = [
+        changed(1, Strategy, migrations, |_| ()),
+        changed(2, Strategy, migrations, |it| it.task_type = Some(BugFix)),
+        changed(3, Strategy, "Before the integration tests, run the migrations", |_| ()),
+        changed(4, Antipattern, timeouts, |_| ()),
+        changed(5, Antipattern, timeouts, |it| it.task_type = Some(BugFix)),
+    ];
+    let terms = |learning: &Learning| journal_terms(&learning.content);
+    put_lessons(
+        &env.path(DATABASE),
+        lessons.iter().map(|learning| (learning, terms(learning))),
+    );
+    let question = "before the integration tests run the migrations";
+    for limit in ["0", "10"] {
+        assert_eq!(ids(&env, &[question, "--limit", limit]), ["3", "2", "1"]);
+        assert_eq!(ids(&env, &["--error", "timed out", "--limit", limit]), ["5", "4"]);
+    }
+    let found = query(&env, &[question, "--json"]);
+    let found: serde_json::Value = serde_json::from_str(&found.stdout).unwrap();
+    assert_eq!(found.as_array().unwrap().len(), 3, "{found:#}");
 }
 
 #[test]

@@ -327,6 +327,48 @@ fn of_many_the_first_are_shown_and_programs_get_all() {
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a row that cannot be read tells who has read it"
+)]
+fn what_speaks_for_a_lesson_is_read_only_where_it_is_shown() {
+    let env = env();
+    let done = task(&env, "Draw the colours");
+    work(
+        &env,
+        1,
+        &[Worked {
+            task: &done,
+            ..Worked::default()
+        }],
+    );
+    let lesson = |number: u64| Learning {
+        status: LearningStatus::Validated,
+        ..known_lesson(
+            number,
+            LearningKind::Strategy,
+            TaskType::General,
+            &format!("Step {number}"),
+        )
+    };
+    let many: Vec<Learning> = (1..=12).map(lesson).collect();
+    put_lessons(&env.path(DATABASE), many.iter().map(|lesson| (lesson, String::new())));
+    let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
+    connection
+        .execute_batch(
+            "INSERT INTO learning_sources (learning, journal) SELECT min(seq), (SELECT max(id) FROM journal) FROM learnings;
+             UPDATE journal SET created_at = 'yesterday';",
+        )
+        .unwrap();
+    drop(connection);
+    let shown = printed(&env, "80");
+    assert!(shown.contains("12 lessons wait\n"), "{shown}");
+    let whole = env.ralph(["review", "--json"]).run();
+    assert_eq!(whole.code, Some(1), "{whole}");
+    assert!(whole.stderr.contains("yesterday"), "{whole}");
+}
+
+#[test]
 fn status_names_the_review_when_something_waits() {
     let env = week("Draw the colours");
     let status = env.ok(["status"]);

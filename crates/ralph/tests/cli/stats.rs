@@ -129,10 +129,10 @@ fn the_figures_fit_80_columns() {
       . nothing to count
 
     By model
-      MODEL   DONE  RATE  COST   TIME        ITERATIONS  TOKENS
-      sonnet  1/3         $1.00  5 min 33 s  4           4k
-      haiku   1/2         $0.50  2 min 46 s  2           2k
-      opus    0/2         $0.50  2 min 46 s  2           2k
+      MODEL   DONE  COST   TIME        ITERATIONS  TOKENS
+      sonnet  1/3   $1.00  5 min 33 s  4           4k
+      haiku   1/2   $0.50  2 min 46 s  2           2k
+      opus    0/2   $0.50  2 min 46 s  2           2k
 
     By kind of work
       WORK           DONE  RATE  COST   TIME        ITERATIONS  TOKENS
@@ -169,10 +169,10 @@ fn the_figures_fit_44_columns() {
       . nothing to count
 
     By model
-      MODEL   DONE  RATE  COST   TIME
-      sonnet  1/3         $1.00  5 min 33 s
-      haiku   1/2         $0.50  2 min 46 s
-      opus    0/2         $0.50  2 min 46 s
+      MODEL   DONE  COST   TIME
+      sonnet  1/3   $1.00  5 min 33 s
+      haiku   1/2   $0.50  2 min 46 s
+      opus    0/2   $0.50  2 min 46 s
 
     By kind of work
       WORK           DONE  RATE  COST
@@ -210,10 +210,10 @@ fn a_terminal_gets_blocks_and_titles_that_stand_out() {
     ^[[2m  iterations: █ is 1; · nothing to count^[[0m
 
     ^[[1mBy model^[[0m
-    ^[[2m  MODEL   DONE  RATE  COST   TIME        ITERATIONS  TOKENS^[[0m
-      sonnet  1/3         $1.00  5 min 33 s  4           4k
-      haiku   1/2         $0.50  2 min 46 s  2           2k
-      opus    0/2         $0.50  2 min 46 s  2           2k
+    ^[[2m  MODEL   DONE  COST   TIME        ITERATIONS  TOKENS^[[0m
+      sonnet  1/3   $1.00  5 min 33 s  4           4k
+      haiku   1/2   $0.50  2 min 46 s  2           2k
+      opus    0/2   $0.50  2 min 46 s  2           2k
 
     ^[[1mBy kind of work^[[0m
     ^[[2m  WORK           DONE  RATE  COST   TIME        ITERATIONS  TOKENS^[[0m

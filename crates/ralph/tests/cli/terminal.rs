@@ -1,6 +1,7 @@
 //! What a terminal gets, through `script` of util-linux: signs and colours, and no stored escape sequence.
 
 use insta::assert_snapshot;
+use ralph_model::display_width;
 use ralph_testkit::{Finished, Terminal, TestEnv};
 
 use crate::env;
@@ -15,6 +16,21 @@ pub(crate) fn at_terminal(env: &TestEnv, command: &str) -> Finished {
         .run();
     shown.stdout = shown.stdout.replace("\r\n", "\n").replace('\u{1b}', "^[");
     shown
+}
+
+/// The same on a screen of so many columns, without colours: none of its rows is wider, except for a command that is longer.
+pub(crate) fn on_screen(env: &TestEnv, command: &str, columns: usize) -> String {
+    let mut shown = env
+        .sh(&format!("script -qec '\"$RALPH\" --color never {command}' /dev/null"))
+        .env("TERM", "xterm")
+        .env("COLUMNS", columns.to_string())
+        .run();
+    assert_eq!(shown.code, Some(0), "{shown}");
+    shown.stdout = shown.stdout.replace("\r\n", "\n");
+    for row in shown.stdout.lines().filter(|row| !row.starts_with('`')) {
+        assert!(display_width(row) <= columns, "{columns} columns: {row:?}\n{shown}");
+    }
+    shown.stdout
 }
 
 #[test]
@@ -59,6 +75,35 @@ fn results_have_a_sign_in_front() {
     --- stdout
     Error: Memory not found: mem-9
     Hint: `ralph memory list` shows what there is, `ralph memory restore --list` what is gone
+    ");
+}
+
+#[test]
+fn the_commands_of_a_hint_can_be_copied_and_its_words_are_whole() {
+    let env = env();
+    let shown = |columns: u16| {
+        let left = Terminal::start(env.ralph(["--color", "never", "memory", "show", "mem-9"]), columns).left();
+        left.screen.lines().join("\n")
+    };
+    assert_snapshot!(shown(80), @"
+    Error: Memory not found: mem-9
+    Hint: `ralph memory list` shows what there is, `ralph memory restore --list`
+    what is gone
+    ");
+    assert_snapshot!(shown(44), @"
+    Error: Memory not found: mem-9
+    Hint: `ralph memory list` shows what there
+    is, `ralph memory restore --list` what is
+    gone
+    ");
+    assert_snapshot!(shown(24), @"
+    Error: Memory not found:
+    mem-9
+    Hint:
+    `ralph memory list`
+    shows what there is,
+    `ralph memory restore --list`
+    what is gone
     ");
 }
 

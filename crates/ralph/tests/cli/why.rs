@@ -1,11 +1,12 @@
 //! `ralph why`.
 
 use insta::assert_snapshot;
-use ralph_model::{EntryKind, Injection, InjectionReason, Outcome, Tokens};
+use ralph_model::{Captured, CapturedLearning, EntryKind, Injection, InjectionReason, Outcome, Tokens};
 use ralph_testkit::TestEnv;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::past::{Worked, task, work};
+use crate::terminal::on_screen;
 use crate::{env, json};
 
 const PROMPT: &str = ".ralph/runs/run-00000001/001/prompt.md";
@@ -22,6 +23,19 @@ fn entry(kind: EntryKind, section: &str, id: &str, text: &str) -> Injection {
         tokens: Tokens::of_characters(text.chars().count()),
         score: None,
         reason: InjectionReason::Shown,
+    }
+}
+
+/// What an agent tells as lessons.
+fn told(lessons: &[&str]) -> Captured {
+    let lesson = |content: &&str| CapturedLearning {
+        category: "pitfall".to_owned(),
+        tags: Vec::new(),
+        content: (*content).to_owned(),
+    };
+    Captured {
+        learnings: lessons.iter().map(lesson).collect(),
+        ..Captured::default()
     }
 }
 
@@ -55,22 +69,6 @@ fn past() -> TestEnv {
     };
     work(&env, 1, &[worked]);
     env
-}
-
-#[test]
-fn on_a_narrow_terminal_the_reasons_stand_beside_the_ids() {
-    let env = past();
-    env.write(PROMPT, "# Memories\n");
-    let narrow = env.ralph(["why", "--all"]).env("COLUMNS", "44").run().stdout;
-    let table = narrow.split("\n\n").nth(1).unwrap();
-    assert_snapshot!(table, @"
-    ENTRY                WHY
-    mem-1737372000-a1b2  fits the task
-    mem-1737372001-a1b2  no room: [memories] bu…
-    mem-1737372002-a1b2  another entry says the…
-    mem-1737372003-a1b2  another one has taken…
-    fix-1737372000-a1b2  all fit; relied on
-    ");
 }
 
 #[test]
@@ -147,18 +145,102 @@ fn what_stood_in_a_prompt_is_told_with_the_proof() {
 }
 
 #[test]
-fn a_narrow_screen_shows_which_entries_and_why() {
+fn a_narrow_screen_shows_each_entry_with_its_reason_below() {
     let env = past();
-    let narrow = env.ralph(["why", "--all"]).env("COLUMNS", "44").run().stdout;
-    let table = narrow.split("\n\n").nth(1).unwrap();
-    assert_snapshot!(table, @"
-    ENTRY                WHY
-    mem-1737372000-a1b2  fits the task
-    mem-1737372001-a1b2  no room: [memories] bu…
-    mem-1737372002-a1b2  another entry says the…
-    mem-1737372003-a1b2  another one has taken…
-    fix-1737372000-a1b2  all fit; relied on
+    env.write(PROMPT, format!("# Memories\n\n{NOTE}"));
+    assert_snapshot!(on_screen(&env, "why --all", 44), @"
+    Iteration 1 of run-00000001 [done]: t-025cc1
+    Parse dates
+
+    Memories
+      mem-1737372000-a1b2  Start docker first.
+        in the prompt: fits the task
+      mem-1737372001-a1b2  Ports are taken.
+        left out: no room: [memories] budget =
+        2000
+      mem-1737372002-a1b2
+        left out: another entry says the same
+      mem-1737372003-a1b2
+        left out: another one has taken its
+        place
+    Guardrails
+      fix-1737372000-a1b2
+        not in the prompt: all fit; relied on
+
+    2 entries stood in the prompt, 3 were left
+    out; .ralph/runs/run-00000001/001/prompt.md
+    does not hold 1 of them.
     ");
+}
+
+/// The names of a feature's files, and the longest reason, take most of eighty columns.
+#[test]
+fn what_entries_say_is_shown_where_a_table_has_no_room_for_it() {
+    let env = env();
+    let dates = task(
+        &env,
+        "Parse dates of every calendar that our customers write in, of which there are many",
+    );
+    let (file, linked) = (".ralph/features/search/spec.md", "wal-mode.md");
+    let injections = [
+        entry(EntryKind::Feature, "Feature Specification", file, "# Search\n"),
+        Injection {
+            rank: 2,
+            reason: InjectionReason::OverBudget,
+            ..entry(EntryKind::Feature, "Feature Specification", file, "The rest.\n")
+        },
+        entry(
+            EntryKind::Knowledge,
+            "Project Knowledge",
+            linked,
+            "### WAL mode\nIt is on.\n",
+        ),
+        Injection {
+            reason: InjectionReason::Duplicate,
+            ..entry(EntryKind::Learning, "Learnings", "learn-00000001", "x")
+        },
+    ];
+    let worked = Worked {
+        task: &dates,
+        injections: &injections,
+        captured: told(&["Do not commit the lock file."]),
+        ..Worked::default()
+    };
+    work(&env, 1, &[worked]);
+    env.write(PROMPT, "# Search\n### WAL mode\nIt is on.\n");
+    assert_snapshot!(on_screen(&env, "why --all", 80), @"
+    Iteration 1 of run-00000001 [done]: t-025cc1 Parse dates of every calendar that
+    our customers write in, of which there are many
+
+    Feature Specification
+      .ralph/features/search/spec.md  # Search
+        in the prompt: the task's feature, cut
+      .ralph/features/search/spec.md
+        left out: the text is too long for a prompt
+    Project Knowledge
+      wal-mode.md  WAL mode
+        in the prompt: linked with a note that fits
+    Learnings
+      learn-00000001  [pitfall] Do not commit the lock file.
+        left out: another entry says the same, or the contrary
+
+    2 entries stood in the prompt, 2 were left out;
+    .ralph/runs/run-00000001/001/prompt.md holds what stood there.
+    ");
+    let table = |columns: &str| {
+        let told = env.ralph(["why"]).env("COLUMNS", columns).run().stdout;
+        told.split("\n\n").nth(1).unwrap().to_owned()
+    };
+    assert_snapshot!(table("85"), @"
+    ENTRY                           IN PROMPT  WHY                           WHAT
+    .ralph/features/search/spec.md  yes        the task's feature, cut       # Search
+    wal-mode.md                     yes        linked with a note that fits  WAL mode
+    ");
+    let told = env.ok(["why"]);
+    let left_out = "2 were left out (`--all` lists them):
+  1 of Feature Specification: the text is too long for a prompt
+  1 of Learnings: another entry says the same, or the contrary\n";
+    assert!(told.ends_with(left_out), "{told}");
 }
 
 #[test]
@@ -351,16 +433,7 @@ fn lessons_are_told_with_why_they_stood_there_and_why_not() {
         task: &dates,
         injections: &injections,
         used: &["learn-00000001"],
-        captured: ralph_model::Captured {
-            learnings: ["One.", "Two.", "Three is long."]
-                .map(|content| ralph_model::CapturedLearning {
-                    category: "pitfall".to_owned(),
-                    tags: Vec::new(),
-                    content: content.to_owned(),
-                })
-                .to_vec(),
-            ..ralph_model::Captured::default()
-        },
+        captured: told(&["One.", "Two.", "Three is long."]),
         ..Worked::default()
     };
     work(&env, 1, &[worked]);

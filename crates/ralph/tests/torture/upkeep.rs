@@ -34,6 +34,7 @@ fn project() -> TestEnv {
             content,
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             task_type: None,
+            retold: None,
         };
         let at = now - SignedDuration::from_hours(24 * days);
         store.add_learning(&new, &mut bits, at).unwrap();

@@ -77,6 +77,7 @@ pub(super) fn write_journal(database: &Path, rows: usize, memory: Memory) -> Res
             let nothing = Taught {
                 run: run.as_str(),
                 drawn: &[],
+                retold: &[],
                 promote: Promote::Auto,
             };
             let taken = store.take_in_drawn(&nothing, &mut SplitMix64::new(1), end);

@@ -204,6 +204,25 @@ impl Least {
         let more = (self.long_run() - SHORT) as f64;
         self.long.saturating_sub(self.short).as_secs_f64() * 1000.0 / more
     }
+
+    /// Adds what an iteration costs among so many rows of the journal, and what the whole run needs.
+    fn tell(&self, figures: &mut Figures, name: &str, (rows, target): (usize, Target)) {
+        let each = self.iteration_ms();
+        let around = self.short.as_secs_f64() * 1000.0 - each * SHORT as f64;
+        for (name, value, unit, target) in [
+            (name.to_owned(), each, "ms", target),
+            (format!("{name}: begin and end of a run"), around, "ms", Target::None),
+            (format!("{name}: peak"), mib(self.peak), "MiB", Target::None),
+        ] {
+            figures.add(Figure {
+                name,
+                size: rows,
+                value,
+                unit,
+                target,
+            });
+        }
+    }
 }
 
 /// Takes figures in one project.
@@ -225,18 +244,14 @@ impl Taker<'_, '_> {
         });
     }
 
-    /// What an iteration costs among so many tasks, in milliseconds, and what the whole run needs.
-    fn iteration(&mut self, name: &str, tasks: usize, target: Target) -> Result<f64, String> {
+    /// What an iteration costs among so many tasks, and what the whole run needs.
+    fn iteration(&mut self, name: &str, tasks: usize, target: Target) -> Result<(), String> {
         let mut least = Least::among(tasks);
         for _ in 0..self.runs {
             least.round(self.place, self.leaves)?;
         }
-        let each = least.iteration_ms();
-        self.take(name, each, "ms", target);
-        let around = least.short.as_secs_f64() * 1000.0 - each * SHORT as f64;
-        self.take(&format!("{name}: begin and end of a run"), around, "ms", Target::None);
-        self.take(&format!("{name}: peak"), mib(least.peak), "MiB", Target::None);
-        Ok(each)
+        least.tell(self.figures, name, (self.place.rows(), target));
+        Ok(())
     }
 
     /// What an agent costs that prints without end.

@@ -1,6 +1,7 @@
 //! A line of a message without what differs from time to time, but with the values that say what is wrong.
 
 use super::normal::normalised;
+use super::telling::{is_numbered, names_what_failed};
 
 /// What stands for something that differs from time to time: a number, which the normal form of a line leaves out.
 const VARIABLE: &str = "0";
@@ -30,7 +31,7 @@ const UNITS: [&str; 15] = [
     "ns", "us", "µs", "ms", "s", "m", "h", "min", "mins", "sec", "secs", "second", "seconds", "minute", "minutes",
 ];
 /// Days and months as dates have them.
-const DAYS_AND_MONTHS: [&str; 19] = [
+pub(super) const DAYS_AND_MONTHS: [&str; 19] = [
     "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun", "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep",
     "Oct", "Nov", "Dec",
 ];
@@ -51,12 +52,15 @@ enum Role {
     Any,
     /// If it is a number, that says what is wrong.
     Value,
+    /// If it is a number, or made of some, it is a name.
+    Name,
     /// It is a route.
     Route,
 }
 
 /// A line of a message in a form that is the same again when only folders, line numbers, addresses, times and counts differ.
 pub(super) fn message_line(line: &str) -> String {
+    let names = names_what_failed(line);
     let mut words: Vec<String> = Vec::new();
     let mut role = Role::Any;
     let mut before = "";
@@ -70,7 +74,7 @@ pub(super) fn message_line(line: &str) -> String {
         let next = coming.peek().copied().unwrap_or_default();
         let is_duration = UNITS.contains(&self::bare(next));
         let mut stable = match role {
-            Role::Value | Role::Any if is_duration => stable_word(word, Role::Any),
+            Role::Value | Role::Name | Role::Any if is_duration => stable_word(word, Role::Any),
             Role::Any if COMPARISONS.contains(&next) => stable_word(word, Role::Value),
             role => stable_word(word, role),
         };
@@ -78,7 +82,10 @@ pub(super) fn message_line(line: &str) -> String {
             // "1 failure", "2 failures".
             stable = one.to_owned();
         }
-        role = role_after(before, word);
+        role = match role_after(before, word) {
+            Role::Any if names && is_numbered(bare) => Role::Name,
+            role => role,
+        };
         before = bare;
         words.push(stable);
     }
@@ -122,9 +129,14 @@ fn is_value(part: &str) -> bool {
     bare(part).split(['.', ',']).all(is_digits)
 }
 
+/// Whether it is a name made of numbers: `7`, `2100-02-29`.
+fn is_numbered_name(word: &str) -> bool {
+    bare(word).split('-').all(is_value)
+}
+
 /// A word without what differs from time to time.
 fn stable_word(word: &str, role: Role) -> String {
-    if role == Role::Value && is_value(word) {
+    if (role == Role::Value && is_value(word)) || (role == Role::Name && is_numbered_name(word)) {
         return protected(word);
     }
     let mut stable = String::new();

@@ -2,6 +2,7 @@
 //! the same way.
 
 mod category;
+mod log_line;
 mod message;
 mod named_files;
 mod normal;

@@ -6,21 +6,20 @@ use std::path::Path;
 use ralph_model::{FailureReport, ReportOrigin, Signature};
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::log_line::is_chatter;
 use super::message::{last_of, message_line};
 use super::named_files::{below_root, named_files};
 use crate::capture::clean;
 
 /// What makes a failure the same as another one: its category, its message, its files. The message is what a program
-/// printed, where there is anything, else the reason, without what differs from time to time; its lines are compared as a
-/// set, since tests that run at the same time print in any order. The files are those that the program names, else those
+/// printed, where there is anything but the routine of a log, else the reason, without what differs from time to time; its
+/// lines are compared as a set, since tests that run at the same time print in any order. The files are those that the program names, else those
 /// that an agent lists: what ralph lists by itself may be all that the attempt changed, and the next one fails in the same
 /// way after it changed something else. The project is the folder `root`.
 #[must_use]
 pub fn signature(report: &FailureReport, root: &Path) -> Signature {
-    let output = report
-        .error_output
-        .as_deref()
-        .filter(|output| !output.trim().is_empty());
+    let output = report.error_output.as_deref().map(without_chatter);
+    let output = output.as_deref().filter(|output| !output.trim().is_empty());
     let message = without_root(&clean(output.unwrap_or(&report.why_failed), usize::MAX), root);
     let lines: BTreeSet<String> = message
         .lines()
@@ -40,6 +39,12 @@ pub fn signature(report: &FailureReport, root: &Path) -> Signature {
         .chain(files);
     let text: Vec<String> = parts.collect();
     Signature::new(xxh3_64(text.join("\n").as_bytes()))
+}
+
+/// An output without what a log tells of its routine, which is other each time.
+fn without_chatter(output: &str) -> String {
+    let lines: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
+    lines.join("\n")
 }
 
 /// A message as it would be wherever the project lies: it is moved, and has worktrees.

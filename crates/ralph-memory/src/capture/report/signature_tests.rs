@@ -66,6 +66,9 @@ fn what_says_what_is_wrong_does() {
     different("  left: 404", "  left: 500");
     different("error[E0308]: mismatched types", "error[E0277]: mismatched types");
     different("test tests::case_1 ... FAILED", "test tests::case_2 ... FAILED");
+    different("case 7 ... FAILED", "case 8 ... FAILED");
+    different("case 2100-02-29 ... FAILED", "case 2200-02-29 ... FAILED");
+    different("step 3 failed (12 ms)", "step 4 failed (12 ms)");
     different("AssertionError: 1 != 2", "AssertionError: 1 != 3");
     different("350 !== 550", "351 !== 550");
     different("exit code 1", "exit code 101");
@@ -106,6 +109,8 @@ fn durations_and_names_of_other_things_are_no_values() {
     same("got pid=77 port=8080", "got pid=78 port=43521");
     same("[16/Nov/2026 13:36:23] code 404", "[03/Feb/2027 01:02:03] code 404");
     same("error: 1700000000 is too late", "error: 1800000000 is too late");
+    same("step 3 failed (12 ms)", "step 3 failed (1 s)");
+    same("7 of 30 cases failed", "8 of 30 cases failed");
     same("status=failed after=12.5s", "status=failed after=13s");
     same("left at 0x7ffe12ab", "left at 0x10");
 }
@@ -196,7 +201,7 @@ fn without_an_output_the_reason_counts() {
 }
 
 /// Recorded outputs that show the same failure: another time, or after other lines were added above.
-const SAME: [(&str, &str); 9] = [
+const SAME: [(&str, &str); 15] = [
     ("cargo_test_assertion", "cargo_test_assertion_moved"),
     ("cargo_test_missing_file", "cargo_test_missing_file_again"),
     ("cargo_test_two", "cargo_test_backtrace"),
@@ -206,6 +211,13 @@ const SAME: [(&str, &str); 9] = [
     ("shell_command_not_found", "shell_command_not_found_moved"),
     ("shell_served_404", "shell_served_404_again"),
     ("shell_temporary", "shell_temporary_again"),
+    ("shell_case", "shell_case_moved"),
+    // Logs, whose last lines are other ones each time.
+    ("shell_log", "shell_log_again"),
+    ("shell_date_log", "shell_date_log_again"),
+    ("shell_syslog", "shell_syslog_again"),
+    ("shell_quiet_log", "shell_quiet_log_again"),
+    ("python_log", "python_log_again"),
 ];
 
 #[test]

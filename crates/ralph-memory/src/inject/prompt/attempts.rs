@@ -215,18 +215,18 @@ fn introduction(request: &PromptRequest<'_>) -> String {
     text
 }
 
-/// What the newest attempt that suggests something suggests; empty where none does.
+/// What the newest attempt suggests; empty where it suggests nothing.
 fn suggestion(request: &PromptRequest<'_>) -> String {
     let Some(Suggestion { attempt, outcome, text }) = request.suggestion else {
         return String::new();
     };
     // One that was interrupted does not count, so this one may have its number.
-    let by = match outcome {
+    let source = match outcome {
         Outcome::Interrupted => "one that was interrupted".to_owned(),
         _ => format!("attempt {attempt}"),
     };
     let text = in_item(&without_controls(text));
-    format!("\n- **Suggested for this attempt by {by}**: {text}\n")
+    format!("\n- **Suggested after {source}**: {text}\n")
 }
 
 /// The section where no attempt failed, and one that was interrupted suggests something.

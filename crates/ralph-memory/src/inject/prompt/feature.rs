@@ -6,10 +6,10 @@
 use ralph_model::{Budget, EntryKind, InjectionReason, Tokens};
 use ralph_notes::Fences;
 
-use super::PromptRequest;
 use super::markdown::{fence_for, one_line};
 use super::room::part;
 use super::section::{Considered, Section};
+use super::{MemoryShare, PromptRequest};
 use crate::inject::feature_texts::{FeatureFile, FeatureTexts};
 
 /// The most that the specification takes, with everything around it.
@@ -19,9 +19,28 @@ const PLAN: Tokens = Tokens(3000);
 /// The most characters of the heading that a text was cut before.
 const HEADING_SHOWN: usize = 80;
 
+/// How much of one of a feature's texts a prompt holds; none where it holds all of it.
+#[must_use]
+pub fn feature_cut_to(texts: &FeatureTexts, file: FeatureFile) -> Option<Tokens> {
+    let section = match file {
+        FeatureFile::Spec => specification_of(Some(texts), MemoryShare::Whole),
+        FeatureFile::Plan => plan_of(Some(texts), MemoryShare::Whole),
+    };
+    let tokens = |reason| {
+        let mut considered = section.injections.iter();
+        let found = considered.find(|injection| injection.reason == reason);
+        found.map(|injection| injection.tokens)
+    };
+    tokens(InjectionReason::OverBudget).map(|_| tokens(InjectionReason::Shown).unwrap_or_default())
+}
+
 /// What is wanted.
 pub(super) fn specification(request: &PromptRequest<'_>) -> Section {
-    let Some((texts, text)) = request.feature.and_then(|texts| Some((texts, texts.spec.as_deref()?))) else {
+    specification_of(request.feature, request.share)
+}
+
+fn specification_of(texts: Option<&FeatureTexts>, share: MemoryShare) -> Section {
+    let Some((texts, text)) = texts.and_then(|texts| Some((texts, texts.spec.as_deref()?))) else {
         return Section::default();
     };
     let name = &texts.name;
@@ -30,12 +49,16 @@ pub(super) fn specification(request: &PromptRequest<'_>) -> Section {
         opening: format!("What is wanted of the feature {name} as a whole; your task is one part of it:"),
         file: path(texts, FeatureFile::Spec),
     };
-    frame.section(text, Budget::of(part(SPECIFICATION, request.share)))
+    frame.section(text, Budget::of(part(SPECIFICATION, share)))
 }
 
 /// How it is built.
 pub(super) fn plan(request: &PromptRequest<'_>) -> Section {
-    let Some((texts, text)) = request.feature.and_then(|texts| Some((texts, texts.plan.as_deref()?))) else {
+    plan_of(request.feature, request.share)
+}
+
+fn plan_of(texts: Option<&FeatureTexts>, share: MemoryShare) -> Section {
+    let Some((texts, text)) = texts.and_then(|texts| Some((texts, texts.plan.as_deref()?))) else {
         return Section::default();
     };
     let name = &texts.name;
@@ -44,7 +67,7 @@ pub(super) fn plan(request: &PromptRequest<'_>) -> Section {
         opening: plan_opening(name, text),
         file: path(texts, FeatureFile::Plan),
     };
-    frame.section(text, Budget::of(part(PLAN, request.share)))
+    frame.section(text, Budget::of(part(PLAN, share)))
 }
 
 /// Both, as whoever looks at the finished work of one task reads them.
@@ -118,32 +141,36 @@ impl Frame {
         let frame = before.chars().count() + after.chars().count();
         let total = text.chars().count();
         let mut room = budget;
-        let (shown, note) = if room.take(frame + total) {
-            (text.clone(), String::new())
+        let (shown, rest, note) = if room.take(frame + total) {
+            (text.clone(), "", String::new())
         } else if room.take(frame + self.longest_note(total)) {
             let cut = cut(&text, room);
             let end = if cut.kept.ends_with('\n') { "" } else { "\n" };
-            (format!("{}{end}", cut.kept), self.note(&cut, total))
+            let rest = text.get(cut.kept.len()..).unwrap_or_default();
+            (format!("{}{end}", cut.kept), rest, self.note(&cut, total))
         } else {
-            (String::new(), String::new())
+            (String::new(), text.as_str(), String::new())
         };
         let mut section = Section {
             heading: self.heading,
             ..Section::default()
         };
-        let (said, reason) = if shown.is_empty() {
-            (&text, InjectionReason::OverBudget)
-        } else {
+        if !shown.is_empty() {
             section.text = format!("{before}{shown}{after}{note}");
-            (&shown, InjectionReason::Shown)
-        };
-        section.considered([Considered {
+        }
+        // Where it was cut, both parts are told: what stands there, and what does not.
+        let parts = [
+            (shown.as_str(), InjectionReason::Shown),
+            (rest, InjectionReason::OverBudget),
+        ];
+        let parts = parts.into_iter().filter(|(part, _)| !part.is_empty());
+        section.considered(parts.map(|(part, reason)| Considered {
             kind: EntryKind::Feature,
             id: &self.file,
-            text: said,
+            text: part,
             score: None,
             reason,
-        }]);
+        }));
         section
     }
 

@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use ralph_model::{EntryKind, InjectionReason, JournalRow, RunId, TaskId, Tokens};
+use ralph_model::{EntryKind, InjectionReason, JournalRow, RunId, TaskId, Tokens, first_line, preview};
 
 use super::markdown::{in_item, one_line};
 use super::room::Room;
 use super::section::{Considered, Section};
-use super::task::shortened;
+use super::task::{led_up_to, shortened};
 use super::{OPENING, PromptRequest};
 use crate::inject::pack::{Item, Sizes, pack};
 use crate::inject::prime::{PrimeFormat, left_out_note};
@@ -18,6 +18,8 @@ const HEADING: &str = "Run Journal";
 const MOST_FILES: usize = 12;
 /// The most of a row's reason that is shown.
 const REASON: Tokens = Tokens(100);
+/// The most columns of it where the row is of another task.
+const REASON_ELSEWHERE: usize = 120;
 
 /// A row that may stand in the section.
 struct Choice<'a> {
@@ -100,7 +102,7 @@ fn choices<'a>(request: &PromptRequest<'a>, told_above: &HashSet<i64>) -> Vec<Ch
         .chain(related)
         .filter(|(row, _)| met.insert(row.id))
         .map(|(row, score)| Choice {
-            text: entry(row, score.map(|_| &row.row.run)),
+            text: entry(row, score.map(|_| &row.row.run), &request.task.id),
             row,
             score,
             reason: if told_above.contains(&row.id) {
@@ -113,10 +115,15 @@ fn choices<'a>(request: &PromptRequest<'a>, told_above: &HashSet<i64>) -> Vec<Ch
 }
 
 /// A row as an entry of the section, in the form that the earlier tools gave it; what they did not tell stands below:
-/// why it went as it did, what the task was about and, where it was another, the run.
-fn entry(row: &JournalRow, run: Option<&RunId>) -> String {
+/// why it went as it did, what the task was about and, where it was another, the run. How other tasks failed is not this
+/// task's to know in full: of their reasons the first line is told, and nothing of what a program printed.
+fn entry(row: &JournalRow, run: Option<&RunId>, assigned: &TaskId) -> String {
     let JournalRow { row, .. } = row;
-    let reason = match in_item(&shortened(&row.reason, REASON)) {
+    let reason = match row.task.as_ref() {
+        Some(task) if task == assigned => in_item(&shortened(&row.reason, REASON)),
+        _ => preview(&one_line(&led_up_to(first_line(&row.reason))), REASON_ELSEWHERE),
+    };
+    let reason = match reason {
         reason if reason.is_empty() => reason,
         reason => format!("- **Reason**: {reason}\n"),
     };

@@ -141,10 +141,10 @@ fn choices<'a>(lessons: &'a [KnownLesson], said: &Said, claims: Claims<'a>) -> V
     choices
 }
 
-/// Those that belong to the work, the best first.
+/// Those that belong to the work and may stand in a prompt, the best first.
 fn by_preference<'c, 'a>(choices: &'c mut [Choice<'a>]) -> Vec<&'c mut Choice<'a>> {
     let mut order: Vec<&mut Choice<'a>> = choices.iter_mut().collect();
-    order.retain(|choice| choice.lesson.relevance.is_some());
+    order.retain(|choice| choice.lesson.relevance.is_some() && choice.lesson.learning.may_be_shown());
     order.sort_by(|one, other| one.lesson.by_preference(other.lesson));
     order
 }
@@ -176,7 +176,7 @@ impl<'a> Standing<'a> {
     }
 
     /// Whether something else says what a lesson says, or denies it.
-    fn is_said(&self, choice: &Choice<'_>, said_before: &Said) -> bool {
+    fn is_said(&self, choice: &Choice<'a>, said_before: &Said) -> bool {
         let learning = &choice.lesson.learning;
         let fact = choice.fact();
         let likeness = Likeness::of(learning);

@@ -9,7 +9,7 @@ use super::{OPENING, PromptRequest};
 use crate::inject::claims::Claims;
 use crate::inject::prime::{PrimeFormat, left_out_note};
 use crate::inject::said::{Fact, Said};
-use crate::recall::Likeness;
+use crate::recall::{Likeness, RelevantLearning};
 
 const HEADING: &str = "Learnings from Previous Iterations";
 /// How many lessons stand in a prompt at most.
@@ -71,9 +71,14 @@ pub(super) fn section<'a>(
 
 /// The lessons in the order of preference.
 fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
-    let choice = |(learning, score): &'a (Learning, f64)| {
+    let choice = |relevant: &'a RelevantLearning| {
+        let RelevantLearning {
+            learning,
+            score,
+            is_refuted,
+        } = relevant;
         // One that waits is of this very task.
-        let belongs = learning.may_be_shown() && (*score > 0.0 || learning.status == LearningStatus::Validated);
+        let belongs = !is_refuted && (*score > 0.0 || learning.status == LearningStatus::Validated);
         Choice {
             learning,
             score: *score,

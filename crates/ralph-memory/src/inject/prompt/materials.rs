@@ -3,15 +3,13 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 use ralph_model::config::Config;
-use ralph_model::{
-    Course, FailedAttempts, Feature, JournalRow, Learning, LearningId, RunId, Suggestion, Task, TaskStatus,
-};
+use ralph_model::{Course, FailedAttempts, Feature, JournalRow, LearningId, RunId, Suggestion, Task, TaskStatus};
 use ralph_store::{Store, StoreError};
 
 use super::signs::Signs;
 use super::{AttemptNumber, Counted, MemoryShare, PromptRequest, RECENT_ROWS, RELATED_ROWS, Round, about};
 use crate::inject::feature_texts::FeatureTexts;
-use crate::recall::{KnownLesson, related_rows};
+use crate::recall::{KnownLesson, RelevantLearning, related_rows};
 
 /// How many attempts that failed are considered for a prompt, the last of them. A dozen fits at most.
 const MOST_ATTEMPTS: u32 = 20;
@@ -28,7 +26,7 @@ pub struct Materials {
     overflowed_before: bool,
     failed: FailedAttempts,
     suggestion: Option<Suggestion>,
-    learnings: Vec<(Learning, f64)>,
+    learnings: Vec<RelevantLearning>,
     known: Vec<KnownLesson>,
     settled: Vec<(LearningId, LearningId)>,
     course: Course,
@@ -76,6 +74,8 @@ impl Materials {
     /// # Errors
     /// When the database cannot be read.
     pub fn gather(store: &Store, task: Task, run: Option<&RunId>, now: Timestamp) -> Result<Self, StoreError> {
+        // All of it as it is now, and without taking and leaving the lock of the database for every question.
+        let _one_look = store.moment()?;
         let parent = match &task.parent {
             Some(parent) => store.task(parent)?,
             None => None,

@@ -26,9 +26,10 @@ use std::fmt;
 
 use jiff::civil::Date;
 use ralph_model::config::{Config, Inject};
-use ralph_model::{Attempt, Course, Injection, JournalRow, Learning, LearningId, Suggestion, Task, TaskKind, Tokens};
+use ralph_model::{Attempt, Course, Injection, JournalRow, LearningId, Suggestion, Task, TaskKind, Tokens};
 use ralph_store::index::IndexError;
 
+pub use feature::feature_cut_to;
 pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary};
 pub use learnings::{MOST_LEARNINGS, learning_item};
 pub use materials::{Circumstances, Materials};
@@ -40,7 +41,7 @@ use super::claims::Claims;
 use super::feature_texts::FeatureTexts;
 use super::said::Said;
 use crate::catalogue::Catalogue;
-use crate::recall::KnownLesson;
+use crate::recall::{KnownLesson, RelevantLearning};
 use attempts::PreviousAttempts;
 use room::Room;
 use section::Section;
@@ -84,10 +85,10 @@ pub struct PromptRequest<'a> {
     pub attempts: &'a [Attempt],
     /// How many failed before them, since it was last done.
     pub earlier_attempts: u32,
-    /// What the newest attempt that suggests something suggests for this one.
+    /// What the newest attempt suggests for this one.
     pub suggestion: Option<&'a Suggestion>,
-    /// Lessons that fit the task, best first, each with how well it fits.
-    pub learnings: &'a [(Learning, f64)],
+    /// Lessons that fit the task, best first, and behind them some that do not.
+    pub learnings: &'a [RelevantLearning],
     /// What earlier runs taught about such work, by its kinds, of each the most relevant first.
     pub known: &'a [KnownLesson],
     /// Pairs of lessons that seem to contradict each other, and both hold, each with the lower id first.

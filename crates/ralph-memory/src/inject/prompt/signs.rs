@@ -1,11 +1,11 @@
 //! By what lessons are found that belong to a task: its words, its files, how its last attempt failed.
 
 use jiff::Timestamp;
-use ralph_model::{Attempt, ErrorCategory, Learning, Task};
+use ralph_model::{Attempt, ErrorCategory, Task};
 use ralph_store::{Store, StoreError, task_type_of};
 
 use crate::recall::{
-    ErrorPattern, FilePatterns, KnownLesson, LearningSignals, Work, known_lessons, relevant_learnings,
+    ErrorPattern, FilePatterns, KnownLesson, LearningSignals, RelevantLearning, Work, known_lessons, relevant_learnings,
 };
 
 /// How many lessons of iterations are considered for a prompt …
@@ -50,7 +50,7 @@ impl<'a> Signs<'a> {
     }
 
     /// The lessons of iterations that may stand in the prompt.
-    pub(super) fn learnings(&self, store: &Store) -> Result<Vec<(Learning, f64)>, StoreError> {
+    pub(super) fn learnings(&self, store: &Store) -> Result<Vec<RelevantLearning>, StoreError> {
         let signals = LearningSignals {
             task: &self.task.id,
             title: &self.task.title,

@@ -22,11 +22,7 @@ pub(super) fn assigned(request: &PromptRequest<'_>) -> Section {
     let mut text = format!("## Assigned Task\n\n{}\n", named(task));
     push_description(&mut text, task);
     if let Some(parent) = request.parent {
-        text.push_str(&format!(
-            "\nIt is a part of {}, whose other parts are not yours to do:\n",
-            named(parent)
-        ));
-        push_description(&mut text, parent);
+        push_parent(&mut text, parent, "not yours to do");
     }
     if !request.prerequisites.is_empty() {
         text.push_str("\nDone before it:\n\n");
@@ -72,7 +68,7 @@ pub(super) fn retry(request: &PromptRequest<'_>, above: Option<OutputAbove<'_>>)
 }
 
 /// A line that leads up to others, without them.
-fn led_up_to(line: &str) -> String {
+pub(super) fn led_up_to(line: &str) -> String {
     match line.trim_end().strip_suffix(':') {
         Some(sentence) => format!("{sentence}."),
         None => line.to_owned(),
@@ -90,6 +86,17 @@ fn is_told_by(above: &OutputAbove<'_>, reason: &str) -> bool {
 
 pub(super) fn named(task: &Task) -> String {
     format!("**{}** ({})", one_line(&task.title), task.id)
+}
+
+/// What it is a part of, and what becomes of the other parts.
+pub(super) fn push_parent(text: &mut String, parent: &Task, others: &str) {
+    let mut about = String::new();
+    push_description(&mut about, parent);
+    let end = if about.is_empty() { '.' } else { ':' };
+    let parent = named(parent);
+    text.push_str(&format!(
+        "\nIt is a part of {parent}, whose other parts are {others}{end}\n{about}"
+    ));
 }
 
 pub(super) fn push_description(text: &mut String, task: &Task) {

@@ -5,7 +5,7 @@ use ralph_model::{Budget, Task, Tokens, count};
 
 use super::feature::around_finished_work;
 use super::markdown::{fenced, one_line};
-use super::task::{named, push_description, shortened};
+use super::task::{named, push_description, push_parent, shortened};
 use crate::inject::feature_texts::FeatureTexts;
 
 /// The most of a diff that stands in the prompt.
@@ -82,11 +82,7 @@ fn task(work: &Finished<'_>) -> String {
         );
     }
     if let Some(parent) = work.parent {
-        text.push_str(&format!(
-            "\nIt is a part of {}, whose other parts are other tasks:\n",
-            named(parent)
-        ));
-        push_description(&mut text, parent);
+        push_parent(&mut text, parent, "other tasks");
     }
     text
 }

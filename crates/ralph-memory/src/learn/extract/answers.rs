@@ -3,6 +3,9 @@
 use super::paths::{Naming, is_language};
 
 const BESIDE: &str = "co-located with source";
+/// What modules are that may be either; in the words of the earlier tool, whose stores hold it.
+pub(super) const EITHER_MODULES: &str = "ES modules (.mjs) or TypeScript (.ts)";
+const MODULES: &str = "Modules are ";
 
 /// What a convention is about, and what it says of that; none of one that others cannot contradict by their form. So much of
 /// each sentence is looked at that what people write about other things is no answer.
@@ -13,9 +16,12 @@ pub(crate) fn answer_of(content: &str) -> Option<(&str, &str)> {
         let is_naming = Naming::ALL.iter().any(|known| known.word() == naming);
         return is_naming.then_some((files, naming));
     }
+    if text == EITHER_MODULES {
+        return Some((MODULES, text));
+    }
     about("Tests ")
         .filter(|(_, place)| is_place_of_tests(place))
-        .or_else(|| about("Modules are ").filter(|(_, modules)| modules.contains("(.") && modules.ends_with(')')))
+        .or_else(|| about(MODULES).filter(|(_, modules)| modules.contains("(.") && modules.ends_with(')')))
         .or_else(|| about("Code is written in ").filter(|(_, language)| is_language(language)))
         .or_else(|| about("Rust modules with parts are "))
         .or_else(|| about("Source is organised as ").filter(|(_, pattern)| pattern.ends_with('/')))

@@ -1,42 +1,17 @@
 //! Ways that did not work: failures that iterations of the same kind of work met more than once.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::LazyLock;
 
 use ralph_model::{
     DrawnLesson, Facts, LearningKind, PastEnd, PastError, PastIteration, Signature, TaskType, first_line,
 };
 use ralph_store::lesson_of;
 
-use super::sayings::{Category, category_of, own_words};
+use crate::failures::{AVOID, failure_told_in};
+use crate::sayings::own_words;
 
 /// What was met less often may have been chance.
 const LEAST_OCCURRENCES: u32 = 2;
-/// How a lesson begins that warns of something.
-const AVOID: &str = "Avoid: ";
-
-/// Failures, and how programs and agents tell of them.
-static FAILURES: LazyLock<[Category; 5]> = LazyLock::new(|| {
-    [
-        Category::of(
-            "Syntax errors - check code carefully before execution",
-            &["syntax", "parse"],
-        ),
-        Category::of("Null/undefined errors - add validation checks", &["undefined", "null"]),
-        Category::of(
-            "Timeout errors - break into smaller steps",
-            &["timeout", "timed out", "time out", "took longer than"],
-        ),
-        Category::of(
-            "Permission errors - check file/directory permissions",
-            &["permission", "access denied"],
-        ),
-        Category::of(
-            "Module not found - verify dependencies installed",
-            &["cannot find module", "module not found"],
-        ),
-    ]
-});
 
 /// Failures are the same by their category; those of none by their signature, and else by their words.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -107,8 +82,8 @@ impl Failure {
 
 /// What failure an error tells of.
 fn failure_of(error: &PastError) -> Option<(Sameness, String)> {
-    if let Some(category) = category_of(&error.text, FAILURES.as_slice()) {
-        return Some((Sameness::Category(category), category.to_owned()));
+    if let Some(failure) = failure_told_in(&error.text) {
+        return Some((Sameness::Category(failure.name), failure.name.to_owned()));
     }
     let words = own_words(first_line(&error.text))?;
     let sameness = match &error.signature {

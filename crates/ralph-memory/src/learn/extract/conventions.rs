@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ralph_model::{DrawnLesson, Facts, LearningKind, MOST_FACT_EXAMPLES, PastIteration, TaskType, slug};
 
+use super::answers::EITHER_MODULES;
 use super::paths::{CodeFile, ES_MODULES, Naming, TYPESCRIPT, TestPlace};
 
 /// So many files show a convention …
@@ -134,7 +135,7 @@ fn modules<'p>(files: &[CodeFile<'p>]) -> Shown<'p> {
         ("Modules are ES modules (.mjs)", modern, typed.len())
     } else {
         let both = in_turn(&typed, &modern);
-        ("Modules are ES modules or TypeScript (.mjs, .ts)", both, 0)
+        (EITHER_MODULES, both, 0)
     };
     Shown {
         content: content.to_owned(),

@@ -31,7 +31,11 @@ pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<Draw
 fn works<'h>(iterations: &[&'h PastIteration]) -> Vec<Work<'h>> {
     let mut works: Vec<Work<'h>> = Vec::new();
     let mut places: HashMap<Option<&str>, usize> = HashMap::new();
-    for iteration in iterations.iter().filter(|iteration| iteration.end != PastEnd::Other) {
+    let counts = |iteration: &&&PastIteration| match iteration.end {
+        PastEnd::Completed | PastEnd::Failed => true,
+        PastEnd::Unproven | PastEnd::Other => false,
+    };
+    for iteration in iterations.iter().filter(counts) {
         let place = *places.entry(iteration.task.as_deref()).or_insert(works.len());
         if place == works.len() {
             works.push(Work::default());

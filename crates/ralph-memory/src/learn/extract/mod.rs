@@ -8,7 +8,6 @@ mod antipatterns;
 mod conventions;
 mod estimates;
 mod paths;
-mod sayings;
 mod strategies;
 
 use ralph_model::config::Promote;
@@ -18,6 +17,8 @@ use ralph_store::{Store, StoreError, Taught};
 use jiff::Timestamp;
 
 pub(crate) use answers::answer_of;
+
+use crate::recall::{Said, keep_compared, retold};
 
 /// How many of the earlier runs that nothing was drawn from are asked for at a time.
 const RUNS_AT_A_TIME: u32 = 50;
@@ -48,13 +49,32 @@ pub fn learn_from_run(
     entropy: &mut dyn Entropy,
     now: Timestamp,
 ) -> Result<Extraction, StoreError> {
-    let drawn = draw(&store.run_history(run)?);
-    let taught = Taught {
-        run: run.as_str(),
-        drawn: &drawn,
-        promote,
-    };
-    store.take_in_drawn(&taught, entropy, now)
+    let history = store.run_history(run)?;
+    learn_from(store, &history, promote, entropy, now)
+}
+
+/// Draws the lessons of a run, whoever recorded it, and keeps them.
+///
+/// # Errors
+/// When the database cannot be used.
+pub fn learn_from(
+    store: &mut Store,
+    history: &RunHistory,
+    promote: Promote,
+    entropy: &mut dyn Entropy,
+    now: Timestamp,
+) -> Result<Extraction, StoreError> {
+    let drawn = draw(history);
+    let compare = |store: &Store| retold(store, drawn.iter().map(Said::from));
+    keep_compared(store, compare, |store, found| {
+        let taught = Taught {
+            run: &history.loop_id,
+            drawn: &drawn,
+            retold: &found,
+            promote,
+        };
+        store.take_in_drawn(&taught, entropy, now)
+    })
 }
 
 /// With what lessons are drawn from the runs that are over.

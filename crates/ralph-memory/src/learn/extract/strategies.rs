@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use ralph_model::{DrawnLesson, Facts, LearningKind, PastIteration, TaskType};
 use ralph_store::lesson_of;
 
-use super::sayings::{Category, category_of, own_words};
+use crate::contradiction::{Nearby, Reading};
+use crate::sayings::{Category, category_of, own_words};
 
 /// What is used in no more than this share of the successes is no strategy.
 const LEAST_SHARE: f64 = 0.5;
@@ -121,6 +122,8 @@ pub(super) fn of(task_type: TaskType, iterations: &[&PastIteration]) -> Vec<Draw
 fn used<'h>(successes: &[&'h PastIteration]) -> Vec<Approach<'h>> {
     let mut found: Vec<Approach<'h>> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
+    // What is said in other words is the same.
+    let mut near: Nearby<usize> = Nearby::default();
     for iteration in successes {
         let mut told = BTreeSet::new();
         for (content, is_told) in approaches(iteration) {
@@ -129,8 +132,15 @@ fn used<'h>(successes: &[&'h PastIteration]) -> Vec<Approach<'h>> {
             if lesson.is_empty() {
                 continue;
             }
-            let is_first_here = told.insert(lesson.clone());
-            let place = *places.entry(lesson).or_insert(found.len());
+            let place = *places.entry(lesson).or_insert_with(|| {
+                let reading = Reading::new(LearningKind::Strategy, &[], &content);
+                let known = near.find(&reading, |_| true).copied();
+                known.unwrap_or_else(|| {
+                    near.add(found.len(), reading);
+                    found.len()
+                })
+            });
+            let is_first_here = told.insert(place);
             match found.get_mut(place) {
                 Some(approach) => {
                     approach.is_told |= is_told;
@@ -164,5 +174,5 @@ pub(super) fn approach_of(text: &str) -> Option<String> {
 }
 
 fn known_approach(text: &str) -> Option<&'static str> {
-    category_of(text, APPROACHES.as_slice())
+    category_of(text, APPROACHES.as_slice()).map(|approach| approach.name)
 }

@@ -1,13 +1,13 @@
 //! What runs teach, number for number.
 
+use ralph_model::config::Promote;
 use ralph_model::{
-    DrawnLesson, Facts, LearningKind, PastEnd, PastError, PastIteration, RunHistory, Signature, TaskType,
+    DrawnLesson, Facts, LearningKind, PastEnd, PastError, PastIteration, RunHistory, Signature, SplitMix64, TaskType,
 };
-use ralph_store::task_type_of;
+use ralph_store::{Store, task_type_of};
 
-use super::answer_of;
-use super::draw;
 use super::strategies::approach_of;
+use super::{answer_of, draw, learn_from};
 
 fn iteration(number: u32, end: PastEnd) -> PastIteration {
     PastIteration {
@@ -154,6 +154,81 @@ fn other_words_are_one_strategy_whatever_their_case_and_punctuation() {
     ];
     let lessons = drawn(iterations, LearningKind::Strategy);
     assert_eq!(told(&lessons), [("Read the log before anything else.", 0.9, 1.0)]);
+}
+
+#[test]
+fn what_successes_say_in_other_words_is_one_way_to_work() {
+    let iterations = vec![
+        done(1, &["Start the emulator before the integration suite runs"]),
+        done(
+            2,
+            &[
+                "Before the integration suite runs, start the emulator",
+                "The emulator: start it before the integration suite",
+            ],
+        ),
+        done(3, &["Never start the emulator before the integration suite runs"]),
+    ];
+    let lessons = drawn(iterations, LearningKind::Strategy);
+    let [lesson] = lessons.as_slice() else {
+        panic!("{lessons:#?}")
+    };
+    assert_eq!(lesson.content, "Start the emulator before the integration suite runs");
+    assert_eq!(
+        lesson.facts,
+        Facts::Strategy {
+            effectiveness: 2.0 / 3.0,
+            iterations: 2
+        }
+    );
+    assert_eq!(lesson.journal, [1, 2]);
+}
+
+/// A run that ends done and tells a way to work.
+fn run_that_tells(loop_id: &str, text: &str) -> RunHistory {
+    let told = PastIteration {
+        journal: None,
+        ..done(1, &[text])
+    };
+    RunHistory {
+        loop_id: loop_id.to_owned(),
+        objective: "Fix failing authentication tests".to_owned(),
+        iterations: vec![told],
+    }
+}
+
+#[test]
+fn fault_21_what_runs_teach_in_other_words_or_another_order_is_one_lesson() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create(&folder.path().join("progress.db")).unwrap();
+    let now = "2025-01-20T12:00:00Z".parse().unwrap();
+    let mut bits = SplitMix64::new(1);
+    let mut learn = |loop_id: &str, text: &str| {
+        let history = run_that_tells(loop_id, text);
+        learn_from(&mut store, &history, Promote::Auto, &mut bits, now).unwrap();
+        let mut all = store.learnings().unwrap();
+        all.retain(|learning| learning.kind == LearningKind::Strategy);
+        all
+    };
+    let [first] = learn("ralph-001", "Start the emulator before the integration suite runs")
+        .try_into()
+        .unwrap();
+    learn("ralph-002", "Before the integration suite runs, start the emulator");
+    let [third] = learn(
+        "ralph-003",
+        "Always start the emulator before you run the integration suite!",
+    )
+    .try_into()
+    .unwrap();
+    assert_eq!((&third.id, &third.content), (&first.id, &first.content));
+    assert_eq!(third.source_loops, ["ralph-001", "ralph-002", "ralph-003"]);
+    assert_eq!(third.examples.len(), 2);
+    // The contrary is another lesson.
+    let both = learn(
+        "ralph-004",
+        "Do not start the emulator before the integration suite runs",
+    );
+    assert_eq!(both.len(), 2, "{both:#?}");
 }
 
 #[test]
@@ -365,11 +440,12 @@ fn an_estimate_is_drawn_from_what_was_done() {
         ..failed(4, &[])
     });
     longer.push(iteration(5, PastEnd::Other));
+    longer.push(iteration(6, PastEnd::Unproven));
     let lessons = drawn(longer, LearningKind::Estimate);
     assert_eq!(
         lessons[0].facts,
         estimate(45_000.0, 4.0, "medium", 0.75, 3),
-        "what failed counts, but not for how long a thing takes; what was interrupted does not count"
+        "what failed counts, but not for how long a thing takes; what was interrupted or left a gate red does not"
     );
     assert_eq!(drawn(vec![failed(1, &[])], LearningKind::Estimate), []);
 }
@@ -434,7 +510,7 @@ fn conventions_are_found_from_the_paths() {
         &["src/auth/login.test.ts", "test/integration/api.test.mjs"],
         &[
             ("Tests co-located with source or in test/ directory", 0.7),
-            ("Modules are ES modules or TypeScript (.mjs, .ts)", 0.8),
+            ("ES modules (.mjs) or TypeScript (.ts)", 0.8),
         ],
     );
     conventions(

@@ -131,3 +131,15 @@ UPDATE learnings SET pruned_from = 'promoted' WHERE id = 'learn-0000000a';
 INSERT INTO learning_sources SELECT seq, 3 FROM learnings WHERE id = 'learn-00000001';
 INSERT INTO lifecycle (step, journal, at) VALUES ('merge', 2, '2025-01-21T12:00:00.000Z');
 "#;
+
+/// Rows of what came with semantic memory.
+pub(super) const LATEST_FILL: &str = r#"
+UPDATE runs SET asks = 'What now?' WHERE id = 'run-00000001';
+UPDATE learnings SET facts = '{}', hash = 'of another time', foreign_id = 'strat-1', original = '{}', quiet_showings = 2
+    WHERE id = 'learn-00000001';
+INSERT INTO learning_versions (learning, kind, category, content, tags, until)
+    SELECT seq, kind, category, 'said before', '[]', '2025-01-22T12:00:00.000Z' FROM learnings WHERE id = 'learn-00000001';
+INSERT INTO settled_conflicts VALUES ('learn-00000001', 'learn-00000003', '2025-01-22T12:00:00.000Z');
+INSERT INTO extractions VALUES ('run-00000001', '2025-01-22T12:00:00.000Z', 5, 4, 1, 3, 0);
+INSERT INTO learning_sources SELECT seq, 4 FROM learnings WHERE id = 'learn-00000007';
+"#;

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Transaction, params};
 
 use super::super::learning_parts::IS_PART;
 use super::super::learning_reading::read_learning;
+use super::super::settle::IS_COUNTED;
 use super::{LearningFault, LearningFaultKind, fault_of};
 
 /// How far two rates may be apart that are the same.
@@ -110,17 +111,18 @@ impl Due {
     }
 }
 
-/// Every iteration counts once for a lesson, however often it stood in its prompt; one that was interrupted does not.
+/// Every iteration counts once for a lesson, however often it stood in its prompt; one that says nothing about it does
+/// not.
 fn shown(connection: &Connection) -> rusqlite::Result<HashMap<String, Counted>> {
     connection
-        .prepare_cached(
+        .prepare_cached(&format!(
             "SELECT entry, count(*), sum(outcome = 'done'), max(journal.id), created_at FROM (
                  SELECT DISTINCT entry, injections.journal AS shown_in
                  FROM injections JOIN learnings ON learnings.id = entry
                  WHERE injections.kind = 'learning' AND injections.reason = 'shown'
                        AND injections.journal > counted_since)
-             JOIN journal ON journal.id = shown_in WHERE outcome <> 'interrupted' GROUP BY entry",
-        )?
+             JOIN journal ON journal.id = shown_in WHERE {IS_COUNTED} GROUP BY entry",
+        ))?
         .query_map([], |row| {
             let counted = Counted {
                 uses: row.get(1)?,

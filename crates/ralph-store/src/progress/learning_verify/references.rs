@@ -2,17 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use rusqlite::{Connection, Transaction};
 
+use super::super::learning_removal::{REPLACED_BY_NOTHING, release_replaced};
 use super::{LearningFault, LearningFaultKind};
 
 /// References to nothing: which lessons have them, what is wrong, and what takes it out.
-const DANGLING: [(&str, &str, &str); 7] = [
-    (
-        "SELECT id FROM learnings WHERE superseded_by IS NOT NULL AND superseded_by NOT IN (SELECT id FROM learnings)",
-        "the lesson that took its place is not there",
-        "UPDATE learnings SET superseded_by = NULL WHERE superseded_by NOT IN (SELECT id FROM learnings)",
-    ),
+const DANGLING: [(&str, &str, &str); 6] = [
     (
         "SELECT id FROM learnings WHERE journal IS NOT NULL AND journal NOT IN (SELECT id FROM journal)",
         "the iteration that taught it is not in the journal",
@@ -52,7 +49,7 @@ const DANGLING: [(&str, &str, &str); 7] = [
 
 /// What is wrong with references, and which lessons are there twice.
 pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
-    let mut faults = Vec::new();
+    let mut faults = orphans(connection)?;
     for (which, what, _) in DANGLING {
         for id in texts(connection, which)? {
             faults.push(LearningFault {
@@ -65,6 +62,32 @@ pub(super) fn faults(connection: &Connection) -> rusqlite::Result<Vec<LearningFa
     faults.extend(rings(connection)?);
     faults.extend(duplicates(connection)?);
     Ok(faults)
+}
+
+/// Lessons in whose place something stands that is not there.
+fn orphans(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT id, status IN ('pruned', 'rejected') FROM learnings WHERE {REPLACED_BY_NOTHING} ORDER BY seq"
+        ))?
+        .query_map([], |row| {
+            let (kind, what) = match row.get(1)? {
+                true => (
+                    LearningFaultKind::Reference,
+                    "the lesson that stands for it is not there",
+                ),
+                false => (
+                    LearningFaultKind::Replaced,
+                    "the lesson that took its place is not there",
+                ),
+            };
+            Ok(LearningFault {
+                kind,
+                id: Some(row.get(0)?),
+                what: what.to_owned(),
+            })
+        })?
+        .collect()
 }
 
 /// Lessons of which each has taken the place of the next, all around: none of them stands.
@@ -120,7 +143,8 @@ fn duplicates(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
 }
 
 /// Takes references to nothing out.
-pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+pub(super) fn mend(transaction: &Transaction<'_>, now: Timestamp) -> rusqlite::Result<()> {
+    release_replaced(transaction, now)?;
     for (_, _, take_out) in DANGLING {
         transaction.execute(take_out, [])?;
     }

@@ -11,6 +11,7 @@ struct Turn<'a> {
     shown: &'a [&'a LearningId],
     /// What makes its failure the same as another.
     signature: Option<u64>,
+    gates: GatesSay,
     /// Category and text of a lesson that it tells.
     tells: Option<(&'a str, &'a str)>,
 }
@@ -44,6 +45,7 @@ impl Story {
         let mut settlement = settlement(turn.outcome, fence);
         settlement.row.iteration = self.iteration;
         settlement.task = TaskChange::Again;
+        settlement.gates = turn.gates;
         settlement.signature = turn.signature.map(Signature::new);
         settlement.report = full(fence).report.filter(|_| turn.signature.is_some());
         let id = LearningId::new(u64::from(self.iteration));
@@ -72,16 +74,22 @@ impl Story {
             outcome,
             shown: &[],
             signature,
+            gates: GatesSay::Passed,
             tells: Some(lesson),
         });
         LearningId::new(u64::from(self.iteration))
     }
 
     fn show(&mut self, id: &LearningId, outcome: Outcome, signature: Option<u64>) {
+        self.show_under(GatesSay::Passed, id, outcome, signature);
+    }
+
+    fn show_under(&mut self, gates: GatesSay, id: &LearningId, outcome: Outcome, signature: Option<u64>) {
         self.turn(&Turn {
             outcome,
             shown: &[id],
             signature,
+            gates,
             tells: None,
         });
     }
@@ -117,6 +125,25 @@ fn fault_27_success_rates_change_with_every_use() {
 }
 
 #[test]
+fn work_that_is_done_under_a_gate_that_is_still_red_says_nothing_about_lessons() {
+    let mut story = Story::new();
+    let way = story.tell(("tool_usage", "Look first."), None);
+    let warning = story.tell(("pitfall", "The cache lies."), Some(7));
+    story.show(&way, Outcome::Failed, None);
+    let before = story.bench.store.learnings().unwrap();
+    for id in [&way, &warning] {
+        story.show_under(GatesSay::StillRed, id, Outcome::Done, None);
+    }
+    assert_eq!(story.bench.store.learnings().unwrap(), before);
+    assert_eq!(story.bench.number("SELECT sum(quiet_showings) FROM learnings"), 0);
+    assert_eq!(story.bench.store.verify_learnings().unwrap(), []);
+    // That it failed is known, whatever the gates say.
+    story.show_under(GatesSay::StillRed, &way, Outcome::Failed, None);
+    assert_eq!(story.get(&way).use_count, 2);
+    assert_eq!(story.bench.store.verify_learnings().unwrap(), []);
+}
+
+#[test]
 fn a_person_gives_a_strategy_that_kept_failing_another_chance() {
     let mut story = Story::new();
     let id = story.tell(("tool_usage", "Look first."), None);
@@ -135,6 +162,19 @@ fn a_person_gives_a_strategy_that_kept_failing_another_chance() {
     assert!(again.may_be_shown(), "{again:?}");
     about(again.success_rate, 1.0);
     assert_eq!((again.use_count, again.first_use_count, again.successes), (8, 8, 0));
+    // Whichever way they say it.
+    for promote in [
+        |store: &mut Store, _: &Learning| drop(store.promote_validated(at(99)).unwrap()),
+        |store: &mut Store, seen: &Learning| drop(store.judge_as_seen(seen, Verdict::Promote, at(99)).unwrap()),
+    ] {
+        let rate = "status = 'validated', success_rate = 0.33, first_success_rate = 0.33";
+        story.bench.sql(&format!("UPDATE learnings SET {rate}"));
+        let waiting = story.get(&id);
+        promote(&mut story.bench.store, &waiting);
+        let promoted = story.get(&id);
+        assert_eq!(promoted.status, LearningStatus::Promoted);
+        assert!(promoted.may_be_shown(), "{promoted:?}");
+    }
     story.show(&id, Outcome::Failed, None);
     about(story.get(&id).success_rate, 5.0 / 6.0);
     assert_eq!(story.bench.store.verify_learnings().unwrap(), []);

@@ -128,7 +128,7 @@ fn a_rate_that_a_person_names_holds_and_counting_begins_anew() {
         shown: vec![id(1)],
         ..Told::once(Outcome::Done, "")
     });
-    assert_eq!(story.bench.store.mend_learnings().unwrap().left, []);
+    assert_eq!(story.bench.store.mend_learnings(at(90)).unwrap().left, []);
     let used = story.get(1);
     assert_eq!((used.use_count, used.uses_here(), used.successes), (4, 1, 1));
     assert!((used.success_rate - 0.5).abs() < 1e-9, "(5 · 0.4 + 1) / 6: {used:?}");
@@ -195,6 +195,35 @@ fn what_is_deleted_is_gone_from_all_that_was_drawn_from_it_and_frees_what_it_rep
     for table in ["learning_tags", "learning_sources", "learning_versions"] {
         let rows = format!("SELECT count(*) FROM {table} WHERE learning = 1");
         assert_eq!(story.bench.number(&rows), 0, "{table}");
+    }
+}
+
+#[test]
+fn what_was_replaced_does_not_hold_again_when_its_replacement_goes() {
+    for clears in [false, true] {
+        let mut story = story();
+        let store = &mut story.bench.store;
+        store.supersede_learning(&id(3), &id(1), at(30)).unwrap();
+        if clears {
+            store
+                .judge_learnings(&[id(1)], Judgement::Reject("Wrong."), at(31))
+                .unwrap();
+            store.clear_learnings(Clearing::Staged, at(32)).unwrap().unwrap();
+        } else {
+            let done = store.delete_learnings(&[id(1)], at(32)).unwrap();
+            assert_eq!((done.rejected, done.freed), (vec![id(3)], vec![id(2)]));
+        }
+        let replaced = story.get(3);
+        assert_eq!(
+            (replaced.status, replaced.reason.as_deref(), replaced.superseded_by),
+            (
+                LearningStatus::Rejected,
+                Some("learn-00000001 had taken its place, and is not there any more"),
+                None
+            )
+        );
+        assert_eq!(story.get(2).status, LearningStatus::Pruned);
+        story.assert_sound();
     }
 }
 

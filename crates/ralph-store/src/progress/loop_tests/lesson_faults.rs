@@ -69,7 +69,7 @@ fn check(broken: &str, expected: &[&str], left: &[&str]) {
     story.bench.sql("PRAGMA foreign_keys = OFF");
     story.bench.sql(broken);
     assert_eq!(faults(&story), expected, "{broken}");
-    let mended = story.bench.store.mend_learnings().unwrap();
+    let mended = story.bench.store.mend_learnings(at(90)).unwrap();
     assert_eq!(mended.found.len(), expected.len(), "{broken}");
     assert_eq!(faults(&story), left, "{broken}");
     assert_eq!(mended.left.len(), left.len(), "{broken}");
@@ -126,7 +126,7 @@ fn what_lessons_are_found_by_is_drawn_anew_from_what_they_say() {
         let found = faults(&story);
         assert!(found[0].starts_with("derived learn-00000003: "), "{found:?}");
         assert_eq!(
-            story.bench.store.mend_learnings().unwrap().left,
+            story.bench.store.mend_learnings(at(90)).unwrap().left,
             [],
             "bytes that are no text"
         );
@@ -161,7 +161,7 @@ fn what_lessons_are_found_by_is_drawn_anew_from_what_they_say() {
 #[test]
 fn references_to_nothing_are_taken_out() {
     check(
-        "INSERT INTO learning_sources VALUES (3, 999), (77, 1);
+        "INSERT INTO learning_sources (learning, journal) VALUES (3, 999), (77, 1);
          INSERT INTO learning_signatures VALUES ('x', 77);
          INSERT INTO settled_conflicts VALUES ('learn-00000001', 'learn-00000077', '');",
         &[
@@ -178,10 +178,31 @@ fn references_to_nothing_are_taken_out() {
         .sql("UPDATE learnings SET superseded_by = 'learn-00000077' WHERE seq = 3");
     assert_eq!(
         faults(&story),
-        ["reference learn-00000003: the lesson that took its place is not there"]
+        ["replaced learn-00000003: the lesson that took its place is not there"]
     );
-    assert_eq!(story.bench.store.mend_learnings().unwrap().left, []);
-    assert_eq!(story.learnings()[2].superseded_by, None);
+    assert_eq!(story.bench.store.mend_learnings(at(90)).unwrap().left, []);
+    let replaced = &story.learnings()[2];
+    assert_eq!(
+        (replaced.status, replaced.reason.as_deref(), &replaced.superseded_by),
+        (
+            LearningStatus::Rejected,
+            Some("learn-00000077 had taken its place, and is not there any more"),
+            &None
+        ),
+        "it does not hold again by itself"
+    );
+    story
+        .bench
+        .sql("UPDATE learnings SET superseded_by = 'learn-00000077' WHERE seq = 2");
+    let found = faults(&story);
+    assert_eq!(
+        found[1..],
+        ["reference learn-00000002: the lesson that stands for it is not there"],
+        "{found:?}"
+    );
+    assert_eq!(story.bench.store.mend_learnings(at(90)).unwrap().left, []);
+    let merged = &story.learnings()[1];
+    assert_eq!((merged.status, &merged.superseded_by), (LearningStatus::Pruned, &None));
 }
 
 #[test]
@@ -220,7 +241,7 @@ fn what_something_else_has_changed_is_told_until_a_person_says_what_is_right() {
         found[0].starts_with("changed learn-00000003: it is not what was written"),
         "{found:?}"
     );
-    assert_eq!(story.bench.store.mend_learnings().unwrap().left.len(), 1);
+    assert_eq!(story.bench.store.mend_learnings(at(90)).unwrap().left.len(), 1);
     story.bench.sql(
         "CREATE TRIGGER learnings_changed AFTER UPDATE OF category, content ON learnings BEGIN
              UPDATE learnings SET hash = NULL WHERE seq = new.seq;

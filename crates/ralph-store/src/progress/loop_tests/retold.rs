@@ -1,10 +1,9 @@
 //! Lessons that are told in other words.
 
-use std::collections::BTreeMap;
-
 use ralph_model::{Learning, LearningStatus, MOST_EXAMPLES};
 
 use super::*;
+use crate::Retold;
 
 struct Story {
     bench: Bench,
@@ -20,7 +19,7 @@ impl Story {
     }
 
     /// Settles an iteration that tells these, each with its id and the lesson that says nearly the same.
-    fn tell(&mut self, told: &[(u64, &str, Option<u64>)]) {
+    fn tell(&mut self, told: &[(u64, &str, Option<Retold>)]) {
         self.iteration += 1;
         let fence = self.bench.claim(&run_id(), self.iteration);
         let mut settlement = settlement(Outcome::Done, fence);
@@ -37,10 +36,7 @@ impl Story {
                 (LearningId::new(*id), learning)
             })
             .collect();
-        let retold = told.iter().filter_map(|(id, _, of)| Some((*id, (*of)?)));
-        settlement.retold = retold
-            .map(|(id, of)| (LearningId::new(id), LearningId::new(of)))
-            .collect::<BTreeMap<_, _>>();
+        settlement.retold = told.iter().map(|(_, _, retold)| retold.clone()).collect();
         self.bench.store.settle(&settlement).unwrap();
     }
 
@@ -52,12 +48,17 @@ impl Story {
     }
 }
 
+/// The lesson with the first id.
+fn the_first() -> Option<Retold> {
+    Some(Retold::known(LearningId::new(1), "Look before you leap."))
+}
+
 #[test]
 fn what_is_told_in_other_words_makes_the_known_one_surer_and_stands_beside_it() {
     let mut story = Story::new();
     story.tell(&[(1, "Look before you leap.", None)]);
-    story.tell(&[(2, "Before leaping, look.", Some(1))]);
-    story.tell(&[(3, "before LEAPING look", Some(1))]);
+    story.tell(&[(2, "Before leaping, look.", the_first())]);
+    story.tell(&[(3, "before LEAPING look", the_first())]);
     let [only] = story.all().try_into().unwrap();
     assert_eq!(only.content, "Look before you leap.");
     assert_eq!(only.examples, ["Before leaping, look.", "before LEAPING look"]);
@@ -77,7 +78,7 @@ fn what_is_told_in_other_words_makes_the_known_one_surer_and_stands_beside_it() 
     );
     let told = u64::try_from(MOST_EXAMPLES).unwrap() + 5;
     for number in 0..told {
-        story.tell(&[(10 + number, &format!("look, then leap {number}"), Some(1))]);
+        story.tell(&[(10 + number, &format!("look, then leap {number}"), the_first())]);
     }
     let [only] = story.all().try_into().unwrap();
     assert_eq!(only.examples.len(), MOST_EXAMPLES);
@@ -90,7 +91,11 @@ fn two_of_one_iteration_become_one_under_whatever_id_it_is_kept() {
     // The id of the first is taken; and what is the same in its very words is that.
     story.tell(&[
         (1, "Look before you leap.", None),
-        (7, "Before leaping, look.", Some(1)),
+        (
+            7,
+            "Before leaping, look.",
+            Some(Retold::earlier(0, "Look before you leap.")),
+        ),
     ]);
     let [lock, leap] = story.all().try_into().unwrap();
     assert_eq!(
@@ -111,13 +116,14 @@ fn what_does_not_stand_any_more_is_not_told_again() {
         "status = 'pruned'",
         "superseded_by = 'learn-000000ff'",
         "kind = 'convention'",
+        "content = 'Keep the lock short.'",
         "task_type = 'refactor'",
         "id = 'learn-00000099'",
     ] {
         let mut story = Story::new();
         story.tell(&[(1, "Look before you leap.", None)]);
         story.bench.sql(&format!("UPDATE learnings SET {change}"));
-        story.tell(&[(2, "Before leaping, look.", Some(1))]);
+        story.tell(&[(2, "Before leaping, look.", the_first())]);
         let learnings = story.bench.store.learnings().unwrap();
         assert_eq!(learnings.len(), 2, "{change}");
         let new = learnings.last().unwrap();

@@ -159,6 +159,7 @@ fn other_words_hold_and_are_found_unless_another_lesson_says_them() {
         content: "Run it with --frozen".to_owned(),
         tags: Vec::new(),
         task_type: seen.task_type,
+        retold: None,
     };
     bench.store.add_learning(&new, &mut Same(2), at(3)).unwrap();
     let refused = bench

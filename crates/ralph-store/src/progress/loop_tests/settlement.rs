@@ -173,6 +173,20 @@ fn a_task_that_is_done_opens_what_waits_for_it() {
 }
 
 #[test]
+fn a_reason_that_was_cut_ends_with_that() {
+    let mut bench = Bench::new();
+    let fence = bench.start(&run_id(), 1);
+    let mut settlement = settlement(Outcome::Failed, fence);
+    settlement.row.reason = "word ".repeat(400);
+    bench.store.settle(&settlement).unwrap();
+    let [log] = bench
+        .texts("SELECT text FROM task_log ORDER BY seq DESC LIMIT 1")
+        .try_into()
+        .unwrap();
+    assert!(log.contains("word… It is tried again: "), "{log}");
+}
+
+#[test]
 fn attempts_count_until_the_retries_are_used_up() {
     let mut bench = Bench::new();
     let go = |bench: &mut Bench, iteration: u32, outcome, task: TaskChange| {

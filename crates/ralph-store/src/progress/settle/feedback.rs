@@ -4,8 +4,8 @@
 use ralph_model::{Injection, LearningKind, Outcome, counted_success_rate};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
-use super::Settlement;
 use super::learnings::{counts, shown};
+use super::{GatesSay, Settlement};
 use crate::progress::columns::{count_at, moment, word_at};
 
 /// How much surer a warning is when what it warns of came back, and how sure that alone can make it.
@@ -14,6 +14,10 @@ const SUREST_WARNING: f64 = 0.8;
 /// In so many prompts on end it stands without that before it is less sure by the same step, and how unsure that can make it.
 const QUIET_SHOWINGS: u32 = 20;
 const LEAST_SURE_WARNING: f64 = 0.3;
+
+/// Of which rows of the journal the lessons that stood in the prompt count a use, as [`count_uses`] does: of those that were not
+/// interrupted, nor done under a gate that stayed red. Nobody knows whether such work is good.
+pub(in crate::progress) const IS_COUNTED: &str = "outcome <> 'interrupted' AND NOT (outcome = 'done' AND still_red)";
 
 /// Makes those lessons surer that warn of how this iteration failed, whether they stood in its prompt or not.
 pub(super) fn heed_failure(transaction: &Transaction<'_>, settlement: &Settlement) -> rusqlite::Result<()> {
@@ -31,14 +35,15 @@ pub(super) fn heed_failure(transaction: &Transaction<'_>, settlement: &Settlemen
         .map(drop)
 }
 
-/// Counts an iteration for the lessons that stood in its prompt. One that was interrupted says nothing about them.
+/// Counts an iteration for the lessons that stood in its prompt, if it says anything about them: see [`IS_COUNTED`].
 pub(super) fn count_uses(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
     injections: &[Injection],
 ) -> rusqlite::Result<()> {
     let row = &settlement.row;
-    if !counts(row.outcome) {
+    let is_unproven = row.outcome == Outcome::Done && settlement.gates == GatesSay::StillRed;
+    if !counts(row.outcome) || is_unproven {
         return Ok(());
     }
     let signature = settlement.signature.as_ref().map(ralph_model::Signature::as_str);
@@ -149,9 +154,9 @@ impl Judged {
 
 #[cfg(test)]
 mod tests {
-    use jiff::Timestamp;
     use proptest::prelude::*;
-    use ralph_model::{Learning, LearningId, LearningSource, LearningStatus};
+    use ralph_model::{Learning, TaskType};
+    use ralph_testkit::known_lesson;
 
     use super::*;
 
@@ -171,31 +176,13 @@ mod tests {
     /// Whether a strategy with these counts may stand in prompts.
     fn may_be_shown(judged: &Judged) -> bool {
         let learning = Learning {
-            id: LearningId::new(1),
-            kind: judged.kind,
-            category: "other".to_owned(),
-            task_type: None,
-            content: "Look first.".to_owned(),
-            tags: Vec::new(),
             confidence: judged.confidence,
             success_rate: judged.success_rate,
             first_success_rate: judged.first_success_rate,
             use_count: judged.use_count,
             first_use_count: judged.first_use_count,
             successes: judged.successes,
-            source: LearningSource::Sigil,
-            source_loops: Vec::new(),
-            task: None,
-            journal: None,
-            status: LearningStatus::Promoted,
-            reason: None,
-            superseded_by: None,
-            examples: Vec::new(),
-            facts: None,
-            foreign_id: None,
-            last_used_at: None,
-            created_at: Timestamp::UNIX_EPOCH,
-            updated_at: Timestamp::UNIX_EPOCH,
+            ..known_lesson(1, judged.kind, TaskType::General, "Look first.")
         };
         learning.may_be_shown()
     }

@@ -3,7 +3,7 @@
 use ralph_model::{Outcome, ReportOrigin};
 use rusqlite::{Transaction, named_params};
 
-use super::Settlement;
+use super::{GatesSay, Settlement};
 use crate::progress::columns::moment;
 use crate::progress::columns::to_json;
 use crate::progress::journal_terms;
@@ -11,9 +11,9 @@ use crate::progress::journal_terms;
 const INSERT: &str = "
     INSERT INTO journal (run_id, iteration, task_id, task_title, task_type, tags, feature_id, attempt, outcome, stop_reason, reason, model,
                          model_rationale, duration_ms, cost_usd, input_tokens, output_tokens, files_modified,
-                         changed_nothing, notes, difficulty, error_category, malformed_sigils, created_at, terms)
+                         changed_nothing, still_red, notes, difficulty, error_category, malformed_sigils, created_at, terms)
     VALUES (:run, :iteration, :task, :title, :type, :tags, :feature, :attempt, :outcome, :stop, :reason, :model, :rationale, :duration,
-            :cost, :input, :output, :files, :nothing, :notes, :difficulty, :category, :malformed, :at, :terms)
+            :cost, :input, :output, :files, :nothing, :still_red, :notes, :difficulty, :category, :malformed, :at, :terms)
     RETURNING id";
 
 /// Writes the row; its number is the answer.
@@ -40,6 +40,7 @@ pub(in crate::progress) fn put(transaction: &Transaction<'_>, settlement: &Settl
             ":output": saturated(row.usage.output_tokens),
             ":files": to_json(&row.files_modified)?,
             ":nothing": row.changed_nothing,
+            ":still_red": settlement.gates == GatesSay::StillRed,
             ":notes": row.notes,
             ":difficulty": row.difficulty.map(ralph_model::Difficulty::word),
             ":category": row.error_category.map(ralph_model::ErrorCategory::word),
@@ -73,7 +74,7 @@ fn searched(settlement: &Settlement) -> String {
 
 /// What an agent, a gate or a verifier said in a reason: it stands behind the colon of ralph's own sentence, or on the lines
 /// below. That sentence is the same in many rows, and a task that has a word in common with it has nothing to do with them.
-fn told_by_others(reason: &str) -> &str {
+pub(in crate::progress) fn told_by_others(reason: &str) -> &str {
     let ends = [": ", "\n"].into_iter().filter_map(|end| reason.split_once(end));
     ends.map(|(_, told)| told)
         .max_by_key(|told| told.len())

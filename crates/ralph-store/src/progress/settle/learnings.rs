@@ -1,34 +1,35 @@
 //! What becomes of the lessons of an iteration: each is judged and kept once, however often it is told, and every further
 //! iteration that tells it makes it surer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use ralph_model::config::Promote;
 use ralph_model::{
     Candidate, CapturedLearning, EntryKind, Injection, InjectionReason, Learning, LearningId, LearningKind,
-    LearningSource, LearningStatus, MOST_EXAMPLES, Outcome, TaskType,
+    LearningSource, LearningStatus, Outcome, TaskType,
 };
-use rusqlite::{OptionalExtension, Row, Transaction, params};
+use rusqlite::{Row, Transaction, params};
 
 use super::{GatesSay, Settlement};
 use crate::progress::columns::{moment, to_json, word_at};
-use crate::progress::learning_changes::{standing_for, stands, unite_tags, words_of};
-use crate::progress::learning_reading::read_learning;
+use crate::progress::learning_changes::{unite_tags, words_of};
 use crate::progress::learning_strength::{FIRST_CONFIDENCE, strengthened_by_run};
 use crate::progress::learning_warnings::note_warnings;
+use crate::progress::same_lesson::{Saying, keep_words};
 use crate::progress::{learning_terms, lesson_of, tag_terms};
 
-/// Keeps what was learned.
+/// Keeps what was learned, and says how many lessons of it are new.
 pub(super) fn put(
     transaction: &Transaction<'_>,
     settlement: &Settlement,
     journal: i64,
     injections: &[Injection],
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<usize> {
     let shown = shown(injections);
     // Under which ids those of this iteration are kept that others of it may say again.
-    let mut kept: BTreeMap<&LearningId, LearningId> = BTreeMap::new();
-    for (id, learning) in &settlement.learnings {
+    let mut kept: Vec<LearningId> = Vec::new();
+    let mut new = 0;
+    for (place, (id, learning)) in settlement.learnings.iter().enumerate() {
         let telling = Telling {
             transaction,
             settlement,
@@ -36,22 +37,29 @@ pub(super) fn put(
             shown: &shown,
             learning,
             kind: LearningKind::of_category(&learning.category),
-            lesson: lesson_of(&learning.content),
         };
-        let id_of_known = match telling.known()? {
+        let saying = telling.saying();
+        let id_of_known = match saying.known(transaction)? {
             Some(known) => telling.support(known)?,
             None => {
-                let retold = settlement.retold.get(id);
-                let retold = retold.map(|retold| kept.get(retold).unwrap_or(retold));
-                match retold.map(|retold| telling.retold(retold)).transpose()?.flatten() {
+                let retold = settlement.retold.get(place).and_then(Option::as_ref);
+                let retold = retold.and_then(|retold| retold.among(|place| kept.get(place).cloned()));
+                match retold
+                    .map(|retold| saying.retold(transaction, &retold))
+                    .transpose()?
+                    .flatten()
+                {
                     Some(known) => telling.support_in_own_words(known)?,
-                    None => telling.keep(id)?,
+                    None => {
+                        new += 1;
+                        telling.keep(id)?
+                    }
                 }
             }
         };
-        kept.insert(id, id_of_known);
+        kept.push(id_of_known);
     }
-    Ok(())
+    Ok(new)
 }
 
 /// The lessons that stood in the prompt.
@@ -68,8 +76,8 @@ pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settleme
     let waiting: Vec<Waiting> = transaction
         .prepare_cached(
             "SELECT seq, kind, learnings.task_type, content, confidence, success_rate,
-                    coalesce(outcome = 'done', 0) AS is_done
-             FROM learnings LEFT JOIN journal ON journal.id = learnings.journal
+                    coalesce(outcome = 'done' AND NOT still_red, 0) AS is_proof
+             FROM learnings INDEXED BY learnings_unjudged LEFT JOIN journal ON journal.id = learnings.journal
              WHERE learnings.status = 'pending' AND learnings.source = 'sigil'",
         )?
         .query_map([], read_waiting)?
@@ -85,7 +93,7 @@ pub(super) fn judge_waiting(transaction: &Transaction<'_>, settlement: &Settleme
         let rejection = candidate.rejection();
         let status = match rejection {
             Some(_) => LearningStatus::Rejected,
-            None if waiting.is_done => settlement.status_of_supported(),
+            None if waiting.is_proof => settlement.status_of_supported(),
             None => LearningStatus::Validated,
         };
         transaction
@@ -108,8 +116,8 @@ struct Waiting {
     content: String,
     confidence: f64,
     success_rate: f64,
-    /// Whether its iteration was done.
-    is_done: bool,
+    /// Whether its iteration is evidence for it.
+    is_proof: bool,
 }
 
 fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
@@ -121,7 +129,7 @@ fn read_waiting(row: &Row<'_>) -> rusqlite::Result<Waiting> {
         content: row.get("content")?,
         confidence: row.get("confidence")?,
         success_rate: row.get("success_rate")?,
-        is_done: row.get("is_done")?,
+        is_proof: row.get("is_proof")?,
     })
 }
 
@@ -139,53 +147,20 @@ struct Telling<'a> {
     shown: &'a BTreeSet<&'a str>,
     learning: &'a CapturedLearning,
     kind: LearningKind,
-    lesson: String,
 }
 
 impl Telling<'_> {
-    /// The same lesson, where it is known: of the same kind, at the same kind of work or at one that nobody knows, in the same
-    /// words. Where it was merged into another, that one.
-    fn known(&self) -> rusqlite::Result<Option<Learning>> {
-        let known = self
-            .transaction
-            .prepare_cached(
-                "SELECT * FROM learnings
-                 WHERE lesson = ?1 AND kind = ?2 AND (task_type = ?3 OR task_type IS NULL)
-                       AND (?1 <> '' OR content = ?4)
-                 ORDER BY task_type IS NULL, status IN ('rejected', 'pruned'), seq LIMIT 1",
-            )?
-            .query_row(
-                params![
-                    self.lesson,
-                    self.kind.word(),
-                    self.settlement.row.task_type.word(),
-                    self.learning.content
-                ],
-                read_learning,
-            )
-            .optional()?;
-        known.map(|known| standing_for(self.transaction, known)).transpose()
-    }
-
-    /// A lesson that says nearly the same, if it still stands: it is of the same kind and at the same kind of work, and nobody
-    /// has taken it out since it was looked for.
-    fn retold(&self, id: &LearningId) -> rusqlite::Result<Option<Learning>> {
-        let task_type = self.settlement.row.task_type;
-        let known = stands(self.transaction, id)?.filter(|known| {
-            known.kind == self.kind
-                && known.task_type.is_none_or(|known| known == task_type)
-                && known.superseded_by.is_none()
-                && !matches!(known.status, LearningStatus::Rejected | LearningStatus::Pruned)
-        });
-        Ok(known)
+    fn saying(&self) -> Saying<'_> {
+        Saying {
+            kind: self.kind,
+            task_type: Some(self.settlement.row.task_type),
+            content: &self.learning.content,
+        }
     }
 
     /// Notes that this iteration has told a lesson in other words, which are kept beside it.
     fn support_in_own_words(&self, mut known: Learning) -> rusqlite::Result<LearningId> {
-        let own = &self.learning.content;
-        let is_new = known.content != *own && !known.examples.contains(own);
-        if is_new && known.examples.len() < MOST_EXAMPLES {
-            known.examples.push(own.clone());
+        if keep_words(&mut known, &self.learning.content) {
             self.transaction
                 .prepare_cached("UPDATE learnings SET examples = ?2, terms = ?3 WHERE id = ?1")?
                 .execute(params![
@@ -327,7 +302,7 @@ impl Telling<'_> {
                 rejection,
                 moment(row.created_at),
                 row.task_type.word(),
-                self.lesson,
+                lesson_of(&learning.content),
                 learning_terms(&learning.content, &learning.tags),
                 to_json(&tag_terms(&learning.tags))?,
             ])?;
@@ -340,7 +315,7 @@ impl Telling<'_> {
             .transaction
             .prepare_cached(
                 "INSERT INTO learning_sources (learning, journal) SELECT seq, ?2 FROM learnings WHERE id = ?1
-                 ON CONFLICT DO NOTHING",
+                 ON CONFLICT DO UPDATE SET drawn = 0 WHERE drawn",
             )?
             .execute(params![id.as_str(), self.journal])?;
         Ok(rows == 1)
@@ -352,8 +327,8 @@ impl Telling<'_> {
             .prepare_cached(
                 "SELECT count(*) = 2 FROM (
                      SELECT 1 FROM learning_sources JOIN journal ON journal.id = learning_sources.journal
-                     WHERE learning = (SELECT seq FROM learnings WHERE id = ?1) AND outcome <> 'interrupted'
-                           AND (outcome = 'done' OR NOT EXISTS (
+                     WHERE learning = (SELECT seq FROM learnings WHERE id = ?1) AND NOT drawn AND outcome <> 'interrupted'
+                           AND (outcome = 'done' AND NOT still_red OR NOT EXISTS (
                                SELECT 1 FROM injections WHERE injections.journal = journal.id AND kind = 'learning'
                                                               AND entry = ?1 AND injections.reason = 'shown'))
                      LIMIT 2)",

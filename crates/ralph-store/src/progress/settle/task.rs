@@ -36,7 +36,10 @@ pub(super) fn change(transaction: &Transaction<'_>, settlement: &Settlement) -> 
         .execute(params![task.as_str(), retries_used])?;
     let sentence = match (&settlement.task, has_parts(transaction, task)?) {
         (TaskChange::Attempt { .. }, true) => {
-            format!("{}. Where it stands now follows from its parts.", beginning(settlement))
+            format!(
+                "{} Where it stands now follows from its parts.",
+                ended(beginning(settlement))
+            )
         }
         _ => sentence(settlement, said, retries_used),
     };
@@ -123,19 +126,27 @@ fn beginning(settlement: &Settlement) -> String {
     }
 }
 
+/// A sentence with its end, unless it was cut.
+fn ended(sentence: String) -> String {
+    match sentence.ends_with('…') {
+        true => sentence,
+        false => sentence + ".",
+    }
+}
+
 /// What happened, for the log of the task.
 fn sentence(settlement: &Settlement, said: Said<'_>, retries_used: u32) -> String {
-    let begin = beginning(settlement);
+    let begin = ended(beginning(settlement));
     match (&settlement.task, said) {
-        (TaskChange::Done { commit: Some(commit) }, _) => format!("{begin}. Done in commit {commit}."),
-        (TaskChange::Done { commit: None }, _) => format!("{begin}."),
-        (TaskChange::Again, _) => format!("{begin}. It is open as before; the attempt does not count."),
-        (TaskChange::Progress, _) => format!("{begin}. It goes on."),
+        (TaskChange::Done { commit: Some(commit) }, _) => format!("{begin} Done in commit {commit}."),
+        (TaskChange::Done { commit: None }, _) => begin,
+        (TaskChange::Again, _) => format!("{begin} It is open as before; the attempt does not count."),
+        (TaskChange::Progress, _) => format!("{begin} It goes on."),
         (TaskChange::Attempt { .. }, Said::Failed) => {
-            format!("{begin}. Its retries are used up, so it waits for a person.")
+            format!("{begin} Its retries are used up, so it waits for a person.")
         }
         (TaskChange::Attempt { max_retries }, _) => {
-            format!("{begin}. It is tried again: retry {retries_used} of {max_retries}.")
+            format!("{begin} It is tried again: retry {retries_used} of {max_retries}.")
         }
     }
 }

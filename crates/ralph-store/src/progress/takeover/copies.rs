@@ -23,7 +23,7 @@ impl Store {
                 reason: "another process uses it".to_owned(),
             });
         }
-        let Self { connection, path } = self;
+        let Self { connection, path, .. } = self;
         drop(connection);
         forget_beside(&path)
             .and_then(|()| File::open(&path)?.sync_all())

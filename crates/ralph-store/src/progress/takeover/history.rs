@@ -47,6 +47,8 @@ pub struct ForeignTask {
     pub description: String,
     /// Whether it is done or has failed; everything else is pending, and what waits is found anew.
     pub status: TaskStatus,
+    /// How that differs from what is said there.
+    pub status_there: StatusThere,
     /// How urgent it is.
     pub priority: Priority,
     /// The task that it is a part of, by its id there.
@@ -65,6 +67,18 @@ pub struct ForeignTask {
     pub log: Vec<TaskLogLine>,
 }
 
+/// What another tool says of a task's status, where it is pending here.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum StatusThere {
+    /// The same.
+    #[default]
+    TheSame,
+    /// It was being worked on.
+    AtWork,
+    /// A word that ralph does not know.
+    Unknown(String),
+}
+
 /// An iteration of another tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForeignIteration {
@@ -80,6 +94,8 @@ pub struct ForeignIteration {
     pub feature: Option<String>,
     /// How it ended.
     pub outcome: Outcome,
+    /// The word for that there, where ralph does not know it and takes it for interrupted.
+    pub unknown_outcome: Option<String>,
     /// The model that was used, if it says.
     pub model: Option<String>,
     /// How long it took.

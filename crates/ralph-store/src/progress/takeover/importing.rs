@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 use ralph_model::{
-    FeatureId, FeatureName, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, preview,
+    FeatureId, FeatureName, NewJournalRow, Outcome, RunId, StopReason, TaskId, TaskKind, Usage, count, preview,
 };
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde::Serialize;
 
 use super::ids::{Place, Standing, place, run_ids, task_ids};
 use super::matched::{Kind, Matched, Stands};
-use super::{ForeignHistory, ForeignIteration, ForeignTask, Remark};
+use super::{ForeignHistory, ForeignIteration, ForeignTask, Remark, StatusThere};
 use super::{features, relations};
 use crate::StoreError;
 use crate::progress::Store;
@@ -95,6 +95,7 @@ impl Store {
             };
             features::add(&mut import, &history.features)?;
             let new = import.tasks(&history.tasks)?;
+            import.remark_statuses(&new);
             relations::add(&mut import, &new)?;
             let ids: Vec<TaskId> = new
                 .iter()
@@ -168,6 +169,23 @@ impl Import<'_> {
         Ok(new)
     }
 
+    /// Says where the new tasks do not stand as they did there.
+    fn remark_statuses(&mut self, new: &[&ForeignTask]) {
+        let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
+        for task in new {
+            let what = match &task.status_there {
+                StatusThere::TheSame => continue,
+                StatusThere::AtWork => "being worked on there: pending here".to_owned(),
+                StatusThere::Unknown(word) => format!("{word:?} there, which ralph does not know: pending here"),
+            };
+            *numbers.entry(what).or_default() += 1;
+        }
+        for (what, number) in numbers {
+            let tasks = count(number, "task was", "tasks were");
+            self.remark("tasks", format!("{tasks} {what}"));
+        }
+    }
+
     fn task_at(&self, id: &TaskId) -> rusqlite::Result<Standing> {
         let made = self.text("SELECT created_at FROM tasks WHERE id = ?1", id.as_str())?;
         Ok(match made {
@@ -222,6 +240,7 @@ impl Import<'_> {
             .collect();
         let mut taken = HashSet::new();
         let mut attempts: HashMap<TaskId, u32> = HashMap::new();
+        let mut unknown_outcomes: BTreeMap<&str, usize> = BTreeMap::new();
         for iteration in &history.iterations {
             let made = moment(iteration.created_at);
             let ids = run_ids(self.tool, &iteration.run, iteration.number).map(|run| (run, iteration.iteration));
@@ -237,6 +256,9 @@ impl Import<'_> {
                         .prepare_cached("UPDATE journal SET imported = 1 WHERE id = ?1")?
                         .execute([number])?;
                     self.done.iterations.added += 1;
+                    if let Some(word) = &iteration.unknown_outcome {
+                        *unknown_outcomes.entry(word).or_default() += 1;
+                    }
                 }
                 Some(Place::Known(_)) => self.done.iterations.known += 1,
                 None => self.remark(
@@ -244,6 +266,11 @@ impl Import<'_> {
                     format!("there is no id left for row {}: left out", iteration.number),
                 ),
             }
+        }
+        for (word, number) in unknown_outcomes {
+            let iterations = count(number, "iteration", "iterations");
+            let text = format!("{iterations} ended as {word:?}, which ralph does not know: interrupted here");
+            self.remark("journal", text);
         }
         for (task, number) in attempts {
             self.transaction

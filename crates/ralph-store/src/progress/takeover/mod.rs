@@ -11,5 +11,5 @@ mod reading;
 mod relations;
 
 pub use foreign::{ForeignDatabase, ForeignError};
-pub use history::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark};
+pub use history::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark, StatusThere};
 pub use importing::{ImportedFeature, ImportedHistory, Tally};

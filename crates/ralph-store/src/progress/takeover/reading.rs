@@ -8,7 +8,7 @@ use ralph_model::{Outcome, Priority, TaskLogLine, TaskStatus, count};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 
-use super::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark};
+use super::{ForeignFeature, ForeignHistory, ForeignIteration, ForeignTask, Remark, StatusThere};
 
 /// How the tool is called in messages.
 const TOOL: &str = "RefoundAI's ralph";
@@ -63,10 +63,12 @@ fn read_tasks(connection: &Connection, odd: &mut Oddities) -> rusqlite::Result<V
     while let Some(row) = rows.next()? {
         let Some(id) = odd.id(row, "tasks")? else { continue };
         let created_at = odd.time(row, "created_at")?;
+        let (status, status_there) = status(odd.text(row, "status")?.unwrap_or_default());
         tasks.push(ForeignTask {
             title: odd.text(row, "title")?.unwrap_or_default(),
             description: odd.text(row, "description")?.unwrap_or_default(),
-            status: odd.status(row)?,
+            status,
+            status_there,
             priority: Priority(odd.small(row, "priority")?),
             parent: odd.text(row, "parent_id")?,
             feature: odd.text(row, "feature_id")?,
@@ -79,6 +81,16 @@ fn read_tasks(connection: &Connection, odd: &mut Oddities) -> rusqlite::Result<V
         });
     }
     Ok(tasks)
+}
+
+/// Where a task stands. What it waits for is found anew here.
+fn status(word: String) -> (TaskStatus, StatusThere) {
+    match TaskStatus::parse(&word) {
+        Some(status @ (TaskStatus::Done | TaskStatus::Failed)) => (status, StatusThere::TheSame),
+        Some(TaskStatus::Pending | TaskStatus::Blocked) => (TaskStatus::Pending, StatusThere::TheSame),
+        Some(TaskStatus::InProgress) => (TaskStatus::Pending, StatusThere::AtWork),
+        None => (TaskStatus::Pending, StatusThere::Unknown(word)),
+    }
 }
 
 /// The places of tasks by their ids.
@@ -131,13 +143,16 @@ fn read_iterations(connection: &Connection, odd: &mut Oddities) -> rusqlite::Res
     let mut rows = statement.query([])?;
     let mut iterations = Vec::new();
     while let Some(row) = rows.next()? {
+        let word = odd.text(row, "outcome")?.unwrap_or_default();
+        let outcome = Outcome::parse(&word);
         iterations.push(ForeignIteration {
             number: row.get("id")?,
             run: odd.text(row, "run_id")?.unwrap_or_default(),
             iteration: odd.small(row, "iteration")?,
             task: odd.text(row, "task_id")?,
             feature: odd.text(row, "feature_id")?,
-            outcome: odd.outcome(row)?,
+            outcome: outcome.unwrap_or(Outcome::Interrupted),
+            unknown_outcome: outcome.is_none().then_some(word),
             model: odd.text(row, "model")?,
             duration_ms: milliseconds(real(row, "duration_secs")?),
             cost_usd: real(row, "cost_usd")?,
@@ -184,11 +199,8 @@ struct Oddities {
     unreadable_files: usize,
     numbers_out_of_range: usize,
     without_id: BTreeMap<&'static str, usize>,
-    at_work: usize,
     lost_log_lines: usize,
     model_choices: usize,
-    unknown_statuses: BTreeMap<String, usize>,
-    unknown_outcomes: BTreeMap<String, usize>,
 }
 
 impl Oddities {
@@ -238,31 +250,6 @@ impl Oddities {
         Ok(u32::try_from(number.clamp(0, most)).unwrap_or_default())
     }
 
-    /// Where a task stands. What it waits for is found anew here.
-    fn status(&mut self, row: &Row<'_>) -> rusqlite::Result<TaskStatus> {
-        let word = self.text(row, "status")?.unwrap_or_default();
-        Ok(match TaskStatus::parse(&word) {
-            Some(status @ (TaskStatus::Done | TaskStatus::Failed)) => status,
-            Some(TaskStatus::Pending | TaskStatus::Blocked) => TaskStatus::Pending,
-            Some(TaskStatus::InProgress) => {
-                self.at_work += 1;
-                TaskStatus::Pending
-            }
-            None => {
-                *self.unknown_statuses.entry(word).or_default() += 1;
-                TaskStatus::Pending
-            }
-        })
-    }
-
-    fn outcome(&mut self, row: &Row<'_>) -> rusqlite::Result<Outcome> {
-        let word = self.text(row, "outcome")?.unwrap_or_default();
-        Ok(Outcome::parse(&word).unwrap_or_else(|| {
-            *self.unknown_outcomes.entry(word).or_default() += 1;
-            Outcome::Interrupted
-        }))
-    }
-
     /// The files of an iteration, which are written as JSON.
     fn files(&mut self, row: &Row<'_>) -> rusqlite::Result<Vec<String>> {
         let Some(text) = self.text(row, "files_modified")?.filter(|text| !text.trim().is_empty()) else {
@@ -281,16 +268,6 @@ impl Oddities {
                 remarks.push(Remark::new(about, format!("{} {what}", count(number, one, many))));
             }
         };
-        let tasks = ("task was", "tasks were");
-        say(self.at_work, "tasks", tasks, "being worked on there: pending here");
-        for (word, number) in &self.unknown_statuses {
-            let what = format!("{word:?} there, which ralph does not know: pending here");
-            say(*number, "tasks", tasks, &what);
-        }
-        for (word, number) in &self.unknown_outcomes {
-            let what = format!("ended as {word:?}, which ralph does not know: interrupted here");
-            say(*number, "journal", ("iteration", "iterations"), &what);
-        }
         for (table, number) in &self.without_id {
             say(*number, table, ("row has", "rows have"), "no id: left out");
         }

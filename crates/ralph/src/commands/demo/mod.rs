@@ -28,7 +28,7 @@ const STOPPED: u8 = 130;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph demo
-  ralph demo --keep               # and look around in the two projects afterwards")]
+  ralph demo --keep  # and look around in the two projects afterwards")]
 pub(crate) struct DemoArgs {
     /// Leave the temporary folder there, and say where it is
     #[arg(long)]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_model::count;
-use ralph_store::{Health, Store, StoreError};
+use ralph_store::{Health, LearningFault, Store, StoreError};
 
 use super::finding::{Finding, Fix, Report};
 use super::{Patient, writable};
@@ -12,6 +12,9 @@ use crate::error::CommandError;
 /// From this length on the write-ahead log is worth a word. Writers fold it in long before, unless somebody keeps the
 /// database open.
 const LONG_LOG_BYTES: u64 = 16 << 20;
+
+/// How many learnings are checked here, which takes less than a second.
+const MOST_LEARNINGS: u64 = 10_000;
 
 /// Looks at the database.
 pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), CommandError> {
@@ -40,7 +43,12 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         looked = look();
     }
     match looked {
-        Ok(Some(health)) => look_at(report, &path, &shown, &health),
+        Ok(Some(health)) => {
+            look_at(report, &path, &shown, &health);
+            if health.faults.is_empty() && health.up_to_date {
+                look_at_learnings(report, &path, &shown);
+            }
+        }
         Ok(None) => {
             let finding = Finding::note("there is no database yet, so there is no history of the notes");
             report.add(finding.at(&shown).mend("`ralph init`, or the first note, makes it"));
@@ -91,6 +99,41 @@ fn look_at(report: &mut Report, path: &Path, shown: &str, health: &Health) {
     }
 }
 
+/// What `learnings verify` would find, or why that is not known.
+fn look_at_learnings(report: &mut Report, path: &Path, shown: &str) {
+    let finding = match faults_of_learnings(path) {
+        Ok(LearningsLook::Faults(found)) if found.is_empty() => return,
+        Ok(LearningsLook::Faults(found)) => {
+            let wrong = count(found.len(), "thing is", "things are");
+            Finding::warning(format!("{wrong} wrong with the learnings"))
+                .mend("`ralph learnings verify` names them, and what mends each")
+        }
+        Ok(LearningsLook::TooMany(learnings)) => Finding::note(format!(
+            "its {learnings} learnings were not checked, since that takes a while"
+        ))
+        .mend("`ralph learnings verify` checks them"),
+        Err(error) => Finding::note(format!("its learnings could not be checked: {error}"))
+            .mend("`ralph learnings verify` tries it again"),
+    };
+    report.add(finding.at(&shown));
+}
+
+/// What a look at the learnings came to.
+enum LearningsLook {
+    Faults(Vec<LearningFault>),
+    TooMany(u64),
+}
+
+fn faults_of_learnings(path: &Path) -> Result<LearningsLook, StoreError> {
+    let Some(store) = Store::open_to_look(path)? else {
+        return Ok(LearningsLook::Faults(Vec::new()));
+    };
+    match store.count_learnings()? {
+        many if many > MOST_LEARNINGS => Ok(LearningsLook::TooMany(many)),
+        _ => store.verify_learnings().map(LearningsLook::Faults),
+    }
+}
+
 fn unusable(shown: &str, error: &StoreError) -> Finding {
     let moved = format!("`mv {shown} {shown}.other`, and ralph starts a history of its own");
     match error {
@@ -110,17 +153,23 @@ fn unusable(shown: &str, error: &StoreError) -> Finding {
             Finding::error(format!("it cannot be read: {source}")).mend("make it readable for you, or ask its owner")
         }
         StoreError::Full { .. } => Finding::error("the disk is full, so no history is recorded").mend("make room"),
-        StoreError::Sql { reason, .. } if reason.contains("locked") => {
-            Finding::warning("another process is busy with it, so it was not looked at").mend("run doctor again later")
-        }
+        StoreError::LessonsChanged => busy(),
+        StoreError::Sql { reason, .. } if reason.contains("locked") => busy(),
         StoreError::Sql { reason, .. } if reason.contains("unable to open") || reason.contains("readonly") => {
             Finding::error(format!("it cannot be used: {reason}"))
                 .mend("make it, its folder, and the files beside it writable for you, or ask their owner")
         }
         StoreError::Sql { reason, .. } => return damaged(shown, reason),
         StoreError::Damaged { what, .. } => return damaged(shown, what),
+        StoreError::UnreadableLearning { learning, .. } => {
+            Finding::error(learning.to_string()).mend("`ralph learnings verify` tells what mends it")
+        }
     }
     .at(&shown)
+}
+
+fn busy() -> Finding {
+    Finding::warning("another process is busy with it, so it was not looked at").mend("run doctor again later")
 }
 
 fn damaged(shown: &str, what: &str) -> Finding {

@@ -2,6 +2,7 @@
 
 use ralph_memory::catalogue::look_at_knowledge;
 use ralph_model::count;
+use ralph_notes::KnowledgeProblem;
 
 use super::Patient;
 use super::finding::{Finding, Report};
@@ -25,9 +26,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     };
     for (file, why) in looked.skipped.iter().take(NAMED) {
         let finding = Finding::warning(format!("it is skipped: {why}")).at(&format!("{}/{file}", paths::KNOWLEDGE));
-        report.add(finding.mend(
-            "begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md",
-        ));
+        report.add(finding.mend(remedy(why)));
     }
     let more = looked.skipped.len().saturating_sub(NAMED);
     if more > 0 {
@@ -40,4 +39,13 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
         report.ok(format!("{place} is fine: {notes}"));
     }
     Ok(())
+}
+
+/// What makes a long note of a file that is skipped for this reason.
+fn remedy(why: &str) -> &'static str {
+    let unreadable = KnowledgeProblem::BadYaml(String::new()).to_string();
+    if why.starts_with(&unreadable) {
+        return "mend it there; a value with `: ` or ` #` in it goes in quotes";
+    }
+    "begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md"
 }

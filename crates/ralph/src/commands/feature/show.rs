@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use clap::Args;
+use ralph_memory::inject::prompt::feature_cut_to;
 use ralph_memory::inject::{FeatureFile, FeatureFileText};
 use ralph_model::{Feature, FeatureName, Task, TaskId, Tokens, preview};
 use ralph_store::{TaskFilter, Which};
@@ -47,6 +48,8 @@ struct Written {
     written: bool,
     characters: usize,
     tokens: Tokens,
+    /// How much of it a prompt holds.
+    tokens_in_prompt: Tokens,
     #[serde(skip)]
     said: String,
 }
@@ -123,14 +126,19 @@ fn look(context: &Context<'_>, name: &FeatureName, file: FeatureFile) -> Written
     };
     let characters = text.chars().count();
     let tokens = Tokens::of_characters(characters);
+    let cut_to = feature_cut_to(&context.features().read(name), file);
     Written {
         written: characters > 0,
         said: match characters {
             0 => said,
-            _ => format!("{said} ({tokens} tokens)"),
+            _ => match cut_to {
+                Some(shown) => format!("{said} ({tokens} tokens, of which a prompt holds {shown})"),
+                None => format!("{said} ({tokens} tokens)"),
+            },
         },
         path,
         characters,
         tokens,
+        tokens_in_prompt: cut_to.unwrap_or(tokens),
     }
 }

@@ -17,7 +17,7 @@ use crate::error::CommandError;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph guardrails migrate --dry-run
-  ralph guardrails migrate               # keeps the old file as guardrails.md.bak")]
+  ralph guardrails migrate  # keeps the old file as guardrails.md.bak")]
 pub(crate) struct MigrateArgs {
     /// What Signs outside of every section become: fix, decision, pattern
     #[arg(short = 't', long = "type", value_name = "KIND", default_value = "fix")]

@@ -51,7 +51,7 @@ pub(super) fn cleaned(mut history: ForeignHistory) -> ForeignHistory {
 mod tests {
     use jiff::Timestamp;
     use ralph_model::{Priority, TaskLogLine, TaskStatus};
-    use ralph_store::ForeignTask;
+    use ralph_store::{ForeignTask, StatusThere};
 
     use super::*;
 
@@ -67,6 +67,7 @@ mod tests {
             title: " \0\u{1b}[31m\n".to_owned(),
             description: format!("use ghp_{}\r\nthen", "a1B2".repeat(9)),
             status: TaskStatus::Pending,
+            status_there: StatusThere::TheSame,
             priority: Priority(1),
             parent: None,
             feature: None,

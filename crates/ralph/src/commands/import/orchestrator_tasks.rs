@@ -1,10 +1,10 @@
 //! The tasks of ralph-orchestrator: a file with a JSON object a line. It reads text; the caller reads the file.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use jiff::Timestamp;
 use ralph_model::{Priority, TaskLogLine, TaskStatus, count, preview};
-use ralph_store::{ForeignHistory, ForeignTask, Remark};
+use ralph_store::{ForeignHistory, ForeignTask, Remark, StatusThere};
 use serde::Deserialize;
 
 /// How the tool is called in messages.
@@ -41,8 +41,6 @@ struct Transition {
 /// What was met on the way.
 #[derive(Default)]
 struct Oddities {
-    at_work: usize,
-    unknown_statuses: BTreeMap<String, usize>,
     unreadable_times: usize,
 }
 
@@ -91,8 +89,10 @@ impl Oddities {
         };
         let changed = [&line.closed, &line.started].into_iter().flatten().next();
         let updated_at = changed.map_or(created_at, |text| self.time(text)).max(created_at);
+        let (status, status_there) = status(line.status.unwrap_or_default());
         ForeignTask {
-            status: self.status(line.status.unwrap_or_default()),
+            status,
+            status_there,
             title: line.title,
             description: line.description.unwrap_or_default(),
             priority: line.priority.map_or_else(Priority::default, Priority),
@@ -109,18 +109,6 @@ impl Oddities {
                 .collect(),
             id: line.id,
         }
-    }
-
-    /// Where a task stands. What it waits for is found anew here.
-    fn status(&mut self, word: String) -> TaskStatus {
-        match word.as_str() {
-            "closed" => return TaskStatus::Done,
-            "failed" => return TaskStatus::Failed,
-            "open" | "blocked" | "" => {}
-            "in_progress" | "in_review" => self.at_work += 1,
-            _ => *self.unknown_statuses.entry(word).or_default() += 1,
-        }
-        TaskStatus::Pending
     }
 
     fn log_line(&mut self, step: &Transition, otherwise: Timestamp) -> TaskLogLine {
@@ -141,23 +129,22 @@ impl Oddities {
 
     fn into_remarks(self) -> Vec<Remark> {
         let mut remarks = Vec::new();
-        if self.at_work > 0 {
-            let tasks = count(self.at_work, "task was", "tasks were");
-            remarks.push(Remark::new(
-                "tasks",
-                format!("{tasks} being worked on there: pending here"),
-            ));
-        }
-        for (word, number) in self.unknown_statuses {
-            let tasks = count(number, "task was", "tasks were");
-            let text = format!("{tasks} {word:?} there, which ralph does not know: pending here");
-            remarks.push(Remark::new("tasks", text));
-        }
         if self.unreadable_times > 0 {
             let times = count(self.unreadable_times, "time", "times");
             remarks.push(Remark::new("times", format!("{times} cannot be read: 1970-01-01 here")));
         }
         remarks
+    }
+}
+
+/// Where a task stands. What it waits for is found anew here.
+fn status(word: String) -> (TaskStatus, StatusThere) {
+    match word.as_str() {
+        "closed" => (TaskStatus::Done, StatusThere::TheSame),
+        "failed" => (TaskStatus::Failed, StatusThere::TheSame),
+        "open" | "blocked" | "" => (TaskStatus::Pending, StatusThere::TheSame),
+        "in_progress" | "in_review" => (TaskStatus::Pending, StatusThere::AtWork),
+        _ => (TaskStatus::Pending, StatusThere::Unknown(word)),
     }
 }
 
@@ -210,6 +197,9 @@ mod tests {
         );
         let two = history.tasks.get(1).unwrap();
         assert_eq!(two.after, ["task-1737372000-a1b2"]);
+        let there: Vec<StatusThere> = history.tasks.iter().map(|task| task.status_there.clone()).collect();
+        let parked = StatusThere::Unknown("parked".to_owned());
+        assert_eq!(there, [StatusThere::TheSame, StatusThere::AtWork, parked]);
         assert_eq!(two.log.first().unwrap().text, "From open to in_review (by builder).");
         let remarks: Vec<String> = history
             .remarks
@@ -222,8 +212,6 @@ mod tests {
                 "tasks.jsonl:4: EOF while parsing a value (column 23): left out",
                 "tasks.jsonl:5: missing field `id` (column 17): left out",
                 "tasks.jsonl:6: task-1737372000-a1b2 stands there a second time: left out",
-                "tasks: 1 task was being worked on there: pending here",
-                "tasks: 1 task was \"parked\" there, which ralph does not know: pending here",
                 "times: 1 time cannot be read: 1970-01-01 here",
             ]
         );

@@ -25,7 +25,7 @@ use crate::paths::{Project, Spelling};
 #[command(after_help = "Examples:
   ralph import ralph-orchestrator --dry-run
   ralph import ralph-orchestrator
-  ralph import ralph-orchestrator ../old-project    # a project, or a tasks.jsonl")]
+  ralph import ralph-orchestrator ../old-project  # a project, or a tasks.jsonl")]
 pub(crate) struct RalphOrchestratorArgs {
     #[command(flatten)]
     source: SourceArgs,

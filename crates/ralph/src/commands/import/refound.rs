@@ -20,9 +20,9 @@ use crate::paths::{Project, is_same};
 /// imported before is not imported again, not even what was deleted here since.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph import refound --dry-run                    # what there is, and what cannot be taken as it stands
-  ralph import refound                              # take over this project's database
-  ralph import refound ../old-project               # add what another project has on record")]
+  ralph import refound --dry-run       # what there is, and what cannot be taken
+  ralph import refound                 # take over this project's database
+  ralph import refound ../old-project  # add what another project has on record")]
 pub(crate) struct RefoundArgs {
     #[command(flatten)]
     source: SourceArgs,

@@ -56,6 +56,7 @@ impl Report {
             let known = count(known, "entry was", "entries were");
             context.ui.status(&format!("{known} here already."));
         }
+        self.tell_relations(context, mode);
         self.tell_ids(context, mode);
         if let Some(kept) = &self.kept {
             let verb = if mode == Mode::Real { "is" } else { "would be" };
@@ -123,6 +124,26 @@ impl Report {
         };
         context.ui.data("\n")?;
         context.ui.table(&COLUMNS, &rows, &closing)
+    }
+
+    fn tell_relations(&self, context: &Context<'_>, mode: Mode) {
+        let ImportedHistory {
+            dependencies,
+            log_lines,
+            ..
+        } = &self.history;
+        let (dependencies, lines) = (
+            (*dependencies > 0).then(|| count(*dependencies, "dependency", "dependencies")),
+            (*log_lines > 0).then(|| count(*log_lines, "line of their logs", "lines of their logs")),
+        );
+        let along: Vec<String> = dependencies.into_iter().chain(lines).collect();
+        if along.is_empty() {
+            return;
+        }
+        let verb = if mode == Mode::Real { "came" } else { "would come" };
+        context
+            .ui
+            .status(&format!("With the tasks {verb} {}.", along.join(" and ")));
     }
 
     fn tell_ids(&self, context: &Context<'_>, mode: Mode) {

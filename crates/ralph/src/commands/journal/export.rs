@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use ralph_loop::state::RecordedEnd;
 use ralph_memory::capture::{LoopProgress, write_loop_history};
 use ralph_model::count;
 use ralph_notes::{FileError, create_folder, read_file, write_new_file};
-use ralph_store::Store;
+use ralph_store::{Run, Store};
 
 use super::which::find_run;
 use crate::context::Context;
@@ -24,7 +25,7 @@ const STATE: &str = "state.json";
 #[command(after_help = "Examples:
   ralph journal export run-1a2b3c4d
   ralph journal export 1a2b --format state --to backup/run
-  ralph learnings extract --from backup/run/state.json      # draws from it what the run itself teaches")]
+  ralph learnings extract --from backup/run/state.json  # what it teaches")]
 pub(crate) struct ExportArgs {
     /// The run, by its id or the beginning of it
     #[arg(value_name = "RUN")]
@@ -55,9 +56,9 @@ pub(super) fn cmd_export(context: &Context<'_>, args: &ExportArgs) -> Result<(),
     let history = store.run_history(&run)?;
     let progress = match store.run(&run)? {
         None if history.iterations.is_empty() => return Err(unknown()),
-        Some(run) if run.ended.is_none() => LoopProgress::Running,
+        Some(run) => progress_of(&run),
         // What was taken over from another tool has rows, and no run.
-        _ => LoopProgress::Over,
+        None => LoopProgress::Over,
     };
     let written = write_loop_history(&history, progress).map_err(|error| CommandError::new(error.to_string()))?;
     let folder = args.to.clone().unwrap_or_else(|| PathBuf::from(run.as_str()));
@@ -75,6 +76,17 @@ pub(super) fn cmd_export(context: &Context<'_>, args: &ExportArgs) -> Result<(),
     context
         .ui
         .data(&format!("Exported {run} with {iterations} to {}\n", place.display()))
+}
+
+fn progress_of(run: &Run) -> LoopProgress {
+    let Some((_, sentence)) = &run.ended else {
+        return LoopProgress::Running;
+    };
+    match RecordedEnd::of(sentence, run.end_code) {
+        RecordedEnd::Complete => LoopProgress::Over,
+        RecordedEnd::WentThrough => LoopProgress::WentThrough,
+        RecordedEnd::Stopped => LoopProgress::Stopped,
+    }
 }
 
 /// Writes files that are not there yet, all of them or none; those that say the same already stay.

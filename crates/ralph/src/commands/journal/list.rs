@@ -15,9 +15,9 @@ use crate::when::{When, beginning, end};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph journal list
-  ralph journal list --since 7d                      # of the last seven days
+  ralph journal list --since 7d            # of the last seven days
   ralph journal list --outcome failed --since 2025-01-20
-  ralph journal list --file src/parser.rs            # a file, a file's name or a folder
+  ralph journal list --file src/parser.rs  # a file, a file's name or a folder
   ralph journal list --run run-1a2b3c4d --json")]
 pub(crate) struct ListArgs {
     /// Only those of this run, by its id or the beginning of it

@@ -22,9 +22,9 @@ use crate::text_file::read_text;
 /// another note.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph knowledge add \"The test database\" --tags tests,postgres \"Each run gets one of its own; see bin/test-db.\"
+  ralph knowledge add \"The test database\" --tags tests \"See bin/test-db.\"
   ralph knowledge add \"How a release is made\" --tags release --file release.md
-  ralph knowledge add \"Retries of the uploader\" --tags upload --feature uploads - < retries.md")]
+  ralph knowledge add \"Retries\" --tags upload --feature uploads - < retries.md")]
 pub(crate) struct AddArgs {
     /// Its title; links and the file's name are made of it
     #[arg(value_name = "TITLE", allow_hyphen_values = true)]

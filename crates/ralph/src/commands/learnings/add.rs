@@ -1,11 +1,13 @@
 //! `learnings add`: a person says what is to be learned.
 
 use clap::Args;
-use ralph_model::{Tags, TaskType};
-use ralph_store::{AddedLearning, NewLearning};
+use ralph_memory::recall::{Said, keep_compared, retold};
+use ralph_model::{Learning, Tags, TaskType, first_line, preview};
+use ralph_store::{AddedLearning, NewLearning, Store};
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
 use super::super::task::store_to_write;
+use super::foreign::MENTION_COLUMNS;
 use super::judge::NO_REASON;
 use super::{handed_in, task_types};
 use crate::cli::{Format, FormatArgs};
@@ -14,12 +16,12 @@ use crate::error::CommandError;
 
 /// Keep a learning; it holds at once
 ///
-/// Agents see it when their task is about its tags or its words. One that is known already becomes surer, and holds from now
-/// on if it did not.
+/// Agents see it when their task is about its tags or its words. One that is known already, in these words or in others that say
+/// nearly the same, becomes surer, and holds from now on if it did not.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph learnings add \"run the migrations before the tests\" --category testing_strategy --tags postgres
-  ralph learnings add \"the cache hides the fault: clear it first\" --category pitfall --task-type bug-fix
+  ralph learnings add \"migrate before the tests\" --category testing_strategy
+  ralph learnings add \"clear the cache first\" --tags cache --task-type bug-fix
   ralph learnings add - --category tool_usage < lesson.txt")]
 pub(crate) struct AddArgs {
     /// What is to be learned; `-` reads it from standard input
@@ -49,12 +51,20 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         category: handed_in::category(&args.category, policy)?,
         tags: handed_in::tags(&args.tags.unwrap_or_default(), policy)?,
         task_type: args.task_type,
+        retold: None,
     };
     // Beside another tool's database nothing is made, not even a folder.
     context.facts()?;
     let mut store = store_to_write(context)?;
     let now = context.clock().now();
-    let added = context.with_entropy(|entropy| store.add_learning(&new, entropy, now))?;
+    let compare = |store: &Store| retold(store, [Said::from(&new)]);
+    let added = context.with_entropy(|entropy| {
+        keep_compared(&mut store, compare, |store, found| {
+            let retold = found.into_iter().next().flatten();
+            store.add_learning(&NewLearning { retold, ..new.clone() }, entropy, now)
+        })
+    })?;
+    context.tell_unreadable(&store);
     if text.contains('\r') {
         context.ui.status(LINE_BREAKS_CHANGED);
     }
@@ -62,6 +72,15 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         AddedLearning::Stored(learning) => (learning, "stored"),
         AddedLearning::Known(learning) => {
             context.ui.status("It was known already, and is surer now.");
+            (learning, "strengthened")
+        }
+        AddedLearning::Widened(learning) => {
+            let told = "It was known already, for one kind of work; it is for every kind now, and surer.";
+            context.ui.status(told);
+            (learning, "strengthened")
+        }
+        AddedLearning::Reworded(learning) => {
+            context.ui.status(&reworded(learning, &new.content));
             (learning, "strengthened")
         }
         AddedLearning::HoldsAgain { learning, rejected } => {
@@ -74,6 +93,20 @@ pub(super) fn cmd_add(context: &Context<'_>, args: AddArgs) -> Result<(), Comman
         Format::Quiet => context.ui.data(&format!("{}\n", learning.id)),
         Format::Table | Format::Markdown => context.ui.result("📝", &format!("Learning {done}: {}", learning.id)),
     }
+}
+
+/// What is said to a person whose words are kept beside others, or are not because many others are kept there.
+fn reworded(known: &Learning, words: &str) -> String {
+    let text = preview(first_line(&known.content), MENTION_COLUMNS);
+    let kept = if known.examples.iter().any(|example| example == words) {
+        "has your words beside its own"
+    } else {
+        "has no room for your words beside the others that it was told in"
+    };
+    format!(
+        "{} says nearly the same (\"{text}\"); it is surer now, and {kept}.",
+        known.id
+    )
 }
 
 /// What is said to a person who says again what they had rejected.

@@ -59,7 +59,7 @@ pub(super) fn cmd_clear(context: &Context<'_>, args: &ClearArgs) -> Result<(), C
         return context.ui.json(&json!({ "deleted": cleared.lessons, "copy": copy }));
     }
     context.ui.status(&format!("The database as it was is kept in {copy}."));
-    let lessons = count(cleared.lessons, "Learning", "Learnings");
+    let lessons = count(cleared.lessons, "learning", "learnings");
     context.ui.result("🗑️ ", &format!("{lessons} deleted"))
 }
 

@@ -7,12 +7,13 @@ use ralph_model::Learning;
 use ralph_store::LearningError;
 use serde_json::json;
 
+use super::super::review::drawn;
 use super::{find_to_change, view};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
-use crate::ui::showing;
+use crate::ui::{Line, showing};
 
 /// Show the learnings that contradict each other
 ///
@@ -21,9 +22,9 @@ use crate::ui::showing;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings conflicts
-  ralph learnings supersede 1a2b 3c4d      # 3c4d holds, and 1a2b does not any more
+  ralph learnings supersede 1a2b 3c4d  # 3c4d holds, and 1a2b does not any more
   ralph learnings conflicts --both-hold 1a2b 3c4d
-  ralph review                             # asks about each of them")]
+  ralph review                         # asks about each of them")]
 pub(crate) struct ConflictsArgs {
     /// Say that both of two learnings hold; they are not shown here any more
     #[arg(long, num_args = 2, value_names = ["ONE", "OTHER"])]
@@ -52,12 +53,19 @@ const COLUMNS: [Column; 5] = [
     view::TEXT,
 ];
 
+/// From so many columns on a table has room for why they contradict each other.
+const WIDE: usize = 120;
+
 pub(super) fn cmd_conflicts(context: &Context<'_>, args: &ConflictsArgs) -> Result<(), CommandError> {
     if let Some(both) = &args.both_hold {
         return settle(context, both);
     }
     let found = match context.facts()? {
-        Some(store) => conflicts(&store)?,
+        Some(store) => {
+            let found = conflicts(&store)?;
+            context.tell_unreadable(&store);
+            found
+        }
         None => Vec::new(),
     };
     match args.format.get() {
@@ -67,10 +75,16 @@ pub(super) fn cmd_conflicts(context: &Context<'_>, args: &ConflictsArgs) -> Resu
         }
         Format::Table if found.is_empty() => context.ui.data("No learnings contradict each other.\n"),
         Format::Table => {
-            let rows: Vec<Vec<String>> = found.iter().flat_map(rows).collect();
-            context
-                .ui
-                .table(&COLUMNS, &rows, &showing(found.len(), "conflict", "conflicts"))?;
+            let closing = showing(found.len(), "conflict", "conflicts");
+            if context.ui.width() >= WIDE {
+                let rows: Vec<Vec<String>> = found.iter().flat_map(rows).collect();
+                context.ui.table(&COLUMNS, &rows, &closing)?;
+            } else {
+                let each = |conflict| drawn::conflict(conflict, context.ui.width());
+                let mut lines: Vec<Line> = found.iter().flat_map(each).collect();
+                lines.extend([(None, String::new()), (None, closing)]);
+                context.ui.lines(&lines)?;
+            }
             context.ui.hint(
                 "`ralph learnings supersede OLD NEW` settles one; `ralph learnings conflicts --both-hold ONE OTHER` says that \
                  both hold",

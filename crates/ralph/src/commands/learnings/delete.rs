@@ -13,7 +13,8 @@ use crate::error::CommandError;
 /// Delete learnings for good
 ///
 /// `ralph learnings reject` keeps on record that they do not hold, so that they are not learned again; `ralph learnings prune`
-/// can be taken back. This can not.
+/// can be taken back. This can not. A learning that a deleted one had taken the place of does not hold again: it is rejected
+/// until you promote it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings delete learn-1a2b3c4d
@@ -41,14 +42,9 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
         let them = count(ids.len(), "learning", "learnings");
         confirmed(context, &format!("Delete {them} for good?"))?;
     }
-    let DeletedLearnings { deleted, freed } = store.delete_learnings(&ids, context.clock().now())?;
-    if !freed.is_empty() {
-        let freed: Vec<&str> = freed.iter().map(LearningId::as_str).collect();
-        context.ui.status(&format!(
-            "Nothing stands in the place of {} any more; `ralph learnings restore --list` shows what was merged or pruned.",
-            freed.join(", ")
-        ));
-    }
+    let done = store.delete_learnings(&ids, context.clock().now())?;
+    tell_released(context, &done);
+    let deleted = done.deleted;
     match args.format.get() {
         Format::Json => context.ui.json(&deleted),
         Format::Quiet => {
@@ -61,5 +57,26 @@ pub(super) fn cmd_delete(context: &Context<'_>, args: &DeleteArgs) -> Result<(),
             }
             Ok(())
         }
+    }
+}
+
+/// What became of others that one of the deleted ones stood for.
+fn tell_released(context: &Context<'_>, done: &DeletedLearnings) {
+    let named = |ids: &[LearningId]| ids.iter().map(LearningId::as_str).collect::<Vec<_>>().join(" ");
+    let (rejected, freed) = (named(&done.rejected), named(&done.freed));
+    let (their, them) = match done.rejected.len() {
+        1 => ("its", "it"),
+        _ => ("their", "them"),
+    };
+    if !rejected.is_empty() {
+        context.ui.status(&format!(
+            "Rejected, because what took {their} place is deleted: {rejected}. `ralph learnings promote {rejected}` lets {them} \
+             hold again."
+        ));
+    }
+    if !freed.is_empty() {
+        context.ui.status(&format!(
+            "Merged into what is deleted, and still taken out: {freed}. `ralph learnings restore {freed}` brings back what they said."
+        ));
     }
 }

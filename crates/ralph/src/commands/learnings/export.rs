@@ -28,7 +28,7 @@ pub(crate) struct ExportArgs {
     /// The file to write; without it the standard output
     #[arg(long, value_name = "FILE")]
     to: Option<PathBuf>,
-    /// Those too that wait for a judgement or were rejected
+    /// Those too that wait for a judgement or were rejected; never what was pruned, or what another one took the place of
     #[arg(long)]
     all: bool,
 }

@@ -2,12 +2,13 @@
 
 use clap::Args;
 use ralph_memory::capture::read_loop_history;
-use ralph_memory::learn::draw;
-use ralph_model::{Candidate, DrawnLesson, Extraction, RunHistory, RunId, count};
-use ralph_store::{Run, Store, Taught};
+use ralph_memory::learn::{draw, learn_from};
+use ralph_model::{Candidate, DrawnLesson, Extraction, RunHistory, RunId, count, with_figures};
+use ralph_store::{Run, Store};
 use serde_json::{Value, json};
 
 use super::super::journal::find_run;
+use super::super::run::upkeep_words::known;
 use super::super::task::{in_short, store_to_write};
 use super::view;
 use crate::context::Context;
@@ -22,7 +23,7 @@ use crate::text_file::read_text;
 #[command(after_help = "Examples:
   ralph learnings extract run-1a2b3c4d --dry-run
   ralph learnings extract 1a2b
-  ralph learnings extract --from state.json      # a loop history, as `ralph journal export` writes it")]
+  ralph learnings extract --from state.json  # what `journal export` writes")]
 pub(crate) struct ExtractArgs {
     /// The run, by its id or the beginning of it
     #[arg(value_name = "RUN", required_unless_present = "from")]
@@ -64,27 +65,24 @@ pub(super) fn cmd_extract(context: &Context<'_>, args: &ExtractArgs) -> Result<(
         (None, Some(run)) => history_of(context, run, args)?,
         (None, None) => return Err(CommandError::usage("a run, or a file, says what to learn from")),
     };
-    let drawn = draw(&history);
     if args.dry_run {
-        return show(context, &history, &drawn, args);
+        return show(context, &history, &draw(&history), args);
     }
-    let taught = Taught {
-        run: &history.loop_id,
-        drawn: &drawn,
-        promote: context.config.learning.promote,
-    };
+    let promote = context.config.learning.promote;
     let mut store = store_to_write(context)?;
     let now = context.clock().now();
-    let done = context.with_entropy(|entropy| store.take_in_drawn(&taught, entropy, now))?;
+    let done = context.with_entropy(|entropy| learn_from(&mut store, &history, promote, entropy, now))?;
+    context.tell_unreadable(&store);
     if args.json {
         return context.ui.json(&summary(&history, done));
     }
     context.ui.data(&format!(
-        "Extracted: {}\nValidated: {}\nRejected:  {}\nPromoted:  {}\nSkipped:   {}\n",
+        "Extracted: {}\nValidated: {}\nRejected:  {}\nPromoted:  {}{}\nSkipped:   {}\n",
         count(done.extracted as usize, "learning", "learnings"),
         done.validated,
         done.rejected,
         done.promoted,
+        known(&done),
         done.skipped,
     ))
 }
@@ -160,7 +158,7 @@ fn row(lesson: &DrawnLesson) -> Vec<String> {
         lesson.task_type.word().to_owned(),
         format!("{:.2}", lesson.confidence),
         rejection(lesson).unwrap_or_default().to_owned(),
-        in_short(&lesson.content),
+        in_short(&with_figures(&lesson.content, Some(&lesson.facts))),
     ]
 }
 
@@ -188,6 +186,7 @@ fn summary(history: &RunHistory, done: Extraction) -> Value {
         "validated": done.validated,
         "rejected": done.rejected,
         "promoted": done.promoted,
+        "known": done.known,
         "skipped": done.skipped,
     })
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ralph_memory::exchange::{
     EntryProblem, FileKind, FileProblem, ForeignFile, Loaded, backup_of, load, parse, read_lessons,
 };
+use ralph_memory::recall::keep_foreign;
 use ralph_model::{LearningStatus, count, first_line, preview};
 use ralph_notes::{FileError, read_file};
 use ralph_store::{ForeignLearning, Store, Taken, TakenLearning};
@@ -17,7 +18,7 @@ use crate::paths;
 /// How many of those that were left out or rejected are named to a person.
 const NAMED: usize = 20;
 /// How many columns of a learning stand where it is only mentioned.
-const MENTION_COLUMNS: usize = 60;
+pub(super) const MENTION_COLUMNS: usize = 60;
 
 /// What is taken of a file that is not as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,7 +189,13 @@ impl Incoming {
         store: &mut Store,
     ) -> Result<Vec<TakenLearning>, CommandError> {
         let (promote, now) = (context.config.learning.promote, context.clock().now());
-        Ok(context.with_entropy(|entropy| store.import_learnings(&self.lessons, promote, entropy, now))?)
+        let taken = context.with_entropy(|entropy| {
+            keep_foreign(store, &self.lessons, |store, lessons| {
+                store.import_learnings(lessons, promote, entropy, now)
+            })
+        });
+        context.tell_unreadable(store);
+        Ok(taken?)
     }
 
     /// What was left out and what a person should know, said beside the result.
@@ -198,10 +205,10 @@ impl Incoming {
         }
         for (file, problem) in self.problems.iter().take(NAMED) {
             let id = problem.id.iter().map(|id| format!(" ({id})")).collect::<String>();
-            let EntryProblem { index, why, .. } = problem;
+            let (number, why) = (problem.index + 1, &problem.why);
             context
                 .ui
-                .warning(&format!("{file}: entry {index}{id} was left out: {why}."));
+                .warning(&format!("{file}: entry {number}{id} was left out: {why}."));
         }
         let more = self.problems.len().saturating_sub(NAMED);
         if more > 0 {
@@ -284,7 +291,7 @@ impl Tally {
             let counter = match taken {
                 Taken::Added => &mut tally.added,
                 Taken::Updated => &mut tally.updated,
-                Taken::Strengthened => &mut tally.strengthened,
+                Taken::Strengthened | Taken::Reworded => &mut tally.strengthened,
                 Taken::Unchanged => &mut tally.unchanged,
             };
             *counter += 1;

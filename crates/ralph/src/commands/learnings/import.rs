@@ -19,7 +19,7 @@ use crate::error::CommandError;
   ralph learnings import .aiwg/knowledge --dry-run
   ralph learnings import .aiwg/knowledge
   ralph learnings import ../other/ralph-export.json
-  ralph learnings import edited.json --force         # edited by hand, so the checksum is wrong")]
+  ralph learnings import edited.json --force  # although its checksum is wrong")]
 pub(crate) struct ImportArgs {
     /// The store, the staging area, or the folder that holds them
     #[arg(value_name = "FILE|FOLDER")]

@@ -15,7 +15,7 @@ use crate::numbers::from_zero;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings list
-  ralph learnings list --status validated            # what waits for support, or for your word
+  ralph learnings list --status validated  # what waits
   ralph learnings list --kind antipattern --tag docker --limit 0
   ralph learnings list --task t-1a2b3c --all --json")]
 pub(crate) struct ListArgs {
@@ -73,6 +73,7 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
         tag: args.tag.as_deref().map(|tag| cleaned_tags([tag].into_iter()).concat()),
     };
     let learnings = store.learning_list(&filter, (args.limit > 0).then_some(args.limit))?;
+    context.tell_unreadable(&store);
     let nothing = if learnings.is_empty() && !store.has_learnings()? {
         view::NONE_YET
     } else {

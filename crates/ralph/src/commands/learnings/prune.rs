@@ -73,11 +73,12 @@ pub(super) fn cmd_prune(context: &Context<'_>, args: &PruneArgs) -> Result<(), C
         (Some(store), None) if args.dry_run => store.learnings_to_prune(&prune_rules(now))?,
         (Some(_), None) => pruned(&mut store_to_write(context)?, context)?,
         (Some(store), Some(filter)) => {
-            let why = args.why();
-            let found = if args.dry_run {
-                store.learnings_fitting(&filter)?
+            let reasons = args.reasons();
+            let pruned = format!("A person pruned it: {reasons}.");
+            let (found, why) = if args.dry_run {
+                (store.learnings_fitting(&filter)?, format!("It fits: {reasons}."))
             } else {
-                store_to_write(context)?.prune_fitting(&filter, &why, now)?
+                (store_to_write(context)?.prune_fitting(&filter, &pruned, now)?, pruned)
             };
             found.into_iter().map(|learning| (learning, why.clone())).collect()
         }
@@ -126,8 +127,8 @@ impl PruneArgs {
         (filter != PruneFilter::default()).then_some(filter)
     }
 
-    /// Why they go, as a sentence.
-    fn why(&self) -> String {
+    /// Why they go.
+    fn reasons(&self) -> String {
         let below = self
             .below
             .map(|below| format!("its confidence or its success rate is below {below}"));
@@ -136,7 +137,7 @@ impl PruneArgs {
             .map(|time| format!("it did not change for {}", duration_text(time)));
         let unused = self.unused.then(|| "no agent has seen it".to_owned());
         let reasons: Vec<String> = [below, old, unused].into_iter().flatten().collect();
-        format!("A person pruned it: {}.", reasons.join(", "))
+        reasons.join(", ")
     }
 }
 

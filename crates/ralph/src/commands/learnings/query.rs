@@ -4,6 +4,7 @@ use clap::Args;
 use ralph_memory::inject::prompt::knowledge_summary;
 use ralph_memory::recall::{
     ErrorPattern, FilePatterns, Found, KnownLesson, Reach, Work, best_supported, known_lessons, recall_learnings,
+    warnings_of,
 };
 use ralph_model::{Learning, LearningKind, TaskType};
 use ralph_notes::cleaned_tags;
@@ -24,7 +25,7 @@ use crate::numbers::from_zero;
 ///
 /// With --for they are what a prompt for such work would hold of earlier runs, the most relevant of each kind: confidence ×
 /// 0.4, + 0.3 when learned at the same kind of work, + rate × 0.2, + up to 0.1 when new, + 0.3 for each --error that an
-/// anti-pattern warns of; 1 at most.
+/// anti-pattern warns of, where several that name one failure count once; 1 at most.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings query
@@ -32,7 +33,7 @@ use crate::numbers::from_zero;
   ralph learnings query --type antipattern --task-type bug-fix --limit 5 --json
   ralph learnings query --error \"cannot find module\" --explain
   ralph learnings query --file '.test.ts' --file 'src/auth/*.ts'
-  ralph learnings query --for \"Fix the failing login tests\" --format markdown    # as it would stand in a prompt")]
+  ralph learnings query --for \"Fix the login tests\" --format markdown")]
 pub(crate) struct QueryArgs {
     /// Only those that `ralph recall` finds for this text, and that match about as much of it as the best does
     #[arg(value_name = "TEXT")]
@@ -106,7 +107,11 @@ pub(super) fn cmd_query(context: &Context<'_>, args: &QueryArgs) -> Result<(), C
         now: context.clock().now(),
     };
     let mut ranked: Vec<Ranked> = match &store {
-        Some(store) => args.found(context, store, &asked, &files)?,
+        Some(store) => {
+            let found = args.found(context, store, &asked, &files)?;
+            context.tell_unreadable(store);
+            found
+        }
         None => Vec::new(),
     };
     // They come with the newest first, which decides where the scores do not.
@@ -125,10 +130,11 @@ fn for_work(
     work: &Work<'_>,
 ) -> Result<(), CommandError> {
     let (known, settled) = match store {
-        Some(store) => (
-            known_lessons(store, work, context.clock().now())?,
-            store.settled_conflicts()?,
-        ),
+        Some(store) => {
+            let known = known_lessons(store, work, context.clock().now())?;
+            context.tell_unreadable(store);
+            (known, store.settled_conflicts()?)
+        }
         None => (Vec::new(), Vec::new()),
     };
     let summary = knowledge_summary(&known, &settled, context.config.context.knowledge_base);
@@ -172,18 +178,15 @@ impl QueryArgs {
         files: &FilePatterns,
     ) -> Result<Vec<Ranked>, CommandError> {
         let wanted = self.wanted(files);
+        let question = self.text.join(" ");
+        let is_asked = !question.trim().is_empty();
         // What is looked at more closely afterwards must not be cut before.
+        let is_looked_at = !files.is_empty() || is_asked && !asked.errors.is_empty();
         let reach = match self.limit {
-            limit if limit > 0 && files.is_empty() && asked.errors.is_empty() => Reach::Best(limit),
+            limit if limit > 0 && !is_looked_at => Reach::Best(limit),
             _ => Reach::All,
         };
-        let question = match self.text.join(" ") {
-            text if text.trim().is_empty() => self.errors.join(" "),
-            text => text,
-        };
-        let mut found: Vec<Learning> = if question.trim().is_empty() {
-            best_supported(store, &wanted, reach)?
-        } else {
+        let mut found: Vec<Learning> = if is_asked {
             let mut answer = recall_learnings(store, &question, &wanted, reach)?;
             answer.hits.sort_by(|one, other| other.age.cmp(&one.age));
             say_what_was_forgiven(context.ui, &answer);
@@ -192,6 +195,10 @@ impl QueryArgs {
                 Found::OnShelf { .. } | Found::Knowledge(_) => None,
             };
             answer.hits.into_iter().filter_map(|hit| learning(hit.item)).collect()
+        } else if asked.errors.is_empty() {
+            best_supported(store, &wanted, reach)?
+        } else {
+            warnings_of(store, asked.errors, &wanted, reach)?
         };
         found.retain(|learning| {
             let warns = asked.errors.is_empty() || asked.errors.iter().any(|error| error.is_in(learning));

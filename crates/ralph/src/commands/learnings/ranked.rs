@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use ralph_memory::recall::{ErrorPattern, KnownLesson, Relevance, Support};
-use ralph_model::{Learning, TaskType};
+use ralph_model::{Learning, TaskType, preview};
 use serde_json::{Value, json};
 
 use super::view;
@@ -10,6 +10,7 @@ use crate::cli::Format;
 use crate::context::Context as CommandContext;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
+use crate::ui::{Line, Style, showing};
 
 /// What a question says about the work that learnings are asked for.
 pub(super) struct Context<'a> {
@@ -39,7 +40,7 @@ enum Order {
 impl Ranked {
     /// A learning that was asked for, by what it is.
     pub(super) fn asked(learning: Learning, asked: &Context<'_>) -> Self {
-        let errors = asked.errors.iter().filter(|error| error.is_in(&learning)).count();
+        let errors = ErrorPattern::count_in(asked.errors, &learning);
         let has_context = asked.task_type.is_some() || !asked.errors.is_empty();
         let errors = u32::try_from(errors).unwrap_or(u32::MAX);
         Self {
@@ -105,17 +106,47 @@ impl Ranked {
     }
 }
 
-/// The terms of a relevance, and their sum.
-fn sum(relevance: &Relevance) -> String {
+impl Ranked {
+    /// The same below one another, where there is no room beside, without what adds nothing.
+    fn below(&self, width: usize) -> Vec<Line> {
+        const INDENT: &str = "    ";
+        let Support { confidence, rate, uses } = self.support;
+        let head = format!(
+            "{}  {:.3}  {}",
+            self.learning.id,
+            self.score(),
+            view::text(&self.learning)
+        );
+        let fit = self.relevance.as_ref().map(|relevance| {
+            let total = relevance.total();
+            let terms = TERMS.iter().zip(terms(relevance)).filter(|(_, term)| *term > 0.0);
+            let terms: Vec<String> = terms.map(|(name, term)| format!("{name} {term:.3}")).collect();
+            format!("{INDENT}{} = {total:.3}", terms.join(" + "))
+        });
+        let support = format!("{INDENT}confidence {confidence:.2} × rate {rate:.2} × uses {uses:.2}");
+        let below = fit.into_iter().chain([support]).map(|line| (Some(Style::Faint), line));
+        std::iter::once((None, preview(&head, width))).chain(below).collect()
+    }
+}
+
+/// What the terms of a relevance are called.
+const TERMS: [&str; 5] = ["confidence", "type", "success", "new", "errors"];
+
+fn terms(relevance: &Relevance) -> [f64; 5] {
     let Relevance {
         confidence,
         task_type,
         success,
         recency,
         errors,
-    } = relevance;
-    let total = relevance.total();
-    format!("{confidence:.3} + {task_type:.3} + {success:.3} + {recency:.3} + {errors:.3} = {total:.3}")
+    } = *relevance;
+    [confidence, task_type, success, recency, errors]
+}
+
+/// The terms of a relevance, and their sum.
+fn sum(relevance: &Relevance) -> String {
+    let terms = terms(relevance).map(|term| format!("{term:.3}"));
+    format!("{} = {:.3}", terms.join(" + "), relevance.total())
 }
 
 /// Shows learnings, the best first.
@@ -133,6 +164,13 @@ pub(super) fn show(
         Format::Table if ranked.is_empty() => context.ui.data(&format!("{}\n", view::NONE_MATCH)),
         Format::Table if explain => {
             let with_relevance = ranked.iter().any(|ranked| ranked.relevance.is_some());
+            let width = context.ui.width();
+            if width < if with_relevance { WIDE_WITH_RELEVANCE } else { WIDE } {
+                let mut lines: Vec<Line> = ranked.iter().flat_map(|ranked| ranked.below(width)).collect();
+                let closing = showing(ranked.len(), "learning", "learnings");
+                lines.extend([(None, String::new()), (None, closing)]);
+                return context.ui.lines(&lines);
+            }
             let rows: Vec<Vec<String>> = ranked.iter().map(|ranked| ranked.explained(with_relevance)).collect();
             let relevance = with_relevance.then_some(SUM);
             let columns: Vec<Column> = [ID, SCORE]
@@ -149,6 +187,10 @@ pub(super) fn show(
         other => view::plain(context, ranked.iter().map(|ranked| &ranked.learning), other),
     }
 }
+
+/// From so many columns on a table has room for what a score is made of.
+const WIDE: usize = 76;
+const WIDE_WITH_RELEVANCE: usize = 120;
 
 const ID: Column = Column {
     title: "ID",

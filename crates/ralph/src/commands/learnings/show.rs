@@ -1,13 +1,14 @@
 //! `learnings show`: all that is known of a learning, and what speaks for it.
 
 use clap::Args;
-use ralph_model::{JournalRow, Learning, LearningKind, count, display_width};
+use ralph_model::{JournalRow, Learning, LearningKind, count, display_width, with_figures};
 use ralph_store::{LearningError, LearningEvidence, LearningVersion, Showing};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::super::journal::what;
 use super::super::task::in_short;
+use super::view::why_in_no_prompt;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
@@ -39,6 +40,8 @@ pub(crate) struct ShowArgs {
 struct Whole {
     #[serde(flatten)]
     learning: Learning,
+    /// Nothing where it may stand there.
+    why_in_no_prompt: Option<String>,
     taught_in: Vec<Value>,
     shown_in: Vec<Value>,
     earlier: Vec<LearningVersion>,
@@ -53,6 +56,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     let earlier = store.learning_versions(&id)?;
     if args.json {
         return context.ui.json(&Whole {
+            why_in_no_prompt: why_in_no_prompt(&learning),
             learning,
             taught_in: evidence.taught.iter().map(iteration_as_json).collect(),
             shown_in: evidence.shown.iter().map(shown_object).collect(),
@@ -87,8 +91,8 @@ fn within(context: &Context<'_>, line: &str) -> Vec<String> {
 
 fn details(learning: &Learning) -> Vec<(&'static str, String)> {
     let mut details = vec![
-        ("learned", learning.content.clone()),
-        ("category", format!("{} ({})", learning.category, learning.kind)),
+        ("learned", with_figures(&learning.content, learning.facts.as_ref())),
+        ("category", kind_of(&learning.category, learning.kind)),
         ("tags", learning.tags.join(", ")),
         (
             "task type",
@@ -103,6 +107,7 @@ fn details(learning: &Learning) -> Vec<(&'static str, String)> {
         ("confidence", format!("{:.2}", learning.confidence)),
         ("success", success(learning)),
         ("shown", uses(learning)),
+        ("in prompts", in_prompts(learning)),
         (
             "last shown",
             learning.last_used_at.map(|at| format!("{at:.0}")).unwrap_or_default(),
@@ -134,6 +139,16 @@ fn success(learning: &Learning) -> String {
     }
 }
 
+/// Why it stands in no prompt; nothing where it may.
+fn in_prompts(learning: &Learning) -> String {
+    why_in_no_prompt(learning)
+        .map(|why| {
+            let again = format!("`ralph learnings promote {}` gives it another chance", learning.id);
+            format!("none: {why}; {again}")
+        })
+        .unwrap_or_default()
+}
+
 /// How many iterations saw it, and how they ended.
 fn uses(learning: &Learning) -> String {
     match learning.use_count {
@@ -144,7 +159,7 @@ fn uses(learning: &Learning) -> String {
                 0 => String::new(),
                 uses => format!("; {uses} elsewhere, or before it was last rated"),
             };
-            format!("to {iterations}, {} of which were done{elsewhere}", learning.successes)
+            format!("to {iterations}, {} of them done{elsewhere}", learning.successes)
         }
     }
 }
@@ -187,7 +202,16 @@ fn said(version: &LearningVersion) -> String {
         [] => String::new(),
         tags => format!(" [{}]", tags.join(", ")),
     };
-    format!("until {until:.0}  {category} ({kind})  {}{tags}", in_short(content))
+    let kind = kind_of(category, *kind);
+    format!("until {until:.0}  {kind}  {}{tags}", in_short(content))
+}
+
+/// The category with the kind, unless that says no more.
+fn kind_of(category: &str, kind: LearningKind) -> String {
+    match category == kind.word() {
+        true => category.to_owned(),
+        false => format!("{category} ({kind})"),
+    }
 }
 
 fn line(row: &JournalRow) -> String {

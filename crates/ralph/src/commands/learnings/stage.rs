@@ -2,6 +2,7 @@
 
 use clap::Args;
 use ralph_memory::exchange::{ReadLessons, read_candidates};
+use ralph_memory::recall::keep_foreign;
 use ralph_model::{Learning, LearningStatus, count};
 use ralph_store::{LearningFilter, LearningStats, Taken, TakenLearning};
 use serde_json::{Value, json};
@@ -19,13 +20,14 @@ use crate::text_file::read_text;
 /// A file holds one object or a list of objects as JSON, in the form of the earlier tool:
 /// {"type": "strategy", "taskType": "test-fix", "content": {"description": "…"}, "confidence": 0.85, "successRate": 0.85,
 /// "sourceLoops": ["ralph-001"]}. What is handed in is pending: `ralph learnings validate` judges it, and `ralph learnings
-/// promote` says that it holds. What is known already is left as it is.
+/// promote` says that it holds. What is known already is left as it is. An entry that is no learning is rejected with the reason,
+/// and the others go on.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings stage                    # what waits, and what was rejected
   ralph learnings stage candidates.json
   jq .learnings other.json | ralph learnings stage -
-  ralph learnings stage candidates.json && ralph learnings validate && ralph learnings promote --all")]
+  ralph learnings validate && ralph learnings promote --all    # what was staged")]
 pub(crate) struct StageArgs {
     /// The file; `-` reads standard input. Without one the staging area is shown
     #[arg(value_name = "FILE")]
@@ -55,6 +57,10 @@ const COLUMNS: [Column; 5] = [
     view::TEXT,
 ];
 
+/// What an entry has to be.
+const FORM: &str =
+    "an entry is an object with \"type\" (strategy, antipattern, estimate or convention), \"taskType\" and \"content\"";
+
 /// What is in the staging area.
 const STAGED: [LearningStatus; 3] = [
     LearningStatus::Pending,
@@ -74,19 +80,38 @@ fn stage(context: &Context<'_>, file: &str, args: &StageArgs) -> Result<(), Comm
     let now = context.clock().now();
     let read = read_candidates(&read_text(context, file)?, now)
         .map_err(|why| CommandError::new(format!("{named} cannot be read: {why}")))?;
-    refuse_unreadable(named, &read)?;
+    refuse_useless(named, &read)?;
     // Beside another tool's database nothing is made, not even a folder.
     context.facts()?;
     let mut store = store_to_write(context)?;
-    let staged = context.with_entropy(|entropy| store.stage_learnings(&read.lessons, entropy, now))?;
+    let staged = context.with_entropy(|entropy| {
+        keep_foreign(&mut store, &read.lessons, |store, lessons| {
+            store.stage_learnings(lessons, entropy, now)
+        })
+    })?;
+    context.tell_unreadable(&store);
     if read.masked > 0 {
         let lessons = count(read.masked, "learning holds", "learnings hold");
         context
             .ui
             .warning(&format!("{lessons} what looks like a secret; it is kept without it."));
     }
+    tell_staged(context, args, &staged, &read)
+}
+
+fn tell_staged(
+    context: &Context<'_>,
+    args: &StageArgs,
+    staged: &[TakenLearning],
+    read: &ReadLessons,
+) -> Result<(), CommandError> {
     let (new, known): (Vec<_>, Vec<_>) = staged.iter().partition(|lesson| lesson.taken == Taken::Added);
     if args.json {
+        let rejected: Vec<Value> = read
+            .problems
+            .iter()
+            .map(|problem| json!({ "entry": problem.index + 1, "reason": problem.why }))
+            .collect();
         let ids =
             |lessons: &[&TakenLearning]| -> Vec<Value> { lessons.iter().map(|lesson| json!(lesson.id)).collect() };
         return context.ui.json(&json!({
@@ -94,6 +119,7 @@ fn stage(context: &Context<'_>, file: &str, args: &StageArgs) -> Result<(), Comm
             "skipped": known.len(),
             "ids": ids(&new),
             "known": ids(&known),
+            "rejected": rejected,
         }));
     }
     for lesson in &known {
@@ -105,9 +131,17 @@ fn stage(context: &Context<'_>, file: &str, args: &StageArgs) -> Result<(), Comm
         match &lesson.reason {
             Some(reason) => context
                 .ui
-                .result("❌", &format!("Learning rejected: {} ({reason})", lesson.id))?,
+                .result("❌", &format!("Learning rejected: {}: {reason}", lesson.id))?,
             None => context.ui.result("📝", &format!("Learning staged: {}", lesson.id))?,
         }
+    }
+    for problem in &read.problems {
+        let line = format!("Learning rejected: entry {} ({})", problem.index + 1, problem.why);
+        context.ui.result("❌", &line)?;
+    }
+    if !read.problems.is_empty() {
+        let entries = count(read.problems.len(), "entry is", "entries are");
+        context.ui.hint(&format!("{entries} not on record: {FORM}."));
     }
     if !new.is_empty() {
         context.ui.hint("`ralph learnings validate` judges what is pending.");
@@ -115,22 +149,21 @@ fn stage(context: &Context<'_>, file: &str, args: &StageArgs) -> Result<(), Comm
     Ok(())
 }
 
-/// All is handed in, or nothing: a person who mends one entry hands in the whole file again.
-fn refuse_unreadable(named: &str, read: &ReadLessons) -> Result<(), CommandError> {
-    let Some(first) = read.problems.first() else {
+/// A file of which nothing can be staged is refused; of any other the rest is staged, and what is wrong with an entry is told.
+fn refuse_useless(named: &str, read: &ReadLessons) -> Result<(), CommandError> {
+    let [first, others @ ..] = read.problems.as_slice() else {
         return Ok(());
     };
-    let more = match read.problems.len() - 1 {
+    if !read.lessons.is_empty() {
+        return Ok(());
+    }
+    let more = match others.len() {
         0 => String::new(),
         more => format!("; so it is with {}", count(more, "other entry", "other entries")),
     };
     let number = first.index + 1;
-    Err(
-        CommandError::new(format!("{named}: entry {number}: {}{more}", first.why)).hint(
-            "an entry is an object with \"type\" (strategy, antipattern, estimate or convention), \"taskType\" and \
-             \"content\"; nothing was staged",
-        ),
-    )
+    let error = CommandError::new(format!("{named}: entry {number}: {}{more}", first.why));
+    Err(error.hint(format!("{FORM}; nothing was staged")))
 }
 
 fn show(context: &Context<'_>, args: &StageArgs) -> Result<(), CommandError> {

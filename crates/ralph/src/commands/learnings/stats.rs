@@ -7,7 +7,6 @@ use ralph_store::LearningStats;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::super::task::in_short;
 use super::view;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -86,7 +85,11 @@ impl Staging {
 
 pub(super) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), CommandError> {
     let stats = match context.facts()? {
-        Some(store) => store.learning_stats()?,
+        Some(store) => {
+            let stats = store.learning_stats()?;
+            context.tell_unreadable(&store);
+            stats
+        }
         None => LearningStats::default(),
     };
     if args.json {
@@ -148,7 +151,7 @@ fn lines(stats: &LearningStats) -> Vec<Line> {
     let average = |number: Option<f64>| number.map_or_else(|| "-".to_owned(), |number| format!("{number:.2}"));
     let most_used = stats.most_used.as_ref().map(|learning| {
         let prompts = count(learning.use_count as usize, "prompt", "prompts");
-        format!("{} in {prompts}: {}", learning.id, in_short(&learning.content))
+        format!("{} in {prompts}: {}", learning.id, view::text(learning))
     });
     let mut lines = Vec::new();
     for (label, value) in [

@@ -12,8 +12,8 @@ use crate::error::CommandError;
 /// still waiting.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph learnings conflicts                # which ones contradict each other
-  ralph learnings supersede 1a2b 3c4d      # 3c4d holds, and 1a2b does not any more")]
+  ralph learnings conflicts            # which ones contradict each other
+  ralph learnings supersede 1a2b 3c4d  # 3c4d holds, and 1a2b does not any more")]
 pub(crate) struct SupersedeArgs {
     /// The one that goes: its id, or the beginning of it
     #[arg(value_name = "OLD")]

@@ -17,7 +17,7 @@ use crate::error::CommandError;
 /// tells it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph learnings update 1a2b --content \"run the migrations before the integration tests\"
+  ralph learnings update 1a2b --content \"migrate before the integration tests\"
   ralph learnings update 1a2b --category pitfall --tags postgres,ci
   ralph learnings update 1a2b --confidence 0.9 --success-rate 0.88
   ralph learnings update 1a2b --content - < lesson.txt")]

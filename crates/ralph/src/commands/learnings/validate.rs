@@ -48,9 +48,7 @@ pub(super) fn cmd_validate(context: &Context<'_>, args: &ValidateArgs) -> Result
     }
     for Learning { id, reason, .. } in &judged {
         match reason {
-            Some(reason) => context
-                .ui
-                .result("❌", &format!("Learning rejected: {id} ({reason})"))?,
+            Some(reason) => context.ui.result("❌", &format!("Learning rejected: {id}: {reason}"))?,
             None => context.ui.result("✅", &format!("Learning validated: {id}"))?,
         }
     }

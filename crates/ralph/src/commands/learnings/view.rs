@@ -1,7 +1,7 @@
 //! How learnings are shown.
 
 use ralph_memory::inject::prompt::learning_item;
-use ralph_model::Learning;
+use ralph_model::{Learning, LearningStatus, with_figures};
 
 use super::super::task::in_short;
 use crate::cli::Format;
@@ -61,7 +61,11 @@ pub(super) fn list(
         Format::Table if learnings.is_empty() => context.ui.data(&format!("{nothing}\n")),
         Format::Table => {
             let rows: Vec<Vec<String>> = learnings.iter().map(row).collect();
-            table(context, &COLUMNS, &rows)
+            let mut closing = showing(rows.len(), "learning", "learnings");
+            if learnings.iter().any(|learning| why_in_no_prompt(learning).is_some()) {
+                closing.push_str("; what is out stands in no prompt, and `ralph learnings show ID` says why");
+            }
+            context.ui.table(&COLUMNS, &rows, &closing)
         }
         other => plain(context, learnings.iter(), other),
     }
@@ -100,7 +104,7 @@ pub(super) fn table(context: &Context<'_>, columns: &[Column], rows: &[Vec<Strin
 
 /// What a learning says, on a line.
 pub(super) fn text(learning: &Learning) -> String {
-    let line = in_short(&learning.content);
+    let line = in_short(&with_figures(&learning.content, learning.facts.as_ref()));
     match learning.examples.len() {
         0 => line,
         more => format!("{line} (+{more})"),
@@ -112,10 +116,19 @@ pub(super) fn uses(learning: &Learning) -> String {
     format!("{}/{}", learning.successes, learning.use_count)
 }
 
+/// Why a learning that holds, or waits to, stands in no prompt; none where it may stand there.
+pub(super) fn why_in_no_prompt(learning: &Learning) -> Option<String> {
+    let may_hold = matches!(learning.status, LearningStatus::Promoted | LearningStatus::Validated);
+    learning
+        .why_not_shown()
+        .filter(|_| may_hold && learning.superseded_by.is_none())
+}
+
 fn row(learning: &Learning) -> Vec<String> {
+    let out = why_in_no_prompt(learning).map(|_| ", out").unwrap_or_default();
     vec![
         learning.id.to_string(),
-        learning.status.word().to_owned(),
+        format!("{}{out}", learning.status),
         learning.category.clone(),
         format!("{:.2}", learning.confidence),
         uses(learning),

@@ -14,10 +14,10 @@ use crate::error::CommandError;
 /// Keep a note
 #[derive(Debug, Args)]
 #[command(after_help = S::examples("Examples:
-  {ralph} add \"uses barrel exports\" --type pattern --tags imports,structure
+  {ralph} add \"uses barrel exports\" --type pattern --tags imports
   {ralph} add \"ECONNREFUSED on 5432: start docker\" -t fix --tags docker
   git log -1 --format=%B | {ralph} add - -t decision
-  {ralph} add \"we use pnpm now\" -t decision --supersedes {id}"))]
+  {ralph} add \"use pnpm\" -t decision --supersedes {id}"))]
 pub(crate) struct AddArgs<S: OnShelf> {
     /// The text; `-` reads it from standard input
     #[arg(value_name = "CONTENT", allow_hyphen_values = true)]

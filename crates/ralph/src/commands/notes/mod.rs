@@ -78,7 +78,7 @@ pub(crate) enum NotesCommand<S: OnShelf> {
     Edit(edit::EditArgs<S>),
     Delete(delete::DeleteArgs<S>),
     Restore(restore::RestoreArgs<S>),
-    Validate(validate::ValidateArgs),
+    Validate(validate::ValidateArgs<S>),
 }
 
 /// The description of one verb, for whoever does not need all of them.

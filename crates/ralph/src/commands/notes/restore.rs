@@ -21,7 +21,7 @@ use crate::ui::showing;
 #[command(after_help = S::examples("Examples:
   {ralph} restore --list
   {ralph} restore {id}
-  {ralph} restore {id} --version 2    # numbers as `show --history` has them"))]
+  {ralph} restore {id} --version 2  # of show --history"))]
 pub(crate) struct RestoreArgs<S: OnShelf> {
     /// Ids, or their beginnings
     #[arg(value_name = "ID", required_unless_present = "list")]

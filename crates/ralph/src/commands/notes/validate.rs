@@ -1,5 +1,6 @@
 //! `validate`: what is not read, or looks wrong.
 
+use std::marker::PhantomData;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,23 +9,29 @@ use ralph_model::count;
 use ralph_notes::Form;
 use serde_json::json;
 
-use super::read;
+use super::{OnShelf, read};
 use crate::context::Context;
 use crate::error::CommandError;
 
 /// List everything in the file that is not read or looks wrong
 #[derive(Debug, Args)]
-#[command(after_help = "Exit code 1 when there is anything.")]
-pub(crate) struct ValidateArgs {
+#[command(after_help = S::examples("Exit code 1 when there is anything.
+
+Examples:
+  {ralph} validate
+  {ralph} validate --json"))]
+pub(crate) struct ValidateArgs<S: OnShelf> {
     /// Write the list as JSON
     #[arg(long)]
     json: bool,
+    #[arg(skip)]
+    shelf: PhantomData<S>,
 }
 
-pub(super) fn cmd_validate(
+pub(super) fn cmd_validate<S: OnShelf>(
     context: &Context<'_>,
     notebook: &Notebook<'_>,
-    args: &ValidateArgs,
+    args: &ValidateArgs<S>,
 ) -> Result<ExitCode, CommandError> {
     let reading = read(context, notebook)?;
     let document = reading.document();

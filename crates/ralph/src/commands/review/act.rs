@@ -7,7 +7,7 @@ use ralph_store::{FailedTask, Holds, Judged, LearningError, Reach, Store, Verdic
 use super::super::learnings::{NO_REASON, learning_text};
 use super::super::task::store_to_write;
 use super::conflicts::choose;
-use super::inbox::{GoneNote, Proposed, proposed, vanished_from};
+use super::inbox::{GoneNote, Proposed, vanished_from};
 use super::session::Item;
 use super::tally::Deed;
 use crate::by_hand::{edited, keep};
@@ -104,7 +104,7 @@ fn judge(context: &Context<'_>, lesson: &Proposed, verdict: Verdict<'_>) -> Resu
 fn changed(context: &Context<'_>, store: &Store, now: Learning) -> Result<Acted, CommandError> {
     match now.status {
         LearningStatus::Pending | LearningStatus::Validated => {
-            let lesson = proposed(Some(store), now)?;
+            let lesson = Proposed::with_evidence(store, now)?;
             Ok(Acted::Changed(Item::Lesson(Box::new(lesson))))
         }
         status => Ok(overtaken(

@@ -1,7 +1,7 @@
 //! What waits, in words: each thing as lines, the same in the list and one by one.
 
 use ralph_memory::learn::Conflict;
-use ralph_model::{ErrorCategory, FailedGate, JournalRow, Learning, TaskId, TaskType, count};
+use ralph_model::{ErrorCategory, FailedGate, JournalRow, Learning, TaskId, TaskType, count, with_figures};
 use ralph_store::FailedTask;
 
 use super::super::task::in_short;
@@ -73,12 +73,12 @@ fn held_up(tasks: &[TaskId]) -> String {
 }
 
 /// Two lessons that contradict each other, the second below the first.
-pub(super) fn conflict(conflict: &Conflict, width: usize) -> Vec<Line> {
+pub(crate) fn conflict(conflict: &Conflict, width: usize) -> Vec<Line> {
     let mut lines = title(&conflict.why.to_string(), width);
     for (number, learning) in [(1, &conflict.one), (2, &conflict.other)] {
         let head = format!("{number}  {}", about(learning));
         lines.extend(sentence(&head, width));
-        lines.extend(words(&learning.content, width, "       "));
+        lines.extend(words(&said(learning), width, "       "));
     }
     lines
 }
@@ -87,12 +87,17 @@ pub(super) fn conflict(conflict: &Conflict, width: usize) -> Vec<Line> {
 pub(super) fn proposed(proposed: &Proposed, width: usize) -> Vec<Line> {
     let learning = &proposed.learning;
     let mut lines = title(&about(learning), width);
-    lines.extend(words(&learning.content, width, TEXT));
+    lines.extend(words(&said(learning), width, TEXT));
     let tags = labelled("tags", &learning.tags.join(", "));
     lines.extend(words(&tags, width, TEXT));
     let evidence = evidence(proposed);
     lines.extend(evidence.iter().flat_map(|text| sentence(text, width)));
     lines
+}
+
+/// What a lesson says.
+fn said(learning: &Learning) -> String {
+    with_figures(&learning.content, learning.facts.as_ref())
 }
 
 fn about(learning: &Learning) -> String {

@@ -31,7 +31,7 @@ pub(crate) enum Group {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Proposed {
     pub(super) learning: Learning,
-    /// The iterations that told it, the oldest first, each with the gate that refused its work.
+    /// The iterations that told it, the oldest first, each with the gate that refused its work; none before they are read.
     pub(super) told: Vec<(JournalRow, Option<FailedGate>)>,
 }
 
@@ -77,17 +77,15 @@ impl Inbox {
             Some(store) if wants(Group::Failed) || wants(Group::Notes) => store.review()?,
             _ => Review::default(),
         };
-        // What speaks for each is looked for only where lessons are asked for.
-        let learnings = review
-            .learnings
-            .into_iter()
-            .filter(|_| wants(Group::Notes))
-            .map(|learning| proposed(store.as_ref(), learning));
-        let learnings: Vec<Proposed> = learnings.collect::<Result<_, _>>()?;
+        // What speaks for each is read when it is shown: there may be many.
+        let learnings = review.learnings.into_iter().map(Proposed::without_evidence).collect();
         let conflicts = match &store {
             Some(store) if wants(Group::Conflicts) => conflicts(store)?,
             _ => Vec::new(),
         };
+        if let Some(store) = &store {
+            context.tell_unreadable(store);
+        }
         let (mut vanished, mut problems) = (Vec::new(), Vec::new());
         for shelf in [Shelf::Memories, Shelf::Guardrails] {
             if wants(Group::Vanished) {
@@ -104,6 +102,18 @@ impl Inbox {
             vanished: wants(Group::Vanished).then_some(vanished),
             problems: wants(Group::Problems).then_some(problems),
         })
+    }
+
+    /// Reads what speaks for the first lessons, so many of them.
+    pub(super) fn read_evidence(&mut self, context: &Context<'_>, most: usize) -> Result<(), CommandError> {
+        let learnings = self.learnings.iter_mut().flatten().take(most);
+        let Some(store) = context.facts()? else {
+            return Ok(());
+        };
+        for proposed in learnings {
+            proposed.read_evidence(&store)?;
+        }
+        Ok(())
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -139,16 +149,28 @@ impl Inbox {
     }
 }
 
-/// A lesson with what speaks for it.
-pub(super) fn proposed(store: Option<&Store>, learning: Learning) -> Result<Proposed, CommandError> {
-    let mut told = Vec::new();
-    if let Some(store) = store {
-        for row in store.learning_evidence(&learning.id)?.taught {
-            let gate = store.report_of(row.id)?.and_then(|report| report.report.gate);
-            told.push((row, gate));
-        }
+impl Proposed {
+    fn without_evidence(learning: Learning) -> Self {
+        let told = Vec::new();
+        Self { learning, told }
     }
-    Ok(Proposed { learning, told })
+
+    /// A lesson with what speaks for it.
+    pub(super) fn with_evidence(store: &Store, learning: Learning) -> Result<Self, CommandError> {
+        let mut proposed = Self::without_evidence(learning);
+        proposed.read_evidence(store)?;
+        Ok(proposed)
+    }
+
+    /// Reads what speaks for it.
+    pub(super) fn read_evidence(&mut self, store: &Store) -> Result<(), CommandError> {
+        self.told.clear();
+        for row in store.learning_evidence(&self.learning.id)?.taught {
+            let gate = store.report_of(row.id)?.and_then(|report| report.report.gate);
+            self.told.push((row, gate));
+        }
+        Ok(())
+    }
 }
 
 /// What is gone from a shelf without having been deleted. The file is only read.

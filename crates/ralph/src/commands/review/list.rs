@@ -9,7 +9,7 @@ use super::inbox::{GoneNote, Inbox, Proposed};
 use crate::ui::{Line, Style, commands};
 
 /// How many of each group are shown; JSON has all.
-const MOST_SHOWN: usize = 10;
+pub(super) const MOST_SHOWN: usize = 10;
 /// What stands before a command, beside the columns that every command stands behind.
 const INDENT: &str = "  ";
 

@@ -2,7 +2,7 @@
 
 mod act;
 mod conflicts;
-mod drawn;
+pub(super) mod drawn;
 mod inbox;
 mod list;
 mod session;
@@ -32,7 +32,7 @@ use inbox::{Group, Inbox};
   ralph review --only failed
   ralph review --json            # for programs
 
-Keys: y yes (try the task again, promote the lesson, bring the note back), n no, e edit the lesson and promote it, 1 and 2
+Keys: y yes (try the task again, promote the lesson, bring the note back), n no, e edit the lesson and promote it, 1 and 2 \
 keep one of two that contradict each other, b both hold, s skip, l or q leave the rest for later, ? help.")]
 pub(crate) struct ReviewArgs {
     /// List everything, also at a terminal
@@ -47,8 +47,9 @@ pub(crate) struct ReviewArgs {
 }
 
 pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<ExitCode, CommandError> {
-    let inbox = Inbox::look(context, args.only)?;
+    let mut inbox = Inbox::look(context, args.only)?;
     if args.json {
+        inbox.read_evidence(context, usize::MAX)?;
         context.ui.json(&inbox)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -63,6 +64,7 @@ pub(crate) fn cmd_review(context: &Context<'_>, args: &ReviewArgs) -> Result<Exi
     match asker {
         Some(mut asker) => session::go_through(context, &mut asker, inbox),
         None => {
+            inbox.read_evidence(context, list::MOST_SHOWN)?;
             context.ui.lines(&list::lines(&inbox, context.ui.width()))?;
             Ok(ExitCode::SUCCESS)
         }

@@ -72,7 +72,7 @@ impl Item {
             Self::Failed(_) => &[
                 (
                     'y',
-                    "It is open again, as if nothing had been tried, and the next run tries it.",
+                    "It is open again, with all its retries, and the next run tries it. What was tried stays known.",
                 ),
                 ('n', "It stays failed, and what waits for it goes on waiting."),
             ],
@@ -93,6 +93,14 @@ impl Item {
                     "It may stay gone, and nobody is told of it any more; it stays on record.",
                 ),
             ],
+        }
+    }
+
+    /// Reads what speaks for a lesson, in the moment in which it is asked about.
+    fn read_evidence(&mut self, context: &Context<'_>) -> Result<(), CommandError> {
+        match (self, context.facts()?) {
+            (Self::Lesson(lesson), Some(store)) => lesson.read_evidence(&store),
+            _ => Ok(()),
         }
     }
 
@@ -159,11 +167,12 @@ pub(super) fn go_through(context: &Context<'_>, asker: &mut Asker, inbox: Inbox)
     let mut tally = Tally::default();
     let mut answered = Answered::default();
     let mut code = ExitCode::SUCCESS;
-    for (number, item) in (1..).zip(items) {
+    for (number, mut item) in (1..).zip(items) {
         if answered.settles(&item) {
             tally.add(Deed::SettledAlong);
             continue;
         }
+        item.read_evidence(context)?;
         let head = format!("{number} of {all}: {}", item.kind());
         match settle(context, asker, item, &head)? {
             Step::Next(deed) => tally.add(deed),

@@ -10,7 +10,7 @@ mod printer;
 mod stops;
 pub(crate) mod stream;
 mod target;
-mod upkeep_words;
+pub(super) mod upkeep_words;
 mod verifier;
 
 use std::path::Path;
@@ -51,22 +51,22 @@ use stream::{Followed, Teller};
 /// nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  ralph run                                  # all tasks that are ready, in their order
-  ralph run t-1a2b3c                         # one task, with everything below it
-  ralph run search                           # the tasks of a feature
-  ralph run \"mend the login page\"            # makes a task of the text and runs it
-  ralph run plan.md                          # a checklist: its items are tasks
-  ralph run PROMPT.md --limit 10             # any other file: again and again until it is complete
-  ralph run --dry-run                        # what would be done; starts nothing
-  ralph run --json | jq -c .event            # every event as a line of JSON, for programs
+  ralph run                        # all tasks that are ready, in their order
+  ralph run t-1a2b3c               # one task, with everything below it
+  ralph run search                 # the tasks of a feature
+  ralph run \"mend the login page\"  # makes a task of the text and runs it
+  ralph run plan.md                # a checklist: its items are tasks
+  ralph run PROMPT.md --limit 10   # any other file, until it is complete
+  ralph run --dry-run              # what would be done; starts nothing
+  ralph run --json | jq -c .event  # every event as a line of JSON, for programs
 
-At a terminal Ctrl+C stops the agent and asks what it should do differently; that goes to the task, and the run goes on or
+At a terminal Ctrl+C stops the agent and asks what it should do differently; that goes to the task, and the run goes on or \
 ends. A second Ctrl+C ends the run at once. Elsewhere the first one ends it.
 
-Keys, while the live view is shown: q ends the run after this iteration (q again: it goes on after all), g asks as Ctrl+C
+Keys, while the live view is shown: q ends the run after this iteration (q again: it goes on after all), g asks as Ctrl+C \
 does, p shows the prompt ($PAGER, if it is set).
 
-Exit codes: 0 everything is done, or it ended after an iteration as q wished; 3 nothing to do; 4 something waits for you (a
+Exit codes: 0 everything is done, or it ended after an iteration as q wished; 3 nothing to do; 4 something waits for you (a \
 failed task, a limit); 130 stopped by Ctrl+C; 1 something is broken.")]
 pub(crate) struct RunArgs {
     /// A task, a feature, a text, or a file; without it all tasks

@@ -1,6 +1,7 @@
 //! What a person sees of a run: a line for each thing that happens, and a summary at the end.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::tz::TimeZone;
@@ -17,6 +18,7 @@ use ralph_model::{
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::pause_words::countdown;
+use crate::ui::Line;
 
 use super::live::Live;
 use super::upkeep_words::{kept_up, learned, learned_earlier};
@@ -99,18 +101,17 @@ impl<'a> Printer<'a> {
     /// The last lines: how it ended, what it did, and what to do now. An error is for whoever called to tell.
     pub(super) fn close(&self, end: &End) -> Result<(), CommandError> {
         let ui = self.context.ui;
+        let mut lines = Vec::new();
         if !matches!(end, End::Error(_)) {
-            ui.text(&format!("{}\n", self.sentence))?;
+            lines.push(self.sentence.clone());
         }
         if self.iterations > 0 {
-            ui.text(&format!("{}\n", self.summary()))?;
+            lines.push(self.summary());
         }
-        for gate in &self.still_red {
-            ui.text(&format!(
-                "Still red, as before the run: {gate}{}\n",
-                self.words_of(gate)
-            ))?;
-        }
+        let still_red = |gate: &String| format!("Still red, as before the run: {gate}{}", self.words_of(gate));
+        lines.extend(self.still_red.iter().map(still_red));
+        let lines: Vec<Line> = lines.into_iter().map(|line| (None, line)).collect();
+        ui.lines(&lines)?;
         if !self.failed.is_empty() && !matches!(end, End::LeftForPerson(_)) {
             ui.hint("`ralph review` shows what has failed, and why.");
         }
@@ -220,8 +221,9 @@ impl<'a> Printer<'a> {
     fn verified(&self, found: &Verification) {
         let how = match &found.verdict {
             Some(Verdict::Pass) if found.passes() => "passed",
+            Some(Verdict::Pass) => "passed, which does not count",
             Some(Verdict::Fail(_)) => "refused",
-            Some(Verdict::Pass) | None => return,
+            None => "came to no verdict",
         };
         let time = worth_telling(Duration::from_millis(found.duration_ms));
         let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
@@ -236,16 +238,11 @@ impl<'a> Printer<'a> {
         self.rounds += u32::from(draft.current.kind == TaskKind::PromptLoop);
         self.time += time;
         self.spent.cost_usd += draft.usage().cost_usd;
-        self.notes += turn.captured.learnings.len();
         if ruling.outcome == Outcome::Done {
             let red = draft.gates.iter().filter(|gate| !gate.is_green());
             self.still_red = red.map(|gate| gate.command.clone()).collect();
         }
-        match task {
-            Some(TaskStatus::Done) => drop(self.done.insert(draft.current.task.clone())),
-            Some(TaskStatus::Failed) => drop(self.failed.insert(draft.current.task.clone())),
-            _ => {}
-        }
+        self.counts(&draft.current.task, task);
         let mut details = Vec::new();
         if !draft.files.is_empty() {
             details.push(format!("{} changed", count(draft.files.len(), "file", "files")));
@@ -287,6 +284,17 @@ impl<'a> Printer<'a> {
         }
         if task.is_none() {
             self.line("The task was no longer this run's; what it did stands in the journal.");
+        }
+    }
+
+    /// Counts a task as what it is now: one that has failed may have been reset since.
+    fn counts(&mut self, task: &TaskId, status: Option<TaskStatus>) {
+        let Some(status) = status else { return };
+        self.failed.remove(task);
+        match status {
+            TaskStatus::Done => drop(self.done.insert(task.clone())),
+            TaskStatus::Failed => drop(self.failed.insert(task.clone())),
+            _ => {}
         }
     }
 
@@ -348,6 +356,15 @@ impl<'a> Printer<'a> {
         ));
         if killed > 0 {
             self.line(&format!("{} of it ended.", count(killed, "process", "processes")));
+        }
+    }
+
+    fn wrote(&mut self, file: &Path, replaced: Option<&Path>) {
+        self.notes += 1;
+        self.line(&format!("noted: {}", self.context.project.shown(file)));
+        if let Some(kept) = replaced {
+            let kept = self.context.project.shown(kept);
+            self.line(&format!("the text that it had is kept in {kept}"));
         }
     }
 
@@ -425,17 +442,18 @@ impl Watch for Printer<'_> {
                 self.line(&format!("{} looks at the work", self.short(agent)));
             }
             News::Verified(found) => self.verified(found),
-            News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
+            News::Settled {
+                draft,
+                task,
+                new_lessons,
+                duration,
+            } => {
+                self.notes += new_lessons;
+                self.settled(draft, *task, *duration);
+            }
             News::WaitsForParts { task, parts } => self.waits_for_parts(task, *parts),
             News::DoneWithParts(task) => self.done_with_parts(task),
-            News::Wrote { file, replaced } => {
-                self.notes += 1;
-                self.line(&format!("noted: {}", self.context.project.shown(file)));
-                if let Some(kept) = replaced {
-                    let kept = self.context.project.shown(kept);
-                    self.line(&format!("the text that it had is kept in {kept}"));
-                }
-            }
+            News::Wrote { file, replaced } => self.wrote(file, *replaced),
             News::Pruned { folders, bytes } => self.pruned(*folders, *bytes),
             News::Learned(done) => {
                 // It is of all tasks of the run.

@@ -20,8 +20,20 @@ fn counts(done: &Extraction) -> String {
         rejected,
         promoted,
         skipped,
+        ..
     } = done;
-    format!("{extracted} extracted, {validated} validated, {rejected} rejected, {promoted} promoted, {skipped} skipped")
+    let known = known(done);
+    format!(
+        "{extracted} extracted, {validated} validated, {rejected} rejected, {promoted} promoted{known}, {skipped} skipped"
+    )
+}
+
+/// How many of those that hold did before, behind their number; nothing where none did.
+pub(crate) fn known(done: &Extraction) -> String {
+    match done.known {
+        0 => String::new(),
+        known => format!(" ({known} known already)"),
+    }
 }
 
 /// What was done, in a line.
@@ -50,6 +62,21 @@ pub(super) fn kept_up(done: &Upkeep) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_known_is_told() {
+        let done = Extraction {
+            extracted: 5,
+            validated: 5,
+            promoted: 5,
+            known: 3,
+            ..Extraction::default()
+        };
+        assert_eq!(
+            learned(&done),
+            "Learned from the run: 5 extracted, 5 validated, 0 rejected, 5 promoted (3 known already), 0 skipped."
+        );
+    }
 
     #[test]
     fn what_was_done_is_told_and_nothing_else() {

@@ -45,7 +45,8 @@ pub(super) fn lines(stats: &Stats, width: usize) -> Vec<Line> {
 fn drawn(table: Table, width: usize) -> Vec<Line> {
     let mut lines = vec![(None, String::new()), (Some(Style::Strong), table.title)];
     let indent = |line: String| format!("  {line}");
-    let rows = table::lines(&table.columns, &table.rows, Some(width.saturating_sub(2)), &Plain);
+    let (columns, rows) = table::without_blank(&table.columns, &table.rows);
+    let rows = table::lines(&columns, &rows, Some(width.saturating_sub(2)), &Plain);
     let mut rows = rows.into_iter().map(indent);
     lines.extend(rows.next().map(|titles| (Some(Style::Faint), titles)));
     lines.extend(rows.map(|row| (None, row)));

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use ralph_memory::capture::tells_of_failure;
 use ralph_model::{
-    Attempt, ErrorCategory, JournalRow, KeptReport, Signature, Task, TaskStatus, display_width, duration, preview,
+    Attempt, ErrorCategory, JournalRow, KeptReport, Signature, Suggestion, Task, TaskStatus, display_width, duration,
+    preview,
 };
 use ralph_store::Store;
 
@@ -61,11 +62,16 @@ impl Attempts {
             let report = if failed { store.report_of(row.id)? } else { None };
             Ok(Attempt { row, report })
         };
+        let newest = rows.last().map(|row| row.row.attempt);
+        let told = |suggestion: Suggestion| match suggestion.attempt {
+            attempt if Some(attempt) == newest => suggestion.text,
+            attempt => format!("after attempt {attempt}: {}", suggestion.text),
+        };
         let suggestion = store.last_suggestion(&task.id)?;
         Ok(Self {
             shown: rows.into_iter().map(with_report).collect::<Result<_, _>>()?,
             earlier,
-            suggestion: suggestion.map(|suggestion| suggestion.text).unwrap_or_default(),
+            suggestion: suggestion.map(told).unwrap_or_default(),
         })
     }
 

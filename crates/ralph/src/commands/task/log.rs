@@ -5,6 +5,7 @@ use clap::Args;
 use super::{find_to_read, view};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::ui::Line;
 
 /// Show what happened to a task, the oldest first
 #[derive(Debug, Args)]
@@ -25,6 +26,10 @@ pub(super) fn cmd_log(context: &Context<'_>, args: &LogArgs) -> Result<(), Comma
     if args.json {
         return context.ui.json(&lines);
     }
-    let lines = lines.iter().flat_map(view::log_lines);
-    context.ui.text(&lines.map(|line| line + "\n").collect::<String>())
+    let lines: Vec<Line> = lines
+        .iter()
+        .flat_map(view::log_lines)
+        .map(|line| (None, line))
+        .collect();
+    context.ui.lines(&lines)
 }

@@ -7,7 +7,10 @@ use super::find_to_change;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Open a task again, as if nothing had been tried
+/// Open a task again, with all its retries
+///
+/// What was tried stays known: the next agent is told how the earlier attempts failed, and they count for the model that it
+/// gets.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph task reset t-1a2b3c

@@ -70,7 +70,7 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
     }
     let attempts = Attempts::read(&store, &task)?;
     lines.extend(attempts.lines(&task, context.ui.width()));
-    lines.extend(log(&store.task_log(&id)?, &task, &attempts));
+    lines.extend(log(context, &store.task_log(&id)?, &task, &attempts));
     lines.extend(attempts.help(&task, context.ui.width()));
     context.ui.lines(&lines)
 }
@@ -78,20 +78,28 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
 /// How many lines of the log stand below the attempts, which tell more of the same.
 const LOG_BELOW_ATTEMPTS: usize = 3;
 
-fn log(all: &[TaskLogLine], task: &Task, attempts: &Attempts) -> Vec<Line> {
+/// The log; below attempts, its end, where a person at a terminal gets a row of each entry.
+fn log(context: &Context<'_>, all: &[TaskLogLine], task: &Task, attempts: &Attempts) -> Vec<Line> {
+    const INDENT: &str = "  ";
     let most = if attempts.is_empty() {
         usize::MAX
     } else {
         LOG_BELOW_ATTEMPTS
     };
+    let on_rows = |entry: &TaskLogLine| -> Vec<String> {
+        match !attempts.is_empty() && context.ui.is_terminal() {
+            true => vec![view::log_row(entry, context.ui.width().saturating_sub(INDENT.len()))],
+            false => view::log_lines(entry),
+        }
+    };
     let earlier = all.len().saturating_sub(most);
     let mut lines = vec![(None, String::new()), (Some(Style::Strong), "Log".to_owned())];
     if earlier > 0 {
-        let before = format!("  {earlier} earlier: ralph task log {}", task.id);
+        let before = format!("{INDENT}{earlier} earlier: ralph task log {}", task.id);
         lines.push((Some(Style::Faint), before));
     }
-    let shown = all.iter().skip(earlier).flat_map(view::log_lines);
-    lines.extend(shown.map(|line| (None, format!("  {line}"))));
+    let shown = all.iter().skip(earlier).flat_map(on_rows);
+    lines.extend(shown.map(|line| (None, format!("{INDENT}{line}"))));
     lines
 }
 

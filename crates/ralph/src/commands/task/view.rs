@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use ralph_model::{Task, TaskId, TaskLogLine, TaskStatus};
+use ralph_model::{Task, TaskId, TaskLogLine, TaskStatus, preview};
 
+use super::attempts::in_short;
 use super::tree::{Placed, place};
 use crate::cli::Format;
 use crate::context::Context;
@@ -57,6 +58,11 @@ pub(super) fn log_lines(line: &TaskLogLine) -> Vec<String> {
         .zip(line.text.lines())
         .map(|(start, text)| format!("{start}  {text}"))
         .collect()
+}
+
+/// The beginning of such a line, on one row of so many columns.
+pub(super) fn log_row(line: &TaskLogLine, columns: usize) -> String {
+    preview(&format!("{:.0}  {}", line.at, in_short(&line.text)), columns)
 }
 
 /// Tasks as `task import` reads them: parts stand below what they are parts of, two columns further in.

@@ -191,8 +191,11 @@ fn files_among_the_long_notes_that_are_none_are_named_with_what_mends_them() {
     env.write(".ralph/knowledge/picture.png", "x");
     env.write(".ralph/knowledge/plain.md", "# Plain\n");
     env.write(".ralph/knowledge/tagless.md", "---\ntitle: Tagless\n---\n");
+    env.write(".ralph/knowledge/anchor.md", "---\ntitle: &a Anchor\ntags: [x]\n---\n");
     assert_snapshot!(only_looked(&env), @"
     exit 0
+      warning  .ralph/knowledge/anchor.md: it is skipped: its frontmatter cannot be read: anchors (`&name`) are not read at line 2, column 11
+               → mend it there; a value with `: ` or ` #` in it goes in quotes
       warning  .ralph/knowledge/plain.md: it is skipped: it does not begin with frontmatter between two lines `---`
                → begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md
       warning  .ralph/knowledge/tagless.md: it is skipped: its frontmatter has no tags
@@ -203,7 +206,7 @@ fn files_among_the_long_notes_that_are_none_are_named_with_what_mends_them() {
     }
     let shown = only_looked(&env);
     assert!(
-        shown.contains(".ralph/knowledge: 12 more files are skipped\n"),
+        shown.contains(".ralph/knowledge: 13 more files are skipped\n"),
         "{shown}"
     );
 }

@@ -56,7 +56,7 @@ fn every_skill_that_agents_would_not_find_is_named_with_what_mends_it() {
                → give it and its folder a name such as `deploy-to-staging`
       warning  .claude/skills/a-plain/SKILL.md: it does not begin with frontmatter between two lines `---`
                → begin it with `---`, `name: a-plain`, `description: WHAT IT IS GOOD FOR` and `---`, each on a line of its own
-      warning  .claude/skills/b-yaml/SKILL.md: its frontmatter cannot be read: expected string scalar at line 1, column 7
+      warning  .claude/skills/b-yaml/SKILL.md: its frontmatter cannot be read: expected string scalar at line 2, column 7
                → mend it there; a value with `: ` or ` #` in it goes in quotes
       warning  .claude/skills/c-nameless/SKILL.md: its frontmatter has no name
                → add `name: c-nameless` to its frontmatter

@@ -55,6 +55,7 @@ fn a_dry_run_says_what_would_be_imported_and_changes_nothing() {
 
     Showing 4 remarks
     --- stderr
+    With the tasks would come 2 dependencies.
     3 tasks would have another id here: task-1737372000-a1b2 is t-ebf9fd, task-1737372001-c3d4 is t-5d98e9, task-1737372002-e5f6 is t-7f154c.
     Nothing was changed; without --dry-run it is imported.
     "#);
@@ -83,6 +84,7 @@ fn tasks_and_memories_are_imported_once() {
 
     Showing 5 remarks
     --- stderr
+    With the tasks came 2 dependencies.
     3 tasks have another id here: task-1737372000-a1b2 is t-ebf9fd, task-1737372001-c3d4 is t-5d98e9, task-1737372002-e5f6 is t-7f154c.
     Next: `ralph task list` shows the tasks, `ralph run` works on them.
     "#);
@@ -118,6 +120,8 @@ fn tasks_and_memories_are_imported_once() {
     let again = json(&env, &["import", "ralph-orchestrator", "--json"]);
     assert_eq!(again["tasks"], serde_json::json!({"added": 0, "known": 3}));
     assert_eq!(again["memories"], serde_json::json!({"added": 0, "known": 2}));
+    // What was said of tasks when they came is not said of those that are here.
+    assert!(!again["remarks"].to_string().contains("pending here"), "{again}");
     let changed = changes(&before, &env.tree());
     let machinery = |name: &String| name.contains("progress.db") || name.ends_with("run.lock");
     assert_eq!(changed.into_iter().filter(|name| !machinery(name)).count(), 0);

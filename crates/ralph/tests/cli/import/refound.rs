@@ -23,6 +23,7 @@ fn a_dry_run_says_what_would_be_imported_and_changes_nothing() {
 
     Showing 1 remark
     --- stderr
+    With the tasks would come 2 dependencies and 2 lines of their logs.
     1 task would have another id here: t-1a2b3c4d is t-1a2b3c.
     The original would be kept as .ralph/progress.db.refound.
     Nothing was changed; without --dry-run it is imported.
@@ -76,6 +77,7 @@ fn a_take_over_puts_our_database_in_its_place_and_keeps_the_original() {
 
     Showing 1 remark
     --- stderr
+    With the tasks came 2 dependencies and 2 lines of their logs.
     1 task has another id here: t-1a2b3c4d is t-1a2b3c.
     The original is kept as .ralph/progress.db.refound.
     Next: `ralph task list` shows the tasks, `ralph run` works on them.
@@ -129,6 +131,28 @@ fn a_take_over_puts_our_database_in_its_place_and_keeps_the_original() {
 }
 
 #[test]
+fn before_a_take_over_the_status_leads_to_it() {
+    let env = refound_project();
+    let check = || {
+        let status = env.ralph(["status"]).run();
+        let next = status.stdout.lines().last().unwrap();
+        assert_eq!(
+            next,
+            "Next     ralph import refound --dry-run    # what could be taken over"
+        );
+        assert!(
+            status.stderr.contains("`ralph import refound` takes it over"),
+            "{status}"
+        );
+    };
+    check();
+    env.write(".ralph.toml", "");
+    check();
+    env.ok(["import", "refound"]);
+    assert!(!env.ok(["status"]).contains("import"));
+}
+
+#[test]
 fn a_second_take_over_has_nothing_to_do() {
     let env = refound_project();
     env.ok(["import", "refound"]);
@@ -146,11 +170,6 @@ fn a_second_take_over_has_nothing_to_do() {
     exit 0
     --- stdout
     Imported nothing new
-
-    ABOUT  WHAT
-    tasks  2 tasks were being worked on there: pending here
-
-    Showing 1 remark
     --- stderr
     10 entries were here already.
     ");

@@ -240,7 +240,7 @@ fn what_a_turn_cost_and_noted_stands_in_the_summary() {
     exit 0
     --- stdout
     Everything is done.
-    2 iterations: 2 tasks done, 3 notes, $1.00
+    2 iterations: 2 tasks done, 2 notes, $1.00
     --- stderr
     Agent: claude (from --agent), permissions: edit (--permission-mode acceptEdits).
     Verifier: claude, read-only.

@@ -304,7 +304,7 @@ fn the_whole_of_it_on_a_narrow_screen_without_colours() {
     let to = shown.find("Hint:").unwrap();
     assert!(shown.get(to..).unwrap().contains(" --plain "), "{shown}");
     assert_snapshot!(shown.get(from..to).unwrap(), @"
-    Iteration 1 is stopped: t-025cc1 Parse…
+    Iteration 1 is stopped: t-025cc1 Pars...
     It has changed 1 file: half.txt
     What should it do differently?
     Several lines; an empty one ends them.
@@ -313,8 +313,12 @@ fn the_whole_of_it_on_a_narrow_screen_without_colours() {
     > use the other parser
     > 
     Go on with the task? [Y/n] n
-    11:20:00 [t-025cc1] interrupted: It was stopped, with guidance. (1 file changed)
-    11:20:00 [t-025cc1] noted: your guidance stands in the task and in the journal
+    11:20:00 [t-025cc1] interrupted: It
+    was stopped, with guidance. (1 file
+    changed)
+    11:20:00 [t-025cc1] noted: your
+    guidance stands in the task and in the
+    journal
     It was stopped, with your guidance.
     1 iteration: no task done
     ");

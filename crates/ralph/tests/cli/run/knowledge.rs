@@ -100,6 +100,34 @@ fn what_a_person_wrote_is_kept_and_told_when_a_note_of_an_agent_takes_its_place(
     assert!(ran.stderr.contains(told), "{ran}");
 }
 
+/// A person saves the file after the agent has spoken and before its iteration is settled: while the gates run.
+#[test]
+fn what_a_person_saves_between_a_sigil_and_its_settlement_is_kept_beside_it() {
+    let said = format!("<knowledge title=\"Docker\" tags=\"docker, compose\">One line.</knowledge>\n{DONE}");
+    let scene = Scene::new(&Script::new().turn([write("a.txt", "a"), say(&said)]));
+    let mine = "---\ntitle: Docker\ntags: [docker]\n---\nMine.\n";
+    scene.env.write(&format!("{FOLDER}/docker.md"), mine);
+    // The gates run before the first iteration as well, when there is nothing yet.
+    let saves = "test ! -f a.txt || { sed -i 's/^tags: .*/mood: calm\\ntags: [docker, ci]/' .ralph/knowledge/docker.md && \
+                 echo Later. >> .ralph/knowledge/docker.md; }";
+    let gates = format!("[verify]\ncommands = [{saves:?}]\n");
+    scene.env.write(".ralph.toml", gates);
+    let ran = scene.run(&["Any task", "--trust"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let saved = "---\ntitle: Docker\nmood: calm\ntags: [docker, ci]\n---\nMine.\nLater.\n";
+    assert_eq!(file(&scene, ".ralph-replaced/docker.md"), saved);
+    assert_snapshot!(file(&scene, "docker.md"), @"
+    ---
+    title: Docker
+    mood: calm
+    tags: [docker, ci, compose]
+    ---
+
+    One line.
+    ");
+    assert_eq!(names(&scene), ["docker.md"]);
+}
+
 #[test]
 fn a_note_needs_a_title_a_tag_and_a_text_and_one_without_costs_nothing_but_itself() {
     let said = "<knowledge tags=\"a\">no title</knowledge>\n\

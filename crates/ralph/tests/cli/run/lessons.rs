@@ -50,6 +50,117 @@ fn a_run_that_taught_nothing_says_nothing_and_a_program_is_told_the_rest() {
 }
 
 #[test]
+fn what_is_told_under_a_red_gate_is_no_evidence_and_stands_in_no_other_prompt() {
+    let boast = "My way of doing it is best";
+    let scene = Scene::new(
+        &Script::new()
+            .turn([
+                write("one.txt", "1"),
+                say(&format!(
+                    "<learning category=\"success_pattern\" tags=\"way\">{boast}</learning>\n<task-done>{{task}}</task-done>"
+                )),
+            ])
+            .turn([write("two.txt", "2"), say("<task-done>{task}</task-done>")]),
+    );
+    scene
+        .env
+        .write(".ralph.toml", "[verify]\ncommands = [\"echo old trouble; exit 1\"]\n");
+    for title in ["Implement my way of one", "Implement my way of two"] {
+        let finished = scene.run(&[title, "--trust"]);
+        assert_eq!(finished.code, Some(0), "{finished}");
+        assert!(
+            finished.stderr.contains("is still red, as before the run"),
+            "{finished}"
+        );
+        let listed = json(
+            &scene.env,
+            &["learnings", "list", "--all", "--json", "--kind", "strategy"],
+        );
+        assert_eq!(listed.as_array().unwrap().len(), 1, "{listed:#}");
+        assert_eq!(listed[0]["content"], boast);
+        assert_eq!(listed[0]["status"], "validated");
+        assert_eq!(listed[0]["confidence"], 0.5);
+    }
+    assert!(!scene.agent.prompt(2).contains(boast), "{}", scene.agent.prompt(2));
+}
+
+#[test]
+fn a_lesson_of_one_done_iteration_is_as_sure_as_one_telling_makes_it() {
+    let told = say(
+        "<learning category=\"tool_usage\" tags=\"make\">Build the parser with make fast</learning>\n<task-done>{task}</task-done>",
+    );
+    let scene = Scene::new(&Script::new().turn([write("one.txt", "1"), told]));
+    let finished = scene.run(&["Implement one"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let listed = json(
+        &scene.env,
+        &["learnings", "list", "--all", "--json", "--kind", "strategy"],
+    );
+    assert_eq!(listed.as_array().unwrap().len(), 1, "{listed:#}");
+    assert_eq!(
+        (&listed[0]["status"], &listed[0]["confidence"]),
+        (&"promoted".into(), &0.5.into())
+    );
+}
+
+/// An agent whose two iterations each change a file of their own and tell a lesson without tags.
+fn telling(one: &str, other: &str) -> Script {
+    let told = |text: &str| {
+        say(&format!(
+            "<learning category=\"tool_usage\">{text}</learning>\n<task-done>{{task}}</task-done>"
+        ))
+    };
+    Script::new()
+        .turn([write("src/parser.rs", "1"), told(one)])
+        .turn([write("src/printer.rs", "1"), told(other)])
+        .turn([write("src/reader.rs", "1"), say("<task-done>{task}</task-done>")])
+}
+
+/// The lessons that agents told, when two iterations have changed different files.
+fn told_at_different_files(scene: &Scene) -> Vec<serde_json::Value> {
+    scene.env.ok(["task", "add", "Implement one"]);
+    scene.env.ok(["task", "add", "Implement two"]);
+    let finished = scene.run(&[]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let listed = json(
+        &scene.env,
+        &["learnings", "list", "--all", "--json", "--kind", "strategy"],
+    );
+    let listed = listed.as_array().unwrap().iter().cloned();
+    listed.filter(|learning| learning["source"] == "sigil").collect()
+}
+
+#[test]
+fn what_contradicts_is_found_whatever_files_the_iterations_changed() {
+    let (one, other) = ("Commit the lock file", "Do not commit the lock file");
+    let scene = Scene::new(&telling(one, other));
+    let told = told_at_different_files(&scene);
+    assert_eq!(told.len(), 2, "{told:#?}");
+    let listed = json(&scene.env, &["learnings", "conflicts", "--json"]);
+    assert_eq!(listed[0]["contradiction"]["by"], "negation", "{listed:#}");
+    scene
+        .env
+        .ok(["task", "add", "Implement what has to do with the lock file"]);
+    let finished = scene.run(&[]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let prompt = scene.agent.prompt(3);
+    assert_eq!(
+        prompt.to_lowercase().matches("commit the lock file").count(),
+        1,
+        "{prompt}"
+    );
+}
+
+#[test]
+fn what_is_told_again_in_other_words_is_one_lesson_whatever_files_the_iterations_changed() {
+    let known = "Run the migrations before the integration tests";
+    let scene = Scene::new(&telling(known, "Before the integration tests, run the migrations"));
+    let told = told_at_different_files(&scene);
+    let [told] = told.as_slice() else { panic!("{told:#?}") };
+    assert_eq!(told["content"], known);
+}
+
+#[test]
 fn with_review_what_a_run_teaches_waits() {
     let scene = Scene::new(&thorough());
     scene.env.write(".ralph.toml", "[learning]\npromote = \"review\"\n");

@@ -96,7 +96,7 @@ fn a_run_is_seen_while_it_goes_on_and_leaves_the_lines_that_a_pipe_gets() {
         "{shown}"
     );
     assert!(shown.contains("\ntask   iteration 1 · t-"), "{shown}");
-    assert!(shown.contains(" 0 notes in, 0 out\n"), "{shown}");
+    assert!(shown.contains(" memory 0 in, 0 out\n"), "{shown}");
     assert_eq!(screen.cursor(), Cursor::Hidden);
     assert!(!terminal.is_sane(), "keys are heard one by one");
     assert!(
@@ -108,7 +108,41 @@ fn a_run_is_seen_while_it_goes_on_and_leaves_the_lines_that_a_pipe_gets() {
     assert_left(&left, Some(0));
     let other = Scene::new(&patient());
     go(&other, 1);
-    assert_eq!(lines(&left.screen), piped(&other.run(&["Mend the parser"])));
+    // A terminal breaks what is longer than its rows.
+    let piped = piped(&other.run(&["Mend the parser"]));
+    assert_eq!(lines(&left.screen).join(" "), piped.join(" "));
+}
+
+/// One task had failed before the run, fails in it and is done in the end; another is done by a person meanwhile.
+#[test]
+fn a_run_counts_what_it_settled_itself() {
+    let reads = || say("I read the parser.\n");
+    let script = Script::new()
+        .turn([reads(), wait_for("go-1"), write("one.txt", "x"), say(DONE)])
+        .turn([say("<task-failed>{task} no</task-failed>")])
+        .turn([reads(), wait_for("go-3"), write("two.txt", "x"), say(DONE)])
+        .turn([write("three.txt", "x"), say(DONE)]);
+    let scene = Scene::new(&script);
+    scene.env.write(".ralph.toml", "[execution]\nmax_retries = 0\n");
+    for title in ["Fails", "Is done", "Is done later", "Is done by a person"] {
+        assert_eq!(scene.ralph(&["task", "add", title]).run().code, Some(0), "{title}");
+    }
+    let listed = crate::json(&scene.env, &["task", "list", "--json"]);
+    let id = |index: usize| listed[index]["id"].as_str().unwrap().to_owned();
+    scene.env.ok(["task", "fail", &id(0)]);
+    let terminal = working(&scene, &[]);
+    terminal.has_row(" 0 of 3 done, 3 open · ");
+    scene.env.ok(["task", "reset", &id(0)]);
+    scene.env.ok(["task", "done", &id(3)]);
+    go(&scene, 1);
+    terminal.has_row(" 1 of 3 done, 1 failed, 1 open · ");
+    scene.env.ok(["task", "reset", &id(0)]);
+    go(&scene, 3);
+    let left = terminal.left();
+    assert_left(&left, Some(0));
+    let lines = left.screen.lines();
+    let is_summary = |line: &&String| line.starts_with("4 iterations: 3 tasks done") && !line.contains("failed");
+    assert!(lines.iter().any(|line| is_summary(&line)), "{lines:#?}");
 }
 
 #[test]
@@ -173,16 +207,26 @@ fn q_ends_a_run_after_its_iteration_and_q_again_does_not() {
 
 #[test]
 fn p_shows_the_prompt_in_the_scrollback_or_in_a_pager() {
+    let path = ".ralph/runs/run-658eec67/001/prompt.md";
     for (pager, shown) in [
-        ("", "## Assigned Task"),
-        ("sed 's/^/PAGED: /'", "PAGED: ## Assigned Task"),
+        (
+            "",
+            vec![
+                "## Assigned Task".to_owned(),
+                format!("Prompt of iteration 1, {path}:"),
+                "End of the prompt of iteration 1.".to_owned(),
+            ],
+        ),
+        ("sed 's/^/PAGED: /'", vec!["PAGED: ## Assigned Task".to_owned()]),
     ] {
         let scene = Scene::new(&patient());
         let invocation = scene.invocation(&["Mend the parser"]).env("PAGER", pager);
         let mut terminal = at_terminal(invocation, 80, 24);
         terminal.has_row("now    I read the parser.");
         terminal.types("p");
-        terminal.is("the prompt", |screen| screen.lines().iter().any(|line| line == shown));
+        for shown in shown {
+            terminal.is("the prompt", |screen| screen.lines().contains(&shown));
+        }
         terminal.has_row(HINTS);
         go(&scene, 1);
         assert_left(&terminal.left(), Some(0));

@@ -16,7 +16,7 @@ name = \"escalate\"
 commands = [\"sh check.sh\"]
 ";
 
-/// The gate: much noise, and at its end what failed and why. The line with the error is the one that a report tells.
+/// The gate: much noise, and at its end what failed and why, which a report tells.
 const CHECK: &str = "\
 test -e leap.txt || exit 0
 for number in $(seq 200); do echo \"case $number ... ok\"; done
@@ -74,15 +74,6 @@ fn assert_told(scene: &Scene, turn: usize, name: &str) {
     settings.bind(|| assert_snapshot!(name, told(scene, turn)));
 }
 
-/// A prompt without what it tells of the run so far.
-fn without_run_journal(prompt: &str) -> String {
-    let Some((before, journal)) = prompt.split_once("\n## Run Journal\n") else {
-        return prompt.to_owned();
-    };
-    let after = journal.split_once("\n## ").map_or("", |(_, after)| after);
-    format!("{before}\n## {after}")
-}
-
 fn models(scene: &Scene) -> Vec<String> {
     let model = |turn| scene.agent.call(turn).environment.remove("RALPH_MODEL");
     (1..=scene.agent.turns())
@@ -133,11 +124,12 @@ fn what_failed_twice_and_then_succeeded_is_told_to_its_own_attempts_alone() {
         "by hand",
         "last words",
         "dependency_error\n",
+        // What the gate printed.
+        "29 February",
+        "2100-02-29",
     ] {
         assert!(!next.contains(of_a_report), "{of_a_report}: {next}");
     }
-    // How the run has gone so far is everybody's to know, and stands in its own place.
-    assert!(!without_run_journal(&next).contains("29 February"), "{next}");
     let sent: Vec<String> = (1..=4).map(|turn| scene.agent.prompt(turn)).collect();
     assert_eq!(kept_prompts(&scene), sent);
     for prompt in sent {
@@ -172,10 +164,9 @@ fn what_always_fails_is_warned_of_once_and_left_to_a_person_while_the_run_goes_o
     assert_eq!(warned, [false, false, false, true, false]);
     assert_told(&scene, 4, "always_turn_4");
     let next = scene.agent.prompt(5);
-    assert!(
-        !next.contains("bolt") && !without_run_journal(&next).contains("girder"),
-        "{next}"
-    );
+    for of_a_report in ["bolt", "girder.rs", "bends at", "last words"] {
+        assert!(!next.contains(of_a_report), "{of_a_report}: {next}");
+    }
     let failed = |title: &str| (title.to_owned(), "failed".to_owned());
     assert_eq!(scene.open_tasks(), [failed("plan.md"), failed("Build the bridge")]);
     let shown = scene.env.ok(["task", "show", &task_titled(&scene, "Build the bridge")]);

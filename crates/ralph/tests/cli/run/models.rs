@@ -81,14 +81,14 @@ fn escalate_climbs_with_every_failure_and_begins_anew_with_the_next_task() {
     assert!(
         dry_run
             .stdout
-            .contains("\nModel   haiku (escalate: no failure yet; no hard task like it on record)\n"),
+            .contains("\nModel   haiku (escalate: no failure yet; too little on record to tell)\n"),
         "{dry_run}"
     );
     let finished = scene.run(&["plan.md"]);
     assert_eq!(finished.code, Some(0), "{finished}");
     assert_eq!(scene.models(), ["haiku", "sonnet", "opus", "haiku"]);
     assert_snapshot!(scene.reasons(), @"
-    haiku (escalate: no failure yet; no hard task like it on record)
+    haiku (escalate: no failure yet; too little on record to tell)
     sonnet (escalate: 1 failure)
     opus (escalate: 2 failures in a row)
     haiku (escalate: no failure yet; no hard task like it on record)
@@ -179,7 +179,7 @@ fn a_task_like_one_that_was_hard_starts_with_a_stronger_model() {
     }
     let reasons = scene.reasons().replace(first.trim(), "FIRST");
     assert_snapshot!(reasons, @"
-    haiku (escalate: no failure yet; no hard task like it on record)
+    haiku (escalate: no failure yet; too little on record to tell)
     sonnet (escalate: 1 failure)
     sonnet (escalate: no failure yet; like FIRST, which was hard and failed on haiku)
     haiku (escalate: no failure yet; no hard task like it on record)

@@ -23,6 +23,7 @@ fn scene(script: &Script) -> Scene {
             content: content.to_owned(),
             tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
             task_type: None,
+            retold: None,
         };
         let at: Timestamp = at.parse().unwrap();
         store.add_learning(&new, &mut bits, at).unwrap();

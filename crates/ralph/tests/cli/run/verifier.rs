@@ -58,6 +58,29 @@ fn work_that_is_refused_is_told_and_tried_again() {
 }
 
 #[test]
+fn every_look_has_a_line_whatever_came_of_it() {
+    let script = Script::new()
+        .speaking_claude()
+        .turn([write("a.txt", "{turn}"), say(DONE)])
+        .verification([say("It looks good.")])
+        .verification([write("b.txt", "mine"), say("<verify-pass/>")])
+        .verification([say("<verify-pass/>")]);
+    let ran = claude(&script).run(&["one"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let lines: Vec<&str> = ran
+        .stderr
+        .lines()
+        .filter_map(|line| line.split_once("] verifier "))
+        .map(|(_, how)| how)
+        .collect();
+    assert_eq!(
+        lines,
+        ["came to no verdict", "passed, which does not count", "passed"],
+        "{ran}"
+    );
+}
+
+#[test]
 fn a_program_is_told_of_it_in_events_of_their_own() {
     let scene = claude(&refused_once());
     let finished = scene.invocation(&["--json", "one"]).run();

@@ -90,9 +90,10 @@ fn a_terminal_shows_the_wait_below_the_line_that_tells_of_it() {
     assert!(drawn > 0, "{:?}", shown.stdout);
     screen.take(going_on.as_bytes());
     let told = screen.lines();
-    let [.., told] = told.as_slice() else {
+    let [.., told, rest] = told.as_slice() else {
         panic!("{:?}", shown.stdout)
     };
+    let told = format!("{told} {rest}");
     assert!(told.starts_with("11:20:00 Goes on in 1 h 0"), "{told}");
     assert!(
         told.ends_with(" min, at 12:24: usage limit of claude. Ctrl+C stops."),

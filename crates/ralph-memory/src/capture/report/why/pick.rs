@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::super::message::message_line;
 use super::super::normal::normalised;
 use super::block::{Block, Order, Rank, Weight};
 use crate::capture::clean;
@@ -38,7 +39,8 @@ impl Blocks {
             // What has a place is another failure at another place; a log says the same again with other numbers.
             match block.rank {
                 Rank::Cause => line.trim().hash(&mut hasher),
-                Rank::Error | Rank::Word => normalised(line.trim()).hash(&mut hasher),
+                Rank::Error => message_line(line).hash(&mut hasher),
+                Rank::Word => normalised(line.trim()).hash(&mut hasher),
             }
         }
         if self.seen.len() < MAX_SEEN && !self.seen.insert(hasher.finish()) {
@@ -76,7 +78,7 @@ impl Kept {
 
     /// The lines that say why, within so many characters. Of an output that shows nothing of the kind, its last lines.
     pub(super) fn pick(self, last: &[String], characters: usize) -> String {
-        let (causes, errors) = (self.causes.all(), self.errors.all());
+        let (causes, errors, words) = (self.causes.all(), self.errors.all(), self.words.all());
         let mut shown = Shown::new(characters);
         if !causes.is_empty() {
             let end = causes.last().map_or(0, |(place, _)| *place);
@@ -85,11 +87,9 @@ impl Kept {
             shown.in_order(errors.into_iter().filter(|(place, _)| *place > end).collect());
         } else if !errors.is_empty() {
             shown.first_and_last(errors);
+        } else if !words.is_empty() {
+            shown.first_and_last(words);
         } else {
-            // Those among the last lines are shown there.
-            let words = self.words.all().into_iter();
-            let earlier = words.filter(|(_, block)| !last.iter().any(|line| line.trim() == block.text(None)));
-            shown.first_and_last(earlier.collect());
             shown.last_lines(last);
         }
         shown.text()

@@ -2,20 +2,28 @@
 
 use std::path::Path;
 
+use super::super::log_line::{Level, level_of};
 use super::super::normal::normalised;
-use super::super::telling::{may_tell, only_counts, tells_of_failure};
+use super::super::telling::{may_tell, names_what_failed, only_counts, tells_of_failure};
 use super::block::{Block, Rank, Reader, Step, Weight};
 use super::indent;
 
-/// How many lines that are set in below an error belong to it.
+/// How many lines that are set in below an error, or tell its values, belong to it.
 const MAX_BELOW: usize = 4;
+/// How lines begin that tell the values of the error above.
+const VALUES: [&str; 8] = [
+    "expected", "actual", "got", "want", "wanted", "received", "left", "right",
+];
 
 /// How lines begin that tell of an error.
-const ERRORS: [&str; 12] = [
+const ERRORS: [&str; 15] = [
     "error: ",
     "Error: ",
-    "ERROR: ",
+    "ERROR:",
     "ERROR ",
+    "CRITICAL:",
+    "CRITICAL ",
+    "Critical: ",
     "error ",
     "fatal: ",
     "FATAL: ",
@@ -43,7 +51,7 @@ const SYSTEM: [&str; 14] = [
     "required file not found",
 ];
 /// How lines begin, in lower case, that only sum up what is said elsewhere.
-const SUMMARIES: [&str; 12] = [
+const SUMMARIES: [&str; 14] = [
     "error: test failed, to rerun pass",
     "error: could not compile",
     "error: aborting due to",
@@ -56,12 +64,14 @@ const SUMMARIES: [&str; 12] = [
     "warning: build failed",
     "npm err! a complete log",
     "npm error a complete log",
+    "make: * [",
+    "make[#]: * [",
 ];
 
 /// Whether a line only sums up what is said elsewhere.
 pub(super) fn is_summary(line: &str) -> bool {
     let lower = normalised(line.trim()).to_lowercase();
-    SUMMARIES.iter().any(|beginning| lower.starts_with(beginning)) || only_counts(&lower)
+    SUMMARIES.iter().any(|beginning| lower.starts_with(beginning)) || (only_counts(&lower) && !names_what_failed(line))
 }
 
 /// The name of a test that a line tells to have failed; the lines after it say why.
@@ -73,7 +83,8 @@ pub(super) fn heading(line: &str) -> Option<&str> {
     let named = line.starts_with("FAIL: ") || line.starts_with("ERROR: ");
     let ruled = trimmed.starts_with("____") && trimmed.ends_with("____") && trimmed.contains(' ');
     let captured = line.starts_with("---- ") && line.ends_with(" stdout ----");
-    ((marked && !trimmed.ends_with(':')) || named || ruled || captured).then_some(trimmed)
+    let is_heading = (marked && !trimmed.ends_with(':')) || named || ruled || captured || names_what_failed(line);
+    is_heading.then_some(trimmed)
 }
 
 #[derive(Debug)]
@@ -91,7 +102,7 @@ pub(super) fn begin(line: &str) -> Option<Box<dyn Reader>> {
     Some(Box::new(Plain {
         block,
         indent: indent(line),
-        below: if rank == Rank::Word { MAX_BELOW } else { 0 },
+        below: 0,
     }))
 }
 
@@ -101,9 +112,10 @@ fn rank(line: &str) -> Option<Rank> {
     if is_cause {
         return Some(Rank::Cause);
     }
+    let level = level_of(line);
     let has_form = ERRORS.iter().any(|beginning| trimmed.starts_with(beginning))
         || heading(line).is_some()
-        || (trimmed.starts_with("test ") && trimmed.ends_with(" ... FAILED"))
+        || level == Some(Level::Error)
         || SYSTEM
             .iter()
             .any(|ending| trimmed.ends_with(ending) || trimmed.contains(&format!("{ending}: ")))
@@ -112,7 +124,8 @@ fn rank(line: &str) -> Option<Rank> {
     if has_form {
         return (!is_summary(line)).then_some(Rank::Error);
     }
-    let tells = may_tell(line) && tells_of_failure(line) && !is_summary(line) && !is_warning(trimmed);
+    let is_warning = level == Some(Level::Warning) || is_warning(trimmed);
+    let tells = may_tell(line) && tells_of_failure(line) && !is_summary(line) && !is_warning;
     tells.then_some(Rank::Word)
 }
 
@@ -155,7 +168,14 @@ impl Reader for Plain {
                 .lines
                 .first()
                 .is_some_and(|(_, first)| first.starts_with("E   "));
-        let is_below = indent(line) > self.indent && !line.trim().is_empty() && self.below < MAX_BELOW;
+        let is_value = line
+            .split(|sign: char| !sign.is_alphanumeric())
+            .find(|word| !word.is_empty())
+            .is_some_and(|word| VALUES.contains(&word.to_lowercase().as_str()));
+        let is_set_in = indent(line) > self.indent && !line.trim().is_empty();
+        // A word that often tells of a failure takes nothing from what has the form of one.
+        let is_other = || self.block.rank == Rank::Word && rank(line).is_some_and(|rank| rank != Rank::Word);
+        let is_below = (is_set_in || is_value) && self.below < MAX_BELOW && !is_other();
         if !goes_on && !is_below {
             return Step::NotMine;
         }

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::super::normal::normalised;
+use super::super::telling::only_counts;
 use super::block::{Block, Rank, Reader, Step, Weight};
 use super::{indent, names_own_file};
 
@@ -23,6 +25,8 @@ struct NotOk {
     values: Vec<String>,
     call: Option<String>,
     kind: String,
+    /// What a script says of it that knows no other form.
+    remarks: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +55,13 @@ pub(super) fn begin(line: &str) -> Option<Box<dyn Reader>> {
         values: Vec::new(),
         call: None,
         kind: String::new(),
+        remarks: Vec::new(),
     }))
+}
+
+/// `# expected 2, found 3`; not the name of another test, and not how many there were.
+fn is_remark(trimmed: &str) -> bool {
+    trimmed.starts_with('#') && !trimmed.starts_with("# Subtest") && !only_counts(&normalised(trimmed))
 }
 
 impl Reader for NotOk {
@@ -60,6 +70,9 @@ impl Reader for NotOk {
         self.read += 1;
         match self.state {
             State::Before if trimmed == "---" => self.state = State::Within,
+            State::Before if is_remark(trimmed) && self.remarks.len() < MAX_ERROR => {
+                self.remarks.push(trimmed.to_owned());
+            }
             State::Before => return Step::NotMine,
             State::Within if trimmed == "..." => return Step::Last,
             State::Within if self.read > MAX_READ => return Step::NotMine,
@@ -93,6 +106,7 @@ impl Reader for NotOk {
         if self.error.len() <= 1 {
             self.values.iter().for_each(|line| block.push(Weight::Helps, line));
         }
+        self.remarks.iter().for_each(|line| block.push(Weight::Helps, line));
         if let Some(call) = &self.call {
             block.push(Weight::Helps, call);
         }

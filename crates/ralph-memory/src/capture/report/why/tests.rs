@@ -83,19 +83,97 @@ fn what_is_told_after_all_causes_is_told_too() {
     assert!(picked.contains("TypeError: ") && picked.ends_with("error: coverage is 71 %, and has to be 80 %"));
 }
 
+#[track_caller]
+fn check_recorded(name: &str, expected: &[&str]) {
+    assert_eq!(picked(recorded(name).output, 500), expected.join("\n"), "{name}");
+}
+
 #[test]
 fn other_tools_are_understood_by_their_forms() {
-    check(
-        "=== RUN   TestTotal\n--- FAIL: TestTotal (0.00s)\n    cart_test.go:9: got 350, want 550\nFAIL\nexit status 1\n",
-        "--- FAIL: TestTotal (0.00s)\n    cart_test.go:9: got 350, want 550",
+    check_recorded(
+        "go_test_assertion",
+        &[
+            "--- FAIL: TestTotal (0.00s)",
+            "    cart_test.go:7: got 200, want 550",
+            "FAIL\texample.com/cart\t0.002s",
+        ],
     );
-    check(
-        "____ test_total ____\n\n    def test_total():\n>       assert total([1]) == 2\nE       assert 1 == 2\nE        +  where 1 = total([1])\n\ntest_cart.py:4: AssertionError\n=== 1 failed in 0.01s ===\n",
-        "E       assert 1 == 2\nE        +  where 1 = total([1])",
+    check_recorded(
+        "go_test_panic",
+        &[
+            "--- FAIL: TestTotal (0.00s)",
+            "panic: runtime error: slice bounds out of range [1:0] [recovered]",
+            "\tpanic: runtime error: slice bounds out of range [1:0]",
+            "FAIL\texample.com/cart\t0.005s",
+        ],
     );
+    check_recorded(
+        "go_build",
+        &["./shown.go:4:9: cannot use cents (variable of type int) as type string in return statement"],
+    );
+    check_recorded(
+        "pytest_assertion",
+        &[
+            "E       assert 200 == 550",
+            "E        +  where 200 = total([350, 200])",
+            "FAILED test_cart.py::test_total - assert 200 == 550",
+        ],
+    );
+    check_recorded(
+        "pytest_key_error",
+        &[
+            "E       KeyError: 'stat'",
+            "FAILED test_door.py::test_opens - KeyError: 'stat'",
+        ],
+    );
+    check_recorded(
+        "tsc_types",
+        &["cart.ts(5,7): error TS2322: Type 'string' is not assignable to type 'number'."],
+    );
+}
+
+#[test]
+fn what_failed_in_a_script_is_named_with_its_error() {
+    let error = "error: expected no such day, found 29 February";
+    check_recorded("shell_case", &["case leap_alpha ... FAILED", error]);
+    check_recorded("shell_case_numbered", &["case 2100-02-29 ... FAILED", error]);
+    check_recorded("shell_named_other", &["FAILED: leap_beta", error]);
+    check_recorded(
+        "shell_tap_other",
+        &["not ok 2 - leap_beta", "# expected no such day, found 29 February"],
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_of_a_log_and_its_last_lines_only_where_nothing_is() {
+    check_recorded(
+        "shell_log",
+        &[
+            "2026-11-16 18:56:13 ERROR cart: price of cup 17 is negative",
+            "2026-11-16 18:56:13 FATAL check failed: the shop cannot open",
+        ],
+    );
+    check_recorded(
+        "shell_date_log",
+        &["[Mon Nov 16 18:56:13 UTC 2026] [shop] panic: no price of cups"],
+    );
+    check_recorded(
+        "shell_syslog",
+        &["<13>Nov 16 18:57:10 vm shop[17467]: CRITICAL no price of cups"],
+    );
+    check_recorded(
+        "python_log",
+        &["2026-11-16 18:56:15,535 [MainThread] ERROR shop.cart - price of a cup is negative"],
+    );
+    let quiet = picked(recorded("shell_quiet_log").output, 500);
+    assert!(
+        quiet.ends_with("INFO shutting down worker gus after 677 requests"),
+        "{quiet}"
+    );
+    check("a failure of the cart\nthe end\n", "a failure of the cart");
     check(
-        "src/cart.ts(4,20): error TS2322: Type 'string' is not assignable to type 'number'.\nFound 1 error.\n",
-        "src/cart.ts(4,20): error TS2322: Type 'string' is not assignable to type 'number'.",
+        "a failure of the cart\nexpected: 1\n  actual: 2\nthe end\n",
+        "a failure of the cart\nexpected: 1\n  actual: 2",
     );
     check("one\n\ntwo\n", "one\ntwo");
 }

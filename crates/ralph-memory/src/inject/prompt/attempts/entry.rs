@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ralph_model::{Attempt, ErrorCategory, FailureReport, NewJournalRow, ReportOrigin, duration, first_line, preview};
+use ralph_model::{Attempt, ErrorCategory, FailureReport, NewJournalRow, duration, first_line, preview};
 
 use crate::inject::prompt::journal::files;
 use crate::inject::prompt::markdown::{code, fenced, in_item, one_line, without_controls};
@@ -94,9 +94,10 @@ fn says_anything(report: &FailureReport) -> bool {
 }
 
 fn push_report(text: &mut String, report: &FailureReport) {
-    let tried = match report.origin {
-        ReportOrigin::Agent => "Approach",
-        ReportOrigin::Ralph => "Approach, in its last words",
+    let tried = if report.tells_last_words() {
+        "Approach, in its last words"
+    } else {
+        "Approach"
     };
     push_item(text, tried, &in_item(&without_controls(&report.what_tried)));
     push_item(text, "Why it failed", &in_item(&without_controls(&report.why_failed)));

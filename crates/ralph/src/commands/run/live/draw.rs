@@ -200,9 +200,18 @@ fn iteration_line(iteration: &Iteration, frame: &Frame) -> Line {
 
 fn agent(view: &View, frame: &Frame) -> Line {
     let mut line = label("agent", frame);
-    let mut words = vec![tame(&view.agent)];
+    let is_roomy = frame.width >= ROOMY;
+    let model = view.iteration.as_ref().and_then(|iteration| iteration.model.as_deref());
+    let mut words = match model {
+        // Whoever names a model knows whose it is.
+        Some(model) if !is_roomy => vec![tame(model)],
+        model => [Some(view.agent.as_str()), model]
+            .into_iter()
+            .flatten()
+            .map(tame)
+            .collect(),
+    };
     if let Some(iteration) = &view.iteration {
-        words.extend(iteration.model.as_deref().map(tame));
         let took = iteration
             .took
             .unwrap_or_else(|| frame.at.saturating_sub(iteration.began));
@@ -212,17 +221,27 @@ fn agent(view: &View, frame: &Frame) -> Line {
     if total.cost_usd > 0.0 {
         words.push(format!("${:.2}", total.cost_usd));
     }
-    if total.tokens() > 0 {
-        words.push(format!("{} tokens", short_number(total.tokens())));
-    }
+    let tokens = (total.tokens() > 0).then(|| format!("{} tokens", short_number(total.tokens())));
     let shown = view.iteration.as_ref().map_or(0, |iteration| iteration.shown);
-    words.push(format!("{} in, {} out", count(shown, "note", "notes"), view.recorded));
+    // What stands in a prompt are rows of the journal as well, what comes out of an iteration are notes.
+    let memory = format!("{shown} in, {} out", view.recorded);
+    if is_roomy {
+        words.extend(tokens);
+        words.push(format!("memory {memory}"));
+    } else {
+        words.push(memory);
+        words.extend(tokens);
+    }
     line.push(plain(words.join(" · ")));
     line
 }
 
 fn gates(view: &View, frame: &Frame) -> Line {
-    let mut line = label("gates", frame);
+    // A sign and a command alone could be anything.
+    let mut line = match frame.width < ROOMY {
+        true => vec![faint("gates ")],
+        false => label("gates", frame),
+    };
     for (index, (command, mark)) in view.gates.iter().enumerate() {
         if index > 0 {
             line.push(plain("  "));

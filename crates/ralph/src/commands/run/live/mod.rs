@@ -232,7 +232,10 @@ impl Shared {
 
     /// Shows the prompt of the iteration, in the person's pager if they have named one.
     fn show_prompt(&self) {
-        let iteration = self.view().iteration.clone();
+        let (iteration, root) = {
+            let view = self.view();
+            (view.iteration.clone(), view.root.clone())
+        };
         let Some(iteration) = iteration else {
             return stage::show("There is no prompt yet.\n");
         };
@@ -241,7 +244,15 @@ impl Shared {
             Some(pager) => stage::page(pager, &file, &self.close_pager),
             None => std::fs::read_to_string(&file)
                 .map_err(|error| error.to_string())
-                .map(|prompt| stage::show(&prompt)),
+                .map(|prompt| {
+                    // Lines of the run stand before it and after it.
+                    let (number, path) = (iteration.number, file.display().to_string());
+                    let path = path.strip_prefix(&root).unwrap_or(&path);
+                    let prompt = prompt.trim_end();
+                    stage::show(&format!(
+                        "Prompt of iteration {number}, {path}:\n{prompt}\nEnd of the prompt of iteration {number}.\n"
+                    ));
+                }),
         };
         if let Err(error) = shown {
             stage::show(&format!("The prompt cannot be shown: {error}\n"));

@@ -1,5 +1,6 @@
 //! The picture of a run, and how it is drawn: wide, narrow and tiny, with and without colours, in every state.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use insta::assert_snapshot;
@@ -9,7 +10,7 @@ use ralph_loop::News;
 use ralph_loop::gates::{GateEnd, GateResult};
 use ralph_loop::state::{Notice, PauseWait};
 use ralph_memory::inject::prompt::AttemptNumber;
-use ralph_model::{RunId, TaskId, Usage, display_width};
+use ralph_model::{RunId, TaskId, TaskStatus, Usage, display_width};
 use ralph_store::{NewPause, Pause, PauseReason, Standing};
 
 use super::draw::{Frame, Keys, draw};
@@ -44,6 +45,7 @@ fn view() -> View {
             waiting: 1,
             open: 4,
         }),
+        left: BTreeMap::new(),
         iteration: Some(Iteration {
             run: RunId::new(1),
             number: 3,
@@ -83,7 +85,7 @@ fn a_wide_terminal_shows_everything() {
     assert_snapshot!(drawn(&view(), (80, 24), PLAIN), @"
     tasks  █████▒▒░░░░░░░░░░░░░ 2 of 8 done, 1 failed, 4 open, 1 waiting · 2:12
     task   iteration 3 · attempt 2 of 4 · t-1a2b3c Mend the parser of dates
-    agent  claude · sonnet · 1:12 · $0.42 · 51k tokens · 12 notes in, 3 out
+    agent  claude · sonnet · 1:12 · $0.42 · 51k tokens · memory 12 in, 3 out
     now    Edit src/parser/dates.rs
     q stop after this iteration · g guidance · p prompt · Ctrl+C stop
     ");
@@ -94,7 +96,7 @@ fn a_narrow_terminal_shows_it_in_fewer_words() {
     assert_snapshot!(drawn(&view(), (40, 10), PLAIN), @"
     ██▒░░░░░░░ 2/8, 1 failed · 2:12
     3. try 2/4 Mend the parser of dates
-    claude · sonnet · 1:12 · $0.42 · 51k t…
+    sonnet · 1:12 · $0.42 · 12 in, 3 out ·…
     Edit src/parser/dates.rs
     q end · g guide · p prompt · Ctrl+C
     ");
@@ -130,11 +132,42 @@ fn colours_set_apart_and_other_signs_are_spelled() {
     assert_snapshot!(drawn(&view, (80, 24), look), @"
     tasks  #####xx------------- 2 of 8 done, 1 failed, 4 open, 1 waiting | 2:12
     task   iteration 3 | attempt 2 of 4 | t-1a2b3c Mend the parser of dates
-    agent  claude | sonnet | 1:12 | $0.42 | 51k tokens | 12 notes in, 3 out
+    agent  claude | sonnet | 1:12 | $0.42 | 51k tokens | memory 12 in, 3 out
     gates  ok make ??  red true
     now    Gr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eG~
     q stop after this iteration | g guidance | p prompt | Ctrl+C stop
     ");
+}
+
+#[test]
+fn what_others_did_is_not_counted_before_the_run_and_beside_it() {
+    let mut view = View::default();
+    let mut seen = |left: &[(u64, TaskStatus)], (done, failed): (u32, u32)| {
+        let tasks = left.iter().map(|(task, status)| (TaskId::new(*task), *status));
+        view.left.extend(tasks);
+        let standing = Standing {
+            done,
+            failed,
+            waiting: 1,
+            open: 3,
+        };
+        view.tell(&News::Standing(&standing), Duration::ZERO);
+        let Standing { done, failed, .. } = view.tasks.unwrap();
+        (done, failed)
+    };
+    assert_eq!(seen(&[], (40, 2)), (0, 0));
+    assert_eq!(
+        seen(&[(1, TaskStatus::Done)], (42, 2)),
+        (1, 0),
+        "one was done beside it"
+    );
+    assert_eq!(
+        seen(&[(2, TaskStatus::Failed)], (42, 2)),
+        (1, 1),
+        "it had failed before, and was reset"
+    );
+    assert_eq!(seen(&[(2, TaskStatus::Pending)], (42, 1)), (1, 0), "it is tried again");
+    assert_eq!(seen(&[(2, TaskStatus::Done)], (0, 1)), (0, 0), "all were opened again");
 }
 
 #[test]
@@ -215,7 +248,7 @@ fn whoever_looks_at_the_work_is_seen_beside_the_gates() {
     assert_snapshot!(drawn(&view, (80, 10), PLAIN), @"
     tasks  █████▒▒░░░░░░░░░░░░░ 2 of 8 done, 1 failed, 4 open, 1 waiting · 2:12
     task   iteration 3 · attempt 2 of 4 · t-1a2b3c Mend the parser of dates
-    agent  claude · sonnet · 1:12 · $1.42 · 52k tokens · 12 notes in, 3 out
+    agent  claude · sonnet · 1:12 · $1.42 · 52k tokens · memory 12 in, 3 out
     gates  ✓ cargo test  … verifier
     now    codex verifies: Read src/lib.rs
     ");
@@ -269,7 +302,7 @@ fn other_waits_and_beginnings_are_said() {
     };
     assert_snapshot!(drawn(&fresh, (60, 24), PLAIN), @"
     tasks  2:12
-    agent  sh · 0 notes in, 0 out
+    agent  sh · memory 0 in, 0 out
     now    preparing
     q stop after this iteration · g guidance · p prompt · Ctrl…
     ");
@@ -291,7 +324,7 @@ fn an_iteration_that_is_over_stands_still_and_what_a_run_used_adds_up() {
     let agent = drawn.lines().nth(2).unwrap();
     assert_eq!(
         agent,
-        "agent  claude · sonnet · 1:02:05 · $1.30 · 2.0M tokens · 12 notes in, 3 out"
+        "agent  claude · sonnet · 1:02:05 · $1.30 · 2.0M tokens · memory 12 in, 3 out"
     );
 }
 

@@ -1,5 +1,6 @@
 //! What is known of a run while it goes on: a picture that every piece of news changes. It knows no clock and no terminal.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use ralph_agent::TurnEvent;
@@ -7,7 +8,7 @@ use ralph_loop::News;
 use ralph_loop::gates::GateResult;
 use ralph_loop::state::{Current, Draft, Notice, PauseWait};
 use ralph_memory::inject::prompt::AttemptNumber;
-use ralph_model::{RunId, TaskId, TaskKind, Usage, first_line};
+use ralph_model::{RunId, TaskId, TaskKind, TaskStatus, Usage, first_line};
 use ralph_store::Standing;
 
 /// How many characters of a line of text are kept: no terminal shows more.
@@ -26,8 +27,10 @@ pub(super) struct View {
     /// The folder that paths of tools are shown from.
     pub(super) root: String,
     pub(super) run: Option<RunId>,
-    /// How the tasks stand; none before anybody told.
+    /// How its tasks stand, of those that are done and that have failed the ones that it settled; none before anybody told.
     pub(super) tasks: Option<Standing>,
+    /// Where it left the tasks that it settled.
+    pub(super) left: BTreeMap<TaskId, TaskStatus>,
     pub(super) iteration: Option<Iteration>,
     /// What the gates of the iteration say.
     pub(super) gates: Vec<(String, Mark)>,
@@ -106,11 +109,25 @@ pub(super) enum Last {
 }
 
 impl View {
+    /// Sees how all tasks stand. What others did or failed with, before the run or beside it, is none of its work; and what it
+    /// left as done or failed may stand otherwise by now.
+    fn see(&mut self, standing: Standing) {
+        let left = |status| {
+            let count = self.left.values().filter(|left| **left == status).count();
+            u32::try_from(count).unwrap_or(u32::MAX)
+        };
+        self.tasks = Some(Standing {
+            done: standing.done.min(left(TaskStatus::Done)),
+            failed: standing.failed.min(left(TaskStatus::Failed)),
+            ..standing
+        });
+    }
+
     /// Takes a piece of news, which came so long after the run's beginning. Says whether anything has changed.
     pub(super) fn tell(&mut self, news: &News<'_>, at: Duration) -> Changed {
         match news {
             News::Began { run } => self.run = Some((*run).clone()),
-            News::Standing(standing) => self.tasks = Some(**standing),
+            News::Standing(standing) => self.see(**standing),
             News::IterationBegan {
                 current,
                 attempt,
@@ -135,7 +152,17 @@ impl View {
                 self.mark(command, Mark::Runs);
             }
             News::GateRan(gate) => self.gate(gate),
-            News::Settled { draft, duration, .. } => self.settled(draft, *duration),
+            News::Settled {
+                draft,
+                task,
+                new_lessons,
+                duration,
+            } => {
+                self.recorded += new_lessons;
+                let of = &draft.current.task;
+                self.left.extend(task.map(|status| (of.clone(), status)));
+                self.settled(draft, *duration);
+            }
             News::Wrote { .. } => self.recorded += 1,
             News::Notice(notice) => self.notice(notice, at),
             News::NoRoom(_) => self.doing = Doing::NoRoom,
@@ -224,7 +251,6 @@ impl View {
     }
 
     fn settled(&mut self, draft: &Draft, took: Duration) {
-        self.recorded += draft.turn.captured.learnings.len();
         // What a dead run used was its own, but the look at its work is this one's.
         let used = if self.run.as_ref() == Some(&draft.current.run) {
             draft.usage()

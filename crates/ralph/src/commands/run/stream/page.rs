@@ -291,6 +291,7 @@ fn with_rarer_examples(run: &RunId, task: &TaskId, tell: &mut dyn FnMut(Event<'_
         validated: 4,
         rejected: 1,
         promoted: 4,
+        known: 2,
         skipped: 0,
     };
     tell(Event::Learned(taught));

@@ -333,7 +333,9 @@ impl Watch for Teller<'_> {
             }
             News::VerifierDid(event) => self.agent(event, Who::Looks),
             News::Verified(found) => self.verified(found),
-            News::Settled { draft, task, duration } => self.settled(draft, *task, *duration),
+            News::Settled {
+                draft, task, duration, ..
+            } => self.settled(draft, *task, *duration),
             News::WaitsForParts { task, parts } => self.write(Event::WaitsForParts { task, parts: *parts }),
             News::DoneWithParts(task) => self.write(Event::DoneWithParts { task }),
             News::Wrote { file, replaced } => self.wrote(file, *replaced),

@@ -11,9 +11,11 @@ const TOO_SHORT: usize = 10;
 const LOOKED_AT: usize = 4_000;
 
 /// A category: what it is called, and the phrases by any of which it is known, whatever their words' endings.
-pub(super) struct Category {
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Category {
     /// What stands for all texts of it.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
+    spellings: &'static [&'static str],
     phrases: Vec<Phrase>,
     /// Words that mean it in no other form.
     words: &'static [&'static str],
@@ -21,17 +23,23 @@ pub(super) struct Category {
 
 impl Category {
     /// A category that is known by phrases.
-    pub(super) fn of(name: &'static str, phrases: &[&str]) -> Self {
+    pub(crate) fn of(name: &'static str, spellings: &'static [&'static str]) -> Self {
         Self {
             name,
-            phrases: phrases.iter().filter_map(|phrase| Phrase::of(phrase)).collect(),
+            spellings,
+            phrases: spellings.iter().filter_map(|phrase| Phrase::of(phrase)).collect(),
             words: &[],
         }
     }
 
     /// The same one, known by words in one form alone as well.
-    pub(super) fn or_words(self, words: &'static [&'static str]) -> Self {
+    pub(crate) fn or_words(self, words: &'static [&'static str]) -> Self {
         Self { words, ..self }
+    }
+
+    /// All words by which texts of it are looked for.
+    pub(crate) fn words(&self) -> String {
+        format!("{} {}", self.name, self.spellings.join(" "))
     }
 
     fn is_of(&self, line: &str, phrases: &Phrases) -> bool {
@@ -42,18 +50,17 @@ impl Category {
 }
 
 /// The first category that a text is of. Phrases stand whole in a line, and are no parts of words.
-pub(super) fn category_of(text: &str, categories: &'static [Category]) -> Option<&'static str> {
+pub(crate) fn category_of(text: &str, categories: &'static [Category]) -> Option<&'static Category> {
     let text = beginning(text, LOOKED_AT);
     // What says most stands first, so the first line that is of a category decides.
     text.lines().find_map(|line| {
         let phrases = Phrases::of([line]);
-        let category = categories.iter().find(|category| category.is_of(line, &phrases));
-        category.map(|category| category.name)
+        categories.iter().find(|category| category.is_of(line, &phrases))
     })
 }
 
 /// What is kept of a text that is of no category: its beginning, on one line; none where it says too little.
-pub(super) fn own_words(text: &str) -> Option<String> {
+pub(crate) fn own_words(text: &str) -> Option<String> {
     let words: Vec<&str> = beginning(text, LOOKED_AT).split_whitespace().collect();
     let line = words.join(" ");
     let says_enough = line.chars().nth(TOO_SHORT).is_some() && line.chars().any(char::is_alphanumeric);

@@ -1,0 +1,201 @@
+//! Warnings of errors, however many there are: which are looked at is decided by their words and by how well they are
+//! supported, and only as many are read as are wanted.
+
+use ralph_model::Learning;
+use ralph_store::{LearningQuery, Store, StoreError};
+
+use super::Reach;
+use super::candidates::sharing;
+use super::learnings::Learnings;
+use super::numbers::NumberMap;
+use super::patterns::ErrorPattern;
+use super::question::{CommonWords, Terms};
+use super::relevance::Support;
+
+/// How many that share words with the errors are looked at where only the best are wanted: those that share most.
+const MOST_LOOKED_AT: usize = 2_000;
+/// How many are read at once.
+const READ_AT_ONCE: usize = 32;
+
+/// A warning that shares words with an error.
+struct Sharing {
+    number: i64,
+    /// How much of an error's words it holds, as a share of what any lesson holds of them.
+    share: f64,
+    support: f64,
+}
+
+/// Those of the wanted lessons that warn of one of these errors, the best supported first and of equals the newest.
+///
+/// # Errors
+/// When the database cannot be read.
+pub fn warnings_of(
+    store: &Store,
+    errors: &[ErrorPattern],
+    wanted: &LearningQuery,
+    reach: Reach,
+) -> Result<Vec<Learning>, StoreError> {
+    let mut sharing = sharing_words(store, errors, wanted, reach)?;
+    let most = match reach {
+        Reach::Best(most) => {
+            sharing.sort_unstable_by(|one, other| other.share.total_cmp(&one.share).then(by_support(one, other)));
+            sharing.truncate(MOST_LOOKED_AT);
+            most
+        }
+        Reach::All => usize::MAX,
+    };
+    sharing.sort_unstable_by(by_support);
+    let mut found: Vec<Learning> = Vec::new();
+    for some in sharing.chunks(READ_AT_ONCE) {
+        let numbers: Vec<i64> = some.iter().map(|warning| warning.number).collect();
+        for learning in store.learnings_numbered(&numbers)? {
+            if errors.iter().any(|error| error.is_in(&learning)) {
+                found.push(learning);
+            }
+        }
+        if found.len() >= most {
+            break;
+        }
+    }
+    found.truncate(most);
+    Ok(found)
+}
+
+fn by_support(one: &Sharing, other: &Sharing) -> std::cmp::Ordering {
+    other
+        .support
+        .total_cmp(&one.support)
+        .then(other.number.cmp(&one.number))
+}
+
+/// The wanted ones that share words with one of the errors, in no order.
+fn sharing_words(
+    store: &Store,
+    errors: &[ErrorPattern],
+    wanted: &LearningQuery,
+    reach: Reach,
+) -> Result<Vec<Sharing>, StoreError> {
+    let learnings = Learnings::of(store);
+    let mut shares: NumberMap<i64, f64> = NumberMap::default();
+    for text in errors.iter().flat_map(ErrorPattern::asked) {
+        let terms = Terms::of(&learnings, &text, CommonWords::AreMeant)?;
+        let shared = sharing(&learnings, reach, &terms)?;
+        let all = shared.values().copied().fold(0.0, f64::max);
+        for (number, weight) in shared {
+            let share = shares.entry(number).or_default();
+            *share = share.max(weight / all);
+        }
+    }
+    let mut sharing = Vec::new();
+    store.learning_strengths(wanted, &mut |strength| {
+        if let Some(share) = shares.get(&strength.number) {
+            sharing.push(Sharing {
+                number: strength.number,
+                share: *share,
+                support: Support::of_strength(&strength).total(),
+            });
+        }
+    })?;
+    Ok(sharing)
+}
+
+#[cfg(test)]
+mod tests {
+    use ralph_model::{LearningKind, TaskType};
+    use ralph_store::{LearningFilter, journal_terms};
+    use ralph_testkit::{known_lesson, put_lessons};
+
+    use super::*;
+
+    struct Taught {
+        _folder: tempfile::TempDir,
+        store: Store,
+    }
+
+    impl Taught {
+        fn new(warnings: &[(&str, f64)]) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let database = folder.path().join("progress.db");
+            let store = Store::open_or_create(&database).unwrap();
+            let lessons: Vec<Learning> = (1..)
+                .zip(warnings)
+                .map(|(number, (content, confidence))| Learning {
+                    confidence: *confidence,
+                    ..known_lesson(number, LearningKind::Antipattern, TaskType::BugFix, content)
+                })
+                .collect();
+            let terms = |learning: &Learning| journal_terms(&learning.content);
+            put_lessons(&database, lessons.iter().map(|learning| (learning, terms(learning))));
+            Self { _folder: folder, store }
+        }
+
+        fn found(&self, errors: &[&str], reach: Reach) -> Vec<String> {
+            let errors: Vec<ErrorPattern> = errors.iter().filter_map(|text| ErrorPattern::of(text)).collect();
+            let wanted = LearningQuery {
+                filter: LearningFilter {
+                    kind: Some(LearningKind::Antipattern),
+                    ..LearningFilter::default()
+                },
+                ..LearningQuery::default()
+            };
+            let found = warnings_of(&self.store, &errors, &wanted, reach).unwrap();
+            found.into_iter().map(|learning| learning.content).collect()
+        }
+    }
+
+    #[test]
+    fn the_best_supported_warnings_of_an_error_are_found_among_many() {
+        let mut warnings: Vec<(String, f64)> = Vec::new();
+        for number in 0..300 {
+            let confidence = 0.4 + 0.001 * f64::from(number * 7 % 500);
+            warnings.push((format!("Avoid: port {number} - it is taken elsewhere"), confidence));
+            warnings.push((
+                format!("Avoid: the port was already taken by part{number} - wait"),
+                confidence,
+            ));
+        }
+        let warnings: Vec<(&str, f64)> = warnings.iter().map(|(text, sure)| (text.as_str(), *sure)).collect();
+        let taught = Taught::new(&warnings);
+        let error = ["the port was already taken"];
+        let all = taught.found(&error, Reach::All);
+        assert_eq!(all.len(), 300);
+        assert_eq!(all[0], "Avoid: the port was already taken by part214 - wait");
+        for most in [1, 10, 299, 400] {
+            let best = taught.found(&error, Reach::Best(most));
+            assert_eq!(best, all.iter().take(most).cloned().collect::<Vec<_>>(), "{most}");
+        }
+    }
+
+    #[test]
+    fn a_warning_of_few_words_is_found_in_all_that_was_printed() {
+        let taught = Taught::new(&[
+            ("Avoid: port taken - take another", 0.5),
+            (
+                "Avoid: server of the test suite printed nothing while it started - read the log",
+                0.9,
+            ),
+            ("avoid: Port taken; take another!", 0.6),
+            ("Avoid: Timeout errors - break into smaller steps", 0.4),
+        ]);
+        let printed = "the server of the test suite printed a lot while it started, and then: error: port taken (5432)";
+        for reach in [Reach::All, Reach::Best(10)] {
+            assert_eq!(
+                taught.found(&[printed, "timed out"], reach),
+                [
+                    "Avoid: port taken - take another",
+                    "Avoid: Timeout errors - break into smaller steps"
+                ]
+            );
+            assert_eq!(taught.found(&["nothing of that kind"], reach), [] as [&str; 0]);
+        }
+    }
+
+    #[test]
+    fn what_several_say_is_told_of_each() {
+        let text = "Avoid: Timeout errors - break into smaller steps";
+        let taught = Taught::new(&[(text, 0.5), (text, 0.7), ("Avoid: timeout errors: wait", 0.6)]);
+        let all = [text, "Avoid: timeout errors: wait", text];
+        assert_eq!(taught.found(&["timed out"], Reach::All), all);
+        assert_eq!(taught.found(&["timed out"], Reach::Best(2)), all[..2]);
+    }
+}

@@ -1,0 +1,203 @@
+//! What a person sees at a terminal of 80 and of 44 columns: nothing is wider, and what a command is for is there.
+
+use insta::assert_snapshot;
+use ralph_model::{Facts, Learning, LearningKind, TaskType};
+use ralph_store::{Store, journal_terms};
+use ralph_testkit::{TestEnv, known_lesson, put_lessons};
+
+use crate::terminal::on_screen;
+use crate::{DATABASE, env, json};
+
+/// A project that knows a strategy which keeps failing, an estimate, and two warnings that contradict each other.
+fn taught() -> TestEnv {
+    let env = env();
+    env.write(".ralph/keep", "");
+    drop(Store::open_or_create(&env.path(DATABASE)).unwrap());
+    let lesson = |number, kind, text: &str, change: &dyn Fn(&mut Learning)| {
+        let mut learning = known_lesson(number, kind, TaskType::BugFix, text);
+        learning.category = kind.word().to_owned();
+        change(&mut learning);
+        learning
+    };
+    let long = "Read the whole of the log before anything is changed, and write down which of its lines come first";
+    let lessons = [
+        lesson(1, LearningKind::Strategy, long, &|it| {
+            (it.success_rate, it.use_count, it.successes) = (0.39, 13, 3);
+        }),
+        lesson(2, LearningKind::Estimate, "bug-fix tasks of low complexity", &|it| {
+            it.facts = Some(Facts::Estimate {
+                avg_iteration_time: 14_000.0,
+                total_iterations: 1.0,
+                complexity: "low".to_owned(),
+                success_rate: 1.0,
+                sampled: 4,
+            });
+        }),
+        lesson(
+            3,
+            LearningKind::Strategy,
+            "Build with -j 4 before the tests run",
+            &|_| (),
+        ),
+        lesson(
+            4,
+            LearningKind::Strategy,
+            "Build with -j 8 before the tests run",
+            &|_| (),
+        ),
+    ];
+    let terms = |learning: &Learning| journal_terms(&learning.content);
+    let lessons = lessons.iter().map(|learning| (learning, terms(learning)));
+    put_lessons(&env.path(DATABASE), lessons);
+    env
+}
+
+#[test]
+fn why_learnings_contradict_each_other_is_told_on_every_screen() {
+    let env = taught();
+    for columns in [44, 80, 120] {
+        let shown = on_screen(&env, "learnings conflicts", columns);
+        assert!(shown.contains("one says 4, the other 8"), "{shown}");
+    }
+    assert_snapshot!(on_screen(&env, "learnings conflicts", 44), @"
+      one says 4, the other 8
+        1  learn-00000003 strategy, bug-fix,
+           confidence 0.80
+           Build with -j 4 before the tests run
+        2  learn-00000004 strategy, bug-fix,
+           confidence 0.80
+           Build with -j 8 before the tests run
+
+    Showing 1 conflict
+    Hint: `ralph learnings supersede OLD NEW`
+    settles one;
+    `ralph learnings conflicts --both-hold ONE OTHER`
+    says that both hold
+    ");
+}
+
+#[test]
+fn what_scores_are_made_of_fits_every_screen() {
+    let env = taught();
+    assert_snapshot!(on_screen(&env, "learnings query --for \"Fix the crash\" --explain", 80), @"
+    learn-00000003  0.920  Build with -j 4 before the tests run
+        confidence 0.320 + type 0.300 + success 0.200 + new 0.100 = 0.920
+        confidence 0.80 × rate 1.00 × uses 1.00
+    learn-00000002  0.920  bug-fix tasks of low complexity: about 1 iteration, 14 s
+        confidence 0.320 + type 0.300 + success 0.200 + new 0.100 = 0.920
+        confidence 0.80 × rate 1.00 × uses 1.00
+
+    Showing 2 learnings
+    ");
+    let narrow = on_screen(&env, "learnings query --explain", 44);
+    let below = "learn-00000003  0.800  Build with -j 4 befo…\n    confidence 0.80 × rate 1.00 × uses 1.00\n";
+    assert!(narrow.contains(below), "{narrow}");
+    on_screen(&env, "learnings query --for \"Fix the crash\" --explain", 44);
+    on_screen(&env, "learnings query --explain", 80);
+}
+
+#[test]
+fn a_learning_that_left_the_prompts_says_so() {
+    let env = taught();
+    let why = "its success rate is 39 % after 13 uses, below 40 %";
+    let whole = json(&env, &["learnings", "show", "learn-00000001", "--json"]);
+    assert_eq!(whole["why_in_no_prompt"], why);
+    let other = json(&env, &["learnings", "show", "learn-00000003", "--json"]);
+    assert_eq!(other["why_in_no_prompt"], serde_json::Value::Null);
+    assert_snapshot!(on_screen(&env, "learnings show learn-00000001", 44), @"
+    learn-00000001 [promoted]
+    learned     Read the whole of the log before
+                anything is changed, and write
+                down which of its lines come
+                first
+    category    strategy
+    task type   bug-fix
+    source      extracted
+    runs        run-00000001
+    confidence  0.80
+    success     0.39
+    shown       to 13 iterations, 3 of them done
+    in prompts  none: its success rate is 39 %
+                after 13 uses, below 40 %;
+                `ralph learnings promote
+                learn-00000001` gives it another
+                chance
+    created     2025-01-20T12:00:00Z
+    changed     2025-01-20T12:00:00Z
+    ");
+    assert_snapshot!(on_screen(&env, "learnings list", 80), @"
+    ID              STATUS         CATEGORY  CONFIDENCE  LEARNING
+    learn-00000004  promoted       strategy  0.80        Build with -j 8 before the…
+    learn-00000003  promoted       strategy  0.80        Build with -j 4 before the…
+    learn-00000002  promoted       estimate  0.80        bug-fix tasks of low compl…
+    learn-00000001  promoted, out  strategy  0.80        Read the whole of the log…
+
+    Showing 4 learnings; what is out stands in no prompt, and `ralph learnings show
+    ID` says why
+    ");
+}
+
+#[test]
+fn an_estimate_says_its_figures() {
+    let env = taught();
+    let figures = "bug-fix tasks of low complexity: about 1 iteration, 14 s";
+    for command in [
+        "learnings list --kind estimate",
+        "learnings show learn-00000002",
+        "learnings query --kind estimate",
+    ] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let shown = env.ok(words);
+        assert!(shown.contains(figures), "{shown}");
+    }
+}
+
+#[test]
+fn figures_of_learnings_are_broken_between_words() {
+    assert_snapshot!(on_screen(&taught(), "learnings stats", 44), @"
+    learnings       4
+    changed         2025-01-20T12:00:00Z
+    confidence      0.80
+    success         0.85
+    shown most      learn-00000001 in 13
+                    prompts: Read the whole of
+                    the log before anything is
+                    changed, and write down
+                    which of its lines come
+                    first
+    staging         0: 0 pending, 0 validated, 0
+                    rejected
+    pruned          0
+
+    By type
+      strategy      3
+      estimate      1
+
+    By task type
+      bug-fix       4
+
+    By source
+      extracted     4
+    ");
+}
+
+#[test]
+fn a_terminal_that_has_no_ellipsis_gets_dots() {
+    let env = taught();
+    let shown = env
+        .sh("script -qec '\"$RALPH\" --color never learnings list' /dev/null")
+        .env("TERM", "xterm")
+        .env("COLUMNS", "60")
+        .env("LANG", "C")
+        .run();
+    let row = shown
+        .stdout
+        .lines()
+        .find(|row| row.contains("Read the"))
+        .unwrap()
+        .trim_end();
+    assert!(
+        row.ends_with("...") && row.chars().count() <= 60 && row.is_ascii(),
+        "{shown}"
+    );
+}
