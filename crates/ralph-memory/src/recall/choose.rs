@@ -241,7 +241,7 @@ fn newest_of_a_subject_first<C>(choosing: &Choosing<'_, C>, entries: Vec<Compare
 }
 
 /// How many numbers two ascending lists have in common.
-fn common(one: &[u32], other: &[u32]) -> usize {
+pub(super) fn common<N: Ord>(one: &[N], other: &[N]) -> usize {
     one.iter().filter(|number| other.binary_search(number).is_ok()).count()
 }
 

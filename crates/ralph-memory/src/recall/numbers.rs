@@ -4,10 +4,18 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
+use xxhash_rust::xxh3::xxh3_64;
+
 /// A map whose keys are numbers.
 pub(super) type NumberMap<K, V> = HashMap<K, V, BuildHasherDefault<NumberHasher>>;
 /// A set of pairs of terms.
 pub(super) type PairSet = HashSet<(u32, u32), BuildHasherDefault<NumberHasher>>;
+
+/// The number of a word. Two words that have the same are taken for one, which does no more harm than a wrong score: thousands
+/// are looked up for each question, and none has to be kept.
+pub(super) fn number_of_word(word: &str) -> u64 {
+    xxh3_64(word.as_bytes())
+}
 
 /// Spreads numbers evenly, and does no more.
 #[derive(Debug, Default)]

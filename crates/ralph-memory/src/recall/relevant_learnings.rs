@@ -87,6 +87,21 @@ pub struct RelevantLearning {
     pub score: f64,
     /// Whether it has not kept what it promises, or another one in the same words has not and it has no record of its own.
     pub is_refuted: bool,
+    /// By what it is compared with others.
+    pub likeness: Likeness,
+}
+
+impl RelevantLearning {
+    /// A lesson with its score.
+    #[must_use]
+    pub fn of(learning: Learning, score: f64, is_refuted: bool) -> Self {
+        Self {
+            likeness: Likeness::of(&learning),
+            learning,
+            score,
+            is_refuted,
+        }
+    }
 }
 
 /// How many words, and how many lessons, are kept for texts that come later.
@@ -146,10 +161,9 @@ pub fn relevant_learnings(
     passed_over.truncate(MOST_IRRELEVANT);
     found.extend(passed_over);
     let others = store.learnings_numbered(&others)?;
-    found.extend(others.into_iter().map(|learning| RelevantLearning {
-        is_refuted: !learning.may_be_shown(),
-        learning,
-        score: 0.0,
+    found.extend(others.into_iter().map(|learning| {
+        let is_refuted = !learning.may_be_shown();
+        RelevantLearning::of(learning, 0.0, is_refuted)
     }));
     Ok(found)
 }
@@ -161,9 +175,9 @@ fn different(
     ranked: Vec<(f64, i64)>,
     most: usize,
 ) -> Result<(Vec<RelevantLearning>, Vec<RelevantLearning>), StoreError> {
-    let mut found = Vec::new();
+    let mut found: Vec<RelevantLearning> = Vec::new();
     let mut passed_over = Vec::new();
-    let mut kept: Vec<Likeness> = Vec::new();
+    let mut kept = Vec::new();
     let all_fit = ranked.len() <= most;
     for (score, number) in ranked {
         if kept.len() >= most {
@@ -173,25 +187,20 @@ fn different(
             continue;
         };
         let is_refuted = !learning.may_be_shown() || store.is_refuted_elsewhere(&learning)?;
+        let relevant = RelevantLearning::of(learning, score, is_refuted);
         if is_refuted {
-            passed_over.push(RelevantLearning {
-                learning,
-                score,
-                is_refuted,
-            });
+            passed_over.push(relevant);
             continue;
         }
-        if !all_fit {
-            let likeness = Likeness::of(&learning);
-            if !kept.iter().any(|other| other.is_near(&likeness)) {
-                kept.push(likeness);
-            }
+        let is_near = |kept: &usize| {
+            found
+                .get(*kept)
+                .is_some_and(|other| other.likeness.is_near(&relevant.likeness))
+        };
+        if !all_fit && !kept.iter().any(is_near) {
+            kept.push(found.len());
         }
-        found.push(RelevantLearning {
-            learning,
-            score,
-            is_refuted,
-        });
+        found.push(relevant);
     }
     Ok((found, passed_over))
 }

@@ -1,10 +1,11 @@
 //! A table of the database of facts as a body of texts: its words, and numbers for them.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use ralph_store::index::{KnownTerm, Totals};
 use ralph_store::{Searched, Store, StoreError, encode_term};
+
+use super::numbers::{NumberMap, number_of_word};
 
 /// The first number of a word; those below are the search index's.
 const FIRST_NUMBER: u32 = 1 << 31;
@@ -13,8 +14,8 @@ const FIRST_NUMBER: u32 = 1 << 31;
 pub(super) struct Rows<'s> {
     pub(super) store: &'s Store,
     searched: Searched,
-    /// The table has no numbers for its words, so each gets one when it is met.
-    numbers: RefCell<HashMap<String, u32>>,
+    /// The table has no numbers for its words, so each gets one when it is met, by [`number_of_word`].
+    numbers: RefCell<NumberMap<u64, u32>>,
 }
 
 impl<'s> Rows<'s> {
@@ -62,7 +63,8 @@ impl<'s> Rows<'s> {
 
     /// Gives a term the number that it has elsewhere.
     pub(super) fn set_number(&self, term: &str, number: u32) {
-        self.numbers.borrow_mut().insert(encode_term(term), number);
+        let word = number_of_word(&encode_term(term));
+        self.numbers.borrow_mut().insert(word, number);
     }
 
     /// The numbers of words with a space between each two.
@@ -75,13 +77,9 @@ impl<'s> Rows<'s> {
 
     fn number_of(&self, word: &str) -> u32 {
         let mut numbers = self.numbers.borrow_mut();
-        if let Some(number) = numbers.get(word) {
-            return *number;
-        }
-        let number = u32::try_from(numbers.len())
+        let next = u32::try_from(numbers.len())
             .unwrap_or(u32::MAX)
             .saturating_add(FIRST_NUMBER);
-        numbers.insert(word.to_owned(), number);
-        number
+        *numbers.entry(number_of_word(word)).or_insert(next)
     }
 }

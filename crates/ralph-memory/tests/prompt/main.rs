@@ -111,11 +111,7 @@ pub(crate) fn learning(content: &str) -> Learning {
 
 /// One that belongs to a task.
 pub(crate) fn relevant(content: &str) -> RelevantLearning {
-    RelevantLearning {
-        learning: learning(content),
-        score: 1.0,
-        is_refuted: false,
-    }
+    RelevantLearning::of(learning(content), 1.0, false)
 }
 
 /// A prompt for a task and nothing else; tests set what they are about.

@@ -219,9 +219,12 @@ impl Store {
     /// When the database cannot be read.
     pub fn is_refuted_elsewhere(&self, learning: &Learning) -> Result<bool, StoreError> {
         let rule = StandingRule::STRATEGIES;
-        let lesson = lesson_of(&learning.content);
         let has_own_record = learning.uses_here() >= rule.uses_that_tell;
-        if learning.kind != LearningKind::Strategy || has_own_record || lesson.is_empty() {
+        if learning.kind != LearningKind::Strategy || has_own_record {
+            return Ok(false);
+        }
+        let lesson = lesson_of(&learning.content);
+        if lesson.is_empty() {
             return Ok(false);
         }
         let refuted = self

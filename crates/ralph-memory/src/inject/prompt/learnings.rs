@@ -20,6 +20,7 @@ const MOST_EXAMPLES: usize = 3;
 /// A lesson that may stand in the section.
 struct Choice<'a> {
     learning: &'a Learning,
+    likeness: &'a Likeness,
     score: f64,
     /// As it stands in the prompt, or would.
     text: String,
@@ -76,11 +77,13 @@ fn choices<'a>(request: &PromptRequest<'a>) -> Vec<Choice<'a>> {
             learning,
             score,
             is_refuted,
+            likeness,
         } = relevant;
         // One that waits is of this very task.
         let belongs = !is_refuted && (*score > 0.0 || learning.status == LearningStatus::Validated);
         Choice {
             learning,
+            likeness,
             score: *score,
             text: learning_item(learning),
             reason: if belongs {
@@ -117,7 +120,7 @@ fn choose<'a>(choices: &mut [Choice<'a>], frame: &str, budget: Budget, before: (
 /// in the prompt already, or what a better one of them says, or the contrary, is marked as a duplicate.
 fn take_best<'a>(choices: &mut [Choice<'a>], mut room: Budget, (said, claims): (&Said, &Claims<'a>)) -> usize {
     let mut left_out = 0;
-    let mut better: Vec<Likeness> = Vec::new();
+    let mut better: Vec<&Likeness> = Vec::new();
     let mut said_here = Said::default();
     let mut claims = claims.clone();
     for choice in choices
@@ -128,14 +131,14 @@ fn take_best<'a>(choices: &mut [Choice<'a>], mut room: Budget, (said, claims): (
         if better.len() >= MOST_LEARNINGS {
             continue;
         }
-        let (fact, likeness) = (Fact::of(&choice.learning.content), Likeness::of(choice.learning));
-        let is_said =
-            said.holds(fact) || said_here.holds(fact) || better.iter().any(|better| better.is_near(&likeness));
+        let fact = Fact::of(&choice.learning.content);
+        let is_near = |better: &&Likeness| better.is_near(choice.likeness);
+        let is_said = said.holds(fact) || said_here.holds(fact) || better.iter().any(is_near);
         if is_said || claims.refute(choice.learning) {
             choice.reason = InjectionReason::Duplicate;
         } else if room.take(choice.text.chars().count()) {
             choice.reason = InjectionReason::Shown;
-            better.push(likeness);
+            better.push(choice.likeness);
             said_here.add(fact);
             claims.add(choice.learning);
         } else {
