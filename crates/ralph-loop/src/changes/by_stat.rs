@@ -1,16 +1,17 @@
 //! Snapshots without git: what the file system says about each file that `.gitignore` leaves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::hash::Hasher;
 use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use ignore::gitignore::Gitignore;
 use ignore::{DirEntry, WalkBuilder};
 use ralph_model::FileStamp;
-use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 /// The most files of a project that are looked at. Tests would wait long for so many.
@@ -22,11 +23,8 @@ const RACY_NS: i64 = 2_000_000_000;
 /// The largest file whose content is read to be sure.
 const MOST_CONTENT: u64 = 64 << 20;
 
-/// What the file system says about the files of a project.
-type List = BTreeMap<String, Entry>;
-
-/// What it says about one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What the file system says about a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     size: u64,
     mtime_ns: i64,
@@ -37,17 +35,26 @@ struct Entry {
     digest: Option<u64>,
 }
 
+/// An [`Entry`] with its path as it stands in a list, a line each. Every iteration writes two lists and reads them again, so
+/// a line has no names in it.
+type Line = (String, u64, i64, i64, u64, u32, Option<u64>);
+
 /// Lists the files of a project in a file of the scratch folder: its name, and why files are missing from it.
 pub(super) fn snapshot(root: &Path, scratch: &Path, hidden: &[String]) -> Result<(String, Option<String>), String> {
     let in_scratch = |error: io::Error| format!("a snapshot cannot be made in {}: {error}", scratch.display());
     let now = now_of(scratch).map_err(in_scratch)?;
-    let (list, degraded) = read_all(root, scratch, hidden, now)?;
-    let bytes = serde_json::to_vec(&list).map_err(|error| error.to_string())?;
-    let name = format!("files-{:016x}.json", xxhash_rust::xxh3::xxh3_64(&bytes));
+    let (mut files, degraded) = read_all(root, scratch, hidden, now)?;
+    files.sort_unstable_by(|(path, _), (other, _)| path.cmp(other));
+    let mut list = Vec::new();
+    for (path, entry) in files {
+        serde_json::to_writer(&mut list, &entry.line(path)).map_err(|error| error.to_string())?;
+        list.push(b'\n');
+    }
+    let name = format!("files-{:016x}.jsonl", xxhash_rust::xxh3::xxh3_64(&list));
     let write = || {
         let new = scratch.join("files.new");
         let mut file = BufWriter::new(File::create(&new)?);
-        file.write_all(&bytes)?;
+        file.write_all(&list)?;
         file.flush()?;
         fs::rename(new, scratch.join(&name))
     };
@@ -57,15 +64,16 @@ pub(super) fn snapshot(root: &Path, scratch: &Path, hidden: &[String]) -> Result
 
 /// The files that differ between two lists.
 pub(super) fn changed(root: &Path, scratch: &Path, old: &str, new: &str) -> Result<Vec<String>, String> {
-    let read = |name: &str| -> Result<List, String> {
-        let path = scratch.join(name);
-        // In one piece: byte by byte takes several times as long.
-        let list = fs::read(&path)
-            .map_err(|error| error.to_string())
-            .and_then(|bytes| serde_json::from_slice(&bytes).map_err(|error| error.to_string()));
-        list.map_err(|error| format!("the list of files {} cannot be read: {error}", path.display()))
+    let read = |name: &str| fs::read(scratch.join(name)).map_err(|error| unreadable(scratch, name, &error));
+    let (old_list, new_list) = (read(old)?, read(new)?);
+    // Nearly all files are as they were, and so are their lines.
+    let entries = |list, other, name| {
+        lines_of_one(list, other)
+            .map(|line| serde_json::from_slice(line).map(Entry::of_line))
+            .collect::<Result<BTreeMap<String, Entry>, _>>()
+            .map_err(|error| unreadable(scratch, name, &error))
     };
-    let (old, new) = (read(old)?, read(new)?);
+    let (old, new) = (entries(&old_list, &new_list, old)?, entries(&new_list, &old_list, new)?);
     let gone = old.keys().filter(|path| !new.contains_key(*path));
     let differs = |path: &str, after: &Entry| {
         old.get(path)
@@ -73,6 +81,20 @@ pub(super) fn changed(root: &Path, scratch: &Path, old: &str, new: &str) -> Resu
     };
     let other = new.iter().filter(|(path, after)| differs(path, after));
     Ok(gone.chain(other.map(|(path, _)| path)).cloned().collect())
+}
+
+/// The lines of a list that another one does not have.
+fn lines_of_one<'l>(list: &'l [u8], other: &'l [u8]) -> impl Iterator<Item = &'l [u8]> {
+    let lines = |list: &'l [u8]| list.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let known: HashSet<&[u8]> = lines(other).collect();
+    lines(list).filter(move |line| !known.contains(line))
+}
+
+fn unreadable(scratch: &Path, name: &str, error: &dyn std::fmt::Display) -> String {
+    format!(
+        "the list of files {} cannot be read: {error}",
+        scratch.join(name).display()
+    )
 }
 
 /// Those of these files that the project's `.gitignore` leaves out.
@@ -90,7 +112,10 @@ fn now_of(scratch: &Path) -> io::Result<i64> {
     Ok(FileStamp::of(&file.metadata()?).ctime_ns)
 }
 
-fn read_all(root: &Path, scratch: &Path, hidden: &[String], now: i64) -> Result<(List, Option<String>), String> {
+/// Files by their paths in the project, and why some are missing.
+type Files = (Vec<(String, Entry)>, Option<String>);
+
+fn read_all(root: &Path, scratch: &Path, hidden: &[String], now: i64) -> Result<Files, String> {
     let left_out: Vec<_> = hidden.iter().map(|path| root.join(path)).collect();
     let scratch = scratch.to_owned();
     let walk = WalkBuilder::new(root)
@@ -104,27 +129,24 @@ fn read_all(root: &Path, scratch: &Path, hidden: &[String], now: i64) -> Result<
             entry.file_name() != ".git" && !is_left_out(&scratch) && !left_out.iter().any(is_left_out)
         })
         .build();
-    let mut list = List::new();
+    let mut files = Vec::new();
     let mut degraded = None;
     for entry in walk {
         let read = entry.map_err(|error| error.to_string()).and_then(|entry| {
             Entry::of(root, &entry, now).map_err(|error| format!("{}: {error}", entry.path().display()))
         });
         match read {
-            Ok(Some((path, entry))) => {
-                list.insert(path, entry);
-            }
-            Ok(None) => {}
+            Ok(file) => files.extend(file),
             Err(error) => degraded = Some(format!("not every file could be read: {error}")),
         }
-        if list.len() > MOST_FILES {
+        if files.len() > MOST_FILES {
             return Err(format!(
                 "{} has more than {MOST_FILES} files, so changes in it are not looked for",
                 root.display()
             ));
         }
     }
-    Ok((list, degraded))
+    Ok((files, degraded))
 }
 
 impl Entry {
@@ -135,10 +157,10 @@ impl Entry {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             metadata => metadata?,
         };
-        let name = path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
         if !(metadata.is_file() || metadata.is_symlink()) {
             return Ok(None);
         }
+        let name = path_inside(root, path).to_string_lossy().into_owned();
         let stamp = FileStamp::of(&metadata);
         let racy = stamp.mtime_ns.max(stamp.ctime_ns) > now.saturating_sub(RACY_NS);
         let digest = if racy { digest(path, &metadata) } else { None };
@@ -153,6 +175,30 @@ impl Entry {
         Ok(Some((name, entry)))
     }
 
+    fn line(self, path: String) -> Line {
+        let Self {
+            size,
+            mtime_ns,
+            ctime_ns,
+            inode,
+            mode,
+            digest,
+        } = self;
+        (path, size, mtime_ns, ctime_ns, inode, mode, digest)
+    }
+
+    fn of_line((path, size, mtime_ns, ctime_ns, inode, mode, digest): Line) -> (String, Self) {
+        let entry = Self {
+            size,
+            mtime_ns,
+            ctime_ns,
+            inode,
+            mode,
+            digest,
+        };
+        (path, entry)
+    }
+
     /// Whether a file is the same as before. Where times do not tell, its content does.
     fn is_same(&self, after: &Self, path: &Path) -> bool {
         if (self.size, self.mode) != (after.size, after.mode) {
@@ -164,6 +210,13 @@ impl Entry {
         }
         (self.mtime_ns, self.ctime_ns, self.inode) == (after.mtime_ns, after.ctime_ns, after.inode)
     }
+}
+
+/// A path without the folder that its walk began at. As bytes: part by part takes several times as long.
+fn path_inside<'p>(root: &Path, path: &'p Path) -> &'p OsStr {
+    let inside = path.as_os_str().as_bytes().strip_prefix(root.as_os_str().as_bytes());
+    let inside = inside.map(|inside| inside.strip_prefix(b"/").unwrap_or(inside));
+    inside.map_or(path.as_os_str(), OsStr::from_bytes)
 }
 
 /// A digest of what a file holds, or a link says; none when it is too large or cannot be read.
