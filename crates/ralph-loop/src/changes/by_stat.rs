@@ -1,6 +1,7 @@
 //! Snapshots without git: what the file system says about each file that `.gitignore` leaves.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::hash::Hasher;
@@ -43,18 +44,18 @@ type Line = (String, u64, i64, i64, u64, u32, Option<u64>);
 pub(super) fn snapshot(root: &Path, scratch: &Path, hidden: &[String]) -> Result<(String, Option<String>), String> {
     let in_scratch = |error: io::Error| format!("a snapshot cannot be made in {}: {error}", scratch.display());
     let now = now_of(scratch).map_err(in_scratch)?;
-    let (mut files, degraded) = read_all(root, scratch, hidden, now)?;
-    files.sort_unstable_by(|(path, _), (other, _)| path.cmp(other));
-    let mut list = Vec::new();
-    for (path, entry) in files {
-        serde_json::to_writer(&mut list, &entry.line(path)).map_err(|error| error.to_string())?;
-        list.push(b'\n');
-    }
-    let name = format!("files-{:016x}.jsonl", xxhash_rust::xxh3::xxh3_64(&list));
+    let (files, degraded) = read_all(root, scratch, hidden, now)?;
+    let lines = files
+        .into_iter()
+        .map(|(path, entry)| serde_json::to_string(&entry.line(path)));
+    let mut lines: Vec<String> = lines.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    lines.sort_unstable();
+    let list = lines.join("\n");
+    let name = format!("files-{:016x}.jsonl", xxhash_rust::xxh3::xxh3_64(list.as_bytes()));
     let write = || {
         let new = scratch.join("files.new");
         let mut file = BufWriter::new(File::create(&new)?);
-        file.write_all(&list)?;
+        file.write_all(list.as_bytes())?;
         file.flush()?;
         fs::rename(new, scratch.join(&name))
     };
@@ -66,14 +67,16 @@ pub(super) fn snapshot(root: &Path, scratch: &Path, hidden: &[String]) -> Result
 pub(super) fn changed(root: &Path, scratch: &Path, old: &str, new: &str) -> Result<Vec<String>, String> {
     let read = |name: &str| fs::read(scratch.join(name)).map_err(|error| unreadable(scratch, name, &error));
     let (old_list, new_list) = (read(old)?, read(new)?);
-    // Nearly all files are as they were, and so are their lines.
-    let entries = |list, other, name| {
-        lines_of_one(list, other)
-            .map(|line| serde_json::from_slice(line).map(Entry::of_line))
+    let (only_old, only_new) = lines_of_one(&old_list, &new_list);
+    let entries = |lines: Vec<&[u8]>, name| {
+        let entries = lines
+            .into_iter()
+            .map(|line| serde_json::from_slice(line).map(Entry::of_line));
+        entries
             .collect::<Result<BTreeMap<String, Entry>, _>>()
             .map_err(|error| unreadable(scratch, name, &error))
     };
-    let (old, new) = (entries(&old_list, &new_list, old)?, entries(&new_list, &old_list, new)?);
+    let (old, new) = (entries(only_old, old)?, entries(only_new, new)?);
     let gone = old.keys().filter(|path| !new.contains_key(*path));
     let differs = |path: &str, after: &Entry| {
         old.get(path)
@@ -83,11 +86,21 @@ pub(super) fn changed(root: &Path, scratch: &Path, old: &str, new: &str) -> Resu
     Ok(gone.chain(other.map(|(path, _)| path)).cloned().collect())
 }
 
-/// The lines of a list that another one does not have.
-fn lines_of_one<'l>(list: &'l [u8], other: &'l [u8]) -> impl Iterator<Item = &'l [u8]> {
+/// The lines that only one of two lists has. Nearly all files are as they were, and so are their lines, which are in order.
+fn lines_of_one<'l>(old: &'l [u8], new: &'l [u8]) -> (Vec<&'l [u8]>, Vec<&'l [u8]>) {
     let lines = |list: &'l [u8]| list.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let known: HashSet<&[u8]> = lines(other).collect();
-    lines(list).filter(move |line| !known.contains(line))
+    let (mut old, mut new) = (lines(old).peekable(), lines(new).peekable());
+    let (mut only_old, mut only_new) = (Vec::new(), Vec::new());
+    while let (Some(before), Some(after)) = (old.peek(), new.peek()) {
+        match before.cmp(after) {
+            Ordering::Less => only_old.extend(old.next()),
+            Ordering::Equal => drop((old.next(), new.next())),
+            Ordering::Greater => only_new.extend(new.next()),
+        }
+    }
+    only_old.extend(old);
+    only_new.extend(new);
+    (only_old, only_new)
 }
 
 fn unreadable(scratch: &Path, name: &str, error: &dyn std::fmt::Display) -> String {
@@ -288,5 +301,23 @@ mod tests {
         File::create(&path).unwrap().write_all(b"two").unwrap();
         assert!(!racy.is_same(&later, &path));
         assert!(!racy.is_same(&later, Path::new("/nowhere")));
+    }
+
+    #[test]
+    fn only_what_one_of_two_lists_has_is_read() {
+        let check = |old: &str, new: &str, expected: (&[&str], &[&str])| {
+            let bytes =
+                |lines: &[&str]| -> Vec<Vec<u8>> { lines.iter().map(|line| line.as_bytes().to_vec()).collect() };
+            let (only_old, only_new) = lines_of_one(old.as_bytes(), new.as_bytes());
+            assert_eq!(only_old, bytes(expected.0), "{old:?} {new:?}");
+            assert_eq!(only_new, bytes(expected.1), "{old:?} {new:?}");
+        };
+        check("", "", (&[], &[]));
+        check("a\nb\nc", "a\nb\nc", (&[], &[]));
+        check("", "a\nb", (&[], &["a", "b"]));
+        check("a\nb", "", (&["a", "b"], &[]));
+        check("a\nb1\nc", "a\nb2\nc", (&["b1"], &["b2"]));
+        check("b\nd", "a\nb\nc\nd\ne", (&[], &["a", "c", "e"]));
+        check("a\nc\nz", "b\nc\ny", (&["a", "z"], &["b", "y"]));
     }
 }
