@@ -19,6 +19,7 @@ use serde::Serialize;
 pub(crate) use nearness::Nearby;
 pub use reading::Reading;
 use reading::{Sign, Value};
+use words::WORKS_OR_FAILS;
 
 /// So many words two lessons have to share before they are about the same in some others.
 const LEAST_SHARED: usize = 2;
@@ -85,7 +86,7 @@ impl Reading {
         if is_estimate(self) || is_estimate(other) || !self.is_about_the_same(other) {
             return None;
         }
-        let denied = self.denies(other);
+        let denied = self.denies(other) && !self.agrees_on_failing(other);
         let opposites: Vec<Contradiction> = self.opposites(other);
         let values = different_values(&self.values, &other.values);
         match (denied != (opposites.len() % 2 == 1), values) {
@@ -146,10 +147,13 @@ impl Reading {
     /// Where one has words that the other lacks, and not the other way round, two thirds in common are enough; else it takes
     /// three quarters, and what is not in common must not be names on both sides.
     fn has_nearly_the_words_of(&self, other: &Self) -> bool {
-        let own = self.words_beside(other);
-        let others = other.words_beside(self);
+        let (mut own, mut others) = (self.words_beside(other), other.words_beside(self));
         let shared = self.stems.len() - own.len();
-        let most = self.stems.len().max(other.stems.len());
+        // Both are about a file that both are tagged with, whoever names it.
+        let is_of_both = |file: &&str| self.tags.contains(*file) && other.tags.contains(*file);
+        own.retain(|stem| !(self.files.contains(*stem) && is_of_both(stem)));
+        others.retain(|stem| !(other.files.contains(*stem) && is_of_both(stem)));
+        let most = shared + own.len().max(others.len());
         if own.is_empty() && others.is_empty() {
             return shared > 0;
         }
@@ -195,10 +199,24 @@ impl Reading {
         disagree > 0 && (is_same_words || disagree * 2 >= agree)
     }
 
+    /// Whether what seems a denial is none because one says that something fails: that warns of it as much as a warning or a
+    /// "not" does.
+    fn agrees_on_failing(&self, other: &Self) -> bool {
+        let (one, another) = (self.says_it_fails(), other.says_it_fails());
+        match (self.is_turned(), other.is_turned()) {
+            (true, false) => another == Some(true),
+            (false, true) => one == Some(true),
+            _ => matches!((one, another), (Some(true), None) | (None, Some(true))),
+        }
+    }
+
     fn opposites(&self, other: &Self) -> Vec<Contradiction> {
+        // That something fails is what a warning says in any case.
+        let is_said_by_kind = |pair: usize| pair == WORKS_OR_FAILS && self.is_turned() != other.is_turned();
         let both = self
             .sides
             .iter()
+            .filter(|(pair, _)| !is_said_by_kind(**pair))
             .filter_map(|(pair, own)| Some((own, other.sides.get(pair)?)));
         both.filter(|((side, _), (another, _))| side != another)
             .map(|((_, one), (_, other))| Contradiction::Opposite {

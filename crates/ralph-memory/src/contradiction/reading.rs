@@ -141,7 +141,7 @@ impl Reading {
 
     /// What warns of something without a word for it names what is to be avoided.
     fn turn_if_warning(&mut self) {
-        if self.kind != LearningKind::Antipattern || self.is_plain {
+        if !self.is_turned() {
             return;
         }
         for sign in self.stems.values_mut() {
@@ -150,6 +150,17 @@ impl Reading {
         for value in &mut self.values {
             value.sign = value.sign.turned();
         }
+    }
+
+    /// Whether it is such a warning.
+    pub(super) fn is_turned(&self) -> bool {
+        self.kind == LearningKind::Antipattern && !self.is_plain
+    }
+
+    /// Those of its words that are files which it is tagged with: it is about them whether it names them or not.
+    pub fn own_files(&self) -> impl Iterator<Item = &str> {
+        let files = self.files.intersection(&self.tags).map(String::as_str);
+        files.filter(|file| self.stems.contains_key(*file))
     }
 
     /// The stems of its words, each once, in order.
@@ -163,12 +174,18 @@ impl Reading {
         self.answer.as_ref().map(|(subject, _)| subject.as_str())
     }
 
+    /// Whether it says that something works, or that it fails.
+    pub(super) fn says_it_fails(&self) -> Option<bool> {
+        self.sides.get(&words::WORKS_OR_FAILS).map(|(fails, _)| *fails)
+    }
+
     fn take(&mut self, clause: &Clause<'_>) {
         self.is_plain |= clause.is_plain;
         let sign = if clause.negations % 2 == 1 { Sign::No } else { Sign::Yes };
         let mut last: Option<String> = None;
         // The value that still looks for the word behind it.
         let mut open: Option<usize> = None;
+        let mut counted: Option<Counted> = None;
         let mut words = clause.tokens.iter().enumerate().peekable();
         while let Some((at, token)) = words.next() {
             if let Some((pair, side)) = words::side_of(&token.lower).filter(|_| !token.in_code) {
@@ -186,6 +203,9 @@ impl Reading {
                 }
                 self.note_name(&stem, token, clause.begins_sentence && at == 0);
                 self.note(stem.clone(), sign);
+                if words::is_counted(&stem) {
+                    counted = Some(Counted::word(&stem, at));
+                }
                 last = Some(stem);
             }
             let Some(mut text) = parts.value else {
@@ -196,8 +216,8 @@ impl Reading {
                 text.push_str(unit);
                 words.next();
             }
-            if let Some(counted) = last.as_ref().filter(|last| words::is_counted(last)) {
-                let name = format!("{counted} {text}");
+            if let Some(counted) = counted.as_mut().filter(|counted| counted.goes_on(&clause.tokens, at)) {
+                let name = counted.name(&text, at);
                 self.names.insert(name.clone());
                 self.note(name, sign);
                 continue;
@@ -229,6 +249,41 @@ impl Reading {
         if token.is_file() || (!token.in_code && token.is_like_a_name(is_first)) || self.tag_stems.contains(stem) {
             self.names.insert(stem.to_owned());
         }
+    }
+}
+
+/// A word whose numbers say which one is meant: those right behind it, as in "lines 4 to 8".
+struct Counted {
+    stem: String,
+    /// Where it stands, or the last of its numbers.
+    last: usize,
+    has_number: bool,
+}
+
+impl Counted {
+    fn word(stem: &str, at: usize) -> Self {
+        Self {
+            stem: stem.to_owned(),
+            last: at,
+            has_number: false,
+        }
+    }
+
+    /// Whether a number at a place is one of its own.
+    fn goes_on(&self, tokens: &[&Token<'_>], at: usize) -> bool {
+        let between = tokens.get(self.last + 1..at).unwrap_or_default();
+        match between {
+            [] => true,
+            [joint] => self.has_number && matches!(joint.lower.as_str(), "and" | "or" | "to"),
+            _ => false,
+        }
+    }
+
+    /// What such a number names.
+    fn name(&mut self, number: &str, at: usize) -> String {
+        self.last = at;
+        self.has_number = true;
+        format!("{} {number}", self.stem)
     }
 }
 

@@ -615,6 +615,97 @@ fn a_denial_in_the_same_words_is_about_the_same_whatever_the_tags_are() {
     );
 }
 
+/// Both are about the file that they are tagged with, whether their words say so or not.
+#[test]
+fn a_file_that_both_are_tagged_with_need_not_be_named_by_both() {
+    let at = |tags: &[&str], content: &str| lesson("tool_usage", tags, content);
+    let file = ["work.txt"].as_slice();
+    for (one, other) in [
+        ("Use 4 workers", "Use 8 workers in work.txt"),
+        (
+            "In work.txt, use 4 workers for the pool",
+            "Use 8 workers for the pool, more deadlock",
+        ),
+        ("Sort the lines of work.txt", "Never sort the lines"),
+    ] {
+        assert!(
+            found(&at(file, one), &at(file, other)).is_some(),
+            "{one:?} and {other:?}"
+        );
+        for elsewhere in [["other.txt"].as_slice(), &[]] {
+            let why = found(&at(file, one), &at(elsewhere, other));
+            assert_eq!(why, None, "{one:?} and {other:?} of {elsewhere:?}");
+        }
+    }
+    // What else only one of them is about still tells them apart.
+    assert_eq!(
+        found(
+            &at(file, "Sort the lines of work.txt"),
+            &at(file, "Never sort the lines of todo.txt")
+        ),
+        None
+    );
+}
+
+#[test]
+fn a_number_names_what_stands_right_before_it() {
+    for (one, other) in [
+        ("Run the tests with 4 workers", "Run tests with 8 workers"),
+        (
+            "Keep lines shorter than 80 characters",
+            "Keep lines shorter than 120 characters",
+        ),
+    ] {
+        let why = found(&strategy(one), &strategy(other));
+        assert!(matches!(why, Some(Contradiction::Value { .. })), "{one:?}: {why:?}");
+    }
+    for (one, other) in [
+        ("Run test 4 of the parser first", "Run test 8 of the parser first"),
+        (
+            "Read lines 4 to 8 of the parser's log",
+            "Read lines 4 to 9 of the parser's log",
+        ),
+    ] {
+        assert_eq!(found(&strategy(one), &strategy(other)), None, "{one:?} and {other:?}");
+    }
+}
+
+/// Who says that something fails warns of it, whatever kind of lesson it is told as.
+#[test]
+fn what_is_said_to_fail_is_warned_of() {
+    let (works, fails) = (
+        "Writing the log line by line works",
+        "Writing the log line by line fails",
+    );
+    let plain = "Write the log line by line";
+    let denied = "Do not write the log line by line";
+    for (one, other) in [(strategy(works), warning(fails)), (strategy(plain), warning(fails))] {
+        let why = found(&one, &other);
+        assert_eq!(
+            why,
+            Some(Contradiction::Kind),
+            "{:?} and {:?}",
+            one.content,
+            other.content
+        );
+    }
+    for (one, other) in [
+        (strategy(fails), warning(fails)),
+        (strategy(fails), warning(plain)),
+        (strategy(fails), warning(denied)),
+        (strategy(fails), strategy(denied)),
+        (strategy(plain), strategy("Writing the log line by line never fails")),
+        (
+            warning(plain),
+            strategy("Do not write the log line by line when the build breaks"),
+        ),
+    ] {
+        assert_eq!(found(&one, &other), None, "{:?} and {:?}", one.content, other.content);
+    }
+    let opposite = found(&strategy(works), &strategy(fails));
+    assert!(matches!(opposite, Some(Contradiction::Opposite { .. })), "{opposite:?}");
+}
+
 #[test]
 fn a_further_instruction_or_a_scope_is_no_reason() {
     let migrations = "Run the migrations before the integration tests.";

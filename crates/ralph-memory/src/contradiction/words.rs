@@ -25,6 +25,7 @@ const LIGHT: &[&str] = &[
 
 /// Words of which one says what the other denies. Names of commands are none: adding and removing are two things.
 const OPPOSITES: &[(&[&str], &[&str])] = &[
+    (&["works", "passes", "succeeds"], &["fails", "breaks"]),
     (&["before"], &["after"]),
     (
         &["enable", "enabled", "enabling"],
@@ -41,11 +42,13 @@ const OPPOSITES: &[(&[&str], &[&str])] = &[
     (&["safe", "safely"], &["unsafe", "unsafely"]),
     (&["possible"], &["impossible"]),
     (&["sync", "synchronous"], &["async", "asynchronous"]),
-    (&["works", "passes", "succeeds"], &["fails", "breaks"]),
     (&["slow", "slower"], &["fast", "faster"]),
     (&["increase", "raise"], &["decrease", "lower", "reduce"]),
     (&["mandatory"], &["optional"]),
 ];
+
+/// Which of them says how something turns out.
+pub(super) const WORKS_OR_FAILS: usize = 0;
 
 /// What numbers count, in the words that they are written with.
 const UNITS: &[(&str, &[&str])] = &[

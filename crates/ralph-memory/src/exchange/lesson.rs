@@ -37,8 +37,8 @@ pub struct ReadLessons {
 /// Why an entry of a file cannot be taken over.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryProblem {
-    /// Which one it is, from 0, as programs count.
-    pub index: usize,
+    /// Which one it is, from 1, for people and for programs alike.
+    pub number: usize,
     /// Its id, if it has one.
     pub id: Option<String>,
     /// What is wrong.
@@ -51,7 +51,7 @@ pub struct EntryProblem {
 pub fn read_lessons(file: &ForeignFile, now: Timestamp) -> ReadLessons {
     let time = file.updated_at().unwrap_or(now);
     let mut read = ReadLessons::default();
-    for (index, entry) in file.entries().iter().enumerate() {
+    for (number, entry) in (1..).zip(file.entries()) {
         let of_entry = match file.kind() {
             FileKind::Store => read_stored(entry, time),
             FileKind::Staging => read_staged(entry, time),
@@ -63,7 +63,7 @@ pub fn read_lessons(file: &ForeignFile, now: Timestamp) -> ReadLessons {
             }
             Err(why) => {
                 let id = entry.as_object().and_then(id_of);
-                read.problems.push(EntryProblem { index, id, why });
+                read.problems.push(EntryProblem { number, id, why });
             }
         }
     }
@@ -85,7 +85,7 @@ pub fn read_candidates(text: &str, now: Timestamp) -> Result<ReadLessons, String
         one => vec![one],
     };
     let mut read = ReadLessons::default();
-    for (index, entry) in entries.iter().enumerate() {
+    for (number, entry) in (1..).zip(&entries) {
         match read_stored(entry, now) {
             Ok(lesson) => {
                 read.masked += usize::from(lesson.original.is_none());
@@ -94,7 +94,7 @@ pub fn read_candidates(text: &str, now: Timestamp) -> Result<ReadLessons, String
                     ..lesson
                 });
             }
-            Err(why) => read.problems.push(EntryProblem { index, id: None, why }),
+            Err(why) => read.problems.push(EntryProblem { number, id: None, why }),
         }
     }
     Ok(read)
@@ -456,7 +456,7 @@ mod tests {
             both.lessons[1].standing,
             ForeignStanding::Rejected("Confidence must be between 0 and 1".to_owned())
         );
-        assert_eq!((both.lessons.len(), both.problems[0].index), (2, 2));
+        assert_eq!((both.lessons.len(), both.problems[0].number), (2, 3));
         assert!(read("{").is_err());
         let store = r#"{"version":"1.0.0","checksum":"","learnings":[]}"#;
         assert!(read(store).unwrap_err().contains("learnings import"));

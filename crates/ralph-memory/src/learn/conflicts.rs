@@ -107,6 +107,8 @@ fn contradicting(learnings: &[Learning]) -> Vec<(usize, usize, Contradiction)> {
 struct Words {
     as_it_stands: Vec<usize>,
     without_reasons: Vec<usize>,
+    /// Those among them that are files which it is tagged with: another one need not name them.
+    own_files: Vec<usize>,
 }
 
 impl Words {
@@ -118,22 +120,34 @@ impl Words {
         });
         let as_it_stands = all.next().unwrap_or_default();
         let without_reasons = all.next().unwrap_or_else(|| as_it_stands.clone());
+        let own_files = reading.own_files().filter_map(|file| numbers.get(file).copied());
         Self {
             as_it_stands,
             without_reasons,
+            own_files: own_files.collect(),
         }
     }
 }
 
 fn may_contradict(one: Option<&Words>, other: Option<&Words>) -> bool {
     one.zip(other).is_some_and(|(one, other)| {
-        share_two_thirds(&one.as_it_stands, &other.as_it_stands)
-            || share_two_thirds(&one.without_reasons, &other.without_reasons)
+        let files = (one.own_files.as_slice(), other.own_files.as_slice());
+        share_two_thirds(&one.as_it_stands, &other.as_it_stands, files)
+            || share_two_thirds(&one.without_reasons, &other.without_reasons, files)
     })
 }
 
-fn share_two_thirds(one: &[usize], other: &[usize]) -> bool {
-    let (least, most) = (one.len().min(other.len()), one.len().max(other.len()));
+/// Whether two share so many words, without the files that only one of them names and is tagged with.
+fn share_two_thirds(one: &[usize], other: &[usize], (files, others_files): (&[usize], &[usize])) -> bool {
+    let only = |files: &[usize], own: &[usize], others: &[usize]| {
+        let has = |words: &[usize], file: &usize| words.binary_search(file).is_ok();
+        files.iter().filter(|file| has(own, file) && !has(others, file)).count()
+    };
+    let sizes = [
+        one.len() - only(files, one, other),
+        other.len() - only(others_files, other, one),
+    ];
+    let (least, most) = (sizes[0].min(sizes[1]), sizes[0].max(sizes[1]));
     if least * 3 < most * 2 {
         return false;
     }
@@ -146,11 +160,12 @@ fn share_two_thirds(one: &[usize], other: &[usize]) -> bool {
     shared * 3 >= most * 2
 }
 
-/// So many of the words of a lesson that every other one that has two thirds of them has one of these, too.
+/// So many of the words of a lesson that every other one that has two thirds of them has one of these, too. The files that it
+/// is tagged with need not be among those two thirds.
 fn rarest<'r>(reading: &'r Reading, holding: &HashMap<&str, usize>) -> Vec<&'r str> {
     let mut stems: Vec<&str> = reading.stems().collect();
     stems.sort_by_key(|stem| (holding.get(stem).copied().unwrap_or_default(), *stem));
-    let shared = (stems.len() * 2).div_ceil(3);
+    let shared = ((stems.len() - reading.own_files().count()) * 2).div_ceil(3);
     stems.truncate(stems.len() + 1 - shared.max(1));
     stems
 }

@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use proptest::sample::select;
+use proptest::sample::{select, subsequence};
 use ralph_model::{LearningKind, SplitMix64, TaskType};
 use ralph_store::{AddedLearning, Judgement, NewLearning};
 use ralph_testkit::known_lesson;
@@ -173,15 +173,21 @@ proptest! {
     #[test]
     fn those_found_by_their_words_are_those_found_by_comparing_all(
         texts in vec(
-            vec(select(vec![
-                "run", "never", "the", "migrations", "before", "tests", "with", "4", "8", "workers", "build", "not", "cache",
-                ", or it hangs", "because of the lock", ". It breaks.", "parser",
-            ]), 1..9),
+            (
+                vec(select(vec![
+                    "run", "never", "the", "migrations", "before", "tests", "with", "4", "8", "workers", "build", "not",
+                    "cache", ", or it hangs", "because of the lock", ". It breaks.", "parser", "work.txt", "src/a.rs",
+                ]), 1..9),
+                subsequence(vec!["work.txt".to_owned(), "src/a.rs".to_owned()], 0..=2),
+            ),
             2..24,
         )
     ) {
         let (kind, task_type) = (LearningKind::Strategy, TaskType::BugFix);
-        let lesson = |(number, words): (u64, &Vec<&str>)| known_lesson(number, kind, task_type, &words.join(" "));
+        let lesson = |(number, (words, tags)): (u64, &(Vec<&str>, Vec<String>))| Learning {
+            tags: tags.clone(),
+            ..known_lesson(number, kind, task_type, &words.join(" "))
+        };
         let learnings: Vec<Learning> = (1..).zip(&texts).map(lesson).collect();
         let mut all = Vec::new();
         for (older, one) in learnings.iter().enumerate() {

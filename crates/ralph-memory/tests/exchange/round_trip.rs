@@ -120,14 +120,14 @@ fn bad_entries_are_named_and_the_others_are_read() {
     let told: Vec<String> = read
         .problems
         .iter()
-        .map(|problem| format!("{} {:?} {}", problem.index, problem.id, problem.why))
+        .map(|problem| format!("{} {:?} {}", problem.number, problem.id, problem.why))
         .collect();
     assert_eq!(
         told,
         [
-            "0 None it is a number instead of an object",
-            "1 Some(\"a\") Missing required fields",
-            "2 Some(\"b\") Invalid type: hunch",
+            "1 None it is a number instead of an object",
+            "2 Some(\"a\") Missing required fields",
+            "3 Some(\"b\") Invalid type: hunch",
         ]
     );
     assert_eq!(read.lessons.len(), 1);

@@ -1,5 +1,6 @@
 //! `ralph why`: what stood in the prompt of an iteration and why, what did not and why, and the proof.
 
+mod contrary;
 mod room;
 mod what;
 
@@ -16,6 +17,7 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{self, Column, Fit};
 use crate::ui::{Line, Style};
+use contrary::Contraries;
 use room::{had_room, no_room};
 use what::Texts;
 
@@ -53,7 +55,8 @@ pub(crate) fn cmd_why(context: &Context<'_>, args: &WhyArgs) -> Result<(), Comma
         .prompt();
     let prompt = read_file(&path)?.map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
     let texts = Texts::read(context, store.as_ref(), prompt.as_deref())?;
-    let reasons = reasons(&context.config, &recorded);
+    let contraries = Contraries::read(store.as_ref(), &recorded)?;
+    let reasons = reasons(&context.config, &recorded, &contraries);
     let mut entries = Vec::new();
     for (recorded, why) in recorded.into_iter().zip(reasons) {
         entries.push(Entry {
@@ -114,7 +117,7 @@ impl Proof {
 }
 
 /// Why each entry stood in the prompt, or did not, in words.
-fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
+fn reasons(config: &Config, recorded: &[RecordedInjection], contraries: &Contraries) -> Vec<String> {
     let all: Vec<&Injection> = recorded.iter().map(|recorded| &recorded.injection).collect();
     let is_over = |section: &str| {
         let mut here = all.iter().filter(|injection| injection.section == section);
@@ -153,7 +156,7 @@ fn reasons(config: &Config, recorded: &[RecordedInjection]) -> Vec<String> {
             InjectionReason::OverBudget if injection.kind == EntryKind::Feature => "the text is too long for a prompt",
             InjectionReason::OverBudget => return no_room(config, &all, &injection.section),
             InjectionReason::Duplicate if injection.kind == EntryKind::Learning => {
-                "another entry says the same, or the contrary"
+                return contraries.why(&injection.id);
             }
             InjectionReason::Duplicate => "another entry says the same",
             InjectionReason::Superseded => "another one has taken its place",

@@ -174,8 +174,8 @@ fn bad_entries_are_named_and_the_rest_is_taken() {
     assert_eq!(
         told["left_out"],
         json!([
-            {"file": "odd.json", "index": 0, "id": null, "why": "it is null instead of an object"},
-            {"file": "odd.json", "index": 1, "id": "a", "why": "Invalid type: hunch"},
+            {"file": "odd.json", "entry": 1, "id": null, "why": "it is null instead of an object"},
+            {"file": "odd.json", "entry": 2, "id": "a", "why": "Invalid type: hunch"},
         ])
     );
     assert_eq!((&told["added"], &told["unchanged"]), (&json!(0), &json!(2)));

@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use ralph_testkit::TestEnv;
 
 use crate::past::claim;
+use crate::terminal::on_screen;
 use crate::{DATABASE, changes, env, foreign_database, json, names};
 
 /// Makes a task and returns its id.
@@ -167,6 +168,33 @@ fn a_task_is_shown_with_its_log_and_why_it_is_not_ready() {
     2025-01-20T11:20:00Z  Failed: the service is off
     2025-01-20T11:20:00Z  Reset: it is to be done anew.
     ");
+}
+
+/// As in a list of tasks: a row each, whatever a title holds.
+#[test]
+fn long_titles_are_cut_where_tasks_stand_below_one_another() {
+    let env = env();
+    env.ok(["feature", "create", "calendars"]);
+    let long = "Parse dates of every calendar that our customers write in, of which there are many";
+    let top = add(&env, long, ["--feature", "calendars"]);
+    let part = add(&env, long, ["--parent", &top]);
+    let waiting = add(&env, "Print them", ["--after", &part]);
+    assert_snapshot!(on_screen(&env, &format!("task deps {waiting}"), 44), @"
+    t-32555e waits for:
+      ○ t-8eec67  Parse dates of every calendar…
+    t-32555e is waited for by no task.
+    ");
+    assert_snapshot!(on_screen(&env, &format!("task tree {top}"), 44), @"
+    ○ t-025cc1  Parse dates of every calendar t…
+    └─ ○ t-8eec67  Parse dates of every calenda…
+    ");
+    let feature = on_screen(&env, "feature show calendars", 44);
+    assert_snapshot!(feature.split("Tasks\n").nth(1).unwrap(), @"
+    ○ t-025cc1  Parse dates of every calendar…
+    └─ ○ t-8eec67  Parse dates of every calen…
+    ");
+    let piped = env.ok(["task", "deps", &waiting]);
+    assert!(piped.contains(long), "{piped}");
 }
 
 #[test]

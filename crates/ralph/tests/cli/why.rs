@@ -222,7 +222,7 @@ fn what_entries_say_is_shown_where_a_table_has_no_room_for_it() {
         in the prompt: linked with a note that fits
     Learnings
       learn-00000001  [pitfall] Do not commit the lock file.
-        left out: another entry says the same, or the contrary
+        left out: another entry says the same
 
     2 entries stood in the prompt, 2 were left out;
     .ralph/runs/run-00000001/001/prompt.md holds what stood there.
@@ -239,8 +239,49 @@ fn what_entries_say_is_shown_where_a_table_has_no_room_for_it() {
     let told = env.ok(["why"]);
     let left_out = "2 were left out (`--all` lists them):
   1 of Feature Specification: the text is too long for a prompt
-  1 of Learnings: another entry says the same, or the contrary\n";
+  1 of Learnings: another entry says the same\n";
     assert!(told.ends_with(left_out), "{told}");
+}
+
+/// Which of the two it was is seen from what the lessons say; of one that is gone it is not known any more.
+#[test]
+fn a_lesson_that_another_one_kept_out_is_told_with_what_that_one_says() {
+    let env = env();
+    let dates = task(&env, "Parse dates");
+    let lesson = |id: &str, reason| Injection {
+        reason,
+        ..entry(EntryKind::Learning, "Learnings", id, id)
+    };
+    let injections = [
+        lesson("learn-00000001", InjectionReason::Shown),
+        lesson("learn-00000002", InjectionReason::Duplicate),
+        lesson("learn-00000003", InjectionReason::Duplicate),
+    ];
+    let worked = Worked {
+        task: &dates,
+        injections: &injections,
+        captured: told(&[
+            "Do not commit the lock file.",
+            "Never forget to commit the lock file.",
+            "Parse nothing.",
+        ]),
+        ..Worked::default()
+    };
+    work(&env, 1, &[worked]);
+    let reasons = || {
+        let told = json(&env, &["why", "--json"]);
+        let left_out = told["entries"].as_array().unwrap().iter().skip(1);
+        left_out
+            .map(|entry| entry["why"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        reasons(),
+        ["learn-00000001 says the contrary", "another entry says the same"]
+    );
+    env.ok(["learnings", "delete", "learn-00000001", "--yes"]);
+    let either = "another entry says the same, or the contrary";
+    assert_eq!(reasons(), [either, either]);
 }
 
 #[test]

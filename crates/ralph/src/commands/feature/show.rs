@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use clap::Args;
 use ralph_memory::inject::prompt::feature_cut_to;
 use ralph_memory::inject::{FeatureFile, FeatureFileText};
-use ralph_model::{Feature, FeatureName, Task, TaskId, Tokens, preview};
+use ralph_model::{Feature, FeatureName, Task, TaskId, Tokens};
 use ralph_store::{TaskFilter, Which};
 use serde::Serialize;
 
 use super::{find_to_read, progress, status};
-use crate::commands::task::{Placed, mark, place};
+use crate::commands::task::{Placed, place, task_row};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::ui::Style;
@@ -90,14 +90,9 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
         lines.push((None, String::new()));
         lines.push((Some(Style::Strong), "Tasks".to_owned()));
     }
-    lines.extend(tree.iter().map(|placed| {
-        let task = placed.task;
-        let title = preview(&task.title, usize::MAX);
-        (
-            None,
-            format!("  {}{} {}  {title}", placed.branch, mark(task.status), task.id),
-        )
-    }));
+    let width = context.ui.width();
+    let row = |placed: &Placed<'_>| task_row(&format!("  {}", placed.branch), placed.task, width);
+    lines.extend(tree.iter().map(|placed| (None, row(placed))));
     context.ui.lines(&lines)?;
     if tree.is_empty() {
         let name = &feature.name;

@@ -205,7 +205,7 @@ impl Incoming {
         }
         for (file, problem) in self.problems.iter().take(NAMED) {
             let id = problem.id.iter().map(|id| format!(" ({id})")).collect::<String>();
-            let (number, why) = (problem.index + 1, &problem.why);
+            let (number, why) = (problem.number, &problem.why);
             context
                 .ui
                 .warning(&format!("{file}: entry {number}{id} was left out: {why}."));
@@ -238,7 +238,7 @@ impl Incoming {
     /// The same for programs, with what became of each learning.
     pub(crate) fn json(&self, taken: &[TakenLearning]) -> Value {
         let tally = Tally::of(taken);
-        let problem = |(file, problem): &(String, EntryProblem)| json!({ "file": file, "index": problem.index, "id": problem.id, "why": problem.why });
+        let problem = |(file, problem): &(String, EntryProblem)| json!({ "file": file, "entry": problem.number, "id": problem.id, "why": problem.why });
         let rejected = |taken: &&TakenLearning| taken.status == LearningStatus::Rejected;
         json!({
             "sources": self.sources,

@@ -110,7 +110,7 @@ fn tell_staged(
         let rejected: Vec<Value> = read
             .problems
             .iter()
-            .map(|problem| json!({ "entry": problem.index + 1, "reason": problem.why }))
+            .map(|problem| json!({ "entry": problem.number, "reason": problem.why }))
             .collect();
         let ids =
             |lessons: &[&TakenLearning]| -> Vec<Value> { lessons.iter().map(|lesson| json!(lesson.id)).collect() };
@@ -136,7 +136,7 @@ fn tell_staged(
         }
     }
     for problem in &read.problems {
-        let line = format!("Learning rejected: entry {} ({})", problem.index + 1, problem.why);
+        let line = format!("Learning rejected: entry {} ({})", problem.number, problem.why);
         context.ui.result("❌", &line)?;
     }
     if !read.problems.is_empty() {
@@ -161,7 +161,7 @@ fn refuse_useless(named: &str, read: &ReadLessons) -> Result<(), CommandError> {
         0 => String::new(),
         more => format!("; so it is with {}", count(more, "other entry", "other entries")),
     };
-    let number = first.index + 1;
+    let number = first.number;
     let error = CommandError::new(format!("{named}: entry {number}: {}{more}", first.why));
     Err(error.hint(format!("{FORM}; nothing was staged")))
 }

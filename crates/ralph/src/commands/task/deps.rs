@@ -8,6 +8,7 @@ use serde_json::json;
 use super::{find_all, find_to_change, find_to_read, view};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::ui::Line;
 
 /// Show, add or remove what a task waits for
 #[derive(Debug, Args)]
@@ -49,19 +50,18 @@ pub(super) fn cmd_deps(context: &Context<'_>, args: &DepsArgs) -> Result<(), Com
     if args.json {
         return context.ui.json(&json!({"task": id, "after": after, "before": before}));
     }
-    let mut text = String::new();
+    let mut lines: Vec<Line> = Vec::new();
     for (heading, others) in [("waits for", &after), ("is waited for by", &before)] {
         if others.is_empty() {
-            text.push_str(&format!("{id} {heading} no task.\n"));
+            lines.push((None, format!("{id} {heading} no task.")));
             continue;
         }
-        text.push_str(&format!("{id} {heading}:\n"));
-        for task in all(&store, others)? {
-            let title = ralph_model::preview(&task.title, usize::MAX);
-            text.push_str(&format!("  {} {}  {title}\n", view::mark(task.status), task.id));
-        }
+        lines.push((None, format!("{id} {heading}:")));
+        let others = all(&store, others)?;
+        let rows = others.iter().map(|task| view::task_row("  ", task, context.ui.width()));
+        lines.extend(rows.map(|row| (None, row)));
     }
-    context.ui.text(&text)
+    context.ui.lines(&lines)
 }
 
 fn all(store: &Store, ids: &[TaskId]) -> Result<Vec<Task>, CommandError> {

@@ -26,7 +26,7 @@ use ralph_store::{DoneIn, ImportItem, Store, TaskError};
 
 pub(crate) use attempts::in_short;
 pub(crate) use tree::{Placed, place};
-pub(crate) use view::mark;
+pub(crate) use view::task_row;
 
 use super::notes::text_argument;
 use super::run::own_files;

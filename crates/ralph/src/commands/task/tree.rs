@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::{find_to_read, view};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::ui::Line;
 
 /// Show tasks with their parts: ○ pending, ▶ in progress, ✓ done, ◌ blocked, ✗ failed
 #[derive(Debug, Args)]
@@ -71,12 +72,9 @@ pub(super) fn cmd_tree(context: &Context<'_>, args: &TreeArgs) -> Result<(), Com
         };
         return context.ui.data(&format!("{nothing}\n"));
     }
-    let lines = placed.iter().map(|placed| {
-        let task = placed.task;
-        let (mark, title) = (view::mark(task.status), ralph_model::preview(&task.title, usize::MAX));
-        format!("{}{mark} {}  {title}\n", placed.branch, task.id)
-    });
-    context.ui.text(&lines.collect::<String>())
+    let width = context.ui.width();
+    let row = |placed: &Placed<'_>| (None, view::task_row(&placed.branch, placed.task, width));
+    context.ui.lines(&placed.iter().map(row).collect::<Vec<Line>>())
 }
 
 /// Every task after its parent, with the branch that leads to it.

@@ -83,7 +83,7 @@ pub(super) fn status(status: TaskStatus) -> String {
 }
 
 /// The mark for where a task stands.
-pub(crate) fn mark(status: TaskStatus) -> char {
+pub(super) fn mark(status: TaskStatus) -> char {
     match status {
         TaskStatus::Pending => '○',
         TaskStatus::InProgress => '▶',
@@ -91,6 +91,12 @@ pub(crate) fn mark(status: TaskStatus) -> char {
         TaskStatus::Blocked => '◌',
         TaskStatus::Failed => '✗',
     }
+}
+
+/// A task on a row of so many columns, behind what leads to it.
+pub(crate) fn task_row(before: &str, task: &Task, columns: usize) -> String {
+    let row = format!("{before}{} {}  {}", mark(task.status), task.id, task.title);
+    preview(&row, columns)
 }
 
 fn row(task: &Task) -> Vec<String> {

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use ralph_model::RunId;
 use ralph_store::{NewRun, RunProcess, Settlement, Store};
 use ralph_testkit::journal_row;
-use ralph_testkit::scripted::{Script, say, write};
+use ralph_testkit::scripted::{Script, append, say, write};
 
 use super::Scene;
 use crate::{DATABASE, json};
@@ -149,6 +149,133 @@ fn what_contradicts_is_found_whatever_files_the_iterations_changed() {
         1,
         "{prompt}"
     );
+}
+
+/// An agent that changes the same file at each of its tasks, and tells these lessons of it.
+fn telling_of_one_file(lessons: &[(&str, &str)]) -> Script {
+    let turn = |(category, text): &(&str, &str)| {
+        let told = format!("<learning category=\"{category}\">{text}</learning>\n<task-done>{{task}}</task-done>");
+        [append("work.txt", "{turn}\n"), say(&told)]
+    };
+    let silent = [append("work.txt", "{turn}\n"), say("<task-done>{task}</task-done>")];
+    lessons.iter().map(turn).fold(Script::new(), Script::turn).turn(silent)
+}
+
+#[test]
+fn what_contradicts_is_found_whatever_kind_of_work_taught_it_and_the_better_one_stands() {
+    for (one, other, by) in [
+        (
+            ("tool_usage", "Use 4 workers"),
+            ("tool_usage", "Use 8 workers"),
+            "value",
+        ),
+        (
+            ("tool_usage", "Use 4 workers in work.txt"),
+            ("tool_usage", "Use 8 workers"),
+            "value",
+        ),
+        (
+            ("tool_usage", "Always sort the lines"),
+            ("tool_usage", "Never sort the lines"),
+            "negation",
+        ),
+        (
+            ("success_pattern", "Sorting the lines works"),
+            ("pitfall", "Sorting the lines fails"),
+            "kind",
+        ),
+    ] {
+        let scene = Scene::new(&telling_of_one_file(&[one, other]));
+        for title in ["Implement the pool", "Fix the crash"] {
+            let finished = scene.run(&[title]);
+            assert_eq!(finished.code, Some(0), "{finished}");
+        }
+        let listed = json(&scene.env, &["learnings", "conflicts", "--json"]);
+        let [conflict] = listed.as_array().unwrap().as_slice() else {
+            panic!("{one:?} and {other:?}: {listed:#}")
+        };
+        let said = (&conflict["contradiction"]["by"], &conflict["one"]["task_type"]);
+        assert_eq!(said, (&by.into(), &"feature".into()), "{conflict:#}");
+        assert_eq!(conflict["other"]["task_type"], "bug-fix");
+
+        let finished = scene.run(&["Refactor work.txt"]);
+        assert_eq!(finished.code, Some(0), "{finished}");
+        let prompt = scene.agent.prompt(3);
+        let stands = |(_, text): (&str, &str)| prompt.contains(&format!("]** {text}\n"));
+        assert!(stands(one) != stands(other), "{prompt}");
+        let told = json(&scene.env, &["why", "--json"]);
+        let lessons = told["entries"].as_array().unwrap().iter();
+        let lessons: Vec<_> = lessons.filter(|entry| entry["kind"] == "learning").collect();
+        let [shown, left_out] = lessons.as_slice() else {
+            panic!("{told:#}")
+        };
+        assert_eq!(shown["reason"], "shown", "{told:#}");
+        let shown = shown["id"].as_str().unwrap();
+        assert_eq!(left_out["why"], format!("{shown} says the contrary"), "{told:#}");
+    }
+}
+
+#[test]
+fn two_of_one_iteration_may_contradict_each_other() {
+    let both = "Use 4 workers</learning>\n<learning category=\"tool_usage\">Use 8 workers";
+    let scene = Scene::new(&telling_of_one_file(&[("tool_usage", both)]));
+    let finished = scene.run(&["Implement the pool"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let listed = json(&scene.env, &["learnings", "conflicts", "--json"]);
+    assert_eq!(listed[0]["contradiction"]["by"], "value", "{listed:#}");
+}
+
+/// A lesson that an agent told is held against what a person says, and against what comes from other projects.
+#[test]
+fn what_contradicts_is_found_wherever_it_comes_from() {
+    let other = Scene::new(&telling_of_one_file(&[("tool_usage", "Use 8 workers")]));
+    // Its ids are others than those of the project that they come into.
+    other.commands.set(100);
+    let finished = other.run(&["Implement the pool"]);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    let store = other.env.path("store.json");
+    other
+        .env
+        .write("store.json", other.env.ok(["learnings", "export", "json"]));
+    let root = other.env.path("");
+    let (store, root) = (store.to_str().unwrap(), root.to_str().unwrap());
+    for (arguments, source) in [
+        (
+            [
+                "learnings",
+                "add",
+                "Use 8 workers",
+                "--category=tool_usage",
+                "--tags=work.txt",
+            ]
+            .as_slice(),
+            "human",
+        ),
+        (&["learnings", "import", store], "imported"),
+        (&["learnings", "merge", root], "imported"),
+    ] {
+        let scene = Scene::new(&telling_of_one_file(&[("tool_usage", "Use 4 workers")]));
+        let finished = scene.run(&["Implement the pool"]);
+        assert_eq!(finished.code, Some(0), "{finished}");
+        let said = scene.ralph(arguments).run();
+        assert_eq!(said.code, Some(0), "{said}");
+        let listed = json(&scene.env, &["learnings", "conflicts", "--json"]);
+        let [conflict] = listed.as_array().unwrap().as_slice() else {
+            panic!("{source}: {listed:#}")
+        };
+        let mut sources =
+            [&conflict["one"]["source"], &conflict["other"]["source"]].map(|source| source.as_str().unwrap());
+        sources.sort_unstable();
+        assert_eq!(sources, [source, "sigil"]);
+        let finished = scene.run(&["Implement more of work.txt"]);
+        assert_eq!(finished.code, Some(0), "{finished}");
+        let prompt = scene.agent.prompt(2);
+        assert_eq!(prompt.matches(" workers\n").count(), 1, "{prompt}");
+        let told = json(&scene.env, &["why", "--json"]);
+        let entries = told["entries"].as_array().unwrap();
+        let is_contrary = |entry: &&serde_json::Value| entry["why"].as_str().unwrap().ends_with(" says the contrary");
+        assert_eq!(entries.iter().filter(is_contrary).count(), 1, "{told:#}");
+    }
 }
 
 #[test]
