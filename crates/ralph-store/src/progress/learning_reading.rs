@@ -89,6 +89,21 @@ impl Store {
         if_readable(read)
     }
 
+    /// Reads every lesson, and notes those that cannot be read.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn note_unreadable_learnings(&self) -> Result<(), StoreError> {
+        self.sql((|| {
+            let mut statement = self.connection.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                self.passing_over(read_learning(row))?;
+            }
+            Ok(())
+        })())
+    }
+
     /// A lesson by its id.
     ///
     /// # Errors
