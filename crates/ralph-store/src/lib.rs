@@ -26,6 +26,6 @@ pub use progress::{
     encode_term, journal_terms, lesson_of, task_type_of,
 };
 pub use progress::{
-    Cleared, Clearing, DeletedLearnings, Holds, KnownLessons, LearningFault, LearningFaultKind, LearningStats,
-    LearningUpdate, LearningVersion, MendedLearnings, PruneFilter, UnreadableLearning, Weighed,
+    Cleared, Clearing, DeletedLearnings, Holds, JudgedLearnings, KnownLessons, LearningFault, LearningFaultKind,
+    LearningStats, LearningUpdate, LearningVersion, MendedLearnings, PruneFilter, UnreadableLearning, Weighed,
 };

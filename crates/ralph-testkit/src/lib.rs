@@ -10,6 +10,7 @@
 
 mod assigned;
 mod counts;
+mod damage;
 mod journal;
 mod lessons;
 pub mod model;
@@ -20,6 +21,7 @@ mod terminal;
 mod test_env;
 
 pub use counts::{Seed, count};
+pub use damage::past_its_types;
 pub use journal::journal_row;
 pub use lessons::{known_lesson, put_lessons};
 pub use node::node;

@@ -8,6 +8,7 @@ mod iteration_memory;
 mod lessons;
 mod sealed_standing;
 mod semantic_memory;
+mod wrong_types;
 
 use std::path::Path;
 

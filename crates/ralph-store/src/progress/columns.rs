@@ -2,8 +2,8 @@
 //! JSON. What no version of ralph writes is an error that names it.
 
 use jiff::Timestamp;
-use rusqlite::Row;
-use rusqlite::types::Type;
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{Row, RowIndex};
 
 /// A moment, in a width that is always the same, so that texts are in the order of the moments.
 pub(super) fn moment(at: Timestamp) -> String {
@@ -65,6 +65,16 @@ pub(super) fn to_json<T: serde::Serialize + ?Sized>(value: &T) -> rusqlite::Resu
 /// A value from JSON.
 pub(super) fn from_json<T: serde::de::DeserializeOwned>(text: &str, column: &str) -> rusqlite::Result<T> {
     serde_json::from_str(text).map_err(|error| unreadable(format!("the {column} ({error})")))
+}
+
+/// Whatever a column holds as a text, as far as it can be read.
+pub(super) fn lossy_at(row: &Row<'_>, column: impl RowIndex) -> rusqlite::Result<String> {
+    Ok(match row.get_ref(column)? {
+        ValueRef::Null => String::new(),
+        ValueRef::Integer(number) => number.to_string(),
+        ValueRef::Real(number) => number.to_string(),
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+    })
 }
 
 /// The error for a value that no version of ralph writes.

@@ -13,6 +13,8 @@ const NAMED: i64 = 5;
 pub struct Health {
     /// What SQLite finds wrong in it, the first few; none when it is whole.
     pub faults: Vec<String>,
+    /// The same where only a lesson holds what its table does not allow, which keeps nobody from anything else.
+    pub unfit_learnings: Vec<String>,
     /// Whether it has every migration that this program knows.
     pub up_to_date: bool,
     /// Whether it is written through a write-ahead log.
@@ -36,8 +38,11 @@ impl Store {
                 .query_map([], |row| row.get(0))?
                 .collect::<rusqlite::Result<_>>()?;
             let recorded: i64 = connection.query_row("SELECT count(*) FROM note_log", [], |row| row.get(0))?;
+            let faults = faults.into_iter().filter(|fault| fault != "ok");
+            let (unfit_learnings, faults) = faults.partition(|fault| is_about_a_lesson(fault));
             Ok(Health {
-                faults: faults.into_iter().filter(|fault| fault != "ok").collect(),
+                faults,
+                unfit_learnings,
                 up_to_date: is_up_to_date(connection)?,
                 write_ahead: has_write_ahead_log(&self.path),
                 log_bytes: std::fs::metadata(log_path(&self.path)).map_or(0, |log| log.len()),
@@ -46,4 +51,11 @@ impl Store {
         })();
         self.sql(looked)
     }
+}
+
+/// Whether a fault is that a value in a row of lessons is none that the table allows: "NULL value in learnings.tags".
+fn is_about_a_lesson(fault: &str) -> bool {
+    fault
+        .split_once(" in learnings")
+        .is_some_and(|(_, column)| column.is_empty() || column.starts_with('.'))
 }

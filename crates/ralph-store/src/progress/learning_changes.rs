@@ -7,7 +7,8 @@ use ralph_model::{Entropy, Learning, LearningId, LearningKind, LearningStatus, T
 use rusqlite::{OptionalExtension, Transaction, params};
 
 use super::Store;
-use super::columns::{moment, parsed, to_json, word_at};
+use super::columns::{moment, to_json, word_at};
+use super::learning_damage::{JudgedLearnings, Waiting, refuse_damaged};
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::is_part_of;
 use super::learning_reading::read_learning;
@@ -153,7 +154,7 @@ impl Store {
     /// the answer, unless it was not ralph that made them stand so.
     ///
     /// # Errors
-    /// When there is no such lesson, or the database cannot be written.
+    /// When there is no such lesson, one of them is damaged in what it says, or the database cannot be written.
     pub fn judge_learnings(
         &mut self,
         ids: &[LearningId],
@@ -175,6 +176,7 @@ impl Store {
                 if is_meant && !(is_in_no_prompt && status == LearningStatus::Promoted) {
                     continue;
                 }
+                refuse_damaged(transaction, id, &[STANDING])?;
                 judge(transaction, &learning, (status, reason), now)?;
                 STANDING.vouch_for(transaction, &learning.id)?;
                 changed.push(learning.id);
@@ -183,26 +185,41 @@ impl Store {
         })
     }
 
-    /// Promotes every lesson that can be true and waits, by a person's word; those that were.
+    /// Promotes every lesson that can be true and waits, by a person's word. Whoever names none has not looked at those that
+    /// are damaged: these are left as they are.
     ///
     /// # Errors
     /// When the database cannot be written; then none was promoted.
-    pub fn promote_validated(&mut self, now: Timestamp) -> Result<Vec<Learning>, LearningError> {
-        self.change_learnings(|transaction| {
-            let waiting: Vec<String> = transaction
-                .prepare_cached(
-                    "SELECT id FROM learnings WHERE status = 'validated' AND superseded_by IS NULL ORDER BY seq",
-                )?
-                .query_map([], |row| row.get(0))?
-                .collect::<rusqlite::Result<_>>()?;
-            let mut promoted = Vec::new();
-            for id in waiting {
-                let learning = existing(transaction, &parsed(&id, "id", LearningId::parse)?)?;
+    pub fn promote_validated(&mut self, now: Timestamp) -> Result<JudgedLearnings, LearningError> {
+        self.judge_waiting(
+            "status = 'validated' AND superseded_by IS NULL",
+            |transaction, learning| {
                 judge(transaction, &learning, (LearningStatus::Promoted, None), now)?;
-                promoted.push(existing(transaction, &learning.id)?);
-            }
-            Ok(promoted)
-        })
+                existing(transaction, &learning.id)
+            },
+        )
+    }
+
+    /// Judges all lessons of which a condition is true. One that is damaged is left as it is, and told; one that cannot be
+    /// read is noted.
+    pub(super) fn judge_waiting(
+        &mut self,
+        condition: &str,
+        judge: impl Fn(&Transaction<'_>, Learning) -> Result<Learning, LearningTrouble>,
+    ) -> Result<JudgedLearnings, LearningError> {
+        let (done, unreadable) = self.change_learnings(|transaction| {
+            let waiting = Waiting::of(transaction, condition)?;
+            let sound = waiting.sound.into_iter();
+            let judged = sound
+                .map(|learning| judge(transaction, learning))
+                .collect::<Result<_, _>>()?;
+            let damaged = waiting.damaged;
+            Ok((JudgedLearnings { judged, damaged }, waiting.unreadable))
+        })?;
+        for error in unreadable {
+            self.sql(self.passing_over::<()>(Err(error)))?;
+        }
+        Ok(done)
     }
 
     /// Brings pruned lessons back to what they were, all of them or none. One that was merged stands on its own again: the
@@ -210,7 +227,7 @@ impl Store {
     /// is that again, and in no prompt until a person promotes it.
     ///
     /// # Errors
-    /// When there is no such lesson, one of them is not pruned, or the database cannot be written.
+    /// When there is no such lesson, one of them is not pruned, or is damaged, or the database cannot be written.
     pub fn restore_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<Vec<Learning>, LearningError> {
         self.change_learnings(|transaction| {
             let mut restored = Vec::new();
@@ -220,6 +237,7 @@ impl Store {
                     let (id, status) = (learning.id, learning.status);
                     return Err(LearningError::NotPruned { id, status }.into());
                 }
+                refuse_damaged(transaction, id, &[])?;
                 let replaced_by = replaced_by(transaction, &learning)?;
                 let merged_into = learning.superseded_by.clone();
                 let status = pruned_from(transaction, id)?;

@@ -7,6 +7,7 @@ use rusqlite::{Transaction, params};
 use super::Store;
 use super::columns::{moment, word_at};
 use super::learning_changes::{existing, judge, stands, take_place};
+use super::learning_damage::refuse_damaged;
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_review::is_as_seen;
 use crate::StoreError;
@@ -179,6 +180,8 @@ fn supersede(
     if leaving.superseded_by.as_ref() == Some(new) {
         return Ok(false);
     }
+    refuse_damaged(transaction, old, &[])?;
+    refuse_damaged(transaction, new, &[])?;
     take_place(transaction, old, new, now)?;
     if staying.status != LearningStatus::Promoted {
         judge(transaction, &staying, (LearningStatus::Promoted, None), now)?;

@@ -100,6 +100,12 @@ pub enum LearningError {
         /// How far it has come.
         status: LearningStatus,
     },
+    /// A lesson that something else than ralph has changed is changed by nothing but what mends it.
+    #[error("{id} is not what was written, so nothing was changed; `ralph learnings verify` tells what mends it")]
+    Damaged {
+        /// The lesson.
+        id: LearningId,
+    },
     /// The database could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -4,10 +4,10 @@ use std::cell::{Cell, RefCell};
 
 use ralph_model::{Facts, Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskId, TaskType};
 use rusqlite::types::Type;
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::Store;
-use super::columns::{count_at, from_json, time_at, time_in, word_at, word_in};
+use super::columns::{count_at, from_json, lossy_at, time_at, time_in, word_at, word_in};
 use super::learning_terms::text_and_tags;
 use crate::StoreError;
 
@@ -23,11 +23,13 @@ pub struct UnreadableLearning {
 
 impl UnreadableLearning {
     fn of(row: &Row<'_>, error: &rusqlite::Error) -> Self {
-        let id = row.get_ref("id").ok().and_then(|id| id.as_bytes().ok());
         Self {
-            id: String::from_utf8_lossy(id.unwrap_or_default()).into_owned(),
+            id: lossy_at(row, "id").unwrap_or_default(),
             why: match error {
                 rusqlite::Error::FromSqlConversionFailure(_, _, what) => what.to_string(),
+                rusqlite::Error::InvalidColumnType(_, column, found) => {
+                    format!("{} as the {column}", type_word(*found))
+                }
                 other => other.to_string(),
             },
         }
@@ -45,6 +47,17 @@ impl UnreadableLearning {
             rusqlite::Error::FromSqlConversionFailure(_, _, what) => what.downcast_ref(),
             _ => None,
         }
+    }
+}
+
+/// What a column holds, in words.
+fn type_word(found: Type) -> &'static str {
+    match found {
+        Type::Null => "nothing",
+        Type::Integer => "a whole number",
+        Type::Real => "a number",
+        Type::Text => "a text",
+        Type::Blob => "bytes that are no text",
     }
 }
 
@@ -74,6 +87,21 @@ impl Store {
             }
         }
         if_readable(read)
+    }
+
+    /// Reads every lesson, and notes those that cannot be read.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn note_unreadable_learnings(&self) -> Result<(), StoreError> {
+        self.sql((|| {
+            let mut statement = self.connection.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                self.passing_over(read_learning(row))?;
+            }
+            Ok(())
+        })())
     }
 
     /// A lesson by its id.
@@ -117,6 +145,38 @@ pub(super) fn if_readable<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Opti
     match read {
         Err(error) if UnreadableLearning::in_error(&error).is_some() => Ok(None),
         read => read.optional(),
+    }
+}
+
+/// The types that the columns of lessons have by their table, in its order, and whether each may hold nothing.
+pub(super) struct AllowedTypes(Vec<(String, Type, bool)>);
+
+impl AllowedTypes {
+    pub(super) fn of(connection: &Connection) -> rusqlite::Result<Self> {
+        let mut statement =
+            connection.prepare_cached("SELECT name, type, \"notnull\" OR pk FROM pragma_table_info('learnings')")?;
+        let columns = statement.query_map([], |row| {
+            let allowed = match row.get_ref(1)?.as_str()? {
+                "INTEGER" => Type::Integer,
+                "REAL" => Type::Real,
+                _ => Type::Text,
+            };
+            Ok((row.get(0)?, allowed, !row.get::<_, bool>(2)?))
+        })?;
+        Ok(Self(columns.collect::<rusqlite::Result<_>>()?))
+    }
+
+    /// A lesson all of whose columns hold what they may, also those that nobody reads here. SQLite writes nothing of a row of
+    /// which one does not. An error names it.
+    pub(super) fn read(&self, row: &Row<'_>) -> rusqlite::Result<Learning> {
+        for (at, (name, allowed, may_be_nothing)) in self.0.iter().enumerate() {
+            let found = row.get_ref(name.as_str())?.data_type();
+            if found != *allowed && !(*may_be_nothing && found == Type::Null) {
+                let error = rusqlite::Error::InvalidColumnType(at, name.clone(), found);
+                return named(row, Err(error));
+            }
+        }
+        read_learning(row)
     }
 }
 

@@ -5,7 +5,9 @@ use ralph_model::{Learning, LearningStatus};
 
 use super::Store;
 use super::learning_changes::{existing, judge};
+use super::learning_damage::refuse_damaged;
 use super::learning_error::LearningError;
+use super::learning_seal::{STANDING, Seal, WORDS};
 use super::learning_update::change_words;
 
 /// What a person says of a lesson that waits.
@@ -33,7 +35,8 @@ impl Store {
     /// their word is not taken for it.
     ///
     /// # Errors
-    /// When there is no such lesson any more, another one says already what it is to say, or the database cannot be written.
+    /// When there is no such lesson any more, another one says already what it is to say, it is damaged where nothing is said
+    /// anew, or the database cannot be written.
     pub fn judge_as_seen(
         &mut self,
         seen: &Learning,
@@ -45,6 +48,11 @@ impl Store {
             if !is_as_seen(&standing, seen) {
                 return Ok(Judged::ChangedMeanwhile(standing));
             }
+            let said_anew: &[Seal] = match verdict {
+                Verdict::Promote | Verdict::Reject(_) => &[STANDING],
+                Verdict::Reword(_) => &[WORDS, STANDING],
+            };
+            refuse_damaged(transaction, &seen.id, said_anew)?;
             let status = match verdict {
                 Verdict::Promote => (LearningStatus::Promoted, None),
                 Verdict::Reject(reason) => (LearningStatus::Rejected, Some(reason)),
@@ -58,6 +66,9 @@ impl Store {
                 }
             };
             judge(transaction, &standing, status, now)?;
+            for seal in said_anew {
+                seal.vouch_for(transaction, &seen.id)?;
+            }
             Ok(Judged::AsSaid(existing(transaction, &seen.id)?))
         })
     }

@@ -14,6 +14,7 @@ use crate::StoreError;
 const MOST_SEALED_LATER: i64 = 1_000;
 
 /// A hash of some columns of a lesson.
+#[derive(PartialEq, Eq)]
 pub(super) struct Seal {
     /// The column that has it.
     hash: &'static str,
@@ -119,10 +120,10 @@ pub(super) enum SealState {
 impl Seal {
     /// What the hash says of a row.
     pub(super) fn state(&self, row: &Row<'_>) -> rusqlite::Result<SealState> {
-        Ok(match row.get_ref(self.hash)?.as_bytes_or_null()? {
-            None => SealState::Missing,
-            Some(hash) if hash == self.of(row)?.as_bytes() => SealState::Whole,
-            Some(_) => SealState::Broken,
+        Ok(match row.get_ref(self.hash)? {
+            ValueRef::Null => SealState::Missing,
+            ValueRef::Text(hash) if hash == self.of(row)?.as_bytes() => SealState::Whole,
+            _ => SealState::Broken,
         })
     }
 

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use ralph_model::{Learning, LearningKind, LearningSource, LearningStatus, TaskType};
-use rusqlite::Row;
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row, params_from_iter};
 
 use super::Store;
-use super::columns::{number_at, time_at, word_at, word_in};
+use super::columns::{number_at, time_at, unreadable, word_at, word_in};
 use super::learning_reading::read_learning;
 use crate::StoreError;
 
@@ -32,6 +33,8 @@ pub struct LearningStats {
     pub by_source: BTreeMap<LearningSource, u64>,
     /// All, by how far they have come.
     pub by_status: BTreeMap<LearningStatus, u64>,
+    /// How many were met that cannot be read; they are in no other figure.
+    pub unreadable: u64,
 }
 
 /// Lessons that have all of these in common.
@@ -44,6 +47,21 @@ struct Group {
     confidence: f64,
     success_rate: f64,
     updated_at: Timestamp,
+}
+
+impl From<&Learning> for Group {
+    fn from(learning: &Learning) -> Self {
+        Self {
+            status: learning.status,
+            kind: learning.kind,
+            task_type: learning.task_type,
+            source: learning.source,
+            lessons: 1,
+            confidence: learning.confidence,
+            success_rate: learning.success_rate,
+            updated_at: learning.updated_at,
+        }
+    }
 }
 
 impl LearningStats {
@@ -93,7 +111,7 @@ impl Store {
         self.sql(counted)
     }
 
-    /// Lessons in figures.
+    /// Lessons in figures. One that cannot be read is counted as such, and noted, where a figure depends on it.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -104,11 +122,17 @@ impl Store {
             let mut stats = LearningStats::default();
             let mut statement = moment.prepare_cached(
                 "SELECT status, kind, task_type, source, count(*) AS lessons, sum(confidence) AS confidence,
-                        sum(success_rate) AS success_rate, max(updated_at) AS updated_at
+                        sum(success_rate) AS success_rate, max(updated_at) AS updated_at,
+                        sum(typeof(confidence) <> 'real' OR typeof(success_rate) <> 'real') AS no_numbers
                  FROM learnings GROUP BY status, kind, task_type, source",
             )?;
-            for group in statement.query_map([], read_group)? {
-                stats.count(&group?);
+            let mut groups = statement.query([])?;
+            while let Some(row) = groups.next()? {
+                match read_group(row) {
+                    Ok(group) => stats.count(&group),
+                    Err(error @ rusqlite::Error::SqliteFailure(..)) => return Err(error),
+                    Err(_unreadable) => self.count_one_by_one(&moment, row, &mut stats)?,
+                }
             }
             stats.divide();
             let most_used = moment
@@ -122,9 +146,35 @@ impl Store {
             Ok(stats)
         })())
     }
+
+    /// Counts the lessons of a group of which one at least cannot be read.
+    fn count_one_by_one(
+        &self,
+        connection: &Connection,
+        group: &Row<'_>,
+        stats: &mut LearningStats,
+    ) -> rusqlite::Result<()> {
+        let common = ["status", "kind", "task_type", "source"].map(|column| group.get::<_, Value>(column));
+        let common = common.into_iter().collect::<rusqlite::Result<Vec<_>>>()?;
+        let mut statement = connection.prepare_cached(
+            "SELECT * FROM learnings WHERE status IS ?1 AND kind IS ?2 AND task_type IS ?3 AND source IS ?4 ORDER BY seq",
+        )?;
+        let mut rows = statement.query(params_from_iter(common))?;
+        while let Some(row) = rows.next()? {
+            match self.passing_over(read_learning(row))? {
+                Some(learning) => stats.count(&Group::from(&learning)),
+                None => stats.unreadable += 1,
+            }
+        }
+        Ok(())
+    }
 }
 
+/// Lessons that have everything in common; an error where one of them at least cannot be read.
 fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
+    if number_at(row, "no_numbers")? > 0 {
+        return Err(unreadable("no number where one has to be".to_owned()));
+    }
     Ok(Group {
         status: word_at(row, "status", LearningStatus::parse)?,
         kind: word_at(row, "kind", LearningKind::parse)?,

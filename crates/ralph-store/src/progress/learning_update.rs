@@ -8,9 +8,10 @@ use serde::Serialize;
 use super::Store;
 use super::columns::{from_json, moment, time_at, to_json, word_at, word_in};
 use super::learning_changes::{existing, words_of};
+use super::learning_damage::refuse_damaged;
 use super::learning_error::{LearningError, LearningTrouble};
 use super::learning_parts::IS_PART;
-use super::learning_seal::WORDS;
+use super::learning_seal::{STANDING, Seal, WORDS};
 use super::same_lesson::another_saying;
 use super::{lesson_of, tag_terms};
 use crate::StoreError;
@@ -72,13 +73,12 @@ impl LearningUpdate {
         new
     }
 
-    /// Whether it names anything of what the lesson says, and not only how sure that is. Whoever does vouches for its words.
-    fn says_anything(&self) -> bool {
-        self.content.is_some()
-            || self.category.is_some()
-            || self.kind.is_some()
-            || self.tags.is_some()
-            || self.task_type.is_some()
+    /// What it says anew of a lesson that is damaged: whoever says what it says vouches for its words, and whoever says how
+    /// sure it is has begun to say how it stands.
+    fn said_anew(&self) -> Vec<Seal> {
+        let words = self.content.is_some().then_some(WORDS);
+        let standing = (self.confidence.is_some() || self.success_rate.is_some()).then_some(STANDING);
+        words.into_iter().chain(standing).collect()
     }
 
     /// How often it succeeds from now on, if that is to change. What was counted for a way that works says nothing of one
@@ -95,8 +95,8 @@ impl Store {
     /// Changes a lesson. Its id, when it was learned and by which runs stay.
     ///
     /// # Errors
-    /// When there is no such lesson, it would say what another one says, it has the numbers of another kind of lesson, or
-    /// the database cannot be written.
+    /// When there is no such lesson, it would say what another one says, it has the numbers of another kind of lesson, it is
+    /// damaged where the change says nothing anew, or the database cannot be written.
     pub fn update_learning(
         &mut self,
         id: &LearningId,
@@ -105,6 +105,7 @@ impl Store {
     ) -> Result<Learning, LearningError> {
         self.change_learnings(|transaction| {
             let old = existing(transaction, id)?;
+            refuse_damaged(transaction, id, &update.said_anew())?;
             let new = update.of(&old);
             if new.kind != old.kind && old.facts.is_some() {
                 let (id, is, wanted) = (old.id, old.kind, new.kind);
@@ -114,7 +115,7 @@ impl Store {
             if let Some(rate) = update.rate(&old, &new) {
                 begin_anew(transaction, id, rate, now)?;
             }
-            if update.says_anything() {
+            if update.content.is_some() {
                 WORDS.vouch_for(transaction, id)?;
             }
             existing(transaction, id)

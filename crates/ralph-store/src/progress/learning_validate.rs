@@ -7,45 +7,40 @@ use rusqlite::{Transaction, params};
 use super::Store;
 use super::columns::moment;
 use super::learning_changes::existing;
+use super::learning_damage::{JudgedLearnings, refuse_damaged};
 use super::learning_error::LearningError;
-use super::learning_reading::read_learning;
 
 impl Store {
     /// Judges lessons that are pending: each can be true and is validated, or is rejected for a reason. Without ids all of
     /// them; those that were judged, as they stand now.
     ///
     /// # Errors
-    /// When there is no such lesson, one of them was judged before, or the database cannot be written; then none was judged.
-    pub fn validate_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<Vec<Learning>, LearningError> {
+    /// When there is no such lesson, one of them was judged before, or is damaged, or the database cannot be written; then none
+    /// was judged.
+    pub fn validate_learnings(&mut self, ids: &[LearningId], now: Timestamp) -> Result<JudgedLearnings, LearningError> {
+        if ids.is_empty() {
+            return self.judge_waiting("status = 'pending'", |transaction, learning| {
+                Ok(judge(transaction, learning, now)?)
+            });
+        }
         self.change_learnings(|transaction| {
-            let mut waiting = Vec::new();
+            let mut judged = JudgedLearnings::default();
             for id in ids {
                 let learning = existing(transaction, id)?;
                 if learning.status != LearningStatus::Pending {
                     let (id, status) = (learning.id, learning.status);
                     return Err(LearningError::NotPending { id, status }.into());
                 }
-                waiting.push(learning);
+                refuse_damaged(transaction, id, &[])?;
+                judged.judged.push(judge(transaction, learning, now)?);
             }
-            if ids.is_empty() {
-                waiting = pending(transaction)?;
-            }
-            for learning in &mut waiting {
-                judge(transaction, learning, now)?;
-            }
-            Ok(waiting)
+            Ok(judged)
         })
     }
 }
 
-fn pending(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<Learning>> {
-    transaction
-        .prepare_cached("SELECT * FROM learnings WHERE status = 'pending' ORDER BY seq")?
-        .query_map([], read_learning)?
-        .collect()
-}
-
-fn judge(transaction: &Transaction<'_>, learning: &mut Learning, now: Timestamp) -> rusqlite::Result<()> {
+/// Judges a lesson; as it stands then.
+fn judge(transaction: &Transaction<'_>, mut learning: Learning, now: Timestamp) -> rusqlite::Result<Learning> {
     let candidate = Candidate {
         kind: learning.kind,
         task_type: learning.task_type,
@@ -67,6 +62,6 @@ fn judge(transaction: &Transaction<'_>, learning: &mut Learning, now: Timestamp)
             learning.status.word(),
             rejection,
             moment(now)
-        ])
-        .map(drop)
+        ])?;
+    Ok(learning)
 }

@@ -10,7 +10,7 @@ use ralph_model::Learning;
 use rusqlite::{Connection, Row};
 
 use super::Store;
-use super::learning_reading::{UnreadableLearning, read_learning};
+use super::learning_reading::{AllowedTypes, UnreadableLearning};
 use super::learning_seal::{STANDING, SealState, WORDS, newest, seal_changed};
 use crate::StoreError;
 use counters::Counters;
@@ -135,10 +135,11 @@ fn examine(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
     let mut faults = Vec::new();
     let counters = Counters::of(connection)?;
     let mut derived = Derived::new(connection);
+    let allowed = AllowedTypes::of(connection)?;
     let mut statement = connection.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        match read_learning(row) {
+        match allowed.read(row) {
             Ok(learning) => {
                 faults.extend(changed(row, &learning)?);
                 faults.extend(numbers(&learning));

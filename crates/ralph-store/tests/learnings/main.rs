@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "tests stop at the first surprise")]
 
 mod conflicts;
+mod damage;
 mod extraction;
 mod importing;
 mod known;

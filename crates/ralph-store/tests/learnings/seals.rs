@@ -1,7 +1,7 @@
 //! Every lesson says whether it is still what was written.
 
 use ralph_model::LearningKind;
-use ralph_store::{LearningUpdate, Seals};
+use ralph_store::{Judged, JudgedLearnings, LearningUpdate, Seals, Verdict};
 use ralph_testkit::known_lesson;
 
 use super::*;
@@ -87,14 +87,7 @@ fn what_another_program_wrote_is_sealed_with_the_next_change_of_anything() {
 fn what_was_altered_is_told_however_much_is_added_to_it_until_a_person_vouches() {
     let mut bench = Bench::new();
     let first = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1);
-    // As if a byte in the file were another: the hash stays what it was.
-    bench.sql(
-        "CREATE TABLE kept AS SELECT seq, hash FROM learnings;
-         UPDATE learnings SET content = 'Run the tests last';
-         UPDATE learnings SET hash = (SELECT hash FROM kept WHERE kept.seq = learnings.seq);
-         DELETE FROM learnings_before;
-         DROP TABLE kept;",
-    );
+    alter_words(&bench, "content = 'Run the tests last'");
     let altered = |bench: &Bench| bench.store.learning_seals().unwrap().altered;
     assert_eq!(altered(&bench), [first.id.as_str()]);
     let again = lesson("other", "Run the tests first", &["docker"]);
@@ -109,6 +102,17 @@ fn what_was_altered_is_told_however_much_is_added_to_it_until_a_person_vouches()
     assert_eq!(altered(&bench), [""; 0]);
     bench.store.add_learning(&again, &mut bench.bits, day(4)).unwrap();
     assert_eq!(bench.store.learning_seals().unwrap(), sound(2));
+}
+
+/// Changes what all lessons say as if a byte in the file were another: the hash stays what it was.
+fn alter_words(bench: &Bench, change: &str) {
+    bench.sql(&format!(
+        "CREATE TABLE kept AS SELECT seq, hash FROM learnings;
+         UPDATE learnings SET {change};
+         UPDATE learnings SET hash = (SELECT hash FROM kept WHERE kept.seq = learnings.seq);
+         DELETE FROM learnings_before;
+         DROP TABLE kept;"
+    ));
 }
 
 /// Changes how all lessons stand as if a byte in the file were another: the hash stays what it was.
@@ -144,23 +148,16 @@ fn a_standing_that_was_altered_is_told_until_a_person_judges_it() {
     for ((judgement, change), sure) in judgements.into_iter().zip(changes).zip([0.1, 0.2, 0.3, 0.4]) {
         alter_standing(&bench, change);
         assert_eq!(altered(&bench), [first.id.as_str()], "{change}");
-        for update in [
-            LearningUpdate {
-                tags: Some(vec![change.to_owned()]),
-                ..LearningUpdate::default()
-            },
-            LearningUpdate {
-                confidence: Some(sure),
-                ..LearningUpdate::default()
-            },
-        ] {
-            bench.store.update_learning(&first.id, &update, day(2)).unwrap();
-            assert_eq!(
-                altered(&bench),
-                [first.id.as_str()],
-                "{change}: nobody has said how it stands"
-            );
-        }
+        let surer = LearningUpdate {
+            confidence: Some(sure),
+            ..LearningUpdate::default()
+        };
+        bench.store.update_learning(&first.id, &surer, day(2)).unwrap();
+        assert_eq!(
+            altered(&bench),
+            [first.id.as_str()],
+            "{change}: nobody has said how it stands"
+        );
         assert_eq!(
             bench.store.judge_learnings(ids, judgement, day(3)).unwrap(),
             ids,
@@ -170,23 +167,117 @@ fn a_standing_that_was_altered_is_told_until_a_person_judges_it() {
     }
 }
 
-#[test]
-fn how_sure_a_lesson_is_says_nothing_of_its_words() {
-    let mut bench = Bench::new();
-    let first = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1);
-    bench.sql(
-        "CREATE TABLE kept AS SELECT hash FROM learnings;
-         UPDATE learnings SET content = 'Run the tests last';
-         UPDATE learnings SET hash = (SELECT hash FROM kept);
-         DELETE FROM learnings_before;
-         DROP TABLE kept;",
+fn update(change: impl FnOnce(&mut LearningUpdate)) -> LearningUpdate {
+    let mut update = LearningUpdate::default();
+    change(&mut update);
+    update
+}
+
+/// What is said of a lesson that is damaged, without that anything of it is what mends it.
+fn assert_refused<T: std::fmt::Debug>(bench: &Bench, before: &Learning, refused: Result<T, LearningError>, when: &str) {
+    let refused = refused.unwrap_err();
+    assert!(
+        matches!(&refused, LearningError::Damaged { id } if *id == before.id),
+        "{when}: {refused}"
     );
-    let surer = LearningUpdate {
-        confidence: Some(0.9),
-        ..LearningUpdate::default()
-    };
-    bench.store.update_learning(&first.id, &surer, day(2)).unwrap();
-    assert_eq!(bench.store.learning_seals().unwrap().altered, [first.id.as_str()]);
+    assert!(
+        refused.to_string().contains("`ralph learnings verify`"),
+        "{when}: {refused}"
+    );
+    assert_eq!(bench.get(&before.id), *before, "{when}");
+    assert_eq!(
+        bench.store.learning_seals().unwrap().altered,
+        [before.id.as_str()],
+        "{when}"
+    );
+}
+
+#[test]
+fn words_that_were_altered_are_changed_by_nothing_but_new_words() {
+    let mut bench = Bench::new();
+    let id = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1).id;
+    alter_words(&bench, "content = 'Run the tests last'");
+    let damaged = bench.get(&id);
+    for (when, other) in [
+        ("tags", update(|update| update.tags = Some(vec!["tests".to_owned()]))),
+        (
+            "category",
+            update(|update| update.category = Some("pitfall".to_owned())),
+        ),
+        ("kind", update(|update| update.kind = Some(LearningKind::Convention))),
+        ("task type", update(|update| update.task_type = Some(TaskType::BugFix))),
+        ("confidence", update(|update| update.confidence = Some(0.9))),
+        ("success rate", update(|update| update.success_rate = Some(0.9))),
+    ] {
+        let refused = bench.store.update_learning(&id, &other, day(2));
+        assert_refused(&bench, &damaged, refused, when);
+    }
+    let rejected = bench
+        .store
+        .judge_learnings(std::slice::from_ref(&id), Judgement::Reject("no"), day(2));
+    assert_refused(&bench, &damaged, rejected, "reject");
+    let seen = bench.store.judge_as_seen(&damaged, Verdict::Reject("no"), day(2));
+    assert_refused(&bench, &damaged, seen, "review");
+    let right = update(|update| {
+        update.content = Some("Run the tests first".to_owned());
+        update.tags = Some(vec!["tests".to_owned()]);
+    });
+    bench.store.update_learning(&id, &right, day(3)).unwrap();
+    assert_eq!(bench.store.learning_seals().unwrap(), sound(1));
+}
+
+#[test]
+fn a_standing_that_was_altered_is_changed_by_nothing_that_says_nothing_of_it() {
+    let mut bench = Bench::new();
+    let other = bench.add(&lesson("other", "Keep the lock short", &[]), 1).id;
+    let id = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1).id;
+    alter_standing(&bench, &format!("confidence = iif(id = '{id}', 0.99, confidence)"));
+    let damaged = bench.get(&id);
+    for (when, change) in [
+        ("tags", update(|update| update.tags = Some(vec!["tests".to_owned()]))),
+        ("content", update(|update| update.content = Some("Never".to_owned()))),
+    ] {
+        let refused = bench.store.update_learning(&id, &change, day(2));
+        assert_refused(&bench, &damaged, refused, when);
+    }
+    let superseded = bench.store.supersede_learning(&id, &other, day(2));
+    assert_refused(&bench, &damaged, superseded, "supersede");
+    let judged = bench.store.judge_as_seen(&damaged, Verdict::Promote, day(2)).unwrap();
+    assert!(matches!(judged, Judged::AsSaid(_)), "{judged:?}");
+    assert_eq!(bench.store.learning_seals().unwrap(), sound(2));
+}
+
+#[test]
+fn whoever_judges_all_that_wait_has_judged_none_that_is_damaged() {
+    type Judge = fn(&mut Store) -> JudgedLearnings;
+    let validate: Judge = |store| store.validate_learnings(&[], day(2)).unwrap();
+    let promote: Judge = |store| store.promote_validated(day(2)).unwrap();
+    for (waits, judge) in [("pending", validate), ("validated", promote)] {
+        let mut bench = Bench::new();
+        let standing = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1).id;
+        let whole = bench.add(&lesson("other", "Keep the lock short", &[]), 1).id;
+        let words = bench.add(&lesson("other", "Write the guide", &[]), 1).id;
+        bench.sql(&format!("UPDATE learnings SET status = '{waits}'"));
+        bench.learn(1, &[]);
+        alter_standing(
+            &bench,
+            &format!("confidence = iif(id = '{standing}', 0.99, confidence)"),
+        );
+        alter_words(&bench, &format!("content = iif(id = '{words}', 'Burn it', content)"));
+        let damaged = [standing, words];
+        let judged = judge(&mut bench.store);
+        let ids: Vec<&LearningId> = judged.judged.iter().map(|learning| &learning.id).collect();
+        assert_eq!(
+            (ids, judged.damaged.as_slice()),
+            (vec![&whole], damaged.as_slice()),
+            "{waits}"
+        );
+        for id in &damaged {
+            assert_eq!(bench.get(id).status.word(), waits);
+        }
+        let altered = bench.store.learning_seals().unwrap().altered;
+        assert_eq!(altered, damaged.map(|id| id.to_string()), "{waits}");
+    }
 }
 
 #[test]

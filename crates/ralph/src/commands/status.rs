@@ -47,6 +47,8 @@ struct Status {
     overview: Option<Overview>,
     /// How many pairs of lessons contradict each other; none where there are too many lessons to compare for a glance.
     contradictions: Option<usize>,
+    /// How many learnings were met that cannot be read.
+    unreadable: usize,
     /// When somebody last looked.
     look: Option<Look>,
     features: Vec<Feature>,
@@ -68,6 +70,7 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
     };
     let status = Status {
         contradictions: store.as_ref().map_or(Ok(Some(0)), contradictions)?,
+        unreadable: store.as_ref().map_or(Ok(0), unreadable)?,
         next: match database {
             Database::AnotherTools => "ralph import refound --dry-run    # what could be taken over".to_owned(),
             Database::OursOrNone => next(context, &shelves, overview.as_ref()),
@@ -135,6 +138,14 @@ fn contradictions(store: &Store) -> Result<Option<usize>, CommandError> {
     }
 }
 
+/// How many cannot be read. Where there are too many for a glance, only those are looked at that something else needs.
+fn unreadable(store: &Store) -> Result<usize, CommandError> {
+    if store.count_learnings()? <= u64::from(MOST_COMPARED) {
+        store.note_unreadable_learnings()?;
+    }
+    Ok(store.newly_unreadable_learnings().len())
+}
+
 fn next(context: &Context<'_>, shelves: &Shelves, overview: Option<&Overview>) -> String {
     let open_tasks = overview.is_some_and(|overview| overview.tasks.contains_key(&TaskStatus::Pending));
     let worktree = context.project.worktree_name();
@@ -200,6 +211,11 @@ fn lines(context: &Context<'_>, status: &Status, named: usize) -> Vec<(&'static 
             now,
         ));
     }
+    if status.unreadable > 0 {
+        let learnings = count(status.unreadable, "learning", "learnings");
+        let line = format!("{learnings} cannot be read; `ralph learnings verify` tells what mends it");
+        lines.push(("Damaged", line));
+    }
     lines.extend(features(&status.features, named));
     let shelves = &status.shelves;
     let none_yet = shelves.counted.is_empty().then(|| "none yet".to_owned());
@@ -257,6 +273,7 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
         "last_look": status.look.as_ref().map(|look| look.at.to_string()),
         "runs": status.overview.as_ref().map(|overview| news::as_json(overview, now)),
         "contradictions": status.contradictions,
+        "unreadable_learnings": status.unreadable,
         "features": status.features,
         "notes": notes,
         "next": status.next.split_once("    #").map_or(status.next.as_str(), |(command, _)| command),

@@ -114,6 +114,7 @@ fn learnings_are_told_in_figures() {
             "bySource": { "sigil": 0, "extracted": 0, "imported": 0, "human": 2 },
             "byStatus": { "pending": 0, "validated": 0, "rejected": 1, "promoted": 2, "pruned": 0 },
             "staging": { "total": 1, "pending": 0, "validated": 0, "rejected": 1 },
+            "unreadable": 0,
         })
     );
 }

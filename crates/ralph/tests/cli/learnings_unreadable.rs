@@ -1,10 +1,11 @@
 //! One learning that cannot be read stands in nobody's way, and everybody is told what mends it.
 
 use insta::assert_snapshot;
-use ralph_testkit::TestEnv;
+use ralph_testkit::{TestEnv, past_its_types};
+use serde_json::json;
 
 use crate::past::task;
-use crate::{DATABASE, env};
+use crate::{DATABASE, env, json};
 
 /// A project with two learnings, the first of which was shown most and cannot be read; and with a task that both are about.
 #[expect(clippy::disallowed_methods, reason = "a disk that lies")]
@@ -60,7 +61,6 @@ fn where_others_are_looked_at_it_is_passed_over() {
         let names_it = done.stderr.contains(&id) && done.stderr.contains("`ralph learnings verify`");
         assert!(names_it, "{arguments:?}: {done}");
     }
-    env.ok(["status"]);
     let listed = env.ralph(["learnings", "list"]).run();
     assert!(listed.stdout.contains("The migrations need a socket"), "{listed}");
 }
@@ -83,4 +83,57 @@ fn it_is_named_with_what_mends_it() {
     ");
     env.ok(["learnings", "delete", &id, "--yes"]);
     env.ok(["learnings", "verify"]);
+}
+
+#[test]
+fn the_status_says_how_many_there_are() {
+    let (env, ..) = damaged();
+    let status = env.ralph(["status"]).run();
+    assert_eq!(status.code, Some(0), "{status}");
+    let line = "Damaged  1 learning cannot be read; `ralph learnings verify` tells what mends it\n";
+    assert!(status.stdout.contains(line), "{status}");
+    assert_eq!(json(&env, &["status", "--json"])["unreadable_learnings"], 1);
+    let whole = env.ralph(["learnings", "verify"]).run();
+    assert_eq!(whole.code, Some(1), "{whole}");
+}
+
+/// Nobody knows what a status means that no version of ralph writes, nor of what kind or when a learning is.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a disk that lies")]
+fn the_figures_count_the_others_and_name_it() {
+    for damage in [
+        "status = 'lost'",
+        "kind = 'odd'",
+        "source = 'sky'",
+        "updated_at = 'zzz'",
+        "confidence = 'sure'",
+    ] {
+        let (env, id, _) = damaged();
+        let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
+        let whole = format!("UPDATE learnings SET tags = '[]' WHERE id = '{id}'");
+        assert_eq!(connection.execute(&whole, []), Ok(1));
+        past_its_types(
+            &connection,
+            "learnings",
+            &format!("UPDATE learnings SET {damage} WHERE id = '{id}'"),
+        );
+        let stats = env.ralph(["learnings", "stats", "--json"]).run();
+        assert_eq!(stats.code, Some(0), "{damage}: {stats}");
+        let names_it = stats.stderr.contains(&id) && stats.stderr.contains("`ralph learnings verify`");
+        assert!(names_it, "{damage}: {stats}");
+        let figures: serde_json::Value = serde_json::from_str(&stats.stdout).unwrap();
+        assert_eq!(
+            (
+                &figures["totalSize"],
+                &figures["unreadable"],
+                &figures["averageConfidence"]
+            ),
+            (&json!(1), &json!(1), &json!(0.5)),
+            "{damage}: {stats}"
+        );
+        let told = env.ok(["learnings", "stats"]);
+        assert!(told.contains("\nunreadable      1\n"), "{damage}: {told}");
+        let status = env.ok(["status"]);
+        assert!(status.contains("1 learning cannot be read"), "{damage}: {status}");
+    }
 }

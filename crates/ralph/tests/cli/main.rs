@@ -29,6 +29,7 @@ mod learnings_at_once;
 mod learnings_care;
 mod learnings_query;
 mod learnings_unreadable;
+mod learnings_wrong_types;
 mod list;
 mod memory_init;
 mod merge_driver;

@@ -1,5 +1,7 @@
 //! The step after which lessons are sealed in how they stand as well: what was sealed before stays so.
 
+use ralph_testkit::past_its_types;
+
 use super::compare::texts;
 use super::{MIGRATIONS, SEMANTIC_MEMORY, database_in, migrate};
 use crate::open::connect_for_test;
@@ -10,7 +12,7 @@ const SEALED_BEFORE: &str = "UPDATE learnings SET hash = '0000' WHERE id = 'lear
 
 /// How many steps there are before this one.
 fn steps_before() -> usize {
-    let is_this_one = |step: &&'static str| step.contains("ADD COLUMN standing_hash");
+    let is_this_one = |step: &&'static str| step.contains("learnings_stood_before");
     MIGRATIONS.iter().position(is_this_one).unwrap()
 }
 
@@ -44,18 +46,11 @@ fn one_row_that_cannot_be_written_keeps_nobody_from_writing_others() {
     let path = database_in(folder.path());
     let older = connect_for_test(&path);
     migrate(&older, &path, MIGRATIONS).unwrap();
-    // As if bytes in the file were others: a table that is not strict takes the text, and then is strict again.
-    let strictness = |from: &str, to: &str| {
-        format!(
-            "PRAGMA writable_schema = ON;
-             UPDATE sqlite_schema SET sql = replace(sql, '{from}', '{to}') WHERE name = 'learnings';
-             PRAGMA writable_schema = RESET;"
-        )
-    };
-    older.execute_batch(&strictness(") STRICT", ") /* any */")).unwrap();
-    let damage = "UPDATE learnings SET confidence = 'sure' WHERE id = 'learn-00000003'";
-    assert_eq!(older.execute(damage, []), Ok(1));
-    older.execute_batch(&strictness(") /* any */", ") STRICT")).unwrap();
+    past_its_types(
+        &older,
+        "learnings",
+        "UPDATE learnings SET confidence = 'sure' WHERE id = 'learn-00000003'",
+    );
     let mut store = Store::open_existing(&path, Wait::Long).unwrap().unwrap();
     write_anything(&mut store);
     let unsealed = "SELECT id FROM learnings WHERE standing_hash IS NULL";

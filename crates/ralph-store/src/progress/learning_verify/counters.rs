@@ -5,8 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use ralph_model::{Learning, LearningKind, counted_success_rate};
 use rusqlite::{Connection, Transaction, params};
 
+use super::super::columns::{lossy_at, moment};
 use super::super::learning_parts::IS_PART;
-use super::super::learning_reading::read_learning;
+use super::super::learning_reading::AllowedTypes;
 use super::super::settle::IS_COUNTED;
 use super::{LearningFault, LearningFaultKind, fault_of};
 
@@ -62,10 +63,7 @@ impl Counters {
                 counted_success_rate(learning.first_success_rate, counted.successes, counted.uses)
             }
         };
-        let last = learning
-            .last_used_at
-            .map(super::super::columns::moment)
-            .max(counted.last_used_at);
+        let last = learning.last_used_at.map(moment).max(counted.last_used_at);
         Due {
             use_count: learning.first_use_count.saturating_add(counted.uses),
             successes: counted.successes,
@@ -84,7 +82,7 @@ impl Counters {
             "it counts {} uses, {} of them done, and a success rate of {:.3}; the journal says {}, {} and {:.3}",
             learning.use_count, learning.successes, learning.success_rate, due.use_count, due.successes, due.rate
         );
-        let is_late = due.last != learning.last_used_at.map(super::super::columns::moment);
+        let is_late = due.last != learning.last_used_at.map(moment);
         let late = due.last.as_deref().filter(|_| is_late);
         let what = match late {
             Some(last) => format!("{what}; and it was last shown {last}"),
@@ -107,7 +105,7 @@ impl Due {
         self.use_count == learning.use_count
             && self.successes == learning.successes
             && (self.rate - learning.success_rate).abs() < SAME
-            && self.last == learning.last_used_at.map(super::super::columns::moment)
+            && self.last == learning.last_used_at.map(moment)
     }
 }
 
@@ -127,9 +125,9 @@ fn shown(connection: &Connection) -> rusqlite::Result<HashMap<String, Counted>> 
             let counted = Counted {
                 uses: row.get(1)?,
                 successes: row.get(2)?,
-                last_used_at: Some(row.get(4)?),
+                last_used_at: Some(lossy_at(row, 4)?),
             };
-            Ok((row.get(0)?, counted))
+            Ok((lossy_at(row, 0)?, counted))
         })?
         .collect()
 }
@@ -144,7 +142,7 @@ fn merged(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<Strin
     ))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        merged.entry(row.get(1)?).or_default().push(row.get(0)?);
+        merged.entry(lossy_at(row, 1)?).or_default().push(lossy_at(row, 0)?);
     }
     Ok(merged)
 }
@@ -153,7 +151,8 @@ fn merged(connection: &Connection) -> rusqlite::Result<HashMap<String, Vec<Strin
 pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let counters = Counters::of(transaction)?;
     let mut statement = transaction.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
-    let learnings = statement.query_map([], |row| Ok(read_learning(row).ok()))?;
+    let allowed = AllowedTypes::of(transaction)?;
+    let learnings = statement.query_map([], |row| Ok(allowed.read(row).ok()))?;
     let wrong: Vec<(Learning, Due)> = learnings
         .filter_map(Result::transpose)
         .map(|learning| learning.map(|learning| (counters.due(&learning), learning)))

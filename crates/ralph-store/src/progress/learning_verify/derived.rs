@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use ralph_model::Learning;
 use rusqlite::{Connection, ErrorCode, Row, Transaction, params};
 
-use super::super::columns::to_json;
+use super::super::columns::{lossy_at, to_json};
 use super::super::learning_changes::words_of;
-use super::super::learning_reading::read_learning;
+use super::super::learning_reading::AllowedTypes;
 use super::super::{lesson_of, tag_terms};
 use super::{LearningFault, LearningFaultKind, fault_of};
 
@@ -64,14 +64,14 @@ impl<'c> Derived<'c> {
             if !row.get::<_, bool>(2)? {
                 return Ok(false);
             }
-            met.insert((lossy(row, 0)?, lossy(row, 1)?));
+            met.insert((lossy_at(row, 0)?, lossy_at(row, 1)?));
         }
         Ok(met == due)
     }
 
     /// Counts the words of a row, whatever else is wrong with it.
     pub(super) fn count(&mut self, row: &Row<'_>) -> rusqlite::Result<()> {
-        let terms = String::from_utf8_lossy(row.get_ref("terms")?.as_bytes_or_null()?.unwrap_or_default());
+        let terms = lossy_at(row, "terms")?;
         let words: Vec<&str> = terms.split(' ').filter(|word| !word.is_empty()).collect();
         self.lessons += 1;
         self.words += words.len() as u64;
@@ -90,7 +90,7 @@ impl<'c> Derived<'c> {
             .prepare_cached("SELECT term, entries FROM learning_terms WHERE entries <> 0")?;
         let mut rows = statement.query([])?;
         while let Some(row) = rows.next()? {
-            let holders = self.holders.remove(&lossy(row, 0)?);
+            let holders = self.holders.remove(&lossy_at(row, 0)?);
             wrong += usize::from(holders != Some(row.get::<_, i64>(1)?.cast_unsigned()));
         }
         wrong += self.holders.len();
@@ -128,12 +128,6 @@ pub(super) fn word_index(connection: &Connection) -> rusqlite::Result<Option<Lea
     }
 }
 
-/// A text, or what can be read of it.
-fn lossy(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
-    let bytes = row.get_ref(column)?.as_bytes()?;
-    Ok(String::from_utf8_lossy(bytes).into_owned())
-}
-
 fn of_all(what: String) -> LearningFault {
     LearningFault {
         kind: LearningFaultKind::Derived,
@@ -162,8 +156,9 @@ impl Columns {
 /// Draws columns and tables anew.
 pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     let mut rows = transaction.prepare_cached("SELECT * FROM learnings ORDER BY seq")?;
+    let allowed = AllowedTypes::of(transaction)?;
     let learnings: Vec<Learning> = rows
-        .query_map([], |row| Ok(read_learning(row).ok()))?
+        .query_map([], |row| Ok(allowed.read(row).ok()))?
         .filter_map(Result::transpose)
         .collect::<rusqlite::Result<_>>()?;
     let mut write = transaction.prepare_cached(
@@ -184,8 +179,8 @@ pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
          DELETE FROM learning_terms;
          INSERT INTO learning_terms (term, entries)
              SELECT value, count(*) FROM (
-                 SELECT DISTINCT seq, value FROM learnings, json_each('[\"' || replace(terms, ' ', '\",\"') || '\"]')
-                 WHERE value <> '')
+                 WITH words AS (SELECT seq, '[\"' || replace(terms, ' ', '\",\"') || '\"]' AS list FROM learnings)
+                 SELECT DISTINCT seq, value FROM words, json_each(iif(json_valid(list), list, '[]')) WHERE value <> '')
              GROUP BY value;
          DELETE FROM learning_totals;
          INSERT INTO learning_totals (entries, terms)
@@ -195,6 +190,6 @@ pub(super) fn mend(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
          INSERT OR IGNORE INTO learning_tags (word, holds, tag, learning)
              SELECT value ->> 0, status = 'promoted' AND superseded_by IS NULL AND learnings.source IN ('sigil', 'human'),
                     value ->> 1, seq
-             FROM learnings, json_each(tag_terms);",
+             FROM learnings, json_each(iif(json_valid(tag_terms), tag_terms, '[]'));",
     )
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use rusqlite::{Connection, Transaction};
 
+use super::super::columns::lossy_at;
 use super::super::learning_removal::{REPLACED_BY_NOTHING, release_replaced};
 use super::{LearningFault, LearningFaultKind};
 
@@ -71,7 +72,7 @@ fn orphans(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
             "SELECT id, status IN ('pruned', 'rejected') FROM learnings WHERE {REPLACED_BY_NOTHING} ORDER BY seq"
         ))?
         .query_map([], |row| {
-            let (kind, what) = match row.get(1)? {
+            let (kind, what) = match row.get::<_, Option<bool>>(1)?.unwrap_or_default() {
                 true => (
                     LearningFaultKind::Reference,
                     "the lesson that stands for it is not there",
@@ -83,7 +84,7 @@ fn orphans(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
             };
             Ok(LearningFault {
                 kind,
-                id: Some(row.get(0)?),
+                id: Some(lossy_at(row, 0)?),
                 what: what.to_owned(),
             })
         })?
@@ -95,7 +96,7 @@ fn rings(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
     let mut statement =
         connection.prepare_cached("SELECT id, superseded_by FROM learnings WHERE superseded_by IS NOT NULL")?;
     let next: BTreeMap<String, String> = statement
-        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .query_map([], |row| Ok((lossy_at(row, 0)?, lossy_at(row, 1)?)))?
         .collect::<rusqlite::Result<_>>()?;
     let mut seen = BTreeSet::new();
     let mut faults = Vec::new();
@@ -135,8 +136,8 @@ fn duplicates(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
         .query_map([], |row| {
             Ok(LearningFault {
                 kind: LearningFaultKind::Duplicate,
-                id: Some(row.get(0)?),
-                what: format!("it says the same as {}", row.get::<_, String>(1)?),
+                id: Some(lossy_at(row, 0)?),
+                what: format!("it says the same as {}", lossy_at(row, 1)?),
             })
         })?
         .collect()
@@ -154,6 +155,6 @@ pub(super) fn mend(transaction: &Transaction<'_>, now: Timestamp) -> rusqlite::R
 fn texts(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<String>> {
     connection
         .prepare_cached(sql)?
-        .query_map([], |row| row.get(0))?
+        .query_map([], |row| lossy_at(row, 0))?
         .collect()
 }

@@ -354,7 +354,7 @@ fn pending_lessons_are_judged_when_a_person_asks() {
     // The end of an iteration is not asked.
     story.tell(&Told::once(Outcome::Done, "Something else."));
     assert_eq!(story.get(1).status, LearningStatus::Pending);
-    let judged = story.bench.store.validate_learnings(&[], at(30)).unwrap();
+    let judged = story.bench.store.validate_learnings(&[], at(30)).unwrap().judged;
     let standing = |learning: &Learning| (learning.status, learning.reason.clone());
     assert_eq!(
         judged.iter().map(standing).collect::<Vec<_>>(),
@@ -372,7 +372,7 @@ fn pending_lessons_are_judged_when_a_person_asks() {
             .starts_with("learn-00000001 is validated, not pending"),
         "{again}"
     );
-    let promoted = story.bench.store.promote_validated(at(32)).unwrap();
+    let promoted = story.bench.store.promote_validated(at(32)).unwrap().judged;
     assert_eq!(promoted, [story.get(1)]);
     assert_eq!(story.get(1).status, LearningStatus::Promoted);
 }

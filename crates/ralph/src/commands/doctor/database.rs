@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use ralph_model::count;
-use ralph_store::{Health, LearningFault, Store, StoreError};
+use ralph_store::{Health, LearningFault, LearningFaultKind, Store, StoreError};
 
 use super::finding::{Finding, Fix, Report};
 use super::{Patient, writable};
@@ -37,7 +37,10 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     }
     let look = || Store::open_to_look(&path).and_then(|store| store.map(|store| store.health()).transpose());
     let mut looked = look();
-    let is_whole = |health: &Option<Health>| health.as_ref().is_none_or(|health| health.faults.is_empty());
+    let is_whole = |health: &Option<Health>| {
+        let faults = |health: &Health| health.faults.len() + health.unfit_learnings.len();
+        health.as_ref().is_none_or(|health| faults(health) == 0)
+    };
     if !looked.as_ref().is_ok_and(is_whole) {
         // Damage counts when it is seen twice: somebody may have begun to write in between.
         looked = look();
@@ -45,9 +48,7 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
     match looked {
         Ok(Some(health)) => {
             look_at(report, &path, &shown, &health);
-            if health.faults.is_empty() && health.up_to_date {
-                look_at_learnings(report, &path, &shown);
-            }
+            look_at_learnings(report, &path, &shown, &health);
         }
         Ok(None) => {
             let finding = Finding::note("there is no database yet, so there is no history of the notes");
@@ -92,7 +93,7 @@ fn look_at(report: &mut Report, path: &Path, shown: &str, health: &Health) {
                 .mend("make it and its folder writable for you, or ask their owner"),
         );
     }
-    if report.findings.len() == before {
+    if report.findings.len() == before && health.unfit_learnings.is_empty() {
         let changes = usize::try_from(health.recorded_changes).unwrap_or(usize::MAX);
         let changes = count(changes, "change", "changes");
         report.ok(format!("{shown} is whole: {changes} on record"));
@@ -100,26 +101,50 @@ fn look_at(report: &mut Report, path: &Path, shown: &str, health: &Health) {
 }
 
 /// What `learnings verify` would find, or why that is not known.
-fn look_at_learnings(report: &mut Report, path: &Path, shown: &str) {
-    let finding = match faults_of_learnings(path) {
-        Ok(LearningsLook::Faults(found)) if found.is_empty() => return,
-        Ok(LearningsLook::Faults(found)) => {
-            let wrong = count(found.len(), "thing is", "things are");
-            Finding::warning(format!("{wrong} wrong with the learnings"))
-                .mend("`ralph learnings verify` names them, and what mends each")
-        }
-        Ok(LearningsLook::TooMany(learnings)) => Finding::note(format!(
+fn look_at_learnings(report: &mut Report, path: &Path, shown: &str, health: &Health) {
+    let looked = match health.faults.is_empty() && health.up_to_date {
+        true => faults_of_learnings(path),
+        false => Ok(LearningsLook::None),
+    };
+    let unfit = health.unfit_learnings.first();
+    let finding = match (looked, unfit) {
+        (Ok(LearningsLook::Faults(found)), _) if !found.is_empty() => wrong_learnings(&found),
+        (_, Some(unfit)) => Finding::error(format!("a learning holds what it must not: {unfit}"))
+            .mend("`ralph learnings verify` names it, and what mends it"),
+        (Ok(LearningsLook::Faults(_) | LearningsLook::None), None) => return,
+        (Ok(LearningsLook::TooMany(learnings)), None) => Finding::note(format!(
             "its {learnings} learnings were not checked, since that takes a while"
         ))
         .mend("`ralph learnings verify` checks them"),
-        Err(error) => Finding::note(format!("its learnings could not be checked: {error}"))
+        (Err(error), None) => Finding::note(format!("its learnings could not be checked: {error}"))
             .mend("`ralph learnings verify` tries it again"),
     };
     report.add(finding.at(&shown));
 }
 
+/// How many things are wrong with the learnings, and which of them cannot be read.
+fn wrong_learnings(found: &[LearningFault]) -> Finding {
+    let wrong = format!(
+        "{} wrong with the learnings",
+        count(found.len(), "thing is", "things are")
+    );
+    let unreadable: Vec<&str> = found
+        .iter()
+        .filter(|fault| fault.kind == LearningFaultKind::Unreadable)
+        .filter_map(|fault| fault.id.as_deref())
+        .collect();
+    let finding = match unreadable.as_slice() {
+        [] => Finding::warning(wrong),
+        [first] => Finding::error(format!("{wrong}; {first} cannot be read")),
+        [first, others @ ..] => Finding::error(format!("{wrong}; {first} and {} more cannot be read", others.len())),
+    };
+    finding.mend("`ralph learnings verify` names them, and what mends each")
+}
+
 /// What a look at the learnings came to.
 enum LearningsLook {
+    /// Nobody looked.
+    None,
     Faults(Vec<LearningFault>),
     TooMany(u64),
 }

@@ -3,7 +3,7 @@
 use clap::Args;
 use ralph_memory::capture::accept;
 use ralph_model::{Learning, LearningId};
-use ralph_store::Judgement;
+use ralph_store::{JudgedLearnings, Judgement, Store};
 
 use super::super::notes::SecretArgs;
 use super::super::task::store_to_write;
@@ -59,7 +59,12 @@ pub(super) fn cmd_promote(context: &Context<'_>, args: &PromoteArgs) -> Result<(
     }
     // Where there is no database nothing waits, and none is made.
     let promoted = match context.facts()? {
-        Some(_) => store_to_write(context)?.promote_validated(context.clock().now())?,
+        Some(_) => {
+            let mut store = store_to_write(context)?;
+            let judged = store.promote_validated(context.clock().now())?;
+            tell_passed_over(context, &store, &judged);
+            judged.judged
+        }
         None => Vec::new(),
     };
     if promoted.is_empty() && format == Format::Table {
@@ -113,6 +118,16 @@ fn show(
             Ok(())
         }
         other => view::plain(context, learnings.iter(), other),
+    }
+}
+
+/// Warns of learnings that were left as they are because something is wrong with them.
+pub(super) fn tell_passed_over(context: &Context<'_>, store: &Store, judged: &JudgedLearnings) {
+    context.tell_unreadable(store);
+    for id in &judged.damaged {
+        context.ui.warning(&format!(
+            "{id} is not what was written; it was passed over, and `ralph learnings verify` tells what mends it."
+        ));
     }
 }
 

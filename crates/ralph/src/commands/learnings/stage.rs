@@ -172,7 +172,11 @@ fn show(context: &Context<'_>, args: &StageArgs) -> Result<(), CommandError> {
         ..LearningFilter::default()
     };
     let (stats, staged) = match context.facts()? {
-        Some(store) => (store.learning_stats()?, store.learning_list(&filter, None)?),
+        Some(store) => {
+            let staged = (store.learning_stats()?, store.learning_list(&filter, None)?);
+            context.tell_unreadable(&store);
+            staged
+        }
         None => (LearningStats::default(), Vec::new()),
     };
     let staging = Staging::of(&stats);

@@ -44,6 +44,7 @@ struct Figures {
     by_source: Map<String, Value>,
     by_status: Map<String, Value>,
     staging: Staging,
+    unreadable: u64,
 }
 
 /// What waits for a judgement, or has had a bad one.
@@ -95,7 +96,7 @@ pub(super) fn cmd_stats(context: &Context<'_>, args: &StatsArgs) -> Result<(), C
     if args.json {
         return context.ui.json(&figures(&stats));
     }
-    if stats.by_status.is_empty() {
+    if stats.by_status.is_empty() && stats.unreadable == 0 {
         return context.ui.data(&format!("{}\n", view::NONE_YET));
     }
     context.ui.lines(&lines(&stats))
@@ -124,6 +125,7 @@ fn figures(stats: &LearningStats) -> Figures {
             Some(stats.of_status(status))
         }),
         staging: Staging::of(stats),
+        unreadable: stats.unreadable,
     }
 }
 
@@ -169,6 +171,9 @@ fn lines(stats: &LearningStats) -> Vec<Line> {
         ("pruned", stats.of_status(LearningStatus::Pruned).to_string()),
     ] {
         lines.push((None, format!("{label:<LABEL$}{value}")));
+    }
+    if stats.unreadable > 0 {
+        lines.push((None, format!("{:<LABEL$}{}", "unreadable", stats.unreadable)));
     }
     let kinds = stats.by_kind.iter().map(|(kind, of)| (kind.word(), *of));
     part(&mut lines, "By type", kinds);

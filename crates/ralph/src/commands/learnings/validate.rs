@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::super::task::store_to_write;
 use super::find_to_change;
+use super::judge::tell_passed_over;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -30,9 +31,12 @@ pub(super) fn cmd_validate(context: &Context<'_>, args: &ValidateArgs) -> Result
     let now = context.clock().now();
     let judged = if !args.ids.is_empty() {
         let (mut store, ids) = find_to_change(context, &args.ids)?;
-        store.validate_learnings(&ids, now)?
+        store.validate_learnings(&ids, now)?.judged
     } else if context.facts()?.is_some() {
-        store_to_write(context)?.validate_learnings(&[], now)?
+        let mut store = store_to_write(context)?;
+        let judged = store.validate_learnings(&[], now)?;
+        tell_passed_over(context, &store, &judged);
+        judged.judged
     } else {
         Vec::new()
     };

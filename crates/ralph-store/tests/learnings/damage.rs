@@ -1,0 +1,85 @@
+//! A lesson that holds what its table does not allow is named, and stands in nobody's way.
+
+use ralph_store::LearningFaultKind;
+use ralph_testkit::past_its_types;
+
+use super::*;
+
+/// What no column of the table of lessons allows, but their number, which is no value of the row.
+#[expect(clippy::disallowed_methods, reason = "what no method of the store does")]
+fn wrong_values(bench: &Bench) -> Vec<(String, String)> {
+    let connection = rusqlite::Connection::open(bench.folder.path().join("progress.db")).unwrap();
+    let sql = "SELECT name, \"notnull\" FROM pragma_table_info('learnings') WHERE name <> 'seq'";
+    let mut statement = connection.prepare(sql).unwrap();
+    let columns = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let columns: Vec<(String, bool)> = columns.map(Result::unwrap).collect();
+    // One bit makes bytes of a text, and nothing of a number.
+    let as_bytes = |column: &str| format!("CAST(coalesce({column}, 'x') AS BLOB)");
+    let bytes = columns.iter().map(|(column, _)| (column.clone(), as_bytes(column)));
+    let nothing = columns.iter().filter(|(_, is_never_empty)| *is_never_empty);
+    let nothing = nothing.map(|(column, _)| (column.clone(), "NULL".to_owned()));
+    bytes.chain(nothing).collect()
+}
+
+#[expect(clippy::disallowed_methods, reason = "a disk that lies")]
+fn damage(bench: &Bench, column: &str, value: &str, id: &LearningId) {
+    let connection = rusqlite::Connection::open(bench.folder.path().join("progress.db")).unwrap();
+    let triggers = "DROP TRIGGER learnings_changed; DROP TRIGGER learnings_stood; DROP TRIGGER learnings_updated;
+                    DROP TRIGGER learnings_judged;";
+    let kept: Vec<String> = connection
+        .prepare("SELECT sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'learnings' AND sql LIKE '%UPDATE OF%'")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    connection.execute_batch(triggers).unwrap();
+    let change = format!("UPDATE learnings SET {column} = {value} WHERE id = '{id}'");
+    past_its_types(&connection, "learnings", &change);
+    connection.execute_batch(&kept.join(";")).unwrap();
+}
+
+#[test]
+fn a_wrong_type_in_any_column_is_named_and_keeps_nobody_from_anything() {
+    for (column, value) in wrong_values(&Bench::new()) {
+        let when = format!("{column} = {value}");
+        let mut bench = Bench::new();
+        let first = bench.add(&lesson("other", "Run the tests first", &["ci"]), 1);
+        let second = bench.add(&lesson("other", "Keep the lock short", &["ci"]), 2);
+        damage(&bench, &column, &value, &first.id);
+        let unreadable = |bench: &Bench| -> Vec<String> {
+            let faults = bench.store.verify_learnings();
+            let faults = faults.unwrap_or_else(|error| panic!("{when}: {error}"));
+            let unreadable = faults
+                .into_iter()
+                .filter(|fault| fault.kind == LearningFaultKind::Unreadable);
+            unreadable.filter_map(|fault| fault.id).collect()
+        };
+        let named = unreadable(&bench);
+        assert_eq!(named.len(), 1, "{when}");
+        let health = bench.store.health().unwrap();
+        assert_eq!(
+            (health.faults, health.unfit_learnings.is_empty()),
+            (Vec::new(), false),
+            "{when}"
+        );
+        bench.learn(1, &["The daemon needs a socket"]);
+        bench
+            .store
+            .judge_learnings(&[second.id], Judgement::Reject("no"), day(3))
+            .unwrap();
+        let mended = bench.store.mend_learnings(day(4));
+        mended.unwrap_or_else(|error| panic!("{when}: {error}"));
+        match column.as_str() {
+            // Nobody can say which one is meant.
+            "id" => continue,
+            // What refers to no row is taken out, whatever it is.
+            "journal" | "superseded_by" => assert_eq!(unreadable(&bench), [""; 0], "{when}"),
+            _ => assert_eq!(unreadable(&bench), [first.id.as_str()], "{when}"),
+        }
+        let deleted = bench.store.delete_learnings(&[first.id], day(5));
+        deleted.unwrap_or_else(|error| panic!("{when}: {error}"));
+        bench.store.mend_learnings(day(6)).unwrap();
+        assert_eq!(bench.store.verify_learnings().unwrap(), [], "{when}");
+    }
+}

@@ -1,0 +1,137 @@
+//! A database that an earlier version left, with one learning in it of which a value is of a type that no table allows: it is
+//! brought up to date, the learning is named, and everything else works.
+
+use insta::assert_snapshot;
+use ralph_testkit::{TestEnv, past_its_types};
+use rusqlite::Connection;
+use rusqlite::functions::FunctionFlags;
+
+use crate::past::task;
+use crate::{DATABASE, env};
+
+/// The schema of that version.
+const OLD_SCHEMA: [&str; 7] = [
+    include_str!("../../../ralph-store/migrations/0001_note_log.sql"),
+    include_str!("../../../ralph-store/migrations/0002_loop.sql"),
+    include_str!("../../../ralph-store/migrations/0003_pauses.sql"),
+    include_str!("../../../ralph-store/migrations/0004_features.sql"),
+    include_str!("../../../ralph-store/migrations/0005_imported.sql"),
+    include_str!("../../../ralph-store/migrations/0006_iteration_memory.sql"),
+    include_str!("../../../ralph-store/migrations/0007_semantic_memory.sql"),
+];
+const LEARNINGS: &str = "
+    INSERT INTO learnings (id, kind, category, content, tags, confidence, success_rate, source, source_loops, status,
+                           created_at, updated_at, lesson, terms, tag_terms)
+    VALUES ('learn-00000001', 'strategy', 'other', 'Run the migrations first', '[\"migrations\"]', 0.8, 1.0, 'human', '[]',
+            'promoted', '2025-01-20T12:00:00.000Z', '2025-01-20T12:00:00.000Z', 'run the migrations first',
+            'run migrat first 0x migrat', '[[\"migrat\",\"migrations\"]]'),
+           ('learn-00000002', 'strategy', 'other', 'The migrations need a socket', '[\"migrations\"]', 0.8, 1.0, 'human', '[]',
+            'promoted', '2025-01-20T12:00:00.000Z', '2025-01-20T12:00:00.000Z', 'the migrations need a socket',
+            'migrat need socket 0x migrat', '[[\"migrat\",\"migrations\"]]');";
+
+#[expect(clippy::disallowed_methods, reason = "the test makes what an earlier version made")]
+fn damaged() -> TestEnv {
+    let env = env();
+    env.write(".ralph/.gitignore", "*\n");
+    let database = Connection::open(env.path(DATABASE)).unwrap();
+    // Its steps name them, and have no row yet to ask them about.
+    for (name, arguments) in [
+        ("task_type_of", 1),
+        ("lesson_of", 1),
+        ("learning_terms_of", 2),
+        ("tag_terms_of", 1),
+    ] {
+        database
+            .create_scalar_function(name, arguments, FunctionFlags::SQLITE_UTF8, |_| Ok(""))
+            .unwrap();
+    }
+    for step in OLD_SCHEMA {
+        database.execute_batch(step).unwrap();
+    }
+    database.pragma_update(None, "application_id", 0x7261_6c70).unwrap();
+    database.pragma_update(None, "user_version", 7).unwrap();
+    database.execute_batch("PRAGMA journal_mode = WAL;").unwrap();
+    database.execute_batch(LEARNINGS).unwrap();
+    past_its_types(
+        &database,
+        "learnings",
+        "UPDATE learnings SET confidence = 'sure' WHERE id = 'learn-00000001'",
+    );
+    env
+}
+
+/// What doctor says of the database.
+fn doctor(env: &TestEnv) -> String {
+    let looked = env.ralph(["doctor"]).run();
+    let (mut lines, mut is_about_it) = (Vec::new(), false);
+    for line in looked.stdout.lines() {
+        is_about_it = line.contains(DATABASE) || (is_about_it && line.trim_start().starts_with('→'));
+        lines.extend(is_about_it.then(|| line.trim_start()));
+    }
+    lines.join("\n")
+}
+
+#[test]
+fn the_database_opens_and_the_learning_is_named() {
+    let env = damaged();
+    assert_snapshot!(doctor(&env), @"
+    note     .ralph/progress.db: an earlier version of ralph wrote it; the next change brings it up to date
+    error    .ralph/progress.db: a learning holds what it must not: non-REAL value in learnings.confidence
+    → `ralph learnings verify` names it, and what mends it
+    ");
+    assert_snapshot!(env.ralph(["learnings", "verify"]).run(), @"
+    exit 1
+    --- stdout
+    learn-00000001: it holds what cannot be read: a text as the confidence; `ralph learnings delete learn-00000001` takes it away
+    --- stderr
+    Error: 1 thing is wrong with the learnings
+    ");
+    assert_snapshot!(doctor(&env), @"
+    error    .ralph/progress.db: 1 thing is wrong with the learnings; learn-00000001 cannot be read
+    → `ralph learnings verify` names them, and what mends each
+    ");
+    env.ok(["learnings", "delete", "learn-00000001", "--yes"]);
+    env.ok(["learnings", "verify"]);
+    assert_snapshot!(doctor(&env), @"ok       .ralph/progress.db is whole: 0 changes on record");
+}
+
+#[test]
+fn everything_else_works() {
+    let env = damaged();
+    let task = task(&env, "Mend the migrations");
+    for arguments in [
+        &["learnings", "list"] as &[&str],
+        &["learnings", "query", "migrations"],
+        &["prompt", &task],
+    ] {
+        let done = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(done.code, Some(0), "{arguments:?}: {done}");
+        assert!(
+            done.stdout.contains("The migrations need a socket"),
+            "{arguments:?}: {done}"
+        );
+    }
+    for arguments in [
+        &["learnings", "stats"] as &[&str],
+        &["learnings", "add", "Run the tests twice", "--category", "other"],
+        &["learnings", "update", "learn-00000002", "--tags", "socket"],
+        &["learnings", "promote", "--all"],
+        &["learnings", "validate"],
+        &["learnings", "prune", "--dry-run"],
+        &["learnings", "conflicts"],
+        &["learnings", "reject", "learn-00000002"],
+        &["review"],
+        &["status"],
+        &["stats"],
+        &["recall", "migrations"],
+        &["journal", "list"],
+    ] {
+        let done = env.ralph(arguments.iter().copied()).run();
+        assert_eq!(done.code, Some(0), "{arguments:?}: {done}");
+    }
+    let fixed = env.ralph(["learnings", "verify", "--fix"]).run();
+    assert!(
+        fixed.stdout.contains("learn-00000001: it holds what cannot be read"),
+        "{fixed}"
+    );
+}
