@@ -153,7 +153,7 @@ impl Store {
     /// the answer, unless it was not ralph that made them stand so.
     ///
     /// # Errors
-    /// When there is no such lesson, or the database cannot be written.
+    /// When there is no such lesson, one that says nothing is to hold, or the database cannot be written.
     pub fn judge_learnings(
         &mut self,
         ids: &[LearningId],
@@ -186,7 +186,7 @@ impl Store {
     /// Promotes every lesson that can be true and waits, by a person's word; those that were.
     ///
     /// # Errors
-    /// When the database cannot be written; then none was promoted.
+    /// When one of them says nothing, or the database cannot be written; then none was promoted.
     pub fn promote_validated(&mut self, now: Timestamp) -> Result<Vec<Learning>, LearningError> {
         self.change_learnings(|transaction| {
             let waiting: Vec<String> = transaction
@@ -347,13 +347,18 @@ fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, n
     set_status(transaction, &known.id, (LearningStatus::Promoted, None), now)
 }
 
-/// Puts a person's word on a lesson: one that was merged stands on its own again, and one that is to hold may stand in prompts.
+/// Puts a person's word on a lesson: one that was merged stands on its own again, and one that is to hold may stand in prompts,
+/// so it has to say something.
 pub(super) fn judge(
     transaction: &Transaction<'_>,
     learning: &Learning,
     (status, reason): (LearningStatus, Option<&str>),
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<(), LearningTrouble> {
+    if status == LearningStatus::Promoted && !learning.has_text() {
+        let id = learning.id.clone();
+        return Err(LearningError::NoText { id }.into());
+    }
     set_status(transaction, &learning.id, (status, reason), now)?;
     if learning.status == LearningStatus::Pruned {
         leave_merged(transaction, learning, learning.superseded_by.clone(), now)?;

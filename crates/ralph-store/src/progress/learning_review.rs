@@ -33,7 +33,8 @@ impl Store {
     /// their word is not taken for it.
     ///
     /// # Errors
-    /// When there is no such lesson any more, another one says already what it is to say, or the database cannot be written.
+    /// When there is no such lesson any more, another one says already what it is to say, one that says nothing is to hold, or the
+    /// database cannot be written.
     pub fn judge_as_seen(
         &mut self,
         seen: &Learning,
@@ -45,19 +46,19 @@ impl Store {
             if !is_as_seen(&standing, seen) {
                 return Ok(Judged::ChangedMeanwhile(standing));
             }
-            let status = match verdict {
-                Verdict::Promote => (LearningStatus::Promoted, None),
-                Verdict::Reject(reason) => (LearningStatus::Rejected, Some(reason)),
+            let (judged, status) = match verdict {
+                Verdict::Promote => (standing, (LearningStatus::Promoted, None)),
+                Verdict::Reject(reason) => (standing, (LearningStatus::Rejected, Some(reason))),
                 Verdict::Reword(words) => {
                     let reworded = Learning {
                         content: words.to_owned(),
                         ..standing.clone()
                     };
                     change_words(transaction, &standing, &reworded, now)?;
-                    (LearningStatus::Promoted, None)
+                    (reworded, (LearningStatus::Promoted, None))
                 }
             };
-            judge(transaction, &standing, status, now)?;
+            judge(transaction, &judged, status, now)?;
             Ok(Judged::AsSaid(existing(transaction, &seen.id)?))
         })
     }
