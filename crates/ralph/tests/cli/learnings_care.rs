@@ -306,7 +306,8 @@ fn pruning_takes_filters_and_can_be_taken_back() {
     );
     for (arguments, why) in [
         (["--below", "2"], "a number from 0 to 1"),
-        (["--older-than", "soon"], "a time such as `90d`"),
+        (["--older-than", "soon"], "a time with its unit, such as `90d`"),
+        (["--older-than", "90"], "a time with its unit, such as `90d`"),
     ] {
         let refused = env.ralph(["learnings", "prune"].into_iter().chain(arguments)).run();
         assert_eq!(refused.code, Some(2), "{refused}");
