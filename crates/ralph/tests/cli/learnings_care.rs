@@ -102,7 +102,7 @@ fn learnings_are_told_in_figures() {
         stats,
         json!({
             "totalSize": 2,
-            "lastUpdated": "2025-01-20T11:20:00Z",
+            "lastUpdated": "2025-01-20T11:20:00.000Z",
             "averageConfidence": 0.5,
             "averageSuccessRate": 0.5,
             "mostUsedLearning": {
