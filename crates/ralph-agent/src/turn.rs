@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use ralph_model::Usage;
 use ralph_model::config::Permissions;
+use ralph_model::{Usage, deserialize_moment, serialize_moment};
 use serde::{Deserialize, Serialize};
 
 /// What an agent is given.
@@ -141,6 +141,11 @@ pub enum TurnEnd {
     /// What the user may use is used up for now.
     UsageLimit {
         /// When it is over, where the agent says so.
+        #[serde(
+            default,
+            serialize_with = "serialize_moment",
+            deserialize_with = "deserialize_moment"
+        )]
         resets_at: Option<Timestamp>,
         /// What the agent says.
         message: String,

@@ -55,9 +55,7 @@ impl Candidate<'_> {
     #[must_use]
     pub fn rejection(&self) -> Option<&'static str> {
         let is_a_share = |number: f64| (0.0..=1.0).contains(&number);
-        // Signs alone say nothing.
-        let says_something = self.content.chars().any(char::is_alphanumeric);
-        if self.task_type.is_none() || !says_something {
+        if self.task_type.is_none() || !has_text(self.content) {
             Some("Missing required fields")
         } else if !is_a_share(self.confidence) {
             Some("Confidence must be between 0 and 1")
@@ -77,6 +75,11 @@ impl Candidate<'_> {
             }
         }
     }
+}
+
+/// Whether there is anything that says something: signs alone do not.
+pub(crate) fn has_text(content: &str) -> bool {
+    content.chars().any(char::is_alphanumeric)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{FeatureId, TaskId, TaskStatus};
+use crate::{FeatureId, TaskId, TaskStatus, serialize_moment};
 
 /// The most bytes that the name of a feature may have.
 pub const MAX_FEATURE_NAME_BYTES: usize = 64;
@@ -101,8 +101,10 @@ pub struct Feature {
     /// How many of its tasks stand where.
     pub tasks: TaskCounts,
     /// When it was made.
+    #[serde(serialize_with = "serialize_moment")]
     pub created_at: Timestamp,
     /// When it, or a task of it, last changed.
+    #[serde(serialize_with = "serialize_moment")]
     pub updated_at: Timestamp,
 }
 

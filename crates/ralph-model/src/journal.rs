@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{FeatureId, RunId, TaskId, TaskType};
+use crate::{FeatureId, RunId, TaskId, TaskType, serialize_moment};
 
 word_enum! {
     /// How an iteration ended.
@@ -242,6 +242,7 @@ pub struct NewJournalRow {
     /// How many sigils could not be read.
     pub malformed_sigils: u32,
     /// When it was settled.
+    #[serde(serialize_with = "serialize_moment")]
     pub created_at: Timestamp,
 }
 

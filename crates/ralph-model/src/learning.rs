@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::word_enum::word_enum;
-use crate::{Facts, LearningId, TaskId, TaskType};
+use crate::{Facts, LearningId, TaskId, TaskType, serialize_moment};
 
 /// How many texts a lesson may hold beside its own: more than that helps nobody who reads it.
 pub const MOST_EXAMPLES: usize = 9;
@@ -123,9 +123,12 @@ pub struct Learning {
     /// Its id in the store that it comes from.
     pub foreign_id: Option<String>,
     /// When an iteration that it stood in the prompt of ended last.
+    #[serde(serialize_with = "serialize_moment")]
     pub last_used_at: Option<Timestamp>,
     /// When it was first learned.
+    #[serde(serialize_with = "serialize_moment")]
     pub created_at: Timestamp,
     /// When it last changed.
+    #[serde(serialize_with = "serialize_moment")]
     pub updated_at: Timestamp,
 }

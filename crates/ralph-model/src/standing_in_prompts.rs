@@ -1,5 +1,6 @@
-//! Which lessons may stand in prompts, by how it went with those that saw them.
+//! Which lessons may stand in prompts: those that say something, by how it went with those that saw them.
 
+use crate::candidate::has_text;
 use crate::{Learning, LearningKind};
 
 /// How often a strategy has to succeed before it stands in a prompt for the first time …
@@ -58,10 +59,20 @@ impl Learning {
         }
     }
 
-    /// Whether it may stand in a prompt by how often it succeeds. Only a strategy has to: what is to be avoided fails, and how
-    /// things are done here, or how long they take, is no promise.
+    /// Whether it says anything at all.
+    #[must_use]
+    pub fn has_text(&self) -> bool {
+        has_text(&self.content)
+    }
+
+    /// Whether it may stand in a prompt: it says something, and succeeds often enough. Only a strategy has to: what is to be
+    /// avoided fails, and how things are done here, or how long they take, is no promise.
     #[must_use]
     pub fn may_be_shown(&self) -> bool {
+        self.has_text() && self.succeeds_often_enough()
+    }
+
+    fn succeeds_often_enough(&self) -> bool {
         match (self.kind, self.uses_here()) {
             (LearningKind::Antipattern | LearningKind::Estimate | LearningKind::Convention, _) => true,
             (LearningKind::Strategy, 0) => self.success_rate >= ENTERS_AT,
@@ -71,9 +82,12 @@ impl Learning {
 }
 
 impl Learning {
-    /// Why it stands in no prompt although it holds, where how often it succeeds is why.
+    /// Why it stands in no prompt although it holds, where it says nothing or does not succeed often enough.
     #[must_use]
     pub fn why_not_shown(&self) -> Option<String> {
+        if !self.has_text() {
+            return Some("it has no text".to_owned());
+        }
         if self.may_be_shown() {
             return None;
         }
@@ -108,6 +122,24 @@ mod tests {
         let never = "its success rate is 58 %, below the 60 % that a strategy begins with";
         assert_eq!(said(0.58, (2, 2)).as_deref(), Some(never));
         assert_eq!((said(0.4, (13, 0)), said(0.0, (4, 0))), (None, None));
+    }
+
+    #[test]
+    fn what_says_nothing_stands_in_no_prompt() {
+        for kind in LearningKind::ALL.iter().copied() {
+            for content in ["", " \n", "…"] {
+                let untold = Learning {
+                    content: content.to_owned(),
+                    ..lesson(kind, 0.9, (0, 0))
+                };
+                assert!(!untold.may_be_shown(), "{kind} {content:?}");
+                assert_eq!(
+                    untold.why_not_shown().as_deref(),
+                    Some("it has no text"),
+                    "{kind} {content:?}"
+                );
+            }
+        }
     }
 
     fn lesson(kind: LearningKind, success_rate: f64, (use_count, first_use_count): (u32, u32)) -> Learning {

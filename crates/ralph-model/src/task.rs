@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::word_enum::word_enum;
-use crate::{FeatureId, RunId, TaskId};
+use crate::{FeatureId, RunId, TaskId, serialize_moment};
 
 word_enum! {
     /// Where a task stands.
@@ -106,8 +106,10 @@ pub struct Task {
     /// The run that works on it.
     pub claimed_by: Option<RunId>,
     /// When it was made.
+    #[serde(serialize_with = "serialize_moment")]
     pub created_at: Timestamp,
     /// When it last changed.
+    #[serde(serialize_with = "serialize_moment")]
     pub updated_at: Timestamp,
 }
 
@@ -115,6 +117,7 @@ pub struct Task {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TaskLogLine {
     /// When.
+    #[serde(serialize_with = "serialize_moment")]
     pub at: Timestamp,
     /// What happened, as a sentence.
     pub text: String,

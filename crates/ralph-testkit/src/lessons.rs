@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskType};
+use ralph_model::{Learning, LearningId, LearningKind, LearningSource, LearningStatus, TaskType, moment_text};
 use rusqlite::{Connection, named_params};
 
 /// A lesson that a run taught and that holds; tests set what they are about.
@@ -82,7 +82,7 @@ pub fn put_lessons<'l>(database: &Path, lessons: impl IntoIterator<Item = (&'l L
                 ":superseded_by": learning.superseded_by.as_ref().map(LearningId::as_str),
                 ":examples": json(&learning.examples),
                 ":facts": learning.facts.as_ref().map(|facts| serde_json::to_string(facts).expect("facts")),
-                ":at": format!("{:.3}", learning.created_at),
+                ":at": moment_text(learning.created_at),
                 ":terms": terms,
                 ":lesson": words_of(&learning.content),
             })

@@ -22,6 +22,7 @@ use ralph_model::{count, turns_text};
 use crate::env;
 use crate::error::CommandError;
 use crate::table::{self, Column, Plain, Shape};
+use crate::text_file::read_all;
 use crate::wrap::{hung, wrapped_around_commands};
 
 pub(crate) use asker::{Asker, Key, Pressed};
@@ -360,18 +361,7 @@ impl Ui {
 
     /// Reads all of standard input as text; more than this many bytes are refused before they fill the memory.
     pub(crate) fn read_input(&self, most: usize) -> Result<String, CommandError> {
-        let mut bytes = Vec::new();
-        let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)?;
-        if bytes.len() > most {
-            return Err(CommandError::usage(format!(
-                "the input has more than {most} bytes, which is all that a note holds"
-            )));
-        }
-        String::from_utf8(bytes).map_err(|error| {
-            let at = error.utf8_error().valid_up_to();
-            CommandError::usage(format!("the input is not UTF-8 text (byte {at})"))
-        })
+        read_all(io::stdin().lock(), most)
     }
 
     /// Asks a question that is answered with yes or no; none where there is nobody to ask.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
-use ralph_model::config::parse_duration;
+use ralph_model::config::parse_time_with_unit;
 
 /// A moment as a person gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,13 +42,11 @@ pub(crate) fn end(text: &str) -> Result<When, String> {
 /// A moment, or the beginning of a day so many days later than the one that is given.
 fn parse(text: &str, days_later: i32) -> Result<When, String> {
     let text = text.trim();
-    // A number alone has no unit here: nobody who gives a year means seconds.
-    let ago = || parse_duration(text).filter(|_| text.ends_with(|sign: char| sign.is_ascii_alphabetic()));
     let of_day = || {
         let day = text.parse::<Date>().ok()?.checked_add(days_later.days()).ok()?;
         Some(day.to_zoned(TimeZone::UTC).ok()?.timestamp())
     };
-    if let Some(time) = ago() {
+    if let Some(time) = parse_time_with_unit(text) {
         return Ok(When::Ago(time));
     }
     text.parse::<Timestamp>().ok().or_else(of_day).map(When::At).ok_or_else(|| {

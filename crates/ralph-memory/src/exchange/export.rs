@@ -2,7 +2,7 @@
 //! changed since.
 
 use jiff::Timestamp;
-use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType, estimate_of};
+use ralph_model::{Facts, Learning, LearningKind, LearningStatus, TaskType, estimate_of, moment_text};
 use ralph_store::{ForeignLearning, ForeignStanding};
 
 use super::javascript::{JsObject, JsValue, compact, parse};
@@ -233,5 +233,5 @@ fn texts(texts: &[String]) -> JsValue {
 }
 
 fn time(at: Timestamp) -> JsValue {
-    format!("{at:.3}").as_str().into()
+    moment_text(at).as_str().into()
 }

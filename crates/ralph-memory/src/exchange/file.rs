@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
+use ralph_model::moment_text;
 use ralph_notes::{FileError, read_file};
 
 use super::javascript::{JsObject, JsText, JsValue, JsonProblem, compact, indented, parse, sha256};
@@ -89,7 +90,7 @@ impl ForeignFile {
         let whole = JsObject::from_pairs([
             ("version", VERSION.into()),
             ("checksum", sha256(&compact(&learnings)).as_str().into()),
-            ("lastUpdated", format!("{updated:.3}").as_str().into()),
+            ("lastUpdated", moment_text(updated).as_str().into()),
             ("learnings", learnings),
             ("stats", stats.into()),
         ]);

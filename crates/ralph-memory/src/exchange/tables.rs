@@ -1,9 +1,10 @@
 //! Our lessons for spreadsheets and for people.
 
-use ralph_model::{Learning, LearningKind, TaskType, count};
+use ralph_model::{Learning, LearningKind, LearningStatus, TaskType, count, moment_text};
 
 use super::export::id_of;
 use super::javascript::compact;
+use crate::inject::prompt::lesson_item;
 
 /// The names of the columns.
 const COLUMNS: &str = "id,type,taskType,confidence,successRate,useCount,createdAt";
@@ -20,7 +21,7 @@ pub fn csv<'l>(learnings: impl Iterator<Item = &'l Learning>) -> String {
             compact(&learning.confidence.into()),
             compact(&learning.success_rate.into()),
             learning.use_count.to_string(),
-            format!("{:.3}", learning.created_at),
+            moment_text(learning.created_at),
         ];
         let fields: Vec<String> = fields.iter().map(|text| field(text)).collect();
         table.push_str(&fields.join(","));
@@ -43,7 +44,7 @@ fn field(text: &str) -> String {
     }
 }
 
-/// Lessons as a page, by their kinds.
+/// Lessons as a page, by their kinds; each as it stands in prompts, with what is known of it below.
 #[must_use]
 pub fn markdown(learnings: &[&Learning]) -> String {
     let mut page = "# Learnings\n".to_owned();
@@ -69,8 +70,10 @@ pub fn markdown(learnings: &[&Learning]) -> String {
 }
 
 fn item(learning: &Learning) -> String {
-    let text = learning.content.trim().replace('\n', "\n  ");
     let mut details = vec![format!("`{}`", id_of(learning))];
+    if learning.status != LearningStatus::Promoted {
+        details.push(learning.status.to_string());
+    }
     details.extend(learning.task_type.map(|kind| kind.word().to_owned()));
     details.push(format!("confidence {:.2}", learning.confidence));
     details.push(format!("success {:.2}", learning.success_rate));
@@ -81,11 +84,7 @@ fn item(learning: &Learning) -> String {
     if !learning.tags.is_empty() {
         details.push(format!("tags {}", learning.tags.join(", ")));
     }
-    let standing = match learning.status {
-        ralph_model::LearningStatus::Promoted => String::new(),
-        other => format!(" ({other})"),
-    };
-    format!("- {text}{standing}\n  {}\n", details.join(" · "))
+    format!("{}  {}\n", lesson_item(learning), details.join(" · "))
 }
 
 #[cfg(test)]

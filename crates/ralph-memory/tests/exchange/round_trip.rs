@@ -182,7 +182,7 @@ fn spreadsheets_and_people_can_read_it() {
 
     ## Strategies
 
-    - Reproduce the fault before mending it
+    - Reproduce the fault before mending it (effectiveness: 85%)
       `learn-one` · bug-fix · confidence 0.85 · success 0.90 · used 5 times
 
     ## Anti-patterns
@@ -192,12 +192,13 @@ fn spreadsheets_and_people_can_read_it() {
 
     ## Estimates
 
-    - test-fix tasks of medium complexity
+    - Similar tasks (medium complexity): ~3 iterations, ~45s per iteration
       `learn-three` · test-fix · confidence 0.60 · success 0.90 · used 5 times
 
     ## Conventions
 
     - Tests stand beside what they test
+      Examples: src/a.test.ts, src/b.test.ts
       `learn-four` · general · confidence 0.85 · success 1.00 · used 5 times
     ");
 }

@@ -23,7 +23,7 @@ pub use key::{Initial, Key, Section};
 pub use keys::{SECTIONS, keys};
 pub use load::{Inspected, Loaded};
 pub use nearest::{nearest, nearest_variable};
-pub use quantity::{Bytes, duration_text, parse_duration};
+pub use quantity::{Bytes, duration_text, parse_time_with_unit};
 pub use reference::{environment_names, reference};
 pub use sections::{
     Agent, Config, Context, Execution, Filter, Git, Guardrails, Learning, Limits, Memories, Runs, Scratchpad, Strategy,

@@ -52,16 +52,22 @@ const BYTES_OF_UNIT: [(&str, u64); 10] = [
     ("tb", 1_000_000_000_000),
 ];
 
-/// A time from `2h`, `15m`, `120s`, `1h30m`, `1d`, `2w`, or plain seconds; none where the text is no such time, or one of
-/// more than ten years. Units go down and none comes twice.
+/// A time from `2h`, `15m`, `120s`, `1h30m`, `1d`, `2w`, or plain seconds, as settings have them; none where the text is no such
+/// time, or one of more than ten years.
+pub(super) fn parse_duration(text: &str) -> Option<Duration> {
+    match split_number(text.trim()) {
+        Some((plain, "")) => duration_of_seconds(plain),
+        _ => parse_time_with_unit(text),
+    }
+}
+
+/// A time as people write it on a command line: the same, but for plain seconds. Whoever leaves the unit out there may mean days.
+/// Units go down and none comes twice.
 #[must_use]
-pub fn parse_duration(text: &str) -> Option<Duration> {
+pub fn parse_time_with_unit(text: &str) -> Option<Duration> {
     let mut rest = text.trim();
     let mut seconds = 0u64;
     let mut smaller_than = u64::MAX;
-    if let Some((plain, "")) = split_number(rest) {
-        return duration_of_seconds(plain);
-    }
     while !rest.is_empty() {
         let (number, after) = split_number(rest)?;
         let end = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
@@ -120,6 +126,15 @@ fn split_number(text: &str) -> Option<(u64, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn on_a_command_line_a_time_has_its_unit() {
+        for text in ["90", " 90 ", "0", "2025"] {
+            assert!(parse_duration(text).is_some(), "{text:?}");
+            assert_eq!(parse_time_with_unit(text), None, "{text:?}");
+        }
+        assert_eq!(parse_time_with_unit("90d"), parse_duration("90d"));
+    }
 
     #[test]
     fn a_time_is_told_as_it_is_set() {

@@ -5,10 +5,7 @@ use jiff::Timestamp;
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Row, RowIndex};
 
-/// A moment, in a width that is always the same, so that texts are in the order of the moments.
-pub(super) fn moment(at: Timestamp) -> String {
-    format!("{at:.3}")
-}
+pub(super) use ralph_model::moment_text as moment;
 
 /// The moment in a column.
 pub(super) fn time_at(row: &Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {

@@ -96,13 +96,15 @@ impl Store {
                 if !stands && found.failing.len() >= MOST_FAILING {
                     continue;
                 }
-                let place = if stands {
+                let seq: i64 = row.get("seq")?;
+                let learning = self.passing_over(lesson.query_row([seq], read_learning))?;
+                // The index does not know what says nothing.
+                let place = if stands && learning.as_ref().is_none_or(Learning::has_text) {
                     &mut found.standing
                 } else {
                     &mut found.failing
                 };
-                let seq: i64 = row.get("seq")?;
-                place.extend(self.passing_over(lesson.query_row([seq], read_learning))?);
+                place.extend(learning);
             }
             Ok(found)
         };

@@ -154,7 +154,8 @@ impl Store {
     /// the answer, unless it was not ralph that made them stand so.
     ///
     /// # Errors
-    /// When there is no such lesson, one of them is damaged in what it says, or the database cannot be written.
+    /// When there is no such lesson, one of them is damaged in what it says, one that says nothing is to hold, or the database
+    /// cannot be written.
     pub fn judge_learnings(
         &mut self,
         ids: &[LearningId],
@@ -189,7 +190,7 @@ impl Store {
     /// are damaged: these are left as they are.
     ///
     /// # Errors
-    /// When the database cannot be written; then none was promoted.
+    /// When one of them says nothing, or the database cannot be written; then none was promoted.
     pub fn promote_validated(&mut self, now: Timestamp) -> Result<JudgedLearnings, LearningError> {
         self.judge_waiting(
             "status = 'validated' AND superseded_by IS NULL",
@@ -365,13 +366,18 @@ fn support(transaction: &Transaction<'_>, known: &Learning, new: &NewLearning, n
     set_status(transaction, &known.id, (LearningStatus::Promoted, None), now)
 }
 
-/// Puts a person's word on a lesson: one that was merged stands on its own again, and one that is to hold may stand in prompts.
+/// Puts a person's word on a lesson: one that was merged stands on its own again, and one that is to hold may stand in prompts,
+/// so it has to say something.
 pub(super) fn judge(
     transaction: &Transaction<'_>,
     learning: &Learning,
     (status, reason): (LearningStatus, Option<&str>),
     now: Timestamp,
-) -> rusqlite::Result<()> {
+) -> Result<(), LearningTrouble> {
+    if status == LearningStatus::Promoted && !learning.has_text() {
+        let id = learning.id.clone();
+        return Err(LearningError::NoText { id }.into());
+    }
     set_status(transaction, &learning.id, (status, reason), now)?;
     if learning.status == LearningStatus::Pruned {
         leave_merged(transaction, learning, learning.superseded_by.clone(), now)?;

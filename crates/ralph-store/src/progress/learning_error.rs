@@ -106,6 +106,14 @@ pub enum LearningError {
         /// The lesson.
         id: LearningId,
     },
+    /// A lesson that says nothing cannot hold.
+    #[error(
+        "{id} has no text, so there is nothing that could hold; `ralph learnings update {id} --content TEXT` says it"
+    )]
+    NoText {
+        /// The lesson.
+        id: LearningId,
+    },
     /// The database could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),

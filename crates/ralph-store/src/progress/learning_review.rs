@@ -35,8 +35,8 @@ impl Store {
     /// their word is not taken for it.
     ///
     /// # Errors
-    /// When there is no such lesson any more, another one says already what it is to say, it is damaged where nothing is said
-    /// anew, or the database cannot be written.
+    /// When there is no such lesson any more, another one says already what it is to say, one that says nothing is to hold, it is
+    /// damaged where nothing is said anew, or the database cannot be written.
     pub fn judge_as_seen(
         &mut self,
         seen: &Learning,
@@ -53,19 +53,19 @@ impl Store {
                 Verdict::Reword(_) => &[WORDS, STANDING],
             };
             refuse_damaged(transaction, &seen.id, said_anew)?;
-            let status = match verdict {
-                Verdict::Promote => (LearningStatus::Promoted, None),
-                Verdict::Reject(reason) => (LearningStatus::Rejected, Some(reason)),
+            let (judged, status) = match verdict {
+                Verdict::Promote => (standing, (LearningStatus::Promoted, None)),
+                Verdict::Reject(reason) => (standing, (LearningStatus::Rejected, Some(reason))),
                 Verdict::Reword(words) => {
                     let reworded = Learning {
                         content: words.to_owned(),
                         ..standing.clone()
                     };
                     change_words(transaction, &standing, &reworded, now)?;
-                    (LearningStatus::Promoted, None)
+                    (reworded, (LearningStatus::Promoted, None))
                 }
             };
-            judge(transaction, &standing, status, now)?;
+            judge(transaction, &judged, status, now)?;
             for seal in said_anew {
                 seal.vouch_for(transaction, &seen.id)?;
             }

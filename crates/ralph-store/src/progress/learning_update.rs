@@ -1,7 +1,7 @@
 //! A person changes a lesson. What it said before is kept beside it.
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningId, LearningKind, TaskType};
+use ralph_model::{Learning, LearningId, LearningKind, TaskType, serialize_moment};
 use rusqlite::{Row, Transaction, params};
 use serde::Serialize;
 
@@ -52,6 +52,7 @@ pub struct LearningVersion {
     /// Its tags.
     pub tags: Vec<String>,
     /// Until when.
+    #[serde(serialize_with = "serialize_moment")]
     pub until: Timestamp,
 }
 

@@ -6,7 +6,7 @@ mod derived;
 mod references;
 
 use jiff::Timestamp;
-use ralph_model::Learning;
+use ralph_model::{Learning, LearningStatus};
 use rusqlite::{Connection, Row};
 
 use super::Store;
@@ -23,6 +23,8 @@ pub enum LearningFaultKind {
     Unreadable,
     /// A share that is no number from 0 to 1.
     OutOfRange,
+    /// A lesson that holds and says nothing.
+    NoText,
     /// A row that does not say what was written.
     Changed,
     /// A row that does not stand as was written.
@@ -48,6 +50,7 @@ impl LearningFaultKind {
         match self {
             Self::Unreadable => "unreadable",
             Self::OutOfRange => "out_of_range",
+            Self::NoText => "no_text",
             Self::Changed => "changed",
             Self::Standing => "standing",
             Self::Counters => "counters",
@@ -64,9 +67,13 @@ impl LearningFaultKind {
     pub fn is_mendable(self) -> bool {
         match self {
             Self::Counters | Self::Reference | Self::Replaced | Self::Derived => true,
-            Self::Unreadable | Self::OutOfRange | Self::Changed | Self::Standing | Self::Duplicate | Self::Ring => {
-                false
-            }
+            Self::Unreadable
+            | Self::OutOfRange
+            | Self::NoText
+            | Self::Changed
+            | Self::Standing
+            | Self::Duplicate
+            | Self::Ring => false,
         }
     }
 }
@@ -143,6 +150,7 @@ fn examine(connection: &Connection) -> rusqlite::Result<Vec<LearningFault>> {
             Ok(learning) => {
                 faults.extend(changed(row, &learning)?);
                 faults.extend(numbers(&learning));
+                faults.extend(no_text(&learning));
                 faults.extend(counters.fault(&learning));
                 faults.extend(derived.fault(row, &learning)?);
             }
@@ -203,6 +211,15 @@ fn numbers(learning: &Learning) -> Option<LearningFault> {
     };
     let what = format!("{name}, which is no number from 0 to 1");
     Some(fault_of(LearningFaultKind::OutOfRange, learning, what))
+}
+
+/// A lesson that holds and says nothing.
+fn no_text(learning: &Learning) -> Option<LearningFault> {
+    let is_empty = learning.status == LearningStatus::Promoted && !learning.has_text();
+    is_empty.then(|| {
+        let what = "it holds and has no text, so it stands in no prompt";
+        fault_of(LearningFaultKind::NoText, learning, what.to_owned())
+    })
 }
 
 /// A row that cannot be read, by whatever it has for an id.

@@ -7,6 +7,7 @@ use ralph_model::{Extra, FileStamp, Note, NoteId, NoteKind, Tags};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 
 use super::Store;
+use super::columns::moment;
 use crate::StoreError;
 
 /// A file of notes in one worktree. The main worktree's name is empty, so that a project can be moved.
@@ -279,7 +280,7 @@ fn put_change(transaction: &Transaction<'_>, file: i64, change: &NoteChange, at:
         )?
         .execute(params![
             file,
-            format!("{at:.3}"),
+            moment(at),
             note.id.as_str(),
             change.action.word(),
             note.kind.word(),

@@ -9,9 +9,11 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use ralph_model::{Difficulty, ErrorCategory, Outcome, Rate, RunId, Signature, TaskId, TaskStatus, TaskType, Usage};
+use ralph_model::{
+    Difficulty, ErrorCategory, Outcome, Rate, RunId, Signature, TaskId, TaskStatus, TaskType, Usage, serialize_moment,
+};
 use rusqlite::Connection;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use self::tally::Tally;
 use super::Store;
@@ -46,10 +48,15 @@ pub struct Figures {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DayFigures {
     /// The day on which they ended, in UTC.
+    #[serde(serialize_with = "as_text")]
     pub day: Date,
     /// Their figures.
     #[serde(flatten)]
     pub figures: Figures,
+}
+
+fn as_text<S: Serializer>(day: &Date, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(day)
 }
 
 /// The figures of a run.
@@ -58,6 +65,7 @@ pub struct RunFigures {
     /// The run.
     pub run: RunId,
     /// When its first iteration ended that is counted here.
+    #[serde(serialize_with = "serialize_moment")]
     pub first_at: Timestamp,
     /// Its figures.
     #[serde(flatten)]
@@ -98,6 +106,7 @@ pub struct FailureFigures {
     /// The last row of the journal that it stands in.
     pub last_journal: i64,
     /// When that was.
+    #[serde(serialize_with = "serialize_moment")]
     pub last_at: Timestamp,
     /// The tasks that met it, in the order in which they did; some may have been deleted since.
     pub tasks: Vec<TaskId>,

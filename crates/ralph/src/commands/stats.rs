@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use ralph_model::{Outcome, Rate, count, duration, short_number};
+use ralph_model::{Outcome, Rate, count, duration, serialize_moment, short_number};
 use ralph_store::{Stats, StatsFilter};
 use serde::Serialize;
 
@@ -48,6 +48,7 @@ pub(crate) struct StatsArgs {
 /// The figures, and what they are of.
 #[derive(Serialize)]
 struct Whole<'a> {
+    #[serde(serialize_with = "serialize_moment")]
     since: Option<Timestamp>,
     run: Option<String>,
     #[serde(flatten)]

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 
 use clap::Args;
 use ralph_memory::learn::conflicts;
-use ralph_model::{Feature, FeatureStatus, TaskStatus, count};
+use ralph_model::{Feature, FeatureStatus, TaskStatus, count, moment_text};
 use ralph_store::{Look, Overview, Store, StoreError, Wait};
 use serde_json::json;
 
@@ -270,7 +270,7 @@ fn as_json(context: &Context<'_>, status: &Status) -> serde_json::Value {
     let now = context.clock().now();
     json!({
         "project": context.project.root.display().to_string(),
-        "last_look": status.look.as_ref().map(|look| look.at.to_string()),
+        "last_look": status.look.as_ref().map(|look| moment_text(look.at)),
         "runs": status.overview.as_ref().map(|overview| news::as_json(overview, now)),
         "contradictions": status.contradictions,
         "unreadable_learnings": status.unreadable,

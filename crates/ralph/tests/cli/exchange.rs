@@ -280,12 +280,12 @@ fn all_forms_are_written_and_what_does_not_hold_only_on_request() {
 
     ## Strategies
 
-    - Reproduce the fault before mending it
+    - Reproduce the fault before mending it (effectiveness: 85%)
       `learn-one` · bug-fix · confidence 0.85 · success 0.90 · used 5 times
-    - Draw the interface first (pending)
-      `stage-1770000000000-0` · feature · confidence 0.75 · success 0.75 · never used
-    - Hope for the best (rejected)
-      `stage-1770000000000-2` · feature · confidence 0.20 · success 0.60 · never used
+    - Draw the interface first (effectiveness: 75%)
+      `stage-1770000000000-0` · pending · feature · confidence 0.75 · success 0.75 · never used
+    - Hope for the best (effectiveness: 60%)
+      `stage-1770000000000-2` · rejected · feature · confidence 0.20 · success 0.60 · never used
 
     ## Anti-patterns
 
@@ -294,15 +294,17 @@ fn all_forms_are_written_and_what_does_not_hold_only_on_request() {
 
     ## Estimates
 
-    - test-fix tasks of medium complexity
+    - Similar tasks (medium complexity): ~3 iterations, ~45s per iteration
       `learn-three` · test-fix · confidence 0.60 · success 0.90 · used 5 times
 
     ## Conventions
 
     - Tests stand beside what they test
+      Examples: src/a.test.ts, src/b.test.ts
       `learn-four` · general · confidence 0.85 · success 1.00 · used 5 times
-    - Modules end in .mjs (validated)
-      `stage-1770000000000-1` · general · confidence 0.80 · success 1.00 · never used
+    - Modules end in .mjs
+      Examples: a.mjs
+      `stage-1770000000000-1` · validated · general · confidence 0.80 · success 1.00 · never used
     ");
     // What waits elsewhere waits here, too.
     let other = env.beside("other");

@@ -144,6 +144,71 @@ fn a_loop_history_teaches_what_it_says() {
 }
 
 #[test]
+fn what_is_handed_over_through_a_pipe_is_read() {
+    for script in [
+        "cat state.json | \"$RALPH\" learnings extract --from /dev/stdin",
+        "\"$RALPH\" learnings extract --from /dev/stdin < state.json",
+        "cat state.json | \"$RALPH\" learnings extract --from /dev/fd/3 3<&0 < /dev/null",
+        "mkfifo pipe && { cat state.json > pipe & } && \"$RALPH\" learnings extract --from pipe",
+    ] {
+        let env = env();
+        env.write("state.json", STATE);
+        let read = env.sh(script).run();
+        assert!(read.stdout.starts_with("Extracted: 5 learnings\n"), "{script}: {read}");
+    }
+    let env = env();
+    env.write("plan.md", "- [ ] Boil the water\n");
+    let imported = env.sh("cat plan.md | \"$RALPH\" task import /dev/stdin").run();
+    assert_eq!(imported.code, Some(0), "{imported}");
+    let created = env
+        .sh("cat plan.md | \"$RALPH\" feature create tea --plan /dev/stdin")
+        .run();
+    assert_eq!(created.code, Some(0), "{created}");
+    let kept = env
+        .sh("cat plan.md | \"$RALPH\" knowledge add Tea --tags tea --file /dev/stdin")
+        .run();
+    assert_eq!(kept.code, Some(0), "{kept}");
+}
+
+#[test]
+fn what_has_no_end_or_is_no_text_is_not_read() {
+    let env = env();
+    let refused = |source: &str| {
+        let script = format!("ulimit -v 600000; {source}");
+        env.sh(&script.replace("RALPH", "\"$RALPH\" learnings extract --from"))
+            .run()
+    };
+    assert_snapshot!(refused("RALPH /dev/zero"), @"
+    exit 1
+    --- stderr
+    Error: cannot read /dev/zero: it is neither a file nor a pipe
+    Hint: `-` reads standard input
+    ");
+    assert_snapshot!(refused("RALPH /dev/stdin < /dev/null"), @"
+    exit 1
+    --- stderr
+    Error: cannot read /dev/stdin: it is neither a file nor a pipe
+    Hint: `-` reads standard input
+    ");
+    assert_snapshot!(refused("RALPH ."), @"
+    exit 1
+    --- stderr
+    Error: cannot read [TMP]/project: is a directory
+    ");
+    assert_snapshot!(refused("cat /dev/zero | RALPH /dev/stdin"), @"
+    exit 2
+    --- stderr
+    Error: the input has more than 4194304 bytes, which is all that a note holds
+    ");
+    assert_snapshot!(refused("printf 'a\\377' | RALPH /dev/stdin"), @"
+    exit 2
+    --- stderr
+    Error: the input is not UTF-8 text (byte 1)
+    ");
+    assert_eq!(names(&env), [""; 0]);
+}
+
+#[test]
 fn bad_histories_are_refused_in_a_line_and_nothing_changes() {
     let env = env();
     env.write("bad.json", "{\"loopId\": \"a\"");

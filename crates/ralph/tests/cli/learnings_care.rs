@@ -102,7 +102,7 @@ fn learnings_are_told_in_figures() {
         stats,
         json!({
             "totalSize": 2,
-            "lastUpdated": "2025-01-20T11:20:00Z",
+            "lastUpdated": "2025-01-20T11:20:00.000Z",
             "averageConfidence": 0.5,
             "averageSuccessRate": 0.5,
             "mostUsedLearning": {
@@ -307,12 +307,103 @@ fn pruning_takes_filters_and_can_be_taken_back() {
     );
     for (arguments, why) in [
         (["--below", "2"], "a number from 0 to 1"),
-        (["--older-than", "soon"], "a time such as `90d`"),
+        (["--older-than", "soon"], "a time with its unit, such as `90d`"),
+        (["--older-than", "90"], "a time with its unit, such as `90d`"),
     ] {
         let refused = env.ralph(["learnings", "prune"].into_iter().chain(arguments)).run();
         assert_eq!(refused.code, Some(2), "{refused}");
         assert!(refused.stderr.contains(why), "{refused}");
     }
+}
+
+/// A lesson that says nothing, as another tool may hand one in.
+fn untold() -> (TestEnv, String) {
+    let env = env();
+    let entry = r#"{"type": "strategy", "taskType": "test-fix", "content": {"note": "x"}, "confidence": 0.85,
+                    "successRate": 0.85}"#;
+    env.write("candidates.json", entry);
+    env.ok(["learnings", "stage", "candidates.json"]);
+    let listed = json(&env, &["learnings", "list", "--all", "--json"]);
+    let id = listed[0]["id"].as_str().unwrap().to_owned();
+    (env, id)
+}
+
+/// Says how far a lesson has come, by other means than ours.
+#[expect(clippy::disallowed_methods, reason = "another program writes into the database")]
+fn set_status(env: &TestEnv, id: &str, status: &str) {
+    let connection = rusqlite::Connection::open(env.path(DATABASE)).unwrap();
+    connection
+        .execute(
+            "UPDATE learnings SET status = ?2, reason = NULL WHERE id = ?1",
+            [id, status],
+        )
+        .unwrap();
+}
+
+#[test]
+fn a_lesson_without_any_text_cannot_be_promoted() {
+    let (env, id) = untold();
+    assert_eq!(id, "learn-89025cc1");
+    assert_snapshot!(env.ok(["review", "--list"]), @"
+    1 lesson waits
+      learn-89025cc1  strategy, test-fix, confidence 0.85
+        (no text)
+        source: imported
+        ralph learnings update learn-89025cc1 --content TEXT  # say what it teaches
+        ralph learnings reject learn-89025cc1                 # it does not
+    ");
+    for status in ["pending", "validated", "rejected", "promoted"] {
+        set_status(&env, &id, status);
+        let refused = env.ralph(["learnings", "promote", &id]).run();
+        assert_eq!((refused.code, refused.stdout.as_str()), (Some(1), ""), "{status}");
+        assert_eq!(
+            refused.stderr,
+            "Error: learn-89025cc1 has no text, so there is nothing that could hold; `ralph learnings update learn-89025cc1 \
+             --content TEXT` says it\n",
+            "{status}"
+        );
+        assert_eq!(json(&env, &["learnings", "show", &id, "--json"])["status"], status);
+    }
+    // All or none.
+    set_status(&env, &id, "validated");
+    let other = add(&env, 7, "Run the migrations before the tests", ["--category", "other"]);
+    set_status(&env, &other, "validated");
+    assert_eq!(env.ralph(["learnings", "promote", "--all"]).run().code, Some(1));
+    assert_eq!(
+        json(&env, &["learnings", "show", &other, "--json"])["status"],
+        "validated"
+    );
+    env.ok(["learnings", "update", &id, "--content", "Write the tests first"]);
+    env.ok(["learnings", "promote", &id]);
+}
+
+#[test]
+fn a_lesson_without_any_text_that_holds_is_named_and_stands_in_no_prompt() {
+    let (env, id) = untold();
+    set_status(&env, &id, "promoted");
+    assert_snapshot!(env.ralph(["learnings", "verify"]).run(), @"
+    exit 1
+    --- stdout
+    learn-89025cc1: it holds and has no text, so it stands in no prompt; `ralph learnings update learn-89025cc1 --content TEXT` says what it teaches, `ralph learnings delete learn-89025cc1` takes it away
+    --- stderr
+    Error: 1 thing is wrong with the learnings
+    ");
+    let fix = task(&env, "Fix failing login tests");
+    let prompt = env.ok(["prompt", &fix]);
+    assert!(!prompt.contains("Proven Strategies"), "{prompt}");
+    assert_eq!(
+        env.ok([
+            "learnings",
+            "query",
+            "--for",
+            "Fix failing login tests",
+            "--format",
+            "markdown"
+        ]),
+        ""
+    );
+    let shown = env.ok(["learnings", "show", &id]);
+    assert!(shown.contains("it has no text"), "{shown}");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod import;
 mod index;
 mod init;
 mod journal;
+mod json_times;
 mod knowledge_files;
 mod knowledge_search;
 mod languages;

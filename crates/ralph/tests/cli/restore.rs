@@ -64,7 +64,7 @@ fn what_a_stale_save_took_is_reported_once_and_can_be_brought_back() {
     --- stdout
     [
       {
-        "at": "2025-01-20T11:20:00Z",
+        "at": "2025-01-20T11:20:00.000Z",
         "how": "vanished",
         "memory": {
           "id": "mem-1737372000-910a",
@@ -75,7 +75,7 @@ fn what_a_stale_save_took_is_reported_once_and_can_be_brought_back() {
         }
       },
       {
-        "at": "2025-01-20T11:20:00Z",
+        "at": "2025-01-20T11:20:00.000Z",
         "how": "vanished",
         "memory": {
           "id": "mem-1737372000-beeb",

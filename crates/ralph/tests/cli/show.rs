@@ -184,7 +184,7 @@ fn the_history_as_json_has_every_word_of_every_version() {
     [
       {
         "version": 1,
-        "at": "2025-01-20T11:20:00Z",
+        "at": "2025-01-20T11:20:00.000Z",
         "change": "added",
         "file": ".agent/memories.md",
         "worktree": "",
@@ -198,7 +198,7 @@ fn the_history_as_json_has_every_word_of_every_version() {
       },
       {
         "version": 2,
-        "at": "2025-01-20T11:20:00Z",
+        "at": "2025-01-20T11:20:00.000Z",
         "change": "edited",
         "file": ".agent/memories.md",
         "worktree": "",

@@ -237,7 +237,7 @@ fn programs_get_the_same_figures() {
     assert_eq!([&stats["runs"], &stats["tasks"], &stats["iterations"]], [1, 3, 8]);
     assert_snapshot!(stats["outcomes"], @r#"{"done":2,"failed":0,"retried":4,"blocked":1,"interrupted":1}"#);
     assert_snapshot!(stats["by_model"], @r#"[{"model":"sonnet","iterations":4,"success":{"done":1,"of":3},"duration_ms":333800,"cost_usd":1.0,"input_tokens":4000,"output_tokens":80},{"model":"haiku","iterations":2,"success":{"done":1,"of":2},"duration_ms":166900,"cost_usd":0.5,"input_tokens":2000,"output_tokens":40},{"model":"opus","iterations":2,"success":{"done":0,"of":2},"duration_ms":166900,"cost_usd":0.5,"input_tokens":2000,"output_tokens":40}]"#);
-    assert_snapshot!(stats["failures"], @r#"[{"signature":"0000000000000002","times":3,"category":"test_failure","why":"The picture is upside down","last_journal":5,"last_at":"2025-01-25T10:00:00Z","tasks":["t-8eec67"]},{"signature":"0000000000000001","times":1,"category":"test_failure","why":"The picture is upside down","last_journal":2,"last_at":"2025-01-22T10:00:00Z","tasks":["t-8eec67"]}]"#);
+    assert_snapshot!(stats["failures"], @r#"[{"signature":"0000000000000002","times":3,"category":"test_failure","why":"The picture is upside down","last_journal":5,"last_at":"2025-01-25T10:00:00.000Z","tasks":["t-8eec67"]},{"signature":"0000000000000001","times":1,"category":"test_failure","why":"The picture is upside down","last_journal":2,"last_at":"2025-01-22T10:00:00.000Z","tasks":["t-8eec67"]}]"#);
     assert_snapshot!(stats["hardest"], @r#"[{"task":"t-8eec67","title":"Draw the colours, all of them, in the right order and without a pause between two of them","status":"failed","failures":4,"difficulty":"hard","iterations":4,"success":{"done":0,"of":4},"duration_ms":333800,"cost_usd":1.0,"input_tokens":4000,"output_tokens":80},{"task":"t-32555e","title":"Add a palette","status":"done","failures":1,"difficulty":null,"iterations":3,"success":{"done":1,"of":2},"duration_ms":250350,"cost_usd":0.75,"input_tokens":3000,"output_tokens":60}]"#);
     assert_eq!(stats["by_day"].as_array().unwrap().len(), 8);
     assert_eq!(stats["by_day"][0]["day"], "2025-01-21");
@@ -265,7 +265,7 @@ fn figures_are_of_a_run_and_from_a_day_on() {
         .env("RALPH_NOW", "2025-01-28T12:00:00Z")
         .run();
     let lately: serde_json::Value = serde_json::from_str(&lately.stdout).unwrap();
-    assert_eq!(lately["since"], "2025-01-26T12:00:00Z");
+    assert_eq!(lately["since"], "2025-01-26T12:00:00.000Z");
     assert_eq!(lately["iterations"], 2);
     assert_eq!(iterations(&["--since", "2025-01-22T10:00:00Z", "--run", "00000d"]), 0);
     let none = env.ok(["stats", "--since", "2031-01-01"]);

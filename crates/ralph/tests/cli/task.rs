@@ -80,7 +80,7 @@ fn tasks_are_made_and_listed_most_urgent_first() {
         serde_json::json!([{
             "id": "t-8eec67", "title": "The form", "description": "", "status": "done", "kind": "once", "priority": 5,
             "parent": "t-025cc1", "feature": null, "after": [], "retries_used": 0, "attempts": 0, "claimed_by": null,
-            "created_at": "2025-01-20T11:20:00Z", "updated_at": "2025-01-20T11:20:00Z",
+            "created_at": "2025-01-20T11:20:00.000Z", "updated_at": "2025-01-20T11:20:00.000Z",
         }])
     );
 }

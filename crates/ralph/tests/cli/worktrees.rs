@@ -90,7 +90,7 @@ fn linked_worktrees_share_the_log_of_the_main_one() {
     [
       {
         "version": 1,
-        "at": "2025-01-20T11:20:00Z",
+        "at": "2025-01-20T11:20:00.000Z",
         "change": "added",
         "file": ".agent/memories.md",
         "worktree": "linked",

@@ -1,7 +1,10 @@
 //! `## Knowledge Base (from previous loops)`: what whole runs taught about work like this, by its kinds.
 
-use ralph_model::{Budget, EntryKind, Facts, InjectionReason, Learning, LearningId, LearningKind, Tokens};
+use ralph_model::{
+    Budget, EntryKind, Facts, InjectionReason, Learning, LearningId, LearningKind, LearningSource, Tokens,
+};
 
+use super::learnings::learning_item;
 use super::markdown::{in_item, one_line, without_controls};
 use super::room::Room;
 use super::section::{Considered, Section};
@@ -298,6 +301,16 @@ fn group_heading(kind: LearningKind) -> &'static str {
         LearningKind::Antipattern => "\n## Anti-Patterns to Avoid\n\n",
         LearningKind::Estimate => "\n## Time/Iteration Estimates\n\n",
         LearningKind::Convention => "\n## Project Conventions\n\n",
+    }
+}
+
+/// A lesson as an item of the list that it stands in in prompts: what runs taught in this section, what agents and people said
+/// in the other.
+#[must_use]
+pub fn lesson_item(learning: &Learning) -> String {
+    match learning.source {
+        LearningSource::Sigil | LearningSource::Human => learning_item(learning),
+        LearningSource::Extracted | LearningSource::Imported => item(learning, Form::OneOfSeveral),
     }
 }
 

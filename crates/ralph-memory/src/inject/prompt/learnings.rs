@@ -175,8 +175,7 @@ impl Choice<'_> {
 }
 
 /// A lesson as an item of the section's list, in the form that the earlier tools gave it.
-#[must_use]
-pub fn learning_item(learning: &Learning) -> String {
+pub(super) fn learning_item(learning: &Learning) -> String {
     format!(
         "- **[{}]** {}\n",
         one_line(&learning.category),

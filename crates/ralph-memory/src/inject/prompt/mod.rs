@@ -30,8 +30,8 @@ use ralph_model::{Attempt, Course, Injection, JournalRow, LearningId, Suggestion
 use ralph_store::index::IndexError;
 
 pub use feature::feature_cut_to;
-pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary};
-pub use learnings::{MOST_LEARNINGS, learning_item};
+pub use knowledge_base::{KNOWLEDGE_BASE, KnowledgeSummary, knowledge_summary, lesson_item};
+pub use learnings::MOST_LEARNINGS;
 pub use materials::{Circumstances, Materials};
 pub use proof::{entry_in, stands_in};
 pub use section::MOST_LEFT_OUT;

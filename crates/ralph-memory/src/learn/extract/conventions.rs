@@ -8,8 +8,10 @@ use ralph_model::{DrawnLesson, Facts, LearningKind, MOST_FACT_EXAMPLES, PastIter
 use super::answers::EITHER_MODULES;
 use super::paths::{CodeFile, ES_MODULES, Naming, TYPESCRIPT, TestPlace};
 
-/// So many files show a convention …
+/// So many files show a convention: what one alone does may be chance …
 const LEAST_FILES: usize = 2;
+/// … but for a test, which is known by its name or its folder to be one, so that the place where it stands was chosen …
+const LEAST_TESTS: usize = 1;
 /// … and of all files that could, at most one in so many does not.
 const ONE_AGAINST_IN: usize = 5;
 /// How sure a convention is, by what it is about.
@@ -24,13 +26,15 @@ struct Shown<'p> {
     content: String,
     tag: String,
     confidence: f64,
+    /// So many of them have to be.
+    least: usize,
     files: Vec<&'p str>,
     against: usize,
 }
 
 impl Shown<'_> {
     fn holds(&self) -> bool {
-        self.files.len() >= LEAST_FILES && self.against * ONE_AGAINST_IN <= self.files.len() + self.against
+        self.files.len() >= self.least && self.against * ONE_AGAINST_IN <= self.files.len() + self.against
     }
 }
 
@@ -108,6 +112,7 @@ fn tests<'p>(files: &[CodeFile<'p>]) -> Shown<'p> {
         content,
         tag: "tests".to_owned(),
         confidence: OF_TESTS,
+        least: LEAST_TESTS,
         files,
         against,
     }
@@ -141,6 +146,7 @@ fn modules<'p>(files: &[CodeFile<'p>]) -> Shown<'p> {
         content: content.to_owned(),
         tag: "modules".to_owned(),
         confidence: OF_MODULES,
+        least: LEAST_FILES,
         files,
         against: against + plain,
     }
@@ -158,6 +164,7 @@ fn language<'p>(files: &[CodeFile<'p>]) -> Option<Shown<'p>> {
         content: format!("Code is written in {language}"),
         tag: slug(language),
         confidence: OF_MODULES,
+        least: LEAST_FILES,
         files: paths_of(files, |file| file.language == language),
         against: files.len().saturating_sub(count),
     })
@@ -176,6 +183,7 @@ fn names<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
                 content: format!("{} are named in {}", files_of(language), naming.word()),
                 tag: "naming".to_owned(),
                 confidence: OF_ORGANISATION,
+                least: LEAST_FILES,
                 against: all.saturating_sub(named.len()),
                 files: named,
             });
@@ -212,6 +220,7 @@ fn module_layout<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
         content: content.to_owned(),
         tag: "layout".to_owned(),
         confidence: OF_ORGANISATION,
+        least: LEAST_FILES,
         files,
         against,
     };
@@ -252,6 +261,7 @@ fn organisation<'p>(files: &[CodeFile<'p>]) -> Vec<Shown<'p>> {
             content: format!("Source is organised as {pattern}"),
             tag: "layout".to_owned(),
             confidence: OF_ORGANISATION,
+            least: LEAST_FILES,
             against: elsewhere + divided - paths.len(),
             files: paths,
         })

@@ -151,6 +151,30 @@ fn a_word_counts_for_the_lesson_that_was_seen() {
 }
 
 #[test]
+fn what_says_nothing_cannot_hold_until_it_says_something() {
+    let mut bench = Bench::new();
+    waiting(&mut bench);
+    bench.sql("UPDATE learnings SET content = ''");
+    let untold = bench.store.learning(&LearningId::new(1)).unwrap().unwrap();
+    let id = std::slice::from_ref(&untold.id);
+    for refused in [
+        bench.store.judge_as_seen(&untold, Verdict::Promote, at(9)).map(drop),
+        bench.store.judge_learnings(id, Judgement::Promote, at(9)).map(drop),
+        bench.store.promote_validated(at(9)).map(drop),
+    ] {
+        assert!(matches!(refused, Err(LearningError::NoText { .. })), "{refused:?}");
+    }
+    assert_eq!(bench.store.learning(&untold.id).unwrap().unwrap(), untold);
+    let reworded = bench
+        .store
+        .judge_as_seen(&untold, Verdict::Reword("Build it offline"), at(9));
+    let Ok(Judged::AsSaid(reworded)) = reworded else {
+        panic!("{reworded:?}")
+    };
+    assert_eq!((reworded.status, reworded.has_text()), (LearningStatus::Promoted, true));
+}
+
+#[test]
 fn other_words_hold_and_are_found_unless_another_lesson_says_them() {
     let mut bench = Bench::new();
     let seen = waiting(&mut bench);

@@ -1,7 +1,7 @@
 //! `learnings conflicts`: which learnings contradict each other.
 
 use clap::Args;
-use ralph_memory::inject::prompt::learning_item;
+use ralph_memory::inject::prompt::lesson_item;
 use ralph_memory::learn::{Conflict, conflicts, contradiction};
 use ralph_model::Learning;
 use ralph_store::LearningError;
@@ -156,5 +156,5 @@ fn as_json(conflict: &Conflict) -> serde_json::Value {
 }
 
 fn as_markdown(conflict: &Conflict) -> String {
-    format!("{}{}\n", learning_item(&conflict.one), learning_item(&conflict.other))
+    format!("{}{}\n", lesson_item(&conflict.one), lesson_item(&conflict.other))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use jiff::Timestamp;
 use ralph_memory::learn::prune_rules;
-use ralph_model::config::{duration_text, parse_duration};
+use ralph_model::config::{duration_text, parse_time_with_unit};
 use ralph_model::{Learning, count};
 use ralph_store::{PruneFilter, Store};
 use serde_json::json;
@@ -143,7 +143,8 @@ impl PruneArgs {
 
 /// A time as people write it.
 fn time(text: &str) -> Result<Duration, String> {
-    parse_duration(text).ok_or_else(|| "allowed is a time such as `90d`, `12h` or `1d12h`".to_owned())
+    parse_time_with_unit(text)
+        .ok_or_else(|| "allowed is a time with its unit, such as `90d`, `12h` or `1d12h`".to_owned())
 }
 
 /// Prunes all that is to go, piece by piece.

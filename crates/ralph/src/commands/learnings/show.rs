@@ -1,7 +1,7 @@
 //! `learnings show`: all that is known of a learning, and what speaks for it.
 
 use clap::Args;
-use ralph_model::{JournalRow, Learning, LearningKind, count, display_width, with_figures};
+use ralph_model::{JournalRow, Learning, LearningKind, count, display_width, moment_text, with_figures};
 use ralph_store::{LearningError, LearningEvidence, LearningVersion, Showing};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -229,7 +229,7 @@ pub(crate) fn iteration_as_json(row: &JournalRow) -> Value {
         "task": row.task,
         "task_title": row.task_title,
         "outcome": row.outcome,
-        "created_at": row.created_at,
+        "created_at": moment_text(row.created_at),
     })
 }
 

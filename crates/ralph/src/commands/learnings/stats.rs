@@ -2,7 +2,7 @@
 
 use clap::Args;
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningKind, LearningSource, LearningStatus, TaskType, count};
+use ralph_model::{Learning, LearningKind, LearningSource, LearningStatus, TaskType, count, serialize_moment};
 use ralph_store::LearningStats;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -35,6 +35,7 @@ pub(crate) struct StatsArgs {
 #[serde(rename_all = "camelCase")]
 struct Figures {
     total_size: u64,
+    #[serde(serialize_with = "serialize_moment")]
     last_updated: Option<Timestamp>,
     average_confidence: f64,
     average_success_rate: f64,

@@ -12,8 +12,8 @@ use crate::error::CommandError;
 /// Check that learnings are what was written, and count what happened
 ///
 /// Compares every learning with its hashes, counts its uses anew from the journal, looks for references to nothing and for
-/// learnings that are there twice, and whether they are found by what they say. With --fix everything is drawn anew that can
-/// be drawn from other rows; what somebody wrote is never touched.
+/// learnings that are there twice or hold without any text, and whether they are found by what they say. With --fix everything
+/// is drawn anew that can be drawn from other rows; what somebody wrote is never touched.
 ///
 /// The hashes cover what a learning says, its tags, numbers and sources, its status with the reason, its confidence and its
 /// first success rate. They tell what a disk or a hand in the file has changed. What another program writes by SQL is taken
@@ -125,6 +125,9 @@ fn mend(fault: &LearningFault) -> String {
         LearningFaultKind::OutOfRange => {
             format!("`ralph learnings update {id} --confidence X --success-rate X` sets both")
         }
+        LearningFaultKind::NoText => format!(
+            "`ralph learnings update {id} --content TEXT` says what it teaches, `ralph learnings delete {id}` takes it away"
+        ),
         LearningFaultKind::Changed => format!(
             "`ralph learnings show {id}` tells what it says now; `ralph learnings update {id} --content TEXT` says what is right"
         ),

@@ -1,6 +1,6 @@
 //! How learnings are shown.
 
-use ralph_memory::inject::prompt::learning_item;
+use ralph_memory::inject::prompt::lesson_item;
 use ralph_model::{Learning, LearningStatus, with_figures};
 
 use super::super::task::in_short;
@@ -90,7 +90,7 @@ pub(super) fn plain<'l>(
 
 /// A learning as it stands in prompts, with the tags that it is chosen by.
 fn with_tags(learning: &Learning) -> String {
-    let item = learning_item(learning);
+    let item = lesson_item(learning);
     match learning.tags.as_slice() {
         [] => item,
         tags => format!("{item}  <!-- tags: {} -->\n", tags.join(", ")),

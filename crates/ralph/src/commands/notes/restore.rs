@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use clap::Args;
 use ralph_memory::capture::Notebook;
-use ralph_model::{Note, first_line};
+use ralph_model::{Note, first_line, moment_text};
 use ralph_store::KnownNote;
 use serde_json::json;
 
@@ -77,7 +77,7 @@ fn list(context: &Context<'_>, notebook: &Notebook<'_>, format: Format) -> Resul
         Format::Json => {
             let gone: Vec<_> = gone
                 .iter()
-                .map(|known| json!({"at": known.at.to_string(), "how": known.action.word(), "memory": known.note}))
+                .map(|known| json!({"at": moment_text(known.at), "how": known.action.word(), "memory": known.note}))
                 .collect();
             context.ui.json(&gone)
         }

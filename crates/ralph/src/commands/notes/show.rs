@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use clap::Args;
 use ralph_memory::capture::Notebook;
-use ralph_model::{Note, NoteOrSign, first_line};
+use ralph_model::{Note, NoteOrSign, first_line, moment_text};
 use ralph_notes::Document;
 use ralph_store::NoteVersion;
 use serde_json::json;
@@ -114,7 +114,7 @@ fn show_history<S: OnShelf>(
                 .map(|version| {
                     json!({
                         "version": version.number,
-                        "at": version.at.to_string(),
+                        "at": moment_text(version.at),
                         "change": version.action.word(),
                         "file": version.file.path,
                         "worktree": version.file.worktree,

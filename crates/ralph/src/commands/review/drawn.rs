@@ -97,6 +97,9 @@ pub(super) fn proposed(proposed: &Proposed, width: usize) -> Vec<Line> {
 
 /// What a lesson says.
 fn said(learning: &Learning) -> String {
+    if !learning.has_text() {
+        return "(no text)".to_owned();
+    }
     with_figures(&learning.content, learning.facts.as_ref())
 }
 

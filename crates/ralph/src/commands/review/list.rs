@@ -135,10 +135,15 @@ fn commands_of_conflict(conflict: &Conflict) -> Vec<(String, &'static str)> {
 
 fn commands_of_lesson(proposed: &Proposed) -> Vec<(String, &'static str)> {
     let id = &proposed.learning.id;
-    vec![
-        (format!("ralph learnings promote {id}"), "it holds"),
-        (format!("ralph learnings reject {id}"), "it does not"),
-    ]
+    let holds = if proposed.learning.has_text() {
+        (format!("ralph learnings promote {id}"), "it holds")
+    } else {
+        (
+            format!("ralph learnings update {id} --content TEXT"),
+            "say what it teaches",
+        )
+    };
+    vec![holds, (format!("ralph learnings reject {id}"), "it does not")]
 }
 
 fn commands_of_note(gone: &GoneNote) -> Vec<(String, &'static str)> {

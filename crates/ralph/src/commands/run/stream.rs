@@ -7,7 +7,7 @@ mod teller;
 use jiff::Timestamp;
 use ralph_loop::gates::GateEnd;
 use ralph_model::Clock;
-use ralph_model::{Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage};
+use ralph_model::{Extraction, Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Usage, serialize_moment};
 use serde::Serialize;
 
 use crate::error::CommandError;
@@ -21,6 +21,7 @@ pub(super) use teller::{Followed, Teller};
 #[derive(Debug, Serialize)]
 pub(super) struct Line<'a> {
     /// When.
+    #[serde(serialize_with = "serialize_moment")]
     at: Timestamp,
     /// The run; not there before it has begun.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -233,6 +234,7 @@ pub(super) struct Denied<'a> {
 pub(super) struct Wait<'a> {
     reason: &'static str,
     message: &'a str,
+    #[serde(serialize_with = "serialize_moment")]
     until: Timestamp,
     seconds: f64,
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use ralph_model::{TaskStatus, count, duration, first_line, preview};
+use ralph_model::{TaskStatus, count, duration, first_line, moment_text, preview};
 use ralph_store::{Look, Overview, Pause, Run, TaskNews};
 use serde_json::{Value, json};
 
@@ -254,7 +254,7 @@ fn pause_as_json(pause: &Pause) -> Value {
     json!({
         "agent": pause.agent,
         "reason": pause.what.reason.word(),
-        "until": pause.what.until,
+        "until": moment_text(pause.what.until),
         "times": pause.what.times,
         "said": pause.what.said,
         "run": pause.run,
@@ -267,9 +267,9 @@ fn run_as_json(run: &Run) -> Value {
         "agent": run.begun.agent,
         "goal": run.begun.goal,
         "worktree": run.begun.worktree,
-        "started_at": run.begun.started_at,
-        "heartbeat": run.heartbeat,
-        "ended_at": run.ended.as_ref().map(|(at, _)| at),
+        "started_at": moment_text(run.begun.started_at),
+        "heartbeat": moment_text(run.heartbeat),
+        "ended_at": run.ended.as_ref().map(|(at, _)| moment_text(*at)),
         "end_reason": run.ended.as_ref().map(|(_, why)| why),
     })
 }

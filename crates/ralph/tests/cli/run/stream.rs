@@ -42,19 +42,19 @@ fn a_whole_run_is_told_in_lines_of_json() {
     let events = events(&finished.stdout);
     let lines: Vec<String> = events.iter().map(Value::to_string).collect();
     assert_snapshot!(lines.join("\n"), @r#"
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"run_began","agent":"scripted-agent","goal":"make a.txt","permissions":null,"gates":["test -e a.txt"],"verifier":null,"limits":{"iterations":null,"wall_clock_seconds":null,"cost_usd":null,"tokens":null,"iteration_seconds":7200.0,"idle_seconds":900.0,"consecutive_failures":null,"no_progress":5,"output_bytes":268435456},"worktree":"","branch":null,"commit":null,"pid":0}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"failed","status":"exit code 1","output":"","duration_ms":0}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"red_from_the_start","gates":["test -e a.txt"]}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"iteration_began","iteration":1,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":1,"attempts":4,"model":null,"rationale":"no models are configured for this agent, so it takes its own","prompt_tokens":0,"notes_shown":0,"folder":".ralph/runs/run-658eec67/001"}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"text","text":"I try it.\n","left_out_bytes":0}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"text","text":"<task-done>t-025cc1</task-done>\n","left_out_bytes":0}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"failed","status":"exit code 1","output":"","duration_ms":0}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":1,"task":"t-025cc1","title":"make a.txt","outcome":"retried","stop_reason":"task_done","reason":"Nothing was changed, and the gate is still red. The gate `test -e a.txt` failed (exit code 1).","guidance":null,"task_status":"pending","files":[],"changed_nothing":true,"cost_usd":null,"input_tokens":null,"output_tokens":null,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/001"}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"iteration_began","iteration":2,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":2,"attempts":4,"model":null,"rationale":"no models are configured for this agent, so it takes its own","prompt_tokens":0,"notes_shown":1,"folder":".ralph/runs/run-658eec67/002"}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"text","text":"<task-done>t-025cc1</task-done>\n","left_out_bytes":0}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"passed","status":null,"output":"","duration_ms":0}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":2,"task":"t-025cc1","title":"make a.txt","outcome":"done","stop_reason":"task_done","reason":"","guidance":null,"task_status":"done","files":["a.txt"],"changed_nothing":false,"cost_usd":null,"input_tokens":null,"output_tokens":null,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/002"}
-    {"at":"2025-01-20T11:20:00Z","run":"run-658eec67","event":"run_ended","end":"complete","sentence":"Everything is done.","exit_code":0,"iterations":2,"limit":null,"again":null}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"run_began","agent":"scripted-agent","goal":"make a.txt","permissions":null,"gates":["test -e a.txt"],"verifier":null,"limits":{"iterations":null,"wall_clock_seconds":null,"cost_usd":null,"tokens":null,"iteration_seconds":7200.0,"idle_seconds":900.0,"consecutive_failures":null,"no_progress":5,"output_bytes":268435456},"worktree":"","branch":null,"commit":null,"pid":0}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"failed","status":"exit code 1","output":"","duration_ms":0}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"red_from_the_start","gates":["test -e a.txt"]}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"iteration_began","iteration":1,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":1,"attempts":4,"model":null,"rationale":"no models are configured for this agent, so it takes its own","prompt_tokens":0,"notes_shown":0,"folder":".ralph/runs/run-658eec67/001"}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"text","text":"I try it.\n","left_out_bytes":0}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"text","text":"<task-done>t-025cc1</task-done>\n","left_out_bytes":0}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"failed","status":"exit code 1","output":"","duration_ms":0}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":1,"task":"t-025cc1","title":"make a.txt","outcome":"retried","stop_reason":"task_done","reason":"Nothing was changed, and the gate is still red. The gate `test -e a.txt` failed (exit code 1).","guidance":null,"task_status":"pending","files":[],"changed_nothing":true,"cost_usd":null,"input_tokens":null,"output_tokens":null,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/001"}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"iteration_began","iteration":2,"task":"t-025cc1","title":"make a.txt","kind":"once","attempt":2,"attempts":4,"model":null,"rationale":"no models are configured for this agent, so it takes its own","prompt_tokens":0,"notes_shown":1,"folder":".ralph/runs/run-658eec67/002"}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"text","text":"<task-done>t-025cc1</task-done>\n","left_out_bytes":0}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"gate_ran","command":"test -e a.txt","result":"passed","status":null,"output":"","duration_ms":0}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"settled","iteration_run":"run-658eec67","iteration":2,"task":"t-025cc1","title":"make a.txt","outcome":"done","stop_reason":"task_done","reason":"","guidance":null,"task_status":"done","files":["a.txt"],"changed_nothing":false,"cost_usd":null,"input_tokens":null,"output_tokens":null,"duration_ms":0,"commit":null,"commit_error":null,"denied":[],"folder":".ralph/runs/run-658eec67/002"}
+    {"at":"2025-01-20T11:20:00.000Z","run":"run-658eec67","event":"run_ended","end":"complete","sentence":"Everything is done.","exit_code":0,"iterations":2,"limit":null,"again":null}
     "#);
     assert_eq!(finished.code, Some(0));
     assert!(finished.stderr.contains("begins."), "{}", finished.stderr);
@@ -92,7 +92,7 @@ fn what_goes_wrong_before_a_run_begins_is_an_event_too() {
     assert_snapshot!(refused, @r#"
     exit 1
     --- stdout
-    {"at":"2025-01-20T11:20:00Z","event":"error","message":"the agent cannot be started: no-such-program is not on the PATH","hint":"set `[agent] command` in .ralph.toml, or pass --agent COMMAND","exit_code":1}
+    {"at":"2025-01-20T11:20:00.000Z","event":"error","message":"the agent cannot be started: no-such-program is not on the PATH","hint":"set `[agent] command` in .ralph.toml, or pass --agent COMMAND","exit_code":1}
     --- stderr
     Error: the agent cannot be started: no-such-program is not on the PATH
     Hint: set `[agent] command` in .ralph.toml, or pass --agent COMMAND
@@ -136,7 +136,7 @@ fn what_is_done_already_begins_no_run() {
     assert_snapshot!(again, @r#"
     exit 3
     --- stdout
-    {"at":"2025-01-20T11:20:00Z","event":"nothing_began","sentence":"All items of plan.md are done.","hint":"`ralph task tree t-025cc1` shows its parts, `ralph task reset ID` opens one again.","exit_code":3}
+    {"at":"2025-01-20T11:20:00.000Z","event":"nothing_began","sentence":"All items of plan.md are done.","hint":"`ralph task tree t-025cc1` shows its parts, `ralph task reset ID` opens one again.","exit_code":3}
     "#);
 }
 
