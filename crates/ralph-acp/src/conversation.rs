@@ -305,7 +305,7 @@ impl Conversation {
             return alive();
         };
         let event = match update.get("sessionUpdate").and_then(Value::as_str) {
-            Some("agent_message_chunk") => self.hear_text(update),
+            Some("agent_message_chunk") => return self.hear_text(update).map_or_else(alive, Heard::from),
             Some("agent_thought_chunk") => {
                 self.has_begun = true;
                 None
@@ -326,7 +326,7 @@ impl Conversation {
         vec![event.unwrap_or(TurnEvent::Alive)].into()
     }
 
-    fn hear_text(&mut self, update: &Value) -> Option<TurnEvent> {
+    fn hear_text(&mut self, update: &Value) -> Option<Vec<TurnEvent>> {
         let content = update.get("content")?;
         let is_text = content
             .get("type")
@@ -341,12 +341,11 @@ impl Conversation {
         }
         self.has_begun |= !text.trim().is_empty();
         let message = update.get("messageId").and_then(Value::as_str);
-        self.said.text(message, text);
         self.last_chunk.clear();
         if text.len() <= MOST_CHUNK {
             self.last_chunk.push_str(text);
         }
-        Some(TurnEvent::Text(text.to_owned()))
+        Some(self.said.tell(message, text.to_owned()))
     }
 
     fn hear_call(&mut self, update: &Value) -> Option<TurnEvent> {

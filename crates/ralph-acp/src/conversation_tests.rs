@@ -95,6 +95,29 @@ fn check(lines: &[&str], expected: &TurnEnd) {
 }
 
 #[test]
+fn a_message_that_begins_is_told_before_its_text() {
+    let lines = [
+        chunk_of("a", "I look"),
+        chunk_of("a", " at it."),
+        chunk_of("b", "Then this."),
+    ];
+    let lines = [INIT, SESSION].into_iter().chain(lines.iter().map(String::as_str));
+    let (_, _, told) = hold(wishes(), &lines.collect::<Vec<_>>());
+    let told: Vec<TurnEvent> = told.into_iter().filter(|event| *event != TurnEvent::Alive).collect();
+    let text = |text: &str| TurnEvent::Text(text.to_owned());
+    assert_eq!(
+        told,
+        [
+            TurnEvent::MessageBegins,
+            text("I look"),
+            text(" at it."),
+            TurnEvent::MessageBegins,
+            text("Then this."),
+        ]
+    );
+}
+
+#[test]
 fn codex_is_told_where_else_its_commands_write_and_the_others_are_not() {
     let opened = |agent: &str, permissions: Permissions| {
         let wishes = Wishes {

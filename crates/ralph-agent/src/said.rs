@@ -1,5 +1,7 @@
 //! What an agent says in a turn, within a limit: it may talk for a gigabyte.
 
+use crate::turn::TurnEvent;
+
 /// How much of its beginning is kept, in bytes.
 const HEAD: usize = 1 << 20;
 /// How much of its end is kept at least.
@@ -27,9 +29,16 @@ pub struct Said {
 }
 
 impl Said {
-    /// It says something more. What has the same id, or no id and nothing in between, is one message.
+    /// It says something more, and whoever looks on is told that.
+    pub fn tell(&mut self, message: Option<&str>, text: String) -> Vec<TurnEvent> {
+        let begins = (!self.goes_on(message)).then_some(TurnEvent::MessageBegins);
+        self.text(message, &text);
+        begins.into_iter().chain([TurnEvent::Text(text)]).collect()
+    }
+
+    /// It says something more.
     pub fn text(&mut self, message: Option<&str>, text: &str) {
-        let goes_on = self.is_open && self.last_message.as_deref() == message;
+        let goes_on = self.goes_on(message);
         match self.messages.last_mut().filter(|_| goes_on) {
             Some(last) => last.push_str(text),
             None => self.messages.push(text.to_owned()),
@@ -43,6 +52,11 @@ impl Said {
         if self.messages.len() > MOST_MESSAGES {
             self.leave_out_messages();
         }
+    }
+
+    /// What has the same id, or no id and nothing in between, is one message.
+    fn goes_on(&self, message: Option<&str>) -> bool {
+        self.is_open && self.last_message.as_deref() == message
     }
 
     /// It uses a tool: what it said before is not its last word.

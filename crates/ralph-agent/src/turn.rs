@@ -62,6 +62,8 @@ pub type TurnSink = Box<dyn Fn(TurnEvent) + Send>;
 pub enum TurnEvent {
     /// A line that the agent printed, for the transcript. Not masked.
     Line(String),
+    /// A message of its own begins, which its text up to the next one belongs to.
+    MessageBegins,
     /// Its own text, as it comes; of a very long one the beginning.
     Text(String),
     /// It uses a tool; what it says afterwards may be its final text.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::file::{FileText, read_file, resolve};
 use crate::lock::{Lock, Notice, Patience, Staged};
 use crate::replace::{OldText, Put, Ready, Replacement};
-use crate::write::{Owner, create_folder, sync_folder, with_room_for_suffix, write_synced};
+use crate::write::{Owner, create_folder, first_free, sync_folder, with_room_for_suffix, write_synced};
 use crate::{FileError, sys};
 
 /// The lock of a folder, in it.
@@ -171,15 +171,15 @@ impl<'a> LockedFolder<'a> {
         remove_if_there(&path).map_err(|source| FileError::new("remove", &path, source))
     }
 
-    /// Gives a file another name, over what has that name, durably; says whether there was one.
+    /// Gives a file another name, with a number where that is taken, durably; says where it is, if there was one.
     ///
     /// # Errors
     /// When the file system says no.
-    pub fn put_away(&mut self, name: &str, away: &str) -> Result<bool, FileError> {
+    pub fn put_away(&mut self, name: &str, away: &str) -> Result<Option<PathBuf>, FileError> {
         let path = self.folder.join(name);
-        match fs::rename(&path, self.folder.join(away)) {
-            Ok(()) => sync_folder(&self.folder).map(|()| true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        match first_free(&self.folder.join(away), "", |free| sys::rename_new(&path, free)) {
+            Ok(kept) => sync_folder(&self.folder).map(|()| Some(kept)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(FileError::new("move", &path, source)),
         }
     }

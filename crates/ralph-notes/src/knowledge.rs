@@ -16,7 +16,7 @@ use crate::Span;
 pub use links::links_in;
 
 use frontmatter::Frontmatter;
-pub(crate) use frontmatter::read_yaml;
+pub(crate) use frontmatter::{MAX_FRONTMATTER_BYTES, YamlProblem, read_yaml};
 
 /// The largest file that is read as a long note.
 pub const MAX_FILE_BYTES: usize = 4 << 20;
@@ -56,6 +56,9 @@ pub enum KnowledgeProblem {
     /// It does not begin with a line `---`, or there is no second one.
     #[error("it does not begin with frontmatter between two lines `---`")]
     NoFrontmatter,
+    /// What stands in front is too large.
+    #[error("its frontmatter has more than {} KiB", MAX_FRONTMATTER_BYTES >> 10)]
+    LargeFrontmatter,
     /// What stands in front cannot be read.
     #[error("its frontmatter cannot be read: {0}")]
     BadYaml(String),

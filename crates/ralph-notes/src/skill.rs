@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use crate::knowledge::{halves, read_yaml};
+use crate::knowledge::{MAX_FRONTMATTER_BYTES, YamlProblem, halves, read_yaml};
 
 /// The largest file that is read as a skill.
 const MAX_BYTES: usize = 4 << 20;
@@ -32,6 +32,9 @@ pub enum SkillProblem {
     /// It does not begin with a line `---`, or there is no second one.
     #[error("it does not begin with frontmatter between two lines `---`")]
     NoFrontmatter,
+    /// What stands in front is too large.
+    #[error("its frontmatter has more than {} KiB", MAX_FRONTMATTER_BYTES >> 10)]
+    LargeFrontmatter,
     /// What stands in front cannot be read.
     #[error("its frontmatter cannot be read: {0}")]
     BadYaml(String),
@@ -60,6 +63,15 @@ pub enum SkillProblem {
     },
 }
 
+impl From<YamlProblem> for SkillProblem {
+    fn from(problem: YamlProblem) -> Self {
+        match problem {
+            YamlProblem::TooLarge => Self::LargeFrontmatter,
+            YamlProblem::Bad(why) => Self::BadYaml(why),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct Keys {
     name: Option<String>,
@@ -78,7 +90,7 @@ impl Skill {
         let text = std::str::from_utf8(bytes).map_err(|_not_utf8| SkillProblem::NotText)?;
         let (front, _) = halves(text).ok_or(SkillProblem::NoFrontmatter)?;
         let front = text.get(front.start()..front.end()).unwrap_or_default();
-        let keys: Option<Keys> = read_yaml(front).map_err(SkillProblem::BadYaml)?;
+        let keys: Option<Keys> = read_yaml(front)?;
         let keys = keys.ok_or(SkillProblem::NoName)?;
         let said = |value: Option<String>| value.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
         let name = said(keys.name).ok_or(SkillProblem::NoName)?;

@@ -115,7 +115,7 @@ fn copy_new(file: &Path, copy: &Path) -> io::Result<()> {
 }
 
 /// The longest name of a file, in bytes, that leaves room for what ralph puts before and behind it.
-const LONGEST_WITH_ROOM: usize = 240;
+const LONGEST_WITH_ROOM: usize = 230;
 
 /// A name, cut where there would be no room for a suffix.
 #[must_use]

@@ -23,6 +23,10 @@ pub(crate) enum Fit {
     Optional,
     /// It takes what the others leave, and is cut there.
     Cut,
+    /// It is shown whole as long as the others have room, else cut to so many columns, before any optional column goes.
+    Narrow(usize),
+    /// It is shown where all others are whole as well, else left out.
+    Wide,
 }
 
 /// How the text of a cut column gets its shape.
@@ -57,7 +61,8 @@ pub(crate) fn fits(columns: &[Column], rows: &[Vec<String>], width: usize) -> bo
     let least = |(column, natural): (&Column, usize)| match column.fit {
         Fit::Whole => natural + GAP.len(),
         Fit::Cut => natural.min(LEAST_WIDTH) + GAP.len(),
-        Fit::Optional => 0,
+        Fit::Optional | Fit::Wide => 0,
+        Fit::Narrow(columns) => natural.min(columns) + GAP.len(),
     };
     let least: usize = columns.iter().zip(natural_widths(columns, rows)).map(least).sum();
     least <= width + GAP.len()
@@ -109,22 +114,16 @@ fn fit(columns: &[Column], natural: &[usize], width: Option<usize>) -> Vec<Optio
             .sum();
         width.checked_sub(fixed + GAP.len() * shown.saturating_sub(1))
     };
-    let wanted: usize = natural
-        .iter()
-        .enumerate()
-        .filter(|(index, _)| is_cut(*index))
-        .map(|(_, width)| (*width).min(LEAST_WIDTH * 2))
-        .sum();
-    let optional: Vec<usize> = (0..columns.len())
-        .rev()
-        .filter(|index| columns.get(*index).is_some_and(|column| column.fit == Fit::Optional))
-        .collect();
-    for index in optional {
-        if room_for_cut(&widths).is_some_and(|room| room >= wanted) {
-            break;
+    let wanted = |most: usize| -> usize {
+        let cut = natural.iter().enumerate().filter(|(index, _)| is_cut(*index));
+        cut.map(|(_, width)| (*width).min(most)).sum()
+    };
+    for Concession { column, left, text } in concessions(columns) {
+        if room_for_cut(&widths).is_some_and(|room| room >= wanted(text)) {
+            continue;
         }
-        if let Some(width) = widths.get_mut(index) {
-            *width = None;
+        if let Some(width) = widths.get_mut(column) {
+            *width = width.map(|natural| natural.min(left)).filter(|width| *width > 0);
         }
     }
     let room = room_for_cut(&widths).unwrap_or_default().max(LEAST_WIDTH);
@@ -135,6 +134,36 @@ fn fit(columns: &[Column], natural: &[usize], width: Option<usize>) -> Vec<Optio
         }
     }
     widths
+}
+
+/// What is given up where there is no room.
+struct Concession {
+    /// The column's place.
+    column: usize,
+    /// How much of it stays.
+    left: usize,
+    /// How much of the texts is to be seen before it stays.
+    text: usize,
+}
+
+/// What is given up, one after another, until the texts have room.
+fn concessions(columns: &[Column]) -> Vec<Concession> {
+    let all = |wanted: &dyn Fn(Fit) -> Option<(usize, usize)>| -> Vec<Concession> {
+        let columns = columns.iter().enumerate();
+        let given =
+            columns.filter_map(|(column, it)| wanted(it.fit).map(|(left, text)| Concession { column, left, text }));
+        given.collect()
+    };
+    let wide = all(&|fit| (fit == Fit::Wide).then_some((0, usize::MAX)));
+    let narrow = all(&|fit| match fit {
+        Fit::Narrow(left) => Some((left, LEAST_WIDTH * 2)),
+        _ => None,
+    });
+    let optional = all(&|fit| (fit == Fit::Optional).then_some((0, LEAST_WIDTH * 2)));
+    wide.into_iter()
+        .chain(narrow)
+        .chain(optional.into_iter().rev())
+        .collect()
 }
 
 fn line(columns: &[Column], row: &[String], widths: &[Option<usize>], shape: &dyn Shape) -> String {
@@ -196,6 +225,25 @@ mod tests {
             assert_eq!(fits(COLUMNS, &rows(), width), widest <= width, "{width}");
         }
         assert!(fits(COLUMNS, &[], 10), "the titles alone are narrow");
+    }
+
+    #[test]
+    fn a_long_name_makes_room_before_anything_else_does() {
+        let first = |fit, width| {
+            let columns = [Column { title: "NAME", fit }, COLUMNS[1], COLUMNS[2]];
+            let rows = [["a-name-that-is-long", "x", "a text"]].map(|row| row.map(str::to_owned).to_vec());
+            let lines = lines(&columns, &rows, Some(width), &Plain);
+            let widest = lines.iter().map(|line| display_width(line)).max().unwrap();
+            assert_eq!(fits(&columns, &rows, width), widest <= width, "{width}");
+            lines[1].clone()
+        };
+        for fit in [Fit::Narrow(8), Fit::Wide] {
+            assert_eq!(first(fit, 33), "a-name-that-is-long  x     a text");
+        }
+        assert_eq!(first(Fit::Narrow(8), 32), "a-name-…  x     a text");
+        assert_eq!(first(Fit::Narrow(8), 21), "a-name-…  a text");
+        assert_eq!(first(Fit::Wide, 32), "x     a text");
+        assert_eq!(first(Fit::Wide, 11), "a text");
     }
 
     #[test]

@@ -190,8 +190,7 @@ impl Records {
                     if message.id.is_none() {
                         self.said.next_message();
                     }
-                    self.said.text(message.id.as_deref(), &text);
-                    told.push(TurnEvent::Text(text));
+                    told.extend(self.said.tell(message.id.as_deref(), text));
                 }
                 Block::ToolUse { id, name, input } => {
                     if is_own {

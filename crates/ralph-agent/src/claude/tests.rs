@@ -150,13 +150,16 @@ fn own_text_is_apart_from_tools_thoughts_and_subagents() {
         about: about.to_owned(),
     };
     assert_eq!(
-        shown.get(..6).unwrap(),
+        shown.get(..9).unwrap(),
         [
+            TurnEvent::MessageBegins,
             TurnEvent::Text("first".into()),
             TurnEvent::Text(" and on".into()),
             tool("Edit", "/p/a.rs"),
             tool("Bash", "cargo test"),
+            TurnEvent::MessageBegins,
             TurnEvent::Text("last".into()),
+            TurnEvent::MessageBegins,
             TurnEvent::Text("of all".into()),
         ]
     );

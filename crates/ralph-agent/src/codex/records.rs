@@ -67,7 +67,7 @@ impl Records {
         }
     }
 
-    fn hear_item(&mut self, item: &Item, is_over: bool) -> TurnEvent {
+    fn hear_item(&mut self, item: &Item, is_over: bool) -> Vec<TurnEvent> {
         // An item of this type is a warning. All others show that the turn goes on.
         if item.kind != "error" {
             self.error = None;
@@ -76,11 +76,11 @@ impl Records {
             return if is_over {
                 self.hear_message(item)
             } else {
-                TurnEvent::Alive
+                vec![TurnEvent::Alive]
             };
         }
         let Some(tool) = item.tool_use() else {
-            return TurnEvent::Alive;
+            return vec![TurnEvent::Alive];
         };
         if is_over {
             self.note_result(item, &tool);
@@ -89,22 +89,21 @@ impl Records {
         // beginning stands between texts.
         let id = short(&item.id);
         if self.begun.get(&id).is_some() {
-            return TurnEvent::Alive;
+            return vec![TurnEvent::Alive];
         }
         self.begun.push((id, ()));
         self.said.tool();
-        TurnEvent::Tool {
+        vec![TurnEvent::Tool {
             name: tool.name,
             about: about(&tool.about),
-        }
+        }]
     }
 
     /// Not every call of a tool leaves a record. But the model goes on only after one, so whatever it said before another
     /// message was not its last word.
-    fn hear_message(&mut self, item: &Item) -> TurnEvent {
+    fn hear_message(&mut self, item: &Item) -> Vec<TurnEvent> {
         self.said.tool();
-        self.said.text(None, &item.text);
-        TurnEvent::Text(item.text.clone())
+        self.said.tell(None, item.text.clone())
     }
 
     fn note_result(&mut self, item: &Item, tool: &ToolUse) {
@@ -163,7 +162,7 @@ impl Listener for Records {
                 TurnEvent::Alive
             }
             kind @ ("item.started" | "item.updated" | "item.completed") => match &envelope.item {
-                Some(item) => self.hear_item(item, kind == "item.completed"),
+                Some(item) => return self.hear_item(item, kind == "item.completed").into(),
                 None => TurnEvent::Alive,
             },
             "error" => {

@@ -103,11 +103,13 @@ fn own_text_is_apart_from_tools_thoughts_and_warnings() {
     assert_eq!(
         shown,
         [
+            TurnEvent::MessageBegins,
             TurnEvent::Text("I begin".into()),
             tool("shell", "cargo test --all"),
             tool("apply_patch", "/p/a.rs, /p/b.rs"),
             tool("web_search", "rust"),
             tool("mcp", "mem recall"),
+            TurnEvent::MessageBegins,
             TurnEvent::Text("the last word".into()),
             TurnEvent::Used(usage),
         ]

@@ -153,7 +153,9 @@ impl Runner<'_> {
                 self.write_down(&line);
                 Some(Happening::Sign)
             }
-            TurnEvent::Text(_) | TurnEvent::Tool { .. } | TurnEvent::Alive => Some(Happening::Sign),
+            TurnEvent::MessageBegins | TurnEvent::Text(_) | TurnEvent::Tool { .. } | TurnEvent::Alive => {
+                Some(Happening::Sign)
+            }
             TurnEvent::Used(usage) => Some(Happening::Used(usage)),
             TurnEvent::Ended(end) if looks => Some(self.verification_of(*end)),
             TurnEvent::Ended(end) => Some(Happening::TurnEnded(Box::new(self.summary_of(*end)))),

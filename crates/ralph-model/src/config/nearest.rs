@@ -43,13 +43,14 @@ pub fn nearest_variable(name: &str) -> Option<String> {
     (slips(&near) <= MOST_SLIPS).then_some(near)
 }
 
-/// The name with the fewest slips of the keyboard between them, when they are few for its length.
+/// The name with the fewest slips of the keyboard between them, in whatever capitals, when they are few for its length.
 pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if name.len() > MOST_BYTES {
         return None;
     }
+    let name = name.to_lowercase();
     let (slips, near) = names
-        .map(|known| (strsim::damerau_levenshtein(name, known), known))
+        .map(|known| (strsim::damerau_levenshtein(&name, &known.to_lowercase()), known))
         .min_by_key(|(slips, _)| *slips)?;
     (slips <= 1 + near.len() / 4).then_some(near)
 }
@@ -66,6 +67,7 @@ mod tests {
     fn slips_are_seen_and_other_names_are_not_guessed_at() {
         for (section, name, expected) in [
             ("memories", "budgt", Some("memories.budget")),
+            ("memories", "BUDGT", Some("memories.budget")),
             ("memories", "skill-injection", Some("memories.skill_injection")),
             ("memories", "filter.tag", Some("memories.filter.tags")),
             ("memories", "types", Some("memories.filter.types")),

@@ -10,7 +10,7 @@ use serde_saphyr::budget::BudgetBreach;
 use super::{KnowledgeProblem, cleaned_tags};
 
 /// The largest frontmatter. It may come from anywhere, and a title with tags needs no more.
-const MAX_BYTES: usize = 64 << 10;
+pub(crate) const MAX_FRONTMATTER_BYTES: usize = 64 << 10;
 /// How many columns of the parser's complaint are shown.
 const SHOWN_COLUMNS: usize = 200;
 
@@ -72,7 +72,7 @@ impl<'de> Visitor<'de> for TagsVisitor {
 
 impl Frontmatter {
     pub(super) fn parse(text: &str) -> Result<Self, KnowledgeProblem> {
-        let keys: Option<Keys> = read_yaml(text).map_err(KnowledgeProblem::BadYaml)?;
+        let keys: Option<Keys> = read_yaml(text)?;
         let keys = keys.ok_or(KnowledgeProblem::NoTitle)?;
         let title = keys
             .title
@@ -91,47 +91,78 @@ impl Frontmatter {
     }
 }
 
-/// Reads what stands in front of a file, within small bounds; none when nothing does. What is wrong is told in one line.
-pub(crate) fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<Option<T>, String> {
-    if text.len() > MAX_BYTES {
-        return Err(format!("it is larger than {} KiB", MAX_BYTES >> 10));
+/// Why what stands in front of a file cannot be read.
+pub(crate) enum YamlProblem {
+    /// It is too large.
+    TooLarge,
+    /// It is no YAML, or none that is read here; told in one line.
+    Bad(String),
+}
+
+impl From<YamlProblem> for KnowledgeProblem {
+    fn from(problem: YamlProblem) -> Self {
+        match problem {
+            YamlProblem::TooLarge => Self::LargeFrontmatter,
+            YamlProblem::Bad(why) => Self::BadYaml(why),
+        }
+    }
+}
+
+/// Reads what stands in front of a file, within small bounds; none when nothing does.
+pub(crate) fn read_yaml<T: DeserializeOwned>(text: &str) -> Result<Option<T>, YamlProblem> {
+    if text.len() > MAX_FRONTMATTER_BYTES {
+        return Err(YamlProblem::TooLarge);
     }
     serde_saphyr::from_str_with_options(text, options()).or_else(|_in_lines_of_its_own| {
         // The line before it is a part of the file, and lines are told as an editor counts them.
         let in_its_file = format!("\n{text}");
-        serde_saphyr::from_str_with_options(&in_its_file, options()).map_err(|error| told(&error))
+        serde_saphyr::from_str_with_options(&in_its_file, options()).map_err(|error| YamlProblem::Bad(told(&error)))
     })
 }
 
-/// What is wrong, and where.
+/// What is wrong, and where. The parser's own words are for whoever calls it where they give advice.
 fn told(error: &Error) -> String {
-    let Error::Budget { breach, location } = error.without_snippet() else {
-        // The scanner has a bound of its own for brackets within brackets.
-        let said = error.to_string().replacen("recursion limit exceeded", TOO_DEEP, 1);
-        return preview(&said, SHOWN_COLUMNS);
+    let (what, location) = match error.without_snippet() {
+        Error::Budget { breach, location } => (over_budget(breach).to_owned(), location),
+        Error::DuplicateMappingKey {
+            key: Some(key),
+            location,
+        } => (format!("the key `{key}` stands there twice"), location),
+        Error::DuplicateMappingKey { key: None, location } => ("a key stands there twice".to_owned(), location),
+        Error::NullIntoString { location } => ("there is nothing where a text is expected".to_owned(), location),
+        Error::BinaryNotUtf8 { location } => ("`!!binary` is not read".to_owned(), location),
+        other => {
+            // The scanner has a bound of its own for brackets within brackets.
+            let said = other.to_string().replacen("recursion limit exceeded", TOO_DEEP, 1);
+            return preview(&said, SHOWN_COLUMNS);
+        }
     };
-    let what = match breach {
+    let place = format!(" at line {}, column {}", location.line(), location.column());
+    preview(&what, SHOWN_COLUMNS.saturating_sub(place.len())) + &place
+}
+
+fn over_budget(breach: &BudgetBreach) -> &'static str {
+    match breach {
         BudgetBreach::Anchors { .. } => "anchors (`&name`) are not read",
         BudgetBreach::Aliases { .. } => "references (`*name`) are not read",
         BudgetBreach::MergeKeys { .. } => "merge keys (`<<`) are not read",
         BudgetBreach::Depth { .. } => TOO_DEEP,
         BudgetBreach::Documents { .. } => "it is more than one document",
         _ => "it holds too much",
-    };
-    format!("{what} at line {}, column {}", location.line(), location.column())
+    }
 }
 
 /// Small bounds: a title with tags needs neither depth nor references.
 fn options() -> serde_saphyr::Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_reader_input_bytes: Some(MAX_BYTES),
+            max_reader_input_bytes: Some(MAX_FRONTMATTER_BYTES),
             max_depth: 16,
             flow_nesting_limit: 16,
             max_documents: 1,
             max_nodes: 5_000,
             max_events: 10_000,
-            max_total_scalar_bytes: MAX_BYTES,
+            max_total_scalar_bytes: MAX_FRONTMATTER_BYTES,
             max_anchors: 0,
             max_aliases: 0,
             max_merge_keys: 0,

@@ -149,7 +149,19 @@ fn what_is_no_note_is_named() {
             &deep,
             "cannot be read: lists and maps stand too deep in one another at line 4, column 20",
         ),
-        (&large, "larger than 64 KiB"),
+        (&large, "its frontmatter has more than 64 KiB"),
+        (
+            "---\ntitle: a\ntitle: b\n---\n",
+            "cannot be read: the key `title` stands there twice at line 3, column 1",
+        ),
+        (
+            "---\ntitle: a\ntags: [null]\n---\n",
+            "cannot be read: there is nothing where a text is expected at line 3, column 8",
+        ),
+        (
+            "---\ntitle: !!binary gICA\ntags: [a]\n---\n",
+            "cannot be read: `!!binary` is not read at line 2, column ",
+        ),
     ] {
         let problem = Knowledge::parse(text.as_bytes()).unwrap_err().to_string();
         assert!(problem.contains(part), "{problem}");

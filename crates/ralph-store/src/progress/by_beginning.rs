@@ -5,7 +5,7 @@ use super::columns::parsed;
 use crate::StoreError;
 
 /// How many candidates an ambiguous id names.
-const CANDIDATES_NAMED: usize = 5;
+pub(super) const CANDIDATES_NAMED: usize = 5;
 
 /// What the beginning of an id means.
 pub(super) enum ByBeginning<Id> {
@@ -27,12 +27,9 @@ impl Store {
         sql: &str,
         parse: impl Fn(&str) -> Option<Id>,
     ) -> Result<ByBeginning<Id>, StoreError> {
-        let digits = text.trim().to_ascii_lowercase();
-        let digits = digits.strip_prefix(prefix).unwrap_or(&digits);
-        if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        let Some(beginning) = beginning_of_id(text, prefix) else {
             return Ok(ByBeginning::Nothing);
-        }
-        let beginning = format!("{prefix}{digits}");
+        };
         let found: rusqlite::Result<Vec<(Id, String)>> =
             self.connection.prepare_cached(sql).and_then(|mut statement| {
                 statement
@@ -49,4 +46,19 @@ impl Store {
         }
         Ok(found.pop().map_or(ByBeginning::Nothing, |(id, _)| ByBeginning::One(id)))
     }
+}
+
+/// What ids begin with that a text means, with the prefix that all have: it may be left out, and the beginning of it alone is
+/// that of every id, even where it is a digit as well.
+pub(super) fn beginning_of_id(text: &str, prefix: &str) -> Option<String> {
+    let text = text.trim().to_ascii_lowercase();
+    if text.is_empty() {
+        return None;
+    }
+    if prefix.starts_with(&text) {
+        return Some(prefix.to_owned());
+    }
+    let digits = text.strip_prefix(prefix).unwrap_or(&text);
+    let is_beginning = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_beginning.then(|| format!("{prefix}{digits}"))
 }

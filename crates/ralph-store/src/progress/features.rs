@@ -8,6 +8,7 @@ use ralph_model::{BehindFailed, Entropy, Feature, FeatureId, FeatureName, Task, 
 use rusqlite::{Connection, Transaction, named_params, params};
 
 use super::Store;
+use super::by_beginning::{CANDIDATES_NAMED, beginning_of_id};
 use super::claims::IN_SCOPE;
 use super::columns::{count_at, moment, time_at, word_at};
 use super::feature_error::{FeatureError, FeatureTrouble};
@@ -15,9 +16,6 @@ use super::task_rows::{TASK_COLUMNS, ids, log, read_task};
 use super::task_steps::refuse_claimed;
 use super::tasks::delete_with_parts;
 use crate::StoreError;
-
-/// How many features are named that a short id could mean.
-const CANDIDATES_NAMED: usize = 5;
 
 /// What becomes of the tasks of a feature that is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,11 +77,12 @@ impl Store {
         if let Some(place) = all.iter().position(|feature| feature.name.is(wanted)) {
             return Ok(all.swap_remove(place));
         }
-        let digits = wanted.to_ascii_lowercase();
-        let digits = digits.strip_prefix(FeatureId::PREFIX).unwrap_or(&digits);
-        let is_beginning = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let beginning = format!("{}{digits}", FeatureId::PREFIX);
-        all.retain(|feature| is_beginning && feature.id.as_str().starts_with(&beginning));
+        let beginning = beginning_of_id(wanted, FeatureId::PREFIX);
+        all.retain(|feature| {
+            beginning
+                .as_ref()
+                .is_some_and(|start| feature.id.as_str().starts_with(start))
+        });
         if all.len() > 1 {
             let mut candidates: Vec<_> = all.into_iter().map(|feature| (feature.id, feature.name)).collect();
             candidates.sort();

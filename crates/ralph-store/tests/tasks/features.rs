@@ -53,7 +53,9 @@ fn a_feature_is_found_by_its_name_and_by_the_beginning_of_its_id() {
     assert_eq!(found("other").unwrap(), other.id);
     assert_eq!(found("searc").unwrap_err().to_string(), "there is no feature searc");
     assert_eq!(found(" ").unwrap_err().to_string(), "there is no feature \"\"");
-    assert!(matches!(found("f-"), Err(FeatureError::Unknown { .. })));
+    for beginning_of_both in ["f", "F", "f-"] {
+        assert!(matches!(found(beginning_of_both), Err(FeatureError::Ambiguous { .. })));
+    }
 }
 
 #[test]

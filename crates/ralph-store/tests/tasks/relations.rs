@@ -55,7 +55,11 @@ fn a_task_is_found_by_the_beginning_of_its_id() {
         "1a is the beginning of several ids: t-1a0000 (one), t-1a0001 (two)"
     );
     assert_eq!(find(""), "there is no task \"\"");
-    for unknown in ["t-", "2", "t-1b00000", "x", "%", "t-1b_"] {
+    for of_all in ["t", "t-"] {
+        let several = format!("{of_all} is the beginning of several ids: t-1a0000 (one), ");
+        assert!(find(of_all).starts_with(&several), "{}", find(of_all));
+    }
+    for unknown in ["t-t", "2", "t-1b00000", "x", "%", "t-1b_"] {
         assert_eq!(find(unknown), format!("there is no task {unknown}"));
     }
 }

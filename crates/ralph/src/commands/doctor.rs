@@ -16,6 +16,7 @@ mod knowledge;
 mod leftovers;
 mod merge_driver;
 mod notes;
+mod remedies;
 mod runs;
 mod session;
 mod skills;

@@ -6,6 +6,7 @@ use ralph_model::Shelf;
 use ralph_store::{Store, StoreError, Wait};
 
 use super::notes::found::{FoundArgs, MoreWords, Nouns};
+use super::notes::view::COLUMNS_OF_ALL;
 use super::notes::{FilterArgs, Memories};
 use crate::context::Context;
 use crate::error::CommandError;
@@ -17,6 +18,7 @@ const NOTES: Nouns = Nouns {
     one: "note",
     many: "notes",
     column: "NOTE",
+    head: COLUMNS_OF_ALL,
 };
 
 /// Find what is known about something, in all notes and learnings

@@ -100,7 +100,7 @@ fn a_project_after_init_is_fine() {
       ok       .agent/memories.md is fine: 0 memories
       ok       .agent/guardrails.md is fine: 0 guardrails
     database
-      ok       .ralph/progress.db is whole: 0 changes on record
+      ok       .ralph/progress.db is whole: 0 changes of memories and guardrails on record
     index
       ok       there is no index yet; it is made when it is needed
     git

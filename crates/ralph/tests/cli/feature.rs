@@ -406,10 +406,15 @@ fn rows_are_shared_among_worktrees_and_files_are_each_ones_own() {
 fn a_slip_in_a_features_name_is_no_text() {
     let env = env();
     env.ok(["feature", "create", "search"]);
-    let ran = env.ralph(["run", "serach", "--agent", "true", "--trust"]).run();
-    let expected = "Error: there is no feature \"serach\"; search is nearly that\n\
-                    Hint: if it is a text, say in more words what is to be done\n";
-    assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), expected));
+    env.ok(["feature", "create", "BILLS"]);
+    for (slip, meant) in [("serach", "search"), ("SERCH", "search"), ("bils", "BILLS")] {
+        let ran = env.ralph(["run", slip, "--agent", "true", "--trust"]).run();
+        let expected = format!(
+            "Error: there is no feature {slip:?}; {meant} is nearly that\n\
+             Hint: if it is a text, say in more words what is to be done\n"
+        );
+        assert_eq!((ran.code, ran.stderr), (Some(2), expected));
+    }
     assert_eq!(env.ok(["task", "list", "--format", "quiet"]), "");
 }
 

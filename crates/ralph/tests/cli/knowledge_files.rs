@@ -515,6 +515,10 @@ fn a_deleted_note_is_gone_from_every_list_and_its_text_is_kept() {
         env.ok(["knowledge", "show", "docker"])
             .contains("toolchains (there is no such note)")
     );
+    env.ok(["knowledge", "add", "Toolchains", "--tags", "ci", "Another text."]);
+    let again = env.ralph(["knowledge", "delete", "toolchains"]).run();
+    assert!(again.stderr.contains("/.toolchains.md.ralph-deleted-2."), "{again}");
+    assert!(file(&env, ".toolchains.md.ralph-deleted").contains("How they are pinned."));
     env.git(["init", "--quiet"]);
     let seen = env.git(["status", "--porcelain", "--untracked-files=all"]);
     assert!(!seen.contains("ralph-deleted") && !seen.contains(".lock"), "{seen}");

@@ -164,6 +164,33 @@ fn a_prompt_holds_the_long_notes_of_its_task() {
 }
 
 #[test]
+fn the_words_of_a_tag_that_was_like_what_was_looked_for_are_named() {
+    let env = env();
+    env.ok([
+        "knowledge",
+        "add",
+        "Postgres",
+        "--tags",
+        "db,zebra",
+        "Exactly half: new.",
+    ]);
+    for command in [
+        &["knowledge", "search", "zebrra"][..],
+        &["recall", "zebrra"],
+        &["recall", "Postgrse"],
+    ] {
+        let found = env.ralph(command.iter().copied()).run();
+        let word = if command.ends_with(&["Postgrse"]) {
+            "postgres"
+        } else {
+            "zebra"
+        };
+        let said = format!("looked for words like them: {word}.\n");
+        assert!(found.stderr.ends_with(&said), "{found}");
+    }
+}
+
+#[test]
 fn why_tells_of_long_notes_by_their_titles() {
     let env = noted();
     let dates = task(&env, "Parse dates");

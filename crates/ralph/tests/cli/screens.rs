@@ -8,6 +8,98 @@ use ralph_testkit::{TestEnv, known_lesson, put_lessons};
 use crate::terminal::on_screen;
 use crate::{DATABASE, env, json};
 
+/// A project with long notes whose titles, and so whose files' names, are as long as agents make them.
+fn with_long_notes() -> TestEnv {
+    let env = env();
+    let talkative =
+        "A long title of a note that agents like to give, with all that it says in eighty characters or more";
+    for (title, tags) in [
+        ("Cargo bench requires nightly", "testing,cargo,nightly"),
+        (
+            "ACP connection lifecycle pattern with LocalSet and owned data",
+            "acp,async",
+        ),
+        (talkative, "x"),
+        (&"長い題名".repeat(22), "日本語"),
+    ] {
+        env.ok(["knowledge", "add", title, "--tags", tags, "Bench the pattern with all."]);
+    }
+    env
+}
+
+#[test]
+fn a_long_note_takes_one_row_with_its_title_and_tags() {
+    let env = with_long_notes();
+    assert_snapshot!(on_screen(&env, "knowledge list", 80), @"
+    CREATED     TAGS                     TITLE
+    2025-01-20  x                        A long title of a note that agents like to…
+    2025-01-20  acp, async               ACP connection lifecycle pattern with Loca…
+    2025-01-20  testing, cargo, nightly  Cargo bench requires nightly
+    2025-01-20  日本語                   長い題名長い題名長い題名長い題名長い題名長…
+
+    Showing 4 notes
+    ");
+    assert_snapshot!(on_screen(&env, "knowledge list", 44), @"
+    TAGS              TITLE
+    x                 A long title of a note th…
+    acp, async        ACP connection lifecycle…
+    testing, cargo,…  Cargo bench requires nigh…
+    日本語            長い題名長い題名長い題名…
+
+    Showing 4 notes
+    ");
+    assert_snapshot!(on_screen(&env, "knowledge search bench", 80), @"
+    CREATED     TAGS                     NOTE
+    2025-01-20  testing, cargo, nightly  Cargo bench requires nightly: Bench the pa…
+    2025-01-20  x                        A long title of a note that…: Bench the pa…
+    2025-01-20  acp, async               ACP connection lifecycle pat…: Bench the p…
+    2025-01-20  日本語                   長い題名長い題名長い題名長い…: Bench the p…
+
+    Showing 4 notes
+    ");
+    assert_snapshot!(on_screen(&env, "knowledge search bench", 44), @"
+    TAGS              NOTE
+    testing, cargo,…  Cargo bench requires nigh…
+    x                 A long title of a note th…
+    acp, async        ACP connection lifecycle…
+    日本語            長い題名長い題名長い題名…
+
+    Showing 4 notes
+    ");
+    for whole in [on_screen(&env, "knowledge list", 400), env.ok(["knowledge", "list"])] {
+        let title = "ACP connection lifecycle pattern with LocalSet and owned data";
+        let row = whole.lines().find(|row| row.contains(title)).unwrap_or_default();
+        let file = "acp-connection-lifecycle-pattern-with-localset-and-owned-data.md ";
+        assert!(row.starts_with(file), "{whole}");
+    }
+}
+
+#[test]
+fn what_is_recalled_takes_one_row_and_keeps_the_ids_that_people_copy() {
+    let env = with_long_notes();
+    env.ok(["memory", "add", "Bench on a quiet machine", "--tags", "cargo"]);
+    assert_snapshot!(on_screen(&env, "recall bench", 80), @"
+    ID                   TYPE       CREATED     NOTE
+    cargo-bench-requir…  knowledge  2025-01-20  Cargo bench requires ni…: Bench the…
+    mem-1737372000-910a  pattern    2025-01-20  Bench on a quiet machine
+    a-long-title-of-a-…  knowledge  2025-01-20  A long title of a note…: Bench the…
+    acp-connection-lif…  knowledge  2025-01-20  ACP connection lifecycl…: Bench the…
+    長い題名長い題名長…  knowledge  2025-01-20  長い題名長い題名長い題…: Bench the…
+
+    Showing 5 notes
+    ");
+    assert_snapshot!(on_screen(&env, "recall bench --explain", 44), @"
+    ID                   SCORE  NOTE
+    cargo-bench-requir…  0.15   Cargo bench req…
+    mem-1737372000-910a  0.14   Bench on a quie…
+    a-long-title-of-a-…  0.11   A long title of…
+    acp-connection-lif…  0.11   ACP connection…
+    長い題名長い題名長…  0.04   長い題名長い題…
+
+    Showing 5 notes
+    ");
+}
+
 /// A project that knows a strategy which keeps failing, an estimate, and two warnings that contradict each other.
 fn taught() -> TestEnv {
     let env = env();

@@ -331,7 +331,7 @@ fn bad_input_is_refused_with_a_line_and_nothing_changes() {
         &["task", "add", "x", "--parent", "t-ffffff"],
         &["task", "add", "x", "--parent", "t-025cc1", "--after", "t-025cc1"],
         &["task", "update", "t-8eec67", "--title", ""],
-        &["task", "show", "t-"],
+        &["task", "show", "t-x"],
         &["task", "show", "feature"],
     ] {
         let finished = env.ralph(arguments.iter().copied()).run();
@@ -351,7 +351,7 @@ fn bad_input_is_refused_with_a_line_and_nothing_changes() {
     1 Error: tasks would wait for one another for ever: the new task waits for t-025cc1, t-025cc1 is done when the new task is
     Hint: leave one of these out
     2 Error: the text is blank, so there is nothing to store
-    1 Error: there is no task t-
+    1 Error: there is no task t-x
     Hint: `ralph task list --all` shows what there is
     1 Error: there is no task feature
     Hint: `ralph task list --all` shows what there is

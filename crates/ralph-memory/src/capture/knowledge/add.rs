@@ -19,7 +19,7 @@ const STAGED: &str = ".ralph-added";
 pub struct Deleted {
     /// The file that is gone.
     pub path: PathBuf,
-    /// Where its text is kept until another note of its name is taken away.
+    /// Where its text is kept.
     pub kept: PathBuf,
 }
 
@@ -66,11 +66,10 @@ impl KnowledgeFolder<'_> {
             return Ok(None);
         }
         let kept = format!(".{}.ralph-deleted", with_room_for_suffix(name));
-        let deleted = Deleted {
+        let kept = self.lock()?.put_away(name, &kept)?;
+        Ok(kept.map(|kept| Deleted {
             path: self.path().join(name),
-            kept: self.path().join(&kept),
-        };
-        let mut folder = self.lock()?;
-        Ok(folder.put_away(name, &kept)?.then_some(deleted))
+            kept,
+        }))
     }
 }

@@ -488,6 +488,13 @@ fn a_deleted_note_is_gone_and_its_text_is_kept_beside() {
     assert_eq!(bench.names(), [".a.md.ralph-deleted"]);
     let again = folder.add(&note("A", "x", "Second."), at()).unwrap();
     assert_eq!(again, Placement::Made(bench.path("a.md")), "what is kept is no note");
+    let second = folder.delete("a.md").unwrap().unwrap();
+    assert!(fs::read_to_string(&second.kept).unwrap().contains("Second."));
+    assert!(
+        fs::read_to_string(&deleted.kept).unwrap().contains("First."),
+        "both are kept"
+    );
+    assert_eq!(bench.names(), [".a.md.ralph-deleted", ".a.md.ralph-deleted-2"]);
 }
 
 #[test]
@@ -556,6 +563,10 @@ fn a_note_with_the_longest_name_is_changed_and_deleted_with_its_text_kept() {
     };
     assert_eq!(fs::read_to_string(replaced.unwrap()).unwrap(), OLD);
     assert_eq!(bench.replaced(&name), [OLD]);
-    let deleted = folder.delete(&name).unwrap().unwrap();
-    assert!(fs::read_to_string(deleted.kept).unwrap().contains("New."));
+    for text in ["New.", "Newer."] {
+        bench.put_file("short.md", &OLD.replace("Old text.", text));
+        fs::rename(bench.path("short.md"), bench.path(&name)).unwrap();
+        let deleted = folder.delete(&name).unwrap().unwrap();
+        assert!(fs::read_to_string(deleted.kept).unwrap().contains(text));
+    }
 }

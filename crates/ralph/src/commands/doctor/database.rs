@@ -95,8 +95,11 @@ fn look_at(report: &mut Report, path: &Path, shown: &str, health: &Health) {
     }
     if report.findings.len() == before && health.unfit_learnings.is_empty() {
         let changes = usize::try_from(health.recorded_changes).unwrap_or(usize::MAX);
+        // Of a long note the earlier texts are files beside it.
         let changes = count(changes, "change", "changes");
-        report.ok(format!("{shown} is whole: {changes} on record"));
+        report.ok(format!(
+            "{shown} is whole: {changes} of memories and guardrails on record"
+        ));
     }
 }
 

@@ -6,6 +6,7 @@ use ralph_notes::KnowledgeProblem;
 
 use super::Patient;
 use super::finding::{Finding, Report};
+use super::remedies::{MEND_YAML, SAVE_AS_UTF8, SHORTEN_FRONTMATTER};
 use crate::error::CommandError;
 use crate::paths;
 
@@ -43,9 +44,23 @@ pub(super) fn check(patient: &Patient<'_>, report: &mut Report) -> Result<(), Co
 
 /// What makes a long note of a file that is skipped for this reason.
 fn remedy(why: &str) -> &'static str {
-    let unreadable = KnowledgeProblem::BadYaml(String::new()).to_string();
-    if why.starts_with(&unreadable) {
-        return "mend it there; a value with `: ` or ` #` in it goes in quotes";
+    let is = |problem: KnowledgeProblem| problem.to_string() == why;
+    let lacks_keys = [
+        KnowledgeProblem::NoFrontmatter,
+        KnowledgeProblem::NoTitle,
+        KnowledgeProblem::NoTags,
+    ];
+    if why.starts_with(&KnowledgeProblem::BadYaml(String::new()).to_string()) {
+        MEND_YAML
+    } else if is(KnowledgeProblem::NotText) {
+        SAVE_AS_UTF8
+    } else if is(KnowledgeProblem::LargeFrontmatter) {
+        SHORTEN_FRONTMATTER
+    } else if is(KnowledgeProblem::TooLarge) {
+        "make several notes of it, or give it another ending than .md"
+    } else if lacks_keys.into_iter().any(is) {
+        "begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md"
+    } else {
+        "put a file of text there that you may read, with a name in UTF-8"
     }
-    "begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md"
 }

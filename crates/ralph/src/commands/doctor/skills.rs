@@ -9,6 +9,7 @@ use ralph_notes::{Skill, SkillProblem, read_file};
 
 use super::Patient;
 use super::finding::{Finding, Report};
+use super::remedies::{MEND_YAML, SAVE_AS_UTF8, SHORTEN_FRONTMATTER};
 use crate::error::CommandError;
 use crate::paths;
 
@@ -66,11 +67,12 @@ fn look_at(patient: &Patient<'_>, report: &mut Report, folder: &str, name: &str)
 fn remedy(problem: &SkillProblem, folder: &str) -> String {
     match problem {
         SkillProblem::TooLarge => "move its details to files beside it, which it names".to_owned(),
-        SkillProblem::NotText => "save it as UTF-8".to_owned(),
+        SkillProblem::NotText => SAVE_AS_UTF8.to_owned(),
         SkillProblem::NoFrontmatter => format!(
             "begin it with `---`, `name: {folder}`, `description: WHAT IT IS GOOD FOR` and `---`, each on a line of its own"
         ),
-        SkillProblem::BadYaml(_) => "mend it there; a value with `: ` or ` #` in it goes in quotes".to_owned(),
+        SkillProblem::LargeFrontmatter => SHORTEN_FRONTMATTER.to_owned(),
+        SkillProblem::BadYaml(_) => MEND_YAML.to_owned(),
         SkillProblem::NoName => format!("add `name: {folder}` to its frontmatter"),
         SkillProblem::OtherName { .. } => format!("write `name: {folder}` there, or give the folder its name"),
         SkillProblem::BadName => "give it and its folder a name such as `deploy-to-staging`".to_owned(),

@@ -7,7 +7,7 @@ use super::library::Library;
 use crate::context::Context;
 use crate::error::CommandError;
 
-/// Delete a long note; its text is kept beside until another of its name is deleted
+/// Delete a long note; its text is kept beside
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   ralph knowledge delete the-test-database")]

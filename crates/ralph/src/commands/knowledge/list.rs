@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::library::Library;
 use crate::cli::{Format, FormatArgs};
+use crate::commands::notes::view::FEW_TAGS_COLUMNS;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::table::{Column, Fit};
@@ -32,7 +33,7 @@ pub(crate) struct ListArgs {
 const COLUMNS: [Column; 5] = [
     Column {
         title: "FILE",
-        fit: Fit::Whole,
+        fit: Fit::Wide,
     },
     Column {
         title: "CREATED",
@@ -44,7 +45,7 @@ const COLUMNS: [Column; 5] = [
     },
     Column {
         title: "TAGS",
-        fit: Fit::Optional,
+        fit: Fit::Narrow(FEW_TAGS_COLUMNS),
     },
     Column {
         title: "TITLE",

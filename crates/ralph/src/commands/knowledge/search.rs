@@ -4,6 +4,7 @@ use clap::Args;
 use ralph_memory::recall::{LongNotes, Question, Wanted, recall};
 
 use crate::commands::notes::found::{FoundArgs, MoreWords, Nouns};
+use crate::commands::notes::view::COLUMNS_OF_LONG_NOTES;
 use crate::context::Context;
 use crate::error::CommandError;
 
@@ -11,6 +12,7 @@ const NOTES: Nouns = Nouns {
     one: "note",
     many: "notes",
     column: "NOTE",
+    head: COLUMNS_OF_LONG_NOTES,
 };
 
 /// Find long notes by their titles, tags and texts, the best first

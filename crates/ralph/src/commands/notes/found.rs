@@ -15,6 +15,8 @@ use crate::ui::{Style, Ui, showing};
 
 /// How many results are shown unless all are asked for.
 const SHOWN: usize = 10;
+/// The least that is shown of a long note's text beside its title, in columns.
+const LEAST_LINE: usize = 12;
 /// How many words that were taken for others are named.
 const FORGIVEN_NAMED: usize = 3;
 
@@ -46,13 +48,15 @@ impl MoreWords {
     }
 }
 
-/// What the results are called.
+/// What the results are called, and the columns they are shown in.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Nouns {
     pub(crate) one: &'static str,
     pub(crate) many: &'static str,
     /// The title of the column with their texts.
     pub(crate) column: &'static str,
+    /// What stands before the texts, their ids first.
+    pub(crate) head: [Column; 4],
 }
 
 impl FoundArgs {
@@ -116,10 +120,10 @@ impl FoundArgs {
 
     fn columns(&self, nouns: Nouns) -> Vec<Column> {
         if !self.explain {
-            return view::with_text(&view::COLUMNS, nouns.column);
+            return view::with_text(&nouns.head, nouns.column);
         }
         let column = |title, fit| Column { title, fit };
-        let head = ["ID", "SCORE"].map(|title| column(title, Fit::Whole));
+        let head = [nouns.head[0], column("SCORE", Fit::Whole)];
         let parts = ["WORDS", "NAMES", "PHRASES", "TAGS"].map(|title| column(title, Fit::Optional));
         view::with_text(&[&head[..], &parts].concat(), nouns.column)
     }
@@ -165,7 +169,48 @@ struct Matches<'a> {
 }
 
 impl Shape for Matches<'_> {
+    /// Of a long note the title comes first, whatever its text says: that is what a person looks for.
     fn cut(&self, text: &str, columns: usize) -> String {
+        let Some((title, line)) = self.title_and_line(text).filter(|_| display_width(text) > columns) else {
+            return self.around_match(text, columns);
+        };
+        let least = columns / 3;
+        if least < LEAST_LINE {
+            return preview(title, columns);
+        }
+        let title = format!("{}: ", preview(title, columns - least));
+        let left = columns.saturating_sub(display_width(&title));
+        format!("{title}{}", self.around_match(line, left))
+    }
+
+    fn paint(&self, cut: &str) -> String {
+        if !self.ui.has_colors() {
+            return cut.to_owned();
+        }
+        let mut painted = String::with_capacity(cut.len());
+        let mut done = 0;
+        for place in self.answer.places_in(cut) {
+            painted.push_str(cut.get(done..place.start).unwrap_or_default());
+            painted.push_str(&self.ui.paint(Style::Match, cut.get(place.clone()).unwrap_or_default()));
+            done = place.end;
+        }
+        painted.push_str(cut.get(done..).unwrap_or_default());
+        painted
+    }
+}
+
+impl Matches<'_> {
+    /// The parts of the text of a row, where it is that of a long note.
+    fn title_and_line<'t>(&self, text: &'t str) -> Option<(&'t str, &'t str)> {
+        self.answer.hits.iter().find_map(|hit| {
+            let Found::Knowledge(note) = &hit.item else { return None };
+            let line = text.strip_prefix(note.outline.title.as_str())?.strip_prefix(": ")?;
+            text.get(..note.outline.title.len()).map(|title| (title, line))
+        })
+    }
+
+    /// The part of a text that what was looked for stands in.
+    fn around_match(&self, text: &str, columns: usize) -> String {
         if display_width(text) <= columns {
             return preview(text, columns);
         }
@@ -187,21 +232,6 @@ impl Shape for Matches<'_> {
             .unwrap_or(first.start);
         preview(&format!("…{}", text.get(start..).unwrap_or_default()), columns)
     }
-
-    fn paint(&self, cut: &str) -> String {
-        if !self.ui.has_colors() {
-            return cut.to_owned();
-        }
-        let mut painted = String::with_capacity(cut.len());
-        let mut done = 0;
-        for place in self.answer.places_in(cut) {
-            painted.push_str(cut.get(done..place.start).unwrap_or_default());
-            painted.push_str(&self.ui.paint(Style::Match, cut.get(place.clone()).unwrap_or_default()));
-            done = place.end;
-        }
-        painted.push_str(cut.get(done..).unwrap_or_default());
-        painted
-    }
 }
 
 /// Says which words of the notes were taken for those of the question. They are shown as the notes spell them.
@@ -211,17 +241,22 @@ pub(crate) fn say_what_was_forgiven(ui: &Ui, answer: &Answer) {
     }
     let mut words: Vec<String> = Vec::new();
     for hit in &answer.hits {
-        let text = hit.item.content();
-        for place in answer.places_in(text) {
-            let word = text.get(place).unwrap_or_default().to_lowercase();
-            if words.len() < FORGIVEN_NAMED && !words.contains(&word) {
-                words.push(word);
+        for text in [Listed::content(&hit.item), hit.item.tags()] {
+            for place in answer.places_in(&text) {
+                let word = text.get(place).unwrap_or_default().to_lowercase();
+                if words.len() < FORGIVEN_NAMED && !words.contains(&word) {
+                    words.push(word);
+                }
             }
         }
     }
+    // A likeness may have been found in what is not shown, such as the category of a learning.
+    let words = match words.as_slice() {
+        [] => String::new(),
+        words => format!(": {}", words.join(", ")),
+    };
     ui.status(&format!(
-        "Nothing holds these words as they are spelled; looked for words like them: {}.",
-        words.join(", ")
+        "Nothing holds these words as they are spelled; looked for words like them{words}."
     ));
 }
 

@@ -65,6 +65,7 @@ pub(super) fn cmd_search<S: OnShelf>(
         one: words.one,
         many: words.many,
         column: view::text_column(notebook.shelf),
+        head: view::COLUMNS,
     };
     args.found.show(context, &answer, nouns)
 }

@@ -9,6 +9,7 @@ use crate::error::CommandError;
 use crate::table::{Column, Fit};
 use crate::ui::{Style, showing};
 
+/// What stands before the text of a note.
 pub(super) const COLUMNS: [Column; 4] = [
     Column {
         title: "ID",
@@ -27,6 +28,37 @@ pub(super) const COLUMNS: [Column; 4] = [
         fit: Fit::Optional,
     },
 ];
+/// The same where long notes stand beside others: the names of their files are longer than any id.
+pub(crate) const COLUMNS_OF_ALL: [Column; 4] = [
+    Column {
+        title: "ID",
+        fit: Fit::Narrow(ID_COLUMNS),
+    },
+    COLUMNS[1],
+    COLUMNS[2],
+    COLUMNS[3],
+];
+/// The same for long notes alone. They are found by their titles, and all are of one type.
+pub(crate) const COLUMNS_OF_LONG_NOTES: [Column; 4] = [
+    Column {
+        title: "ID",
+        fit: Fit::Wide,
+    },
+    Column {
+        title: "TYPE",
+        fit: Fit::Wide,
+    },
+    COLUMNS[2],
+    Column {
+        title: "TAGS",
+        fit: Fit::Narrow(FEW_TAGS_COLUMNS),
+    },
+];
+
+/// As wide as the id of a memory.
+const ID_COLUMNS: usize = 19;
+/// What the tags of a long note get beside its title on a narrow screen.
+pub(crate) const FEW_TAGS_COLUMNS: usize = 16;
 
 /// The widest that the tags of a note are shown in a table.
 const TAGS_COLUMNS: usize = 24;

@@ -275,5 +275,5 @@ fn looks_like_file(what: &str) -> bool {
 
 /// A word that begins as an id does is no text: whoever mistypes an id does not want a task of that title.
 fn looks_like_id(what: &str, prefix: &str) -> bool {
-    !what.contains(char::is_whitespace) && what.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty())
+    !what.contains(char::is_whitespace) && what.starts_with(prefix)
 }

@@ -201,12 +201,37 @@ fn files_among_the_long_notes_that_are_none_are_named_with_what_mends_them() {
       warning  .ralph/knowledge/tagless.md: it is skipped: its frontmatter has no tags
                → begin it with `---`, `title: WHAT IT IS ABOUT`, `tags: [WORD]` and `---`, each on a line of its own; or give it another ending than .md
     ");
+    for broken in ["anchor", "plain", "tagless"] {
+        std::fs::remove_file(env.path(&format!(".ralph/knowledge/{broken}.md"))).unwrap();
+    }
+    let long = format!("---\ntitle: Long\ntags: [a]\nabout: {}\n---\n", "x".repeat(70_000));
+    env.write(".ralph/knowledge/long.md", long);
+    env.write(
+        ".ralph/knowledge/latin.md",
+        b"---\ntitle: Latin\ntags: [a]\n---\n\xff\n",
+    );
+    env.write(
+        ".ralph/knowledge/twice.md",
+        "---\ntitle: One\ntitle: Two\ntags: [a]\n---\n",
+    );
+    env.write(".ralph/knowledge/huge.md", "x".repeat(5 << 20));
+    assert_snapshot!(only_looked(&env), @"
+    exit 0
+      warning  .ralph/knowledge/huge.md: it is skipped: it has more than 4 MiB
+               → make several notes of it, or give it another ending than .md
+      warning  .ralph/knowledge/latin.md: it is skipped: it is not UTF-8
+               → save it as UTF-8
+      warning  .ralph/knowledge/long.md: it is skipped: its frontmatter has more than 64 KiB
+               → move what is long below the second line `---`
+      warning  .ralph/knowledge/twice.md: it is skipped: its frontmatter cannot be read: the key `title` stands there twice at line 3, column 1
+               → mend it there; a value with `: ` or ` #` in it goes in quotes
+    ");
     for number in 0..30 {
         env.write(&format!(".ralph/knowledge/bad-{number:02}.md"), "x");
     }
     let shown = only_looked(&env);
     assert!(
-        shown.contains(".ralph/knowledge: 13 more files are skipped\n"),
+        shown.contains(".ralph/knowledge: 14 more files are skipped\n"),
         "{shown}"
     );
 }

@@ -242,7 +242,9 @@ fn gates(view: &View, frame: &Frame) -> Line {
         true => vec![faint("gates ")],
         false => label("gates", frame),
     };
-    for (index, (command, mark)) in view.gates.iter().enumerate() {
+    // What is red is what a person has to see, so it is not what is cut away.
+    let (red, others): (Vec<_>, Vec<_>) = view.gates.iter().partition(|(_, mark)| *mark == Mark::Red);
+    for (index, (command, mark)) in red.into_iter().chain(others).enumerate() {
         if index > 0 {
             line.push(plain("  "));
         }

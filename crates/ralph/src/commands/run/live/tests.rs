@@ -133,7 +133,7 @@ fn colours_set_apart_and_other_signs_are_spelled() {
     tasks  #####xx------------- 2 of 8 done, 1 failed, 4 open, 1 waiting | 2:12
     task   iteration 3 | attempt 2 of 4 | t-1a2b3c Mend the parser of dates
     agent  claude | sonnet | 1:12 | $0.42 | 51k tokens | memory 12 in, 3 out
-    gates  ok make ??  red true
+    gates  red true  ok make ??
     now    Gr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eGr??eG~
     q stop after this iteration | g guidance | p prompt | Ctrl+C stop
     ");
@@ -228,7 +228,7 @@ fn gates_are_seen_while_they_run_and_afterwards() {
     assert_snapshot!(drawn(&view, (80, 9), PLAIN), @"
     tasks  █████▒▒░░░░░░░░░░░░░ 2 of 8 done, 1 failed, 4 open, 1 waiting · 2:12
     task   iteration 3 · attempt 2 of 4 · t-1a2b3c Mend the parser of dates
-    gates  ✓ cargo test  ✗ cargo clippy  … cargo doc
+    gates  ✗ cargo clippy  ✓ cargo test  … cargo doc
     now    gate: cargo doc
     ");
 }
@@ -357,6 +357,36 @@ fn what_the_agent_says_last_is_shown_from_its_beginning() {
     assert_eq!(
         view.tell(&News::Agent(&TurnEvent::Line("{}".to_owned())), AT),
         Changed::No
+    );
+}
+
+#[test]
+fn a_message_that_follows_another_is_a_line_of_its_own() {
+    let mut view = view();
+    for text in ["I look at part 0.", "I look", " at part 1."] {
+        if text.starts_with('I') {
+            view.tell(&News::Agent(&TurnEvent::MessageBegins), AT);
+        }
+        view.tell(&News::Agent(&TurnEvent::Text(text.to_owned())), AT);
+    }
+    assert_eq!(view.doing, Doing::Saying("I look at part 1.".to_owned()));
+}
+
+#[test]
+fn a_red_gate_is_seen_however_narrow_the_terminal_is() {
+    let mut view = view();
+    let gates = ["sleep 1; true", "cargo clippy --all-targets", "cargo test", "cargo doc"];
+    view.gates = gates.map(|command| (command.to_owned(), Mark::Green)).to_vec();
+    view.gates[2].1 = Mark::Red;
+    let line = |width| {
+        let drawn = drawn(&view, (width, 24), PLAIN);
+        let gates = drawn.lines().find(|line| line.starts_with("gates")).unwrap();
+        gates.to_owned()
+    };
+    assert_eq!(line(44), "gates ✗ cargo test  ✓ sleep 1; true  ✓ car…");
+    assert_eq!(
+        line(80),
+        "gates  ✗ cargo test  ✓ sleep 1; true  ✓ cargo clippy --all-targets  ✓ cargo doc"
     );
 }
 

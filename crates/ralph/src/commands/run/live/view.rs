@@ -197,6 +197,7 @@ impl View {
                 let about = first_line(about.strip_prefix(&self.root).unwrap_or(about));
                 self.doing = Doing::Tool(name.clone(), about.to_owned());
             }
+            TurnEvent::MessageBegins => self.ends_line(),
             TurnEvent::Text(text) => self.says(text),
             TurnEvent::Used(usage) => *self.uses() = *usage,
             TurnEvent::Ended(end) => {
@@ -216,15 +217,22 @@ impl View {
         }
     }
 
+    /// What is said next is another line.
+    fn ends_line(&mut self) {
+        match &mut self.doing {
+            Doing::Saying(line) if !line.ends_with('\n') => line.push('\n'),
+            _ => {}
+        }
+    }
+
     /// Keeps the last line that is not blank. Texts come in pieces, and a piece may end within a line.
     fn says(&mut self, text: &str) {
         let tail = text.get(text.floor_char_boundary(text.len().saturating_sub(TAIL_BYTES))..);
         // A line that is longer than that is shown from its beginning all the same.
         let tail = tail.filter(|tail| tail.contains('\n')).unwrap_or(text);
         for (index, piece) in tail.split('\n').enumerate() {
-            match &mut self.doing {
-                Doing::Saying(line) if index > 0 && !line.ends_with('\n') => line.push('\n'),
-                _ => {}
+            if index > 0 {
+                self.ends_line();
             }
             match &mut self.doing {
                 Doing::Saying(line) if !line.ends_with('\n') => {

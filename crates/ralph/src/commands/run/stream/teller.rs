@@ -149,7 +149,7 @@ impl<'a> Teller<'a> {
                 Who::Looks => Event::VerifierUsage(*usage),
             }),
             // The transcript has the lines; the settlement tells how it ended.
-            TurnEvent::Line(_) | TurnEvent::Alive | TurnEvent::Ended(_) => {}
+            TurnEvent::Line(_) | TurnEvent::MessageBegins | TurnEvent::Alive | TurnEvent::Ended(_) => {}
         }
     }
 
