@@ -42,8 +42,16 @@ fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
       t-8eec67  Draw the colours
         4 attempts, and the last 3 failed the same way (test failure)
         The gate `cargo test` refused it: 1 test failed
-        tried: Drew every pixel by hand
-        why: The picture is upside down
+        1. retried, haiku, 1 min 23 s, $0.25, called hard (run-00000abc/2)
+           why    test failure: The picture is upside down …
+        2. retried, sonnet, 1 min 23 s, $0.25, called hard (run-00000abc/3)
+           why    test failure: The picture is upside down …
+        3. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/4)
+           why    the same as in attempt 2
+        4. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/5)
+           tried  Drew every pixel by hand
+           why    the same as in attempt 2
+           next   Turn the picture over first
         t-42c90b waits for it
         ralph task show t-8eec67   # every attempt at it
         ralph task reset t-8eec67  # let it be tried again
@@ -64,8 +72,16 @@ fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
         same way (test failure)
         The gate `cargo test` refused it: 1 test
         failed
-        tried: Drew every pixel by hand
-        why: The picture is upside down
+        1. retried, haiku (run-00000abc/2)
+           why    test failure: The picture i…
+        2. retried, sonnet (run-00000abc/3)
+           why    test failure: The picture i…
+        3. retried, opus (run-00000abc/4)
+           why    the same as in attempt 2
+        4. retried, opus (run-00000abc/5)
+           tried  Drew every pixel by hand
+           why    the same as in attempt 2
+           next   Turn the picture over first
         t-42c90b waits for it
         ralph task show t-8eec67
         ralph task reset t-8eec67
@@ -173,8 +189,11 @@ fn what_nobody_knows_is_not_said() {
       t-025cc1  Ask the server
         2 attempts, and all 2 failed the same way
         The agent said that it cannot be done: no server
-        tried: Asked it
-        why: The server does not answer.
+        1. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/1)
+           why    The server does not answer.
+        2. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/2)
+           tried  Asked it
+           why    the same as in attempt 1
         ralph task show t-025cc1   # every attempt at it
         ralph task reset t-025cc1  # let it be tried again
     ");
