@@ -252,9 +252,36 @@ fn contradictions_and_what_is_wrong_with_files_stand_there_too() {
         status.contains("\nWaiting  1 contradiction waits for you: ralph review\n"),
         "{status}"
     );
-    assert_eq!(json(&env, &["status", "--json"])["contradictions"], 1);
+    assert!(
+        status.contains("\nNext     ralph review    # what waits for your word\n"),
+        "{status}"
+    );
+    let programs = json(&env, &["status", "--json"]);
+    assert_eq!(programs["contradictions"], 1);
+    assert_eq!(programs["next"], "ralph review");
+    task(&env, "Draw the colours");
+    let status = env.ok(["status"]);
+    assert!(status.contains("\nNext     ralph run "), "work goes first: {status}");
     env.ok(["memory", "delete", &gone]);
     assert_eq!(env.ok(["review", "--only", "vanished"]), "Nothing waits for you.\n");
+}
+
+#[test]
+fn status_sends_to_the_review_when_a_lesson_waits() {
+    let env = lesson(
+        "Run the parser with --locked",
+        Worked {
+            outcome: Outcome::Blocked,
+            max_retries: 0,
+            ..Worked::default()
+        },
+    );
+    let next = |env: &TestEnv| json(env, &["status", "--json"])["next"].clone();
+    let tasks = json(&env, &["task", "list", "--json"]);
+    env.ok(["task", "delete", tasks[0]["id"].as_str().unwrap()]);
+    assert_eq!(next(&env), "ralph review");
+    env.ok(["learnings", "promote", "learn-00000001"]);
+    assert_ne!(next(&env), "ralph review");
 }
 
 #[test]
