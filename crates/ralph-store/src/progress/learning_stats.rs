@@ -30,6 +30,8 @@ pub struct LearningStats {
     pub by_task_type: BTreeMap<Option<TaskType>, u64>,
     /// Those that hold, by where they come from.
     pub by_source: BTreeMap<LearningSource, u64>,
+    /// How many another one has taken the place of: they have come as far as they say, and hold no more.
+    pub superseded: u64,
     /// All, by how far they have come.
     pub by_status: BTreeMap<LearningStatus, u64>,
 }
@@ -37,6 +39,7 @@ pub struct LearningStats {
 /// Lessons that have all of these in common.
 struct Group {
     status: LearningStatus,
+    is_superseded: bool,
     kind: LearningKind,
     task_type: Option<TaskType>,
     source: LearningSource,
@@ -55,6 +58,10 @@ impl LearningStats {
 
     fn count(&mut self, group: &Group) {
         *self.by_status.entry(group.status).or_default() += group.lessons;
+        if group.is_superseded {
+            self.superseded += group.lessons;
+            return;
+        }
         if group.status != LearningStatus::Promoted {
             return;
         }
@@ -103,9 +110,10 @@ impl Store {
             let moment = self.look()?;
             let mut stats = LearningStats::default();
             let mut statement = moment.prepare_cached(
-                "SELECT status, kind, task_type, source, count(*) AS lessons, sum(confidence) AS confidence,
+                "SELECT status, superseded_by IS NOT NULL AND status NOT IN ('rejected', 'pruned') AS is_superseded, kind,
+                        task_type, source, count(*) AS lessons, sum(confidence) AS confidence,
                         sum(success_rate) AS success_rate, max(updated_at) AS updated_at
-                 FROM learnings GROUP BY status, kind, task_type, source",
+                 FROM learnings GROUP BY status, is_superseded, kind, task_type, source",
             )?;
             for group in statement.query_map([], read_group)? {
                 stats.count(&group?);
@@ -114,7 +122,7 @@ impl Store {
             let most_used = moment
                 .prepare_cached(
                     "SELECT * FROM learnings WHERE seq = (
-                         SELECT seq FROM learnings WHERE status = 'promoted' AND use_count > 0
+                         SELECT seq FROM learnings WHERE status = 'promoted' AND superseded_by IS NULL AND use_count > 0
                          ORDER BY use_count DESC, seq LIMIT 1)",
                 )?
                 .query_row([], read_learning);
@@ -127,6 +135,7 @@ impl Store {
 fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
     Ok(Group {
         status: word_at(row, "status", LearningStatus::parse)?,
+        is_superseded: row.get("is_superseded")?,
         kind: word_at(row, "kind", LearningKind::parse)?,
         task_type: word_in(row, "task_type", TaskType::parse)?,
         source: word_at(row, "source", LearningSource::parse)?,
