@@ -128,20 +128,27 @@ impl Facts {
     /// What an estimate says, in words; none of anything else.
     #[must_use]
     pub fn figures(&self) -> Option<String> {
-        let Self::Estimate {
-            avg_iteration_time,
-            total_iterations,
-            ..
-        } = self
-        else {
-            return None;
-        };
-        let time = Duration::try_from_secs_f64(avg_iteration_time / 1000.0).ok()?;
-        let iterations = format!("{:.0}", total_iterations.max(1.0));
+        let (iterations, time) = (self.shown_iterations()?, self.iteration_time()?);
         Some(match iterations.as_str() {
             "1" => format!("about 1 iteration, {}", duration(time)),
             more => format!("about {more} iterations, {} each", duration(time)),
         })
+    }
+
+    /// How many iterations a task takes by an estimate, as it is shown.
+    pub(crate) fn shown_iterations(&self) -> Option<String> {
+        match self {
+            Self::Estimate { total_iterations, .. } => Some(format!("{:.0}", total_iterations.max(1.0))),
+            _ => None,
+        }
+    }
+
+    /// How long an iteration takes by an estimate; none where it is no time.
+    pub(crate) fn iteration_time(&self) -> Option<Duration> {
+        let Self::Estimate { avg_iteration_time, .. } = self else {
+            return None;
+        };
+        Duration::try_from_secs_f64(avg_iteration_time / 1000.0).ok()
     }
 
     /// How bad something is that was met so often.

@@ -9,6 +9,7 @@ mod clock;
 pub mod config;
 mod facts;
 mod feature;
+mod figures;
 mod file_stamp;
 mod guidance;
 mod injection;
@@ -38,6 +39,7 @@ pub use facts::{Complexity, DrawnLesson, Extraction, Facts, MOST_FACT_EXAMPLES, 
 pub use feature::{
     BehindFailed, Feature, FeatureName, FeatureNameError, FeatureStatus, MAX_FEATURE_NAME_BYTES, TaskCounts,
 };
+pub use figures::{EstimateFigures, read_estimate};
 pub use file_stamp::FileStamp;
 pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
@@ -54,7 +56,7 @@ pub use report::{
 pub use run_history::{PastEnd, PastError, PastIteration, RunHistory};
 pub use short_id::{FeatureId, LearningId, RunId, TaskId};
 pub use split_mix::SplitMix64;
-pub use standing_in_prompts::{StandingRule, counted_success_rate};
+pub use standing_in_prompts::{StandingRule, counted_success_rate, whole_percent};
 pub use tags::{TagError, Tags};
 pub use task::{NewTask, Priority, Task, TaskKind, TaskLogLine, TaskStatus};
 pub use task_type::TaskType;

@@ -1,7 +1,7 @@
 //! Which lessons may stand in prompts: those that say something, by how it went with those that saw them.
 
 use crate::candidate::has_text;
-use crate::{Learning, LearningKind};
+use crate::{Learning, LearningKind, LearningStatus};
 
 /// How often a strategy has to succeed before it stands in a prompt for the first time …
 const ENTERS_AT: f64 = 0.6;
@@ -82,6 +82,13 @@ impl Learning {
 }
 
 impl Learning {
+    /// Whether another one has taken its place. One that was merged into another is part of it, and pruned.
+    #[must_use]
+    pub fn is_superseded(&self) -> bool {
+        let is_out = matches!(self.status, LearningStatus::Rejected | LearningStatus::Pruned);
+        self.superseded_by.is_some() && !is_out
+    }
+
     /// Why it stands in no prompt although it holds, where it says nothing or does not succeed often enough.
     #[must_use]
     pub fn why_not_shown(&self) -> Option<String> {
@@ -91,20 +98,24 @@ impl Learning {
         if self.may_be_shown() {
             return None;
         }
-        // What is below a bound is not to be rounded up to it.
-        let percent = |share: f64| (share * 100.0 + 1e-9).floor();
-        let rate = percent(self.success_rate);
+        let rate = whole_percent(self.success_rate);
         Some(match self.uses_here() {
             0 => format!(
                 "its success rate is {rate} %, below the {} % that a strategy begins with",
-                percent(ENTERS_AT)
+                whole_percent(ENTERS_AT)
             ),
             uses => format!(
                 "its success rate is {rate} % after {uses} uses, below {} %",
-                percent(LEAVES_BELOW)
+                whole_percent(LEAVES_BELOW)
             ),
         })
     }
+}
+
+/// A share as it is shown beside a bound: what is below the bound is not to be rounded up to it.
+#[must_use]
+pub fn whole_percent(share: f64) -> f64 {
+    (share * 100.0 + 1e-9).floor()
 }
 
 #[cfg(test)]

@@ -19,11 +19,11 @@ pub use progress::{
     Judgement, KnownNote, LearningError, LearningEvidence, LearningFilter, LearningOutline, LearningQuery,
     LearningStrength, LessonsState, ListPlace, Look, MergeCandidate, MergeGroup, Merged, ModelFigures, Moment,
     NewLearning, NewPause, NewRun, NoteAction, NoteChange, NoteFile, NoteVersion, OtherPause, OutboxFile, Overview,
-    ParentChange, Pause, PauseChange, PauseReason, Phase, Presence, PruneRules, Reach, RecordedInjection, Remark,
-    Retold, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Seals, Searched, Settled, Settlement, Showing,
-    Standing, Start, Stats, StatsFilter, StatusThere, Store, Taken, TakenLearning, Tally, TaskChange, TaskError,
-    TaskFigures, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, Taught, TypeFigures, Verdict, WaitsFor, Which,
-    encode_term, journal_terms, lesson_of, task_type_of,
+    ParentChange, Pause, PauseChange, PauseReason, Phase, Place, Presence, PruneRules, Reach, RecordedInjection,
+    Remark, Retold, Review, RowCaptures, Run, RunFigures, RunProcess, Scope, Seals, Searched, Settled, Settlement,
+    Showing, Standing, Start, Stats, StatsFilter, StatusThere, Store, Taken, TakenLearning, Tally, TaskChange,
+    TaskError, TaskFigures, TaskFilter, TaskNews, TaskUpdate, TasksOfFeature, Taught, TypeFigures, Verdict, WaitsFor,
+    Which, encode_term, journal_terms, lesson_of, task_type_of,
 };
 pub use progress::{
     Cleared, Clearing, DeletedLearnings, Holds, JudgedLearnings, KnownLessons, LearningFault, LearningFaultKind,

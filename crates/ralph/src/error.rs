@@ -175,6 +175,12 @@ impl From<LearningError> for CommandError {
             LearningError::OtherNumbers { .. } => {
                 Self::new(message).hint("`ralph learnings add` keeps what you want to say as a learning of its own")
             }
+            LearningError::UnreadFigures { id, .. } => Self::new(message).hint(format!(
+                "`ralph learnings update {id} --iterations N --seconds S` changes the figures alone"
+            )),
+            LearningError::NoFigures { id, .. } => Self::new(message).hint(format!(
+                "`ralph learnings update {id} --content TEXT` changes what it says"
+            )),
             LearningError::SettlesItself { .. } => Self::new(message).hint("name two learnings of which both hold"),
             LearningError::SupersedesItself { .. } => {
                 Self::new(message).hint("name the old learning first, then the new one")

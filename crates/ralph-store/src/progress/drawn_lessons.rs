@@ -37,6 +37,18 @@ pub struct Taught<'a> {
 }
 
 impl Store {
+    /// Whether lessons were drawn from a run before.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn was_drawn_from(&self, run: &str) -> Result<bool, StoreError> {
+        let found = self
+            .connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM extractions WHERE run = ?1)")
+            .and_then(|mut statement| statement.query_row([run], |row| row.get(0)));
+        self.sql(found)
+    }
+
     /// Keeps what a run teaches, and notes that lessons were drawn from it. The same lesson is made surer and its numbers are
     /// united; one that cannot be true is kept with why; one that a person rejected, or that has its place taken by another,
     /// and one that this run had taught already, is left as it is.

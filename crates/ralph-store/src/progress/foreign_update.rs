@@ -2,7 +2,7 @@
 //! here.
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningId, LearningSource};
+use ralph_model::{Learning, LearningId, LearningKind, LearningSource};
 use rusqlite::Transaction;
 use serde_json::Value;
 
@@ -70,7 +70,8 @@ pub(super) fn bring_up_to_date(
     if is_theirs && !by_people.words {
         next.content.clone_from(&lesson.content);
     }
-    if is_theirs || next.facts.is_none() {
+    let has_own_figures = by_people.words && next.kind == LearningKind::Estimate;
+    if (is_theirs && !has_own_figures) || next.facts.is_none() {
         next.facts.clone_from(&lesson.facts);
     }
     let is_as_told = |told: f64| (share(told) - next.first_success_rate).abs() < SAME_RATE;

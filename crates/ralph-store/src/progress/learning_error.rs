@@ -64,6 +64,24 @@ pub enum LearningError {
         /// What it was to become.
         wanted: LearningKind,
     },
+    /// An estimate's text names figures that cannot be read, or others than it ends with.
+    #[error(
+        "{id} is an estimate, and its figures cannot be read: end the text as in \": {figures}\", and name no others in it"
+    )]
+    UnreadFigures {
+        /// The lesson.
+        id: LearningId,
+        /// Its figures as they stand.
+        figures: String,
+    },
+    /// Only estimates have figures.
+    #[error("{id} is of the kind {kind} and has no figures that could be changed")]
+    NoFigures {
+        /// The lesson.
+        id: LearningId,
+        /// Its kind.
+        kind: LearningKind,
+    },
     /// A lesson does not contradict itself.
     #[error("{id} cannot contradict itself")]
     SettlesItself {

@@ -26,6 +26,20 @@ pub struct LearningFilter {
     pub task: Option<TaskId>,
     /// Only those with this tag, in lower case.
     pub tag: Option<String>,
+    /// Whether another one has taken their place.
+    pub place: Place,
+}
+
+/// Which lessons are wanted by who stands in their place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Place {
+    /// All.
+    #[default]
+    Any,
+    /// Those that stand for themselves.
+    Own,
+    /// Those that another one has taken the place of, or that are part of another one.
+    Taken,
 }
 
 /// What speaks for a lesson.
@@ -90,6 +104,7 @@ impl Store {
                    AND (:category IS NULL OR category = :category)
                    AND (:type IS NULL OR task_type = :type)
                    AND (:task IS NULL OR task = :task)
+                   AND (:taken IS NULL OR (superseded_by IS NOT NULL) = :taken)
                    AND (:tag IS NULL OR EXISTS (SELECT 1 FROM json_each(tags) WHERE value = :tag))
                  ORDER BY created_at DESC, seq DESC LIMIT :limit",
             )?;
@@ -100,6 +115,11 @@ impl Store {
                 ":type": filter.task_type.map(TaskType::word),
                 ":task": filter.task.as_ref().map(TaskId::as_str),
                 ":tag": filter.tag,
+                ":taken": match filter.place {
+                    Place::Any => None,
+                    Place::Own => Some(false),
+                    Place::Taken => Some(true),
+                },
                 ":limit": limit.map_or(-1, i64::from),
             };
             let mut learnings = Vec::new();

@@ -1,21 +1,21 @@
 //! A person's word on a lesson that they have before their eyes: it counts for what they saw, and for nothing else.
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningStatus};
+use ralph_model::{Learning, LearningStatus, with_figures};
 
 use super::Store;
 use super::learning_changes::{existing, judge};
 use super::learning_damage::refuse_damaged;
 use super::learning_error::LearningError;
 use super::learning_seal::{STANDING, Seal, WORDS};
-use super::learning_update::change_words;
+use super::learning_update::{change_words, reworded};
 
 /// What a person says of a lesson that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict<'a> {
     /// It holds.
     Promote,
-    /// It holds in these words.
+    /// It holds in these words; those of an estimate have its figures in them.
     Reword(&'a str),
     /// It does not hold, for this reason.
     Reject(&'a str),
@@ -35,8 +35,8 @@ impl Store {
     /// their word is not taken for it.
     ///
     /// # Errors
-    /// When there is no such lesson any more, another one says already what it is to say, one that says nothing is to hold, it is
-    /// damaged where nothing is said anew, or the database cannot be written.
+    /// When there is no such lesson any more, another one says already what it is to say, one that says nothing is to hold, the
+    /// figures of an estimate cannot be read, it is damaged where nothing is said anew, or the database cannot be written.
     pub fn judge_as_seen(
         &mut self,
         seen: &Learning,
@@ -57,10 +57,7 @@ impl Store {
                 Verdict::Promote => (standing, (LearningStatus::Promoted, None)),
                 Verdict::Reject(reason) => (standing, (LearningStatus::Rejected, Some(reason))),
                 Verdict::Reword(words) => {
-                    let reworded = Learning {
-                        content: words.to_owned(),
-                        ..standing.clone()
-                    };
+                    let reworded = reworded(&standing, words)?;
                     change_words(transaction, &standing, &reworded, now)?;
                     (reworded, (LearningStatus::Promoted, None))
                 }
@@ -82,9 +79,10 @@ pub(super) fn is_as_seen(standing: &Learning, seen: &Learning) -> bool {
             content,
             reason,
             superseded_by,
+            facts,
             ..
         } = learning.clone();
-        (status, content, reason, superseded_by)
+        (status, with_figures(&content, facts.as_ref()), reason, superseded_by)
     };
     what_counts(standing) == what_counts(seen)
 }

@@ -31,6 +31,8 @@ pub struct LearningStats {
     pub by_task_type: BTreeMap<Option<TaskType>, u64>,
     /// Those that hold, by where they come from.
     pub by_source: BTreeMap<LearningSource, u64>,
+    /// How many another one has taken the place of: they have come as far as they say, and hold no more.
+    pub superseded: u64,
     /// All, by how far they have come.
     pub by_status: BTreeMap<LearningStatus, u64>,
     /// How many were met that cannot be read; they are in no other figure.
@@ -40,6 +42,7 @@ pub struct LearningStats {
 /// Lessons that have all of these in common.
 struct Group {
     status: LearningStatus,
+    is_superseded: bool,
     kind: LearningKind,
     task_type: Option<TaskType>,
     source: LearningSource,
@@ -53,6 +56,7 @@ impl From<&Learning> for Group {
     fn from(learning: &Learning) -> Self {
         Self {
             status: learning.status,
+            is_superseded: learning.is_superseded(),
             kind: learning.kind,
             task_type: learning.task_type,
             source: learning.source,
@@ -73,6 +77,10 @@ impl LearningStats {
 
     fn count(&mut self, group: &Group) {
         *self.by_status.entry(group.status).or_default() += group.lessons;
+        if group.is_superseded {
+            self.superseded += group.lessons;
+            return;
+        }
         if group.status != LearningStatus::Promoted {
             return;
         }
@@ -121,10 +129,11 @@ impl Store {
             let moment = self.look()?;
             let mut stats = LearningStats::default();
             let mut statement = moment.prepare_cached(
-                "SELECT status, kind, task_type, source, count(*) AS lessons, sum(confidence) AS confidence,
+                "SELECT status, superseded_by IS NOT NULL AND status NOT IN ('rejected', 'pruned') AS is_superseded, kind,
+                        task_type, source, count(*) AS lessons, sum(confidence) AS confidence,
                         sum(success_rate) AS success_rate, max(updated_at) AS updated_at,
                         sum(typeof(confidence) <> 'real' OR typeof(success_rate) <> 'real') AS no_numbers
-                 FROM learnings GROUP BY status, kind, task_type, source",
+                 FROM learnings GROUP BY status, is_superseded, kind, task_type, source",
             )?;
             let mut groups = statement.query([])?;
             while let Some(row) = groups.next()? {
@@ -138,7 +147,7 @@ impl Store {
             let most_used = moment
                 .prepare_cached(
                     "SELECT * FROM learnings WHERE seq = (
-                         SELECT seq FROM learnings WHERE status = 'promoted' AND use_count > 0
+                         SELECT seq FROM learnings WHERE status = 'promoted' AND superseded_by IS NULL AND use_count > 0
                          ORDER BY use_count DESC, seq LIMIT 1)",
                 )?
                 .query_row([], read_learning);
@@ -154,10 +163,14 @@ impl Store {
         group: &Row<'_>,
         stats: &mut LearningStats,
     ) -> rusqlite::Result<()> {
-        let common = ["status", "kind", "task_type", "source"].map(|column| group.get::<_, Value>(column));
+        let common =
+            ["status", "kind", "task_type", "source", "is_superseded"].map(|column| group.get::<_, Value>(column));
         let common = common.into_iter().collect::<rusqlite::Result<Vec<_>>>()?;
         let mut statement = connection.prepare_cached(
-            "SELECT * FROM learnings WHERE status IS ?1 AND kind IS ?2 AND task_type IS ?3 AND source IS ?4 ORDER BY seq",
+            "SELECT * FROM learnings
+             WHERE status IS ?1 AND kind IS ?2 AND task_type IS ?3 AND source IS ?4
+                   AND (superseded_by IS NOT NULL AND status NOT IN ('rejected', 'pruned')) IS ?5
+             ORDER BY seq",
         )?;
         let mut rows = statement.query(params_from_iter(common))?;
         while let Some(row) = rows.next()? {
@@ -177,6 +190,7 @@ fn read_group(row: &Row<'_>) -> rusqlite::Result<Group> {
     }
     Ok(Group {
         status: word_at(row, "status", LearningStatus::parse)?,
+        is_superseded: row.get("is_superseded")?,
         kind: word_at(row, "kind", LearningKind::parse)?,
         task_type: word_in(row, "task_type", TaskType::parse)?,
         source: word_at(row, "source", LearningSource::parse)?,

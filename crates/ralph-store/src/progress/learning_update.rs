@@ -1,7 +1,9 @@
 //! A person changes a lesson. What it said before is kept beside it.
 
 use jiff::Timestamp;
-use ralph_model::{Learning, LearningId, LearningKind, TaskType, serialize_moment};
+use ralph_model::{
+    EstimateFigures, Facts, Learning, LearningId, LearningKind, TaskType, read_estimate, serialize_moment, with_figures,
+};
 use rusqlite::{Row, Transaction, params};
 use serde::Serialize;
 
@@ -22,8 +24,10 @@ const BEFORE_ALL: i64 = -1;
 /// What changes in a lesson; what is none stays.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct LearningUpdate {
-    /// What it says.
+    /// What it says; of an estimate also with its figures, which are read from it.
     pub content: Option<String>,
+    /// The figures of an estimate.
+    pub figures: EstimateFigures,
     /// What it is about. The kind goes with it where it came from it.
     pub category: Option<String>,
     /// What kind of lesson it is.
@@ -58,8 +62,19 @@ pub struct LearningVersion {
 
 impl LearningUpdate {
     /// The lesson as it is to be.
-    fn of(&self, old: &Learning) -> Learning {
-        let mut new = old.clone();
+    fn of(&self, old: &Learning) -> Result<Learning, LearningError> {
+        let mut new = match &self.content {
+            Some(words) => reworded(old, words)?,
+            None => old.clone(),
+        };
+        if self.figures != EstimateFigures::default() {
+            let no_figures = || LearningError::NoFigures {
+                id: old.id.clone(),
+                kind: old.kind,
+            };
+            let changed = new.facts.as_ref().and_then(|facts| self.figures.put_in(facts));
+            new.facts = Some(changed.ok_or_else(no_figures)?);
+        }
         if let Some(category) = &self.category {
             if LearningKind::of_category(&old.category) == old.kind {
                 new.kind = LearningKind::of_category(category);
@@ -67,11 +82,10 @@ impl LearningUpdate {
             new.category.clone_from(category);
         }
         new.kind = self.kind.unwrap_or(new.kind);
-        new.content = self.content.clone().unwrap_or(new.content);
         new.tags = self.tags.clone().unwrap_or(new.tags);
         new.task_type = self.task_type.or(new.task_type);
         new.confidence = self.confidence.unwrap_or(new.confidence);
-        new
+        Ok(new)
     }
 
     /// What it says anew of a lesson that is damaged: whoever says what it says vouches for its words, and whoever says how
@@ -96,8 +110,9 @@ impl Store {
     /// Changes a lesson. Its id, when it was learned and by which runs stay.
     ///
     /// # Errors
-    /// When there is no such lesson, it would say what another one says, it has the numbers of another kind of lesson, it is
-    /// damaged where the change says nothing anew, or the database cannot be written.
+    /// When there is no such lesson, it would say what another one says, it has the numbers of another kind of lesson, the
+    /// figures of an estimate cannot be read, it is damaged where the change says nothing anew, or the database cannot be
+    /// written.
     pub fn update_learning(
         &mut self,
         id: &LearningId,
@@ -107,7 +122,7 @@ impl Store {
         self.change_learnings(|transaction| {
             let old = existing(transaction, id)?;
             refuse_damaged(transaction, id, &update.said_anew())?;
-            let new = update.of(&old);
+            let new = update.of(&old)?;
             if new.kind != old.kind && old.facts.is_some() {
                 let (id, is, wanted) = (old.id, old.kind, new.kind);
                 return Err(LearningError::OtherNumbers { id, is, wanted }.into());
@@ -138,6 +153,21 @@ impl Store {
     }
 }
 
+/// A lesson in other words. Those of an estimate have its figures in them, or none.
+pub(super) fn reworded(old: &Learning, words: &str) -> Result<Learning, LearningError> {
+    let mut new = old.clone();
+    match old.facts.as_ref().and_then(|facts| Some((facts, facts.figures()?))) {
+        Some((facts, figures)) => {
+            let id = old.id.clone();
+            let read = read_estimate(words, (&old.content, facts));
+            let (content, facts) = read.ok_or(LearningError::UnreadFigures { id, figures })?;
+            (new.content, new.facts) = (content, Some(facts));
+        }
+        None => words.clone_into(&mut new.content),
+    }
+    Ok(new)
+}
+
 /// Puts a lesson in the place of what it was, which is kept beside it. None may say what another one says.
 pub(super) fn change_words(
     transaction: &Transaction<'_>,
@@ -159,6 +189,7 @@ struct Said<'l> {
     category: &'l str,
     task_type: Option<TaskType>,
     content: &'l str,
+    facts: Option<&'l Facts>,
     tags: &'l [String],
 }
 
@@ -169,6 +200,7 @@ impl<'l> Said<'l> {
             category: &learning.category,
             task_type: learning.task_type,
             content: &learning.content,
+            facts: learning.facts.as_ref(),
             tags: &learning.tags,
         }
     }
@@ -191,9 +223,13 @@ fn keep_version(transaction: &Transaction<'_>, old: &Learning, now: Timestamp) -
     transaction
         .prepare_cached(
             "INSERT INTO learning_versions (learning, kind, category, task_type, content, tags, until)
-             SELECT seq, kind, category, task_type, content, tags, ?2 FROM learnings WHERE id = ?1",
+             SELECT seq, kind, category, task_type, ?3, tags, ?2 FROM learnings WHERE id = ?1",
         )?
-        .execute(params![old.id.as_str(), moment(now)])
+        .execute(params![
+            old.id.as_str(),
+            moment(now),
+            with_figures(&old.content, old.facts.as_ref())
+        ])
         .map(drop)
 }
 
@@ -201,7 +237,7 @@ fn write(transaction: &Transaction<'_>, new: &Learning, now: Timestamp) -> rusql
     transaction
         .prepare_cached(
             "UPDATE learnings SET kind = ?2, category = ?3, task_type = ?4, content = ?5, tags = ?6, confidence = ?7,
-                 lesson = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11
+                 lesson = ?8, terms = ?9, tag_terms = ?10, updated_at = ?11, facts = ?12
              WHERE id = ?1",
         )?
         .execute(params![
@@ -216,6 +252,7 @@ fn write(transaction: &Transaction<'_>, new: &Learning, now: Timestamp) -> rusql
             words_of(new, &new.tags),
             to_json(&tag_terms(&new.tags))?,
             moment(now),
+            new.facts.as_ref().map(to_json).transpose()?,
         ])
         .map(drop)
 }

@@ -88,7 +88,7 @@ pub use learning_changes::{AddedLearning, Judgement, NewLearning};
 pub use learning_conflicts::{Holds, Weighed};
 pub use learning_damage::JudgedLearnings;
 pub use learning_error::LearningError;
-pub use learning_lists::{LearningEvidence, LearningFilter, Showing};
+pub use learning_lists::{LearningEvidence, LearningFilter, Place, Showing};
 pub use learning_prune::PruneFilter;
 pub use learning_query::{LearningQuery, LearningStrength};
 pub use learning_reading::UnreadableLearning;

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use ralph_model::config::Promote;
-use ralph_model::{Facts, LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES, TaskType};
+use ralph_model::{EstimateFigures, Facts, LearningKind, LearningSource, LearningStatus, MOST_EXAMPLES, TaskType};
 use ralph_store::{
     ForeignLearning, ForeignStanding, Judgement, LearningUpdate, NewLearning, Retold, Taken, TakenLearning,
 };
@@ -469,6 +469,40 @@ fn estimates_of_the_same_complexity_are_one_whatever_they_say() {
             vec!["loop-c".to_owned()]
         ]
     );
+}
+
+#[test]
+fn figures_that_a_person_has_corrected_stay_when_the_estimate_comes_in_again() {
+    let mut bench = Bench::new();
+    let estimate = |iterations: f64, runs: &[&str]| ForeignLearning {
+        kind: LearningKind::Estimate,
+        facts: Some(Facts::Estimate {
+            avg_iteration_time: 45000.0,
+            total_iterations: iterations,
+            complexity: "low".to_owned(),
+            success_rate: 0.5,
+            sampled: 0,
+        }),
+        source_loops: runs.iter().map(|run| (*run).to_owned()).collect(),
+        ..foreign("a", "bug-fix tasks of low complexity")
+    };
+    bench.take(&estimate(3.0, &["loop-a"]));
+    let figures = |bench: &Bench| {
+        let learning = bench.store.learnings().unwrap().remove(0);
+        learning.facts.unwrap().figures().unwrap()
+    };
+    let id = bench.store.learnings().unwrap().remove(0).id;
+    let corrected = LearningUpdate {
+        figures: EstimateFigures {
+            iterations: Some(9),
+            time: None,
+        },
+        ..LearningUpdate::default()
+    };
+    bench.store.update_learning(&id, &corrected, day(1)).unwrap();
+    assert_eq!(figures(&bench), "about 9 iterations, 45 s each");
+    bench.take(&estimate(4.0, &["loop-a", "loop-b"]));
+    assert_eq!(figures(&bench), "about 9 iterations, 45 s each");
 }
 
 #[test]

@@ -68,12 +68,13 @@ pub(crate) fn cmd_status(context: &Context<'_>, args: &StatusArgs) -> Result<(),
         }
         None => (None, None, Vec::new()),
     };
+    let contradictions = store.as_ref().map_or(Ok(Some(0)), contradictions)?;
     let status = Status {
-        contradictions: store.as_ref().map_or(Ok(Some(0)), contradictions)?,
+        contradictions,
         unreadable: store.as_ref().map_or(Ok(0), unreadable)?,
         next: match database {
             Database::AnotherTools => "ralph import refound --dry-run    # what could be taken over".to_owned(),
-            Database::OursOrNone => next(context, &shelves, overview.as_ref()),
+            Database::OursOrNone => next(context, &shelves, overview.as_ref(), contradictions),
         },
         shelves,
         overview,
@@ -146,7 +147,13 @@ fn unreadable(store: &Store) -> Result<usize, CommandError> {
     Ok(store.newly_unreadable_learnings().len())
 }
 
-fn next(context: &Context<'_>, shelves: &Shelves, overview: Option<&Overview>) -> String {
+fn next(
+    context: &Context<'_>,
+    shelves: &Shelves,
+    overview: Option<&Overview>,
+    contradictions: Option<usize>,
+) -> String {
+    let waiting_lessons = overview.map_or(0, |overview| overview.waiting_learnings);
     let open_tasks = overview.is_some_and(|overview| overview.tasks.contains_key(&TaskStatus::Pending));
     let worktree = context.project.worktree_name();
     let is_there = |state: RunState| state.is_there(overview, worktree, context.clock().now());
@@ -158,6 +165,8 @@ fn next(context: &Context<'_>, shelves: &Shelves, overview: Option<&Overview>) -
         "ralph run    # pick up what was killed".to_owned()
     } else if open_tasks {
         "ralph run    # go on with the open tasks".to_owned()
+    } else if waiting_lessons > 0 || contradictions.is_some_and(|pairs| pairs > 0) {
+        "ralph review    # what waits for your word".to_owned()
     } else if !context.project.root.join(paths::CONFIG).exists() {
         "ralph init    # set this project up".to_owned()
     } else if shelves.counted.is_empty() {

@@ -51,10 +51,10 @@ fn a_failed_task_shows_its_attempts_on_one_screen() {
          gate   cargo test (exit code 101)
       3. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/4)
          tried  Drew every pixel by hand
-         why    the same failure as in attempt 2
+         why    the same as in attempt 2
       4. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/5)
          tried  Drew every pixel by hand
-         why    the same failure as in attempt 2
+         why    the same as in attempt 2
          files  src/part_5.rs
          next   Turn the picture over first
 
@@ -96,10 +96,10 @@ fn a_narrow_terminal_cuts_reports_and_no_command() {
          gate   cargo test (exit code 101)
       3. retried, opus (run-00000abc/4)
          tried  Drew every pixel by hand
-         why    the same failure as in attempt 2
+         why    the same as in attempt 2
       4. retried, opus (run-00000abc/5)
          tried  Drew every pixel by hand
-         why    the same failure as in attempt 2
+         why    the same as in attempt 2
          files  src/part_5.rs
          next   Turn the picture over first
 

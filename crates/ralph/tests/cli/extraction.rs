@@ -261,6 +261,9 @@ fn a_run_on_record_teaches_once() {
             .contains("Promoted:  0\nSkipped:   5\n")
     );
     assert_eq!(all(), first, "fault 21: nothing is stored again");
+    let again = env.ok(["learnings", "extract", "run-00000001", "--dry-run"]);
+    let skipped = "\n5 learnings; they were drawn before, and what is still known of them would be skipped\n";
+    assert!(again.ends_with(skipped), "{again}");
     let shown = json(&env, &["journal", "show", "run-00000001/3", "--json"]);
     assert_eq!(
         shown["learnings"].as_array().unwrap().len(),

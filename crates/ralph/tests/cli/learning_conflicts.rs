@@ -97,6 +97,45 @@ fn two_that_contradict_each_other_are_listed_until_one_takes_the_place_of_the_ot
 }
 
 #[test]
+fn one_that_another_has_taken_the_place_of_is_told_as_such() {
+    let (env, [four, eight, _]) = sample();
+    let stats = || json(&env, &["learnings", "stats", "--json"]);
+    let held = stats()["totalSize"].as_u64().unwrap();
+    env.ok(["learnings", "supersede", &four, &eight]);
+    for standing in [&[][..], &["--status", "promoted"]] {
+        let listed = env.ok([&["learnings", "list"], standing].concat());
+        assert!(listed.contains(&eight) && !listed.contains(&four), "{listed}");
+    }
+    for all in [&["--all"][..], &["--status", "superseded"]] {
+        let listed = env.ok([&["learnings", "list"], all].concat());
+        let row = listed.lines().find(|row| row.starts_with(&four)).unwrap();
+        assert!(row.contains("  superseded  "), "{listed}");
+        let legend = "; what is superseded stands in no prompt, and `ralph learnings show ID` says why";
+        assert!(listed.contains(legend), "{listed}");
+    }
+    let found = json(&env, &["learnings", "list", "--status", "superseded", "--json"]);
+    assert_eq!(found.as_array().unwrap().len(), 1);
+    assert_eq!(
+        [&found[0]["status"], &found[0]["superseded_by"]],
+        ["promoted", eight.as_str()]
+    );
+    let shown = env.ok(["learnings", "show", &four]);
+    assert!(
+        shown.starts_with(&format!("{four} [superseded by {eight}]\n")),
+        "{shown}"
+    );
+    let none = format!(
+        "\nin prompts  none: {eight} has taken its place; `ralph learnings promote {four}` gives it its place back\n"
+    );
+    assert!(shown.contains(&none) && !shown.contains("\ninstead"), "{shown}");
+    let after = stats();
+    assert_eq!(after["totalSize"], held - 1, "as many as an export has");
+    assert_eq!([&after["superseded"], &after["byStatus"]["promoted"]], [1, held]);
+    let told = env.ok(["learnings", "stats"]);
+    assert!(told.contains("\nsuperseded      1\n"), "{told}");
+}
+
+#[test]
 fn of_two_that_both_hold_nobody_is_asked_again() {
     let (env, [four, log, eight]) = sample();
     assert_eq!(

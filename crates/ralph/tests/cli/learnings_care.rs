@@ -84,6 +84,7 @@ fn learnings_are_told_in_figures() {
     success         0.50
     shown most      learn-89025cc1 in 1 prompt: Run the migrations before the tests
     staging         1: 0 pending, 0 validated, 1 rejected
+    superseded      0
     pruned          0
 
     By type
@@ -113,6 +114,7 @@ fn learnings_are_told_in_figures() {
             "byTaskType": { "any": 1, "bug-fix": 1 },
             "bySource": { "sigil": 0, "extracted": 0, "imported": 0, "human": 2 },
             "byStatus": { "pending": 0, "validated": 0, "rejected": 1, "promoted": 2, "pruned": 0 },
+            "superseded": 0,
             "staging": { "total": 1, "pending": 0, "validated": 0, "rejected": 1 },
             "unreadable": 0,
         })

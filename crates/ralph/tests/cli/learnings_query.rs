@@ -122,12 +122,12 @@ fn work_gets_what_would_stand_in_its_prompt() {
     assert_snapshot!(listed, @"
     exit 0
     --- stdout
-    ID              SCORE  CATEGORY     CONFIDENCE  SHOWN  LEARNING
-    learn-00000001  0.86   strategy     0.80        0/90   Test-driven development approach
-    learn-00000002  0.91   antipattern  0.80        0/0    Avoid: Module not found - verify dependencies installed
-    learn-00000004  0.91   estimate     0.80        0/0    test-fix tasks of medium complexity: about 3 iterations, 45 s each
-    learn-00000005  0.91   convention   0.80        0/0    Tests live beside what they test
-    learn-00000006  0.91   convention   0.80        0/0    One file a command
+    ID              SCORE  CATEGORY     CONFIDENCE  SHOWN      LEARNING
+    learn-00000001  0.86   strategy     0.80        90 before  Test-driven development approach
+    learn-00000002  0.91   antipattern  0.80        0/0        Avoid: Module not found - verify dependencies installed
+    learn-00000004  0.91   estimate     0.80        0/0        test-fix tasks of medium complexity: about 3 iterations, 45 s each
+    learn-00000005  0.91   convention   0.80        0/0        Tests live beside what they test
+    learn-00000006  0.91   convention   0.80        0/0        One file a command
 
     Showing 5 learnings
     ");
@@ -156,6 +156,12 @@ fn scores_are_explained() {
 
     Showing 1 learning
     ");
+    let capped = ["--for", "Fix failing tests", "--error", "module not found", "--explain"];
+    let capped = query(&env, &capped).stdout;
+    assert!(
+        capped.contains("0.320 + 0.300 + 0.200 + 0.089 + 0.300 = 1.209, of which 1.000 counts"),
+        "{capped}"
+    );
     let plain = query(&env, &["--type", "strategy", "--explain"]);
     assert!(
         plain.stdout.contains("learn-00000001  1.200  0.80 × 0.75 × 2.00"),

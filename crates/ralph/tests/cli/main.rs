@@ -10,6 +10,7 @@ mod delete;
 mod demo;
 mod doctor;
 mod edit;
+mod estimates;
 mod exchange;
 mod extraction;
 mod faults;

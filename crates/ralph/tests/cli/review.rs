@@ -42,8 +42,16 @@ fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
       t-8eec67  Draw the colours
         4 attempts, and the last 3 failed the same way (test failure)
         The gate `cargo test` refused it: 1 test failed
-        tried: Drew every pixel by hand
-        why: The picture is upside down
+        1. retried, haiku, 1 min 23 s, $0.25, called hard (run-00000abc/2)
+           why    test failure: The picture is upside down …
+        2. retried, sonnet, 1 min 23 s, $0.25, called hard (run-00000abc/3)
+           why    test failure: The picture is upside down …
+        3. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/4)
+           why    the same as in attempt 2
+        4. retried, opus, 1 min 23 s, $0.25, called hard (run-00000abc/5)
+           tried  Drew every pixel by hand
+           why    the same as in attempt 2
+           next   Turn the picture over first
         t-42c90b waits for it
         ralph task show t-8eec67   # every attempt at it
         ralph task reset t-8eec67  # let it be tried again
@@ -64,8 +72,16 @@ fn failed_tasks_and_lessons_that_wait_stand_in_one_place() {
         same way (test failure)
         The gate `cargo test` refused it: 1 test
         failed
-        tried: Drew every pixel by hand
-        why: The picture is upside down
+        1. retried, haiku (run-00000abc/2)
+           why    test failure: The picture i…
+        2. retried, sonnet (run-00000abc/3)
+           why    test failure: The picture i…
+        3. retried, opus (run-00000abc/4)
+           why    the same as in attempt 2
+        4. retried, opus (run-00000abc/5)
+           tried  Drew every pixel by hand
+           why    the same as in attempt 2
+           next   Turn the picture over first
         t-42c90b waits for it
         ralph task show t-8eec67
         ralph task reset t-8eec67
@@ -173,8 +189,11 @@ fn what_nobody_knows_is_not_said() {
       t-025cc1  Ask the server
         2 attempts, and all 2 failed the same way
         The agent said that it cannot be done: no server
-        tried: Asked it
-        why: The server does not answer.
+        1. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/1)
+           why    The server does not answer.
+        2. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/2)
+           tried  Asked it
+           why    the same as in attempt 1
         ralph task show t-025cc1   # every attempt at it
         ralph task reset t-025cc1  # let it be tried again
     ");
@@ -233,9 +252,36 @@ fn contradictions_and_what_is_wrong_with_files_stand_there_too() {
         status.contains("\nWaiting  1 contradiction waits for you: ralph review\n"),
         "{status}"
     );
-    assert_eq!(json(&env, &["status", "--json"])["contradictions"], 1);
+    assert!(
+        status.contains("\nNext     ralph review    # what waits for your word\n"),
+        "{status}"
+    );
+    let programs = json(&env, &["status", "--json"]);
+    assert_eq!(programs["contradictions"], 1);
+    assert_eq!(programs["next"], "ralph review");
+    task(&env, "Draw the colours");
+    let status = env.ok(["status"]);
+    assert!(status.contains("\nNext     ralph run "), "work goes first: {status}");
     env.ok(["memory", "delete", &gone]);
     assert_eq!(env.ok(["review", "--only", "vanished"]), "Nothing waits for you.\n");
+}
+
+#[test]
+fn status_sends_to_the_review_when_a_lesson_waits() {
+    let env = lesson(
+        "Run the parser with --locked",
+        Worked {
+            outcome: Outcome::Blocked,
+            max_retries: 0,
+            ..Worked::default()
+        },
+    );
+    let next = |env: &TestEnv| json(env, &["status", "--json"])["next"].clone();
+    let tasks = json(&env, &["task", "list", "--json"]);
+    env.ok(["task", "delete", tasks[0]["id"].as_str().unwrap()]);
+    assert_eq!(next(&env), "ralph review");
+    env.ok(["learnings", "promote", "learn-00000001"]);
+    assert_ne!(next(&env), "ralph review");
 }
 
 #[test]

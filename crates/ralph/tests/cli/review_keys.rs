@@ -4,9 +4,9 @@ use insta::assert_snapshot;
 use ralph_model::Outcome;
 use ralph_testkit::{Terminal, TestEnv};
 
-use crate::past::Worked;
+use crate::past::{Worked, task, work};
 use crate::review::{add_lesson, contradicting, lesson};
-use crate::stats::week;
+use crate::stats::{failure, week};
 use crate::{MEMORIES, add, env, json};
 
 const ENTER: &str = "\r";
@@ -282,6 +282,116 @@ fn a_narrow_terminal_shows_all_of_it() {
     y promote   n reject   e edit   s skip
     l later   ? help
     ");
+}
+
+/// A task that has failed so often, each time in another way.
+fn failed_in_other_ways(times: u64) -> TestEnv {
+    let env = env();
+    env.ok(["init"]);
+    let hard = task(&env, "Draw the colours of the picture that hangs on the wall");
+    let models = ["haiku", "sonnet", "opus"].into_iter().chain(std::iter::repeat("opus"));
+    let failed = (1..=times).zip(models).map(|(number, model)| {
+        let mut captured = failure(&format!("Way {number}"), &format!("Because of {number}\nand more"));
+        captured.retry_suggestion = Some(format!("Do not go way {number}"));
+        Worked {
+            task: &hard,
+            outcome: Outcome::Failed,
+            reason: "The agent said that it cannot be done: there is no picture on this wall",
+            captured,
+            signature: Some(number),
+            model,
+            max_retries: u32::try_from(times).unwrap() - 1,
+            ..Worked::default()
+        }
+    });
+    work(&env, 0xabc, &failed.collect::<Vec<_>>());
+    env.ok(["task", "add", "Print the colours", "--after", &hard]);
+    env
+}
+
+/// What stands on a screen of 24 rows when the first question is asked.
+fn first_screen(env: &TestEnv, columns: u16) -> String {
+    let review = env.ralph(["review"]).env("NO_COLOR", "1");
+    let mut terminal = Terminal::of_size(&review.command(), columns, 24);
+    let screen = terminal.has_row("? help");
+    terminal.types("q");
+    assert_eq!(terminal.end().0, Some(0));
+    screen.shown().join("\n")
+}
+
+#[test]
+fn all_attempts_at_a_failed_task_stand_on_a_small_screen() {
+    let env = failed_in_other_ways(5);
+    assert_snapshot!(first_screen(&env, 80), @"
+    1 of 1: a failed task
+      t-025cc1  Draw the colours of the picture that hangs on the wall
+        5 attempts (test failure)
+        The agent said that it cannot be done: there is no picture on this wall
+        1. failed, haiku, 1 min 23 s, $0.25 (run-00000abc/1)
+           why    test failure: Because of 1 …
+        2. failed, sonnet, 1 min 23 s, $0.25 (run-00000abc/2)
+           why    test failure: Because of 2 …
+        3. failed, opus, 1 min 23 s, $0.25 (run-00000abc/3)
+           why    test failure: Because of 3 …
+        4. failed, opus, 1 min 23 s, $0.25 (run-00000abc/4)
+           why    test failure: Because of 4 …
+        5. failed, opus, 1 min 23 s, $0.25 (run-00000abc/5)
+           tried  Way 5
+           why    test failure: Because of 5 …
+           next   Do not go way 5
+        t-8eec67 waits for it
+        all of it: ralph task show t-025cc1
+
+    y try it again   n leave it   s skip   l later   ? help
+    ");
+    assert_snapshot!(first_screen(&env, 44), @"
+    1 of 1: a failed task
+      t-025cc1  Draw the colours of the picture
+                that hangs on the wall
+        5 attempts (test failure)
+        The agent said that it cannot be done:
+        there is no picture on this wall
+        1. failed, haiku (run-00000abc/1)
+           why    test failure: Because of 1 …
+        2. failed, sonnet (run-00000abc/2)
+           why    test failure: Because of 2 …
+        3. failed, opus (run-00000abc/3)
+           why    test failure: Because of 3 …
+        4. failed, opus (run-00000abc/4)
+           why    test failure: Because of 4 …
+        5. failed, opus (run-00000abc/5)
+           tried  Way 5
+           why    test failure: Because of 5 …
+           next   Do not go way 5
+        t-8eec67 waits for it
+        all of it: ralph task show t-025cc1
+
+    y try it again   n leave it   s skip
+    l later   ? help
+    ");
+    let many = failed_in_other_ways(9);
+    assert_snapshot!(first_screen(&many, 80), @"
+    1 of 1: a failed task
+      t-025cc1  Draw the colours of the picture that hangs on the wall
+        9 attempts (test failure)
+        The agent said that it cannot be done: there is no picture on this wall
+        5 earlier: ralph task show t-025cc1
+        6. failed, opus, 1 min 23 s, $0.25 (run-00000abc/6)
+           why    test failure: Because of 6 …
+        7. failed, opus, 1 min 23 s, $0.25 (run-00000abc/7)
+           why    test failure: Because of 7 …
+        8. failed, opus, 1 min 23 s, $0.25 (run-00000abc/8)
+           why    test failure: Because of 8 …
+        9. failed, opus, 1 min 23 s, $0.25 (run-00000abc/9)
+           tried  Way 9
+           why    test failure: Because of 9 …
+           next   Do not go way 9
+        t-8eec67 waits for it
+        all of it: ralph task show t-025cc1
+
+    y try it again   n leave it   s skip   l later   ? help
+    ");
+    assert!(first_screen(&many, 44).starts_with("1 of 1: a failed task\n"));
 }
 
 #[test]

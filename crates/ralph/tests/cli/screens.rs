@@ -230,6 +230,69 @@ fn a_learning_that_left_the_prompts_says_so() {
 }
 
 #[test]
+fn what_was_shown_elsewhere_is_told_apart_and_rates_are_rounded_in_one_way() {
+    let env = env();
+    env.ok(["init"]);
+    let lesson = |number, uses, elsewhere, successes| Learning {
+        use_count: uses,
+        first_use_count: elsewhere,
+        successes,
+        success_rate: 0.386,
+        ..known_lesson(
+            number,
+            LearningKind::Strategy,
+            TaskType::BugFix,
+            &format!("Step {number}"),
+        )
+    };
+    let lessons = [
+        lesson(1, 5, 5, 0),
+        lesson(2, 17, 5, 3),
+        lesson(3, 3, 0, 2),
+        lesson(4, 0, 0, 0),
+    ];
+    put_lessons(
+        &env.path(DATABASE),
+        lessons.iter().map(|lesson| (lesson, String::new())),
+    );
+    assert_snapshot!(env.ok(["learnings", "list"]), @"
+    ID              STATUS         CATEGORY  CONFIDENCE  SHOWN           TAGS  LEARNING
+    learn-00000004  promoted, out  strategy  0.80        0/0                   Step 4
+    learn-00000003  promoted       strategy  0.80        2/3                   Step 3
+    learn-00000002  promoted, out  strategy  0.80        3/12, 5 before        Step 2
+    learn-00000001  promoted, out  strategy  0.80        5 before              Step 1
+
+    Showing 4 learnings; what is out stands in no prompt, and `ralph learnings show ID` says why
+    ");
+    let told = |id: &str| -> String {
+        let shown = env.ok(["learnings", "show", id]);
+        let is_wanted = |line: &&str| {
+            ["success", "shown", "in prompts"]
+                .iter()
+                .any(|label| line.starts_with(label))
+        };
+        shown
+            .lines()
+            .filter(is_wanted)
+            .map(|line| format!("{line}\n"))
+            .collect()
+    };
+    assert_snapshot!(["1", "2", "3", "4"].map(|number| told(&format!("learn-0000000{number}"))).concat(), @"
+    success     0.38
+    shown       to 5 iterations elsewhere, or before it was last rated
+    in prompts  none: its success rate is 38 %, below the 60 % that a strategy begins with; `ralph learnings promote learn-00000001` gives it another chance
+    success     0.38
+    shown       to 12 iterations, 3 of them done; to 5 more elsewhere, or before it was last rated
+    in prompts  none: its success rate is 38 % after 12 uses, below 40 %; `ralph learnings promote learn-00000002` gives it another chance
+    success     0.38
+    shown       to 3 iterations, 2 of them done
+    success     0.38
+    shown       never
+    in prompts  none: its success rate is 38 %, below the 60 % that a strategy begins with; `ralph learnings promote learn-00000004` gives it another chance
+    ");
+}
+
+#[test]
 fn an_estimate_says_its_figures() {
     let env = taught();
     let figures = "bug-fix tasks of low complexity: about 1 iteration, 14 s";
@@ -259,6 +322,7 @@ fn figures_of_learnings_are_broken_between_words() {
                     first
     staging         0: 0 pending, 0 validated, 0
                     rejected
+    superseded      0
     pruned          0
 
     By type

@@ -165,6 +165,7 @@ fn the_figures_fit_44_columns() {
       success     0/1  0/1  .  1/1
       iterations  1    1    1  1
       2025-01-25 to 2025-01-28, a day each
+      4 earlier days not shown
       success: done of those that count
       . nothing to count
 

@@ -140,15 +140,23 @@ fn show(
     drawn: &[DrawnLesson],
     args: &ExtractArgs,
 ) -> Result<(), CommandError> {
+    let store = context.facts()?;
+    let was_drawn = store.map_or(Ok(false), |store| store.was_drawn_from(&history.loop_id))?;
     if args.json {
         let lessons: Vec<Value> = drawn.iter().map(as_json).collect();
-        return context.ui.json(&json!({ "run": history.loop_id, "lessons": lessons }));
+        return context
+            .ui
+            .json(&json!({ "run": history.loop_id, "drawn_before": was_drawn, "lessons": lessons }));
     }
     if drawn.is_empty() {
         return context.ui.data(&format!("{} teaches nothing.\n", history.loop_id));
     }
     let rows: Vec<Vec<String>> = drawn.iter().map(row).collect();
-    let closing = format!("{} would be drawn", count(drawn.len(), "learning", "learnings"));
+    let learnings = count(drawn.len(), "learning", "learnings");
+    let closing = match was_drawn {
+        true => format!("{learnings}; they were drawn before, and what is still known of them would be skipped"),
+        false => format!("{learnings} would be drawn"),
+    };
     context.ui.table(&COLUMNS, &rows, &closing)
 }
 

@@ -1,11 +1,12 @@
 //! `learnings list`: those that hold, or wait to, or others that are wanted.
 
 use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ralph_model::{LearningKind, LearningStatus, TaskType};
 use ralph_notes::cleaned_tags;
-use ralph_store::LearningFilter;
+use ralph_store::{LearningFilter, Place};
 
-use super::{category, kinds, statuses, task_of, task_types, view};
+use super::{category, kinds, task_of, task_types, view};
 use crate::cli::FormatArgs;
 use crate::context::Context;
 use crate::error::CommandError;
@@ -20,8 +21,8 @@ use crate::numbers::from_zero;
   ralph learnings list --task t-1a2b3c --all --json")]
 pub(crate) struct ListArgs {
     /// Only those that have come so far
-    #[arg(long, value_name = "STATUS", value_parser = statuses(), conflicts_with = "all")]
-    status: Option<LearningStatus>,
+    #[arg(long, value_name = "STATUS", value_parser = wanted(), conflicts_with = "all")]
+    status: Option<Wanted>,
     /// Only those of this kind
     #[arg(long, visible_alias = "type", value_name = "KIND", value_parser = kinds())]
     kind: Option<LearningKind>,
@@ -37,7 +38,7 @@ pub(crate) struct ListArgs {
     /// Only those that were first learned at this task, which may have been deleted since
     #[arg(long, value_name = "TASK")]
     task: Option<String>,
-    /// All, those that were rejected or pruned too
+    /// All, those that were rejected, superseded or pruned too
     #[arg(long)]
     all: bool,
     /// At most so many; 0 is all
@@ -45,6 +46,29 @@ pub(crate) struct ListArgs {
     limit: u32,
     #[command(flatten)]
     format: FormatArgs,
+}
+
+/// How far those have come that are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Status(LearningStatus),
+    /// Another one has taken their place, however far they had come.
+    Superseded,
+}
+
+impl Wanted {
+    fn parse(word: &str) -> Option<Self> {
+        match word {
+            view::SUPERSEDED => Some(Self::Superseded),
+            word => LearningStatus::parse(word).map(Self::Status),
+        }
+    }
+}
+
+fn wanted() -> impl TypedValueParser<Value = Wanted> {
+    let words = LearningStatus::ALL.iter().map(|status| status.word());
+    PossibleValuesParser::new(words.chain([view::SUPERSEDED]))
+        .try_map(|word| Wanted::parse(&word).ok_or_else(|| format!("there is no status {word}")))
 }
 
 /// Those that hold, or wait to.
@@ -59,13 +83,16 @@ pub(super) fn cmd_list(context: &Context<'_>, args: &ListArgs) -> Result<(), Com
     let Some(store) = context.facts()? else {
         return view::list(context, &[], view::NONE_YET, format);
     };
-    let statuses = match args.status {
-        _ if args.all => Vec::new(),
-        Some(status) => vec![status],
-        None => STANDING.to_vec(),
+    let (statuses, place) = match args.status {
+        _ if args.all => (Vec::new(), Place::Any),
+        Some(Wanted::Status(status)) if STANDING.contains(&status) => (vec![status], Place::Own),
+        Some(Wanted::Status(status)) => (vec![status], Place::Any),
+        Some(Wanted::Superseded) => (STANDING.to_vec(), Place::Taken),
+        None => (STANDING.to_vec(), Place::Own),
     };
     let filter = LearningFilter {
         statuses,
+        place,
         kind: args.kind,
         category: args.category.as_deref().map(category),
         task_type: args.task_type,

@@ -27,7 +27,7 @@ mod view;
 
 use clap::Subcommand;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use ralph_model::{LearningId, LearningKind, LearningStatus, TaskId, TaskType};
+use ralph_model::{LearningId, LearningKind, TaskId, TaskType};
 use ralph_store::{LearningError, Store};
 
 pub(crate) use handed_in::content as learning_text;
@@ -125,11 +125,6 @@ fn task_of(store: &Store, text: &str) -> Result<TaskId, CommandError> {
         Some(task) => Ok(task),
         None => Ok(store.find_task(text)?),
     }
-}
-
-fn statuses() -> impl TypedValueParser<Value = LearningStatus> {
-    PossibleValuesParser::new(LearningStatus::ALL.iter().map(|status| status.word()))
-        .try_map(|word| LearningStatus::parse(&word).ok_or_else(|| format!("there is no status {word}")))
 }
 
 fn kinds() -> impl TypedValueParser<Value = LearningKind> {

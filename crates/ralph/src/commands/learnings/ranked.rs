@@ -118,10 +118,10 @@ impl Ranked {
             view::text(&self.learning)
         );
         let fit = self.relevance.as_ref().map(|relevance| {
-            let total = relevance.total();
+            let total = total(relevance);
             let terms = TERMS.iter().zip(terms(relevance)).filter(|(_, term)| *term > 0.0);
             let terms: Vec<String> = terms.map(|(name, term)| format!("{name} {term:.3}")).collect();
-            format!("{INDENT}{} = {total:.3}", terms.join(" + "))
+            format!("{INDENT}{} = {total}", terms.join(" + "))
         });
         let support = format!("{INDENT}confidence {confidence:.2} × rate {rate:.2} × uses {uses:.2}");
         let below = fit.into_iter().chain([support]).map(|line| (Some(Style::Faint), line));
@@ -146,7 +146,17 @@ fn terms(relevance: &Relevance) -> [f64; 5] {
 /// The terms of a relevance, and their sum.
 fn sum(relevance: &Relevance) -> String {
     let terms = terms(relevance).map(|term| format!("{term:.3}"));
-    format!("{} = {:.3}", terms.join(" + "), relevance.total())
+    format!("{} = {}", terms.join(" + "), total(relevance))
+}
+
+/// What the terms make together, and what counts of it where that is less.
+fn total(relevance: &Relevance) -> String {
+    let (sum, counts): (f64, f64) = (terms(relevance).iter().sum(), relevance.total());
+    let [sum, counts] = [sum, counts].map(|number| format!("{number:.3}"));
+    match sum == counts {
+        true => sum,
+        false => format!("{sum}, of which {counts} counts"),
+    }
 }
 
 /// Shows learnings, the best first.

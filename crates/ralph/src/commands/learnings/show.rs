@@ -1,7 +1,7 @@
 //! `learnings show`: all that is known of a learning, and what speaks for it.
 
 use clap::Args;
-use ralph_model::{JournalRow, Learning, LearningKind, count, display_width, moment_text, with_figures};
+use ralph_model::{JournalRow, Learning, LearningKind, count, display_width, moment_text, whole_percent, with_figures};
 use ralph_store::{LearningError, LearningEvidence, LearningVersion, Showing};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -63,7 +63,11 @@ pub(super) fn cmd_show(context: &Context<'_>, args: &ShowArgs) -> Result<(), Com
             earlier,
         });
     }
-    let title = format!("{} [{}]", learning.id, learning.status);
+    let standing = match &learning.superseded_by {
+        Some(other) if learning.is_superseded() => format!("superseded by {other}"),
+        _ => learning.status.to_string(),
+    };
+    let title = format!("{} [{standing}]", learning.id);
     let mut lines = vec![(Some(Style::Strong), title)];
     for (label, value) in details(&learning).into_iter().filter(|(_, value)| !value.is_empty()) {
         let labels = std::iter::once(label).chain(std::iter::repeat(""));
@@ -120,6 +124,7 @@ fn details(learning: &Learning) -> Vec<(&'static str, String)> {
             learning
                 .superseded_by
                 .as_ref()
+                .filter(|_| !learning.is_superseded())
                 .map(ToString::to_string)
                 .unwrap_or_default(),
         ),
@@ -132,7 +137,7 @@ fn details(learning: &Learning) -> Vec<(&'static str, String)> {
 
 /// How often what it says succeeds. What it warns of does not, which is no figure about those who were warned.
 fn success(learning: &Learning) -> String {
-    let rate = format!("{:.2}", learning.success_rate);
+    let rate = format!("{:.2}", whole_percent(learning.success_rate) / 100.0);
     match learning.kind {
         LearningKind::Antipattern => format!("{rate} (of what it warns of)"),
         LearningKind::Strategy | LearningKind::Estimate | LearningKind::Convention => rate,
@@ -143,7 +148,11 @@ fn success(learning: &Learning) -> String {
 fn in_prompts(learning: &Learning) -> String {
     why_in_no_prompt(learning)
         .map(|why| {
-            let again = format!("`ralph learnings promote {}` gives it another chance", learning.id);
+            let gives = match learning.is_superseded() {
+                true => "gives it its place back",
+                false => "gives it another chance",
+            };
+            let again = format!("`ralph learnings promote {}` {gives}", learning.id);
             format!("none: {why}; {again}")
         })
         .unwrap_or_default()
@@ -151,16 +160,18 @@ fn in_prompts(learning: &Learning) -> String {
 
 /// How many iterations saw it, and how they ended.
 fn uses(learning: &Learning) -> String {
-    match learning.use_count {
-        0 => "never".to_owned(),
-        uses => {
-            let iterations = count(uses as usize, "iteration", "iterations");
-            let elsewhere = match learning.first_use_count {
-                0 => String::new(),
-                uses => format!("; {uses} elsewhere, or before it was last rated"),
-            };
-            format!("to {iterations}, {} of them done{elsewhere}", learning.successes)
-        }
+    let (here, before) = (learning.uses_here(), learning.first_use_count);
+    let iterations = |uses: u32| count(uses as usize, "iteration", "iterations");
+    let told_here = (here > 0).then(|| format!("to {}, {} of them done", iterations(here), learning.successes));
+    let uses_before = match here {
+        0 => iterations(before),
+        _ => format!("{before} more"),
+    };
+    let told_before = (before > 0).then(|| format!("to {uses_before} elsewhere, or before it was last rated"));
+    let parts: Vec<String> = told_here.into_iter().chain(told_before).collect();
+    match parts.as_slice() {
+        [] => "never".to_owned(),
+        parts => parts.join("; "),
     }
 }
 

@@ -19,7 +19,7 @@ const ANY_WORK: &str = "any";
 
 /// Show the learnings in figures: how many there are, of which kind, how sure they are
 ///
-/// What is counted are those that hold. Those that wait or were rejected are in the staging area, as other tools call it.
+/// What is counted are those that hold; those that another one has taken the place of are counted apart. Those that wait or were rejected are in the staging area, as other tools call it.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   ralph learnings stats
@@ -44,6 +44,7 @@ struct Figures {
     by_task_type: Map<String, Value>,
     by_source: Map<String, Value>,
     by_status: Map<String, Value>,
+    superseded: u64,
     staging: Staging,
     unreadable: u64,
 }
@@ -125,6 +126,7 @@ fn figures(stats: &LearningStats) -> Figures {
         by_status: named(LearningStatus::ALL, LearningStatus::word, |status| {
             Some(stats.of_status(status))
         }),
+        superseded: stats.superseded,
         staging: Staging::of(stats),
         unreadable: stats.unreadable,
     }
@@ -169,6 +171,7 @@ fn lines(stats: &LearningStats) -> Vec<Line> {
         ("success", average(stats.average_success_rate)),
         ("shown most", most_used.unwrap_or_else(|| "-".to_owned())),
         ("staging", Staging::of(stats).sentence()),
+        ("superseded", stats.superseded.to_string()),
         ("pruned", stats.of_status(LearningStatus::Pruned).to_string()),
     ] {
         lines.push((None, format!("{label:<LABEL$}{value}")));

@@ -1,7 +1,9 @@
 //! `learnings update`: a person changes a learning.
 
+use std::time::Duration;
+
 use clap::Args;
-use ralph_model::{LearningKind, Tags, TaskType};
+use ralph_model::{EstimateFigures, LearningKind, Tags, TaskType};
 use ralph_store::LearningUpdate;
 
 use super::super::notes::{LINE_BREAKS_CHANGED, SecretArgs, content_argument};
@@ -10,6 +12,7 @@ use super::{find_to_change, handed_in, kinds, task_types};
 use crate::cli::{Format, FormatArgs};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::numbers::from_one;
 
 /// Change a learning; what is not named stays
 ///
@@ -20,6 +23,7 @@ use crate::error::CommandError;
   ralph learnings update 1a2b --content \"migrate before the integration tests\"
   ralph learnings update 1a2b --category pitfall --tags postgres,ci
   ralph learnings update 1a2b --confidence 0.9 --success-rate 0.88
+  ralph learnings update 1a2b --iterations 9 --seconds 30
   ralph learnings update 1a2b --content - < lesson.txt")]
 pub(crate) struct UpdateArgs {
     /// Its id, or the beginning of it
@@ -36,9 +40,15 @@ pub(crate) struct UpdateArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = true)]
 struct ChangeArgs {
-    /// What it says; `-` reads it from standard input
+    /// What it says, an estimate with its figures; `-` reads it from standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     content: Option<String>,
+    /// How many iterations a task takes, by an estimate; what later runs take is averaged with it
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = from_one::<u32>)]
+    iterations: Option<u32>,
+    /// How many seconds an iteration takes, by an estimate
+    #[arg(long, value_name = "S", allow_negative_numbers = true, value_parser = from_one::<u32>)]
+    seconds: Option<u32>,
     /// What it is about
     #[arg(long, value_name = "CATEGORY")]
     category: Option<String>,
@@ -68,6 +78,10 @@ pub(super) fn cmd_update(context: &Context<'_>, args: UpdateArgs) -> Result<(), 
     let has_other_breaks = text.as_ref().is_some_and(|text| text.contains('\r'));
     let update = LearningUpdate {
         content: text.map(|text| handed_in::content(&text, policy)).transpose()?,
+        figures: EstimateFigures {
+            iterations: changes.iterations,
+            time: changes.seconds.map(|seconds| Duration::from_secs(seconds.into())),
+        },
         category: changes
             .category
             .map(|text| handed_in::category(&text, policy))

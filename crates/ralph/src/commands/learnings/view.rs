@@ -49,6 +49,10 @@ pub(super) const TEXT: Column = Column {
     fit: Fit::Cut,
 };
 
+/// What is said of those that stand in no prompt: they fail too often, or another one has taken their place.
+const OUT: &str = "out";
+pub(super) const SUPERSEDED: &str = "superseded";
+
 /// Shows learnings in a list; `nothing` is said when there are none.
 pub(super) fn list(
     context: &Context<'_>,
@@ -62,8 +66,15 @@ pub(super) fn list(
         Format::Table => {
             let rows: Vec<Vec<String>> = learnings.iter().map(row).collect();
             let mut closing = showing(rows.len(), "learning", "learnings");
-            if learnings.iter().any(|learning| why_in_no_prompt(learning).is_some()) {
-                closing.push_str("; what is out stands in no prompt, and `ralph learnings show ID` says why");
+            let out = [OUT, SUPERSEDED].map(|word| learnings.iter().any(|learning| standing(learning).ends_with(word)));
+            let what = match out {
+                [true, true] => format!("{OUT} or {SUPERSEDED}"),
+                [false, true] => SUPERSEDED.to_owned(),
+                _ => OUT.to_owned(),
+            };
+            if out.contains(&true) {
+                let legend = format!("; what is {what} stands in no prompt, and `ralph learnings show ID` says why");
+                closing.push_str(&legend);
             }
             context.ui.table(&COLUMNS, &rows, &closing)
         }
@@ -111,24 +122,38 @@ pub(super) fn text(learning: &Learning) -> String {
     }
 }
 
-/// How often it stood in a prompt, and how often that ended well.
+/// How often it stood in a prompt here, and how often that ended well; and how often before, elsewhere or by an earlier rating.
 pub(super) fn uses(learning: &Learning) -> String {
-    format!("{}/{}", learning.successes, learning.use_count)
+    let here = format!("{}/{}", learning.successes, learning.uses_here());
+    match (learning.uses_here(), learning.first_use_count) {
+        (_, 0) => here,
+        (0, before) => format!("{before} before"),
+        (_, before) => format!("{here}, {before} before"),
+    }
 }
 
 /// Why a learning that holds, or waits to, stands in no prompt; none where it may stand there.
 pub(super) fn why_in_no_prompt(learning: &Learning) -> Option<String> {
+    if let Some(other) = learning.superseded_by.as_ref().filter(|_| learning.is_superseded()) {
+        return Some(format!("{other} has taken its place"));
+    }
     let may_hold = matches!(learning.status, LearningStatus::Promoted | LearningStatus::Validated);
-    learning
-        .why_not_shown()
-        .filter(|_| may_hold && learning.superseded_by.is_none())
+    learning.why_not_shown().filter(|_| may_hold)
+}
+
+/// How far it has come, and that it is in no prompt all the same.
+fn standing(learning: &Learning) -> String {
+    match why_in_no_prompt(learning) {
+        Some(_) if learning.is_superseded() => SUPERSEDED.to_owned(),
+        Some(_) => format!("{}, {OUT}", learning.status),
+        None => learning.status.to_string(),
+    }
 }
 
 fn row(learning: &Learning) -> Vec<String> {
-    let out = why_in_no_prompt(learning).map(|_| ", out").unwrap_or_default();
     vec![
         learning.id.to_string(),
-        format!("{}{out}", learning.status),
+        standing(learning),
         learning.category.clone(),
         format!("{:.2}", learning.confidence),
         uses(learning),

@@ -1,7 +1,7 @@
 //! What an answer does. Before it is done, it is looked whether what was shown still stands so.
 
 use ralph_memory::capture::{SecretPolicy, accept};
-use ralph_model::{Learning, LearningId, LearningStatus};
+use ralph_model::{Learning, LearningId, LearningStatus, with_figures};
 use ralph_store::{FailedTask, Holds, Judged, LearningError, Reach, Store, Verdict};
 
 use super::super::learnings::{NO_REASON, learning_text};
@@ -126,7 +126,8 @@ fn reject(context: &Context<'_>, asker: &mut Asker, lesson: &Proposed) -> Result
 }
 
 fn reword(context: &Context<'_>, asker: &mut Asker, lesson: &Proposed) -> Result<Acted, CommandError> {
-    let Some(text) = other_words(context, asker, &lesson.learning.content)? else {
+    let Learning { content, facts, .. } = &lesson.learning;
+    let Some(text) = other_words(context, asker, &with_figures(content, facts.as_ref()))? else {
         context.ui.status("The text is as it was, and nothing has changed.");
         return Ok(Acted::NotYet);
     };

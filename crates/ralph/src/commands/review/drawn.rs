@@ -4,36 +4,31 @@ use ralph_memory::learn::Conflict;
 use ralph_model::{ErrorCategory, FailedGate, JournalRow, Learning, TaskId, TaskType, count, with_figures};
 use ralph_store::FailedTask;
 
-use super::super::task::in_short;
+use super::super::task::{attempts_in_short, in_short};
 use super::inbox::{FileProblem, GoneNote, Proposed};
 use crate::ui::{Line, text_columns};
 use crate::wrap::{folded, folded_within};
 
 /// How many lines a sentence may have.
 const SENTENCE_LINES: usize = 3;
+/// How many each of a failed task may have: with all its attempts it stands on a screen of 24.
+const LINES_OF_FAILED: usize = 2;
 /// How many iterations are named that told a lesson, the last ones.
 const MOST_TOLD: usize = 3;
 /// What stands before a title, and before a text below it.
 const TITLE: &str = "  ";
 const TEXT: &str = "    ";
 
-/// A failed task: how often it was tried, what was said last, what was tried, and why that failed.
+/// A failed task: how often it was tried, what was said last, and how each attempt failed.
 pub(super) fn failed(task: &FailedTask, width: usize) -> Vec<Line> {
-    let mut lines = title(&format!("{}  {}", task.id, task.title), width);
-    let last = task.failed_attempts.last().and_then(|last| last.report.as_ref());
-    let report = last.map(|kept| &kept.report);
-    let reason = in_short(&task.reason);
-    let tried = report.map(|report| in_short(&report.what_tried)).unwrap_or_default();
-    let why = report.map(|report| in_short(report.gist())).unwrap_or_default();
-    let why = if reason.contains(&why) { String::new() } else { why };
-    let texts = [
-        tries(task),
-        reason,
-        labelled("tried", &tried),
-        labelled("why", &why),
-        held_up(&task.holds_up),
-    ];
-    lines.extend(texts.iter().flat_map(|text| sentence(text, width)));
+    let mut lines = within(&format!("{}  {}", task.id, task.title), width, (TITLE, LINES_OF_FAILED));
+    for text in [tries(task), in_short(&task.reason)] {
+        lines.extend(within(&text, width, (TEXT, LINES_OF_FAILED)));
+    }
+    let indent = TEXT.len() - TITLE.len();
+    let attempts = attempts_in_short(task, width.saturating_sub(indent)).into_iter();
+    lines.extend(attempts.map(|(style, line)| (style, format!("{:indent$}{line}", ""))));
+    lines.extend(sentence(&held_up(&task.holds_up), width));
     lines
 }
 
@@ -165,14 +160,21 @@ pub(super) fn problem(problem: &FileProblem, width: usize) -> Vec<Line> {
 
 /// The line that names what waits.
 fn title(text: &str, width: usize) -> Vec<Line> {
-    let lines = folded_within(text, text_columns(width, TITLE.len()), SENTENCE_LINES);
-    lines.into_iter().map(|line| (None, format!("{TITLE}{line}"))).collect()
+    within(text, width, (TITLE, SENTENCE_LINES))
 }
 
 /// A sentence on as many lines as it may have; none for an empty one.
 fn sentence(text: &str, width: usize) -> Vec<Line> {
-    let lines = folded_within(text, text_columns(width, TEXT.len()), SENTENCE_LINES);
-    lines.into_iter().map(|line| (None, format!("{TEXT}{line}"))).collect()
+    within(text, width, (TEXT, SENTENCE_LINES))
+}
+
+/// A text behind an indent, on so many lines at most.
+fn within(text: &str, width: usize, (indent, most): (&str, usize)) -> Vec<Line> {
+    let lines = folded_within(text, text_columns(width, indent.len()), most);
+    lines
+        .into_iter()
+        .map(|line| (None, format!("{indent}{line}")))
+        .collect()
 }
 
 /// All of a text.

@@ -115,7 +115,12 @@ impl Item {
 
     fn lines(&self, width: usize) -> Vec<Line> {
         match self {
-            Self::Failed(task) => drawn::failed(task, width),
+            Self::Failed(task) => {
+                let more = format!("    all of it: ralph task show {}", task.id);
+                let mut lines = drawn::failed(task, width);
+                lines.push((Some(Style::Faint), more));
+                lines
+            }
             Self::Conflict(conflict) => drawn::conflict(conflict, width),
             Self::Lesson(lesson) => drawn::proposed(lesson, width),
             Self::Vanished(gone) => drawn::vanished(gone, width),

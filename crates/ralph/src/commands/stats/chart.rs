@@ -28,12 +28,15 @@ pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
         Signs::Ascii => NUMBER,
     };
     let room = (width.saturating_sub(BEFORE) / columns).clamp(LEAST, MOST);
-    let (bars, about) = match (stats.by_day.as_slice(), stats.by_run.as_slice()) {
+    let (bars, about, earlier) = match (stats.by_day.as_slice(), stats.by_run.as_slice()) {
         ([first, .., last], _) => {
             let days = days(first.day, last.day, room);
             let about = days.first().map(|first| format!("{first} to {}, a day each", last.day));
             let of_day = |day: &Date| stats.by_day.iter().find(|of| of.day == *day).map(|of| of.figures);
-            (days.iter().map(of_day).collect(), about)
+            let is_earlier = |day: Date| days.first().is_some_and(|first| day < *first);
+            let earlier = stats.by_day.iter().filter(|of| is_earlier(of.day)).count();
+            let earlier = (earlier, "earlier day", "earlier days");
+            (days.iter().map(of_day).collect(), about, earlier)
         }
         (_, runs @ [_, _, ..]) => {
             let shown = runs.get(runs.len().saturating_sub(room)..).unwrap_or(runs);
@@ -41,7 +44,8 @@ pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
                 let day = first.first_at.to_zoned(TimeZone::UTC).date();
                 format!("the last {} from {day} on", count(shown.len(), "run", "runs"))
             });
-            (shown.iter().map(|run| Some(run.figures)).collect(), about)
+            let earlier = (runs.len() - shown.len(), "earlier run", "earlier runs");
+            (shown.iter().map(|run| Some(run.figures)).collect(), about, earlier)
         }
         _ => return Vec::new(),
     };
@@ -57,7 +61,11 @@ pub(super) fn lines(stats: &Stats, width: usize, signs: Signs) -> Vec<Line> {
         .zip(drawn)
         .map(|(title, bar)| format!("  {title:<10}  {bar}"));
     lines.extend(bars.map(|line| (None, line.trim_end().to_owned())));
-    let legend = about.into_iter().chain(meaning);
+    let left_out = match earlier {
+        (0, ..) => None,
+        (more, one, many) => Some(format!("{} not shown", count(more, one, many))),
+    };
+    let legend = about.into_iter().chain(left_out).chain(meaning);
     lines.extend(legend.map(|line| (Some(Style::Faint), format!("  {line}"))));
     lines
 }

@@ -7,7 +7,7 @@ use ralph_model::{
     Attempt, ErrorCategory, JournalRow, KeptReport, Signature, Suggestion, Task, TaskStatus, display_width, duration,
     preview,
 };
-use ralph_store::Store;
+use ralph_store::{FailedTask, Store};
 
 use crate::error::CommandError;
 use crate::ui::{Line, Style, commands, text_columns};
@@ -16,11 +16,45 @@ use crate::ui::{Line, Style, commands, text_columns};
 const MOST_SHOWN: u32 = 8;
 /// How many lines all of them have: with the rest of a task they stand on a screen of forty.
 const MOST_LINES: usize = 18;
+/// How many attempts are told shortly; of more the last ones, and a line that counts the others.
+const MOST_IN_SHORT: usize = 5;
 /// How many lines of why one failed are shown.
 const WHY_LINES: usize = 2;
 /// What stands before a text: this, and then a label of so many columns.
 const INDENT: &str = "     ";
 const LABEL: usize = 7;
+
+/// The attempts at a failed task within a width, shortly: how each ended and why, of the last also what was tried and what is
+/// suggested for the next.
+pub(crate) fn attempts_in_short(task: &FailedTask, width: usize) -> Vec<Line> {
+    let all = &task.failed_attempts;
+    let earlier = match all.len() {
+        0..=MOST_IN_SHORT => 0,
+        more => more - (MOST_IN_SHORT - 1),
+    };
+    let shown = all.get(earlier..).unwrap_or_default();
+    let columns = text_columns(width, INDENT.len() + LABEL);
+    let mut lines = Vec::new();
+    if earlier > 0 {
+        lines.push((
+            Some(Style::Faint),
+            format!("  {earlier} earlier: ralph task show {}", task.id),
+        ));
+    }
+    for (place, attempt) in shown.iter().enumerate() {
+        let is_last = place + 1 == shown.len();
+        let detail = if is_last { Detail::Tried } else { Detail::Why };
+        let before = shown.get(..place).unwrap_or_default();
+        lines.push((None, format!("  {}", headline(attempt, columns + LABEL))));
+        let details = details(attempt, before, (detail, columns));
+        lines.extend(details.into_iter().map(|line| (None, line)));
+    }
+    let last = all.last().and_then(|last| last.report.as_ref());
+    let suggestion = last.and_then(|kept| kept.suggestion.as_deref()).unwrap_or_default();
+    let next = labelled("next", suggestion, (1, columns));
+    lines.extend(next.into_iter().map(|line| (None, line)));
+    lines
+}
 
 /// The attempts at a task that are shown.
 pub(super) struct Attempts {
@@ -189,7 +223,7 @@ fn details(attempt: &Attempt, before: &[Attempt], (detail, columns): (Detail, us
     };
     let tried = line("tried", Detail::Tried, &report.report.what_tried);
     if let Some(first) = same_as(report, before) {
-        let same = format!("the same failure as in attempt {first}");
+        let same = format!("the same as in attempt {first}");
         let why = labelled("why", &same, (1, columns));
         return [tried, why, files].concat();
     }

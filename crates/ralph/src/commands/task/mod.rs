@@ -24,7 +24,7 @@ use ralph_memory::capture::{SecretPolicy, Surroundings, accept};
 use ralph_model::{Task, TaskId, TaskStatus, preview};
 use ralph_store::{DoneIn, ImportItem, Store, TaskError};
 
-pub(crate) use attempts::in_short;
+pub(crate) use attempts::{attempts_in_short, in_short};
 pub(crate) use tree::{Placed, place};
 pub(crate) use view::task_row;
 
