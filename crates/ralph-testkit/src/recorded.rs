@@ -49,6 +49,8 @@ pub const RECORDED: &[Recorded] = recorded! {
     "cargo_test_list", "N=1 cargo test list", "cargo 1.95.0, rustc 1.95.0", 101;
     "cargo_test_list_again", "N=1 cargo test list", "cargo 1.95.0, rustc 1.95.0", 101;
     "cargo_test_list_other", "N=2 cargo test list", "cargo 1.95.0, rustc 1.95.0", 101;
+    "cargo_test_long", "N=3 cargo test long", "cargo 1.95.0, rustc 1.95.0", 101;
+    "cargo_test_long_other", "N=7 cargo test long", "cargo 1.95.0, rustc 1.95.0", 101;
     "cargo_test_missing_file", "cargo test", "cargo 1.95.0, rustc 1.95.0", 101;
     "cargo_test_missing_file_again", "cargo test", "cargo 1.95.0, rustc 1.95.0", 101;
     "cargo_test_other_test", "cargo test", "cargo 1.95.0, rustc 1.95.0", 101;

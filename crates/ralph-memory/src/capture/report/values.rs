@@ -216,9 +216,7 @@ fn is_passing(name: &str) -> bool {
         let (first, rest) = word.split_at(1);
         bare.ends_with(&format!("{}{rest}", first.to_ascii_uppercase()))
     };
-    PASSING.contains(&lower.as_str())
-        || PASSING.iter().any(is_last)
-        || (is_blank && PLACES.contains(&lower.as_str()))
+    PASSING.contains(&lower.as_str()) || PASSING.iter().any(is_last) || (is_blank && PLACES.contains(&lower.as_str()))
 }
 
 /// A number with its unit, without what only a measurement has.
