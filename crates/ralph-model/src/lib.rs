@@ -10,6 +10,7 @@ pub mod config;
 mod facts;
 mod feature;
 mod file_stamp;
+mod gist;
 mod guidance;
 mod injection;
 mod journal;
@@ -38,6 +39,7 @@ pub use feature::{
     BehindFailed, Feature, FeatureName, FeatureNameError, FeatureStatus, MAX_FEATURE_NAME_BYTES, TaskCounts,
 };
 pub use file_stamp::FileStamp;
+pub use gist::{exception_in, gist_of};
 pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};

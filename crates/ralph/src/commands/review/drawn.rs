@@ -1,7 +1,7 @@
 //! What waits, in words: each thing as lines, the same in the list and one by one.
 
 use ralph_memory::learn::Conflict;
-use ralph_model::{ErrorCategory, FailedGate, JournalRow, Learning, TaskId, TaskType, count, with_figures};
+use ralph_model::{ErrorCategory, FailedGate, JournalRow, Learning, TaskId, TaskType, count, gist_of, with_figures};
 use ralph_store::FailedTask;
 
 use super::super::task::in_short;
@@ -24,7 +24,7 @@ pub(super) fn failed(task: &FailedTask, width: usize) -> Vec<Line> {
     let report = last.map(|kept| &kept.report);
     let reason = in_short(&task.reason);
     let tried = report.map(|report| in_short(&report.what_tried)).unwrap_or_default();
-    let why = report.map(|report| in_short(report.gist())).unwrap_or_default();
+    let why = report.map(|report| gist_of(report.gist())).unwrap_or_default();
     let why = if reason.contains(&why) { String::new() } else { why };
     let texts = [
         tries(task),
