@@ -52,7 +52,8 @@ fn refusing_gate(draft: &Draft) -> Option<&GateResult> {
     draft.baseline.as_ref()?.refusing(&draft.gates, draft.changed)
 }
 
-/// What an agent reports, with what it could not know: the gates speak after it.
+/// What an agent reports, with what it could not know: the gates speak after it. What refused the work is the error, not
+/// what the agent met on its way and may have mended.
 fn completed(said: FailureReport, draft: &Draft, gate: Option<&GateResult>) -> FailureReport {
     let category = match said.category {
         ErrorCategory::Unknown => category(draft.ruling.stop, gate),
@@ -60,7 +61,7 @@ fn completed(said: FailureReport, draft: &Draft, gate: Option<&GateResult>) -> F
     };
     FailureReport {
         category,
-        error_output: said.error_output.or_else(|| output_of(gate)),
+        error_output: output_of(gate).or(said.error_output),
         gate: gate.map(failed_gate),
         ..said
     }

@@ -635,18 +635,34 @@ fn what_an_agent_reports_is_completed_by_what_it_cannot_know() {
       left: 350
      right: 550
     ");
-    // What it says itself is kept.
+}
+
+#[test]
+fn what_a_gate_printed_is_the_error_whatever_the_agent_met_before() {
     let complete = FailureReport {
         category: ErrorCategory::LogicError,
         error_output: Some("its own".to_owned()),
         ..said()
     };
-    draft.turn.captured.failure = Some(complete.clone());
-    let kept = Failed::of(&draft, Path::new("/")).report.unwrap();
+    let failed = |output: &str| {
+        let mut draft = refused("cargo test", GateEnd::Failed("exit code 101".to_owned()), output);
+        draft.turn.captured.failure = Some(complete.clone());
+        Failed::of(&draft, Path::new("/"))
+    };
+    let refused = failed("error: the key does not turn in door.c:7");
+    let report = refused.report.unwrap();
     assert_eq!(
-        (kept.category, kept.error_output),
-        (complete.category, complete.error_output)
+        report.error_output.as_deref(),
+        Some("error: the key does not turn in door.c:7")
     );
+    assert_eq!(report.gist(), "error: the key does not turn in door.c:7");
+    assert_eq!(
+        (report.category, &report.what_tried, &report.why_failed),
+        (complete.category, &complete.what_tried, &complete.why_failed)
+    );
+    assert_ne!(refused.signature, failed("error: the window is open").signature);
+    // Where no gate says anything, its own words are what there is.
+    assert_eq!(failed("").report.unwrap().error_output, complete.error_output);
 }
 
 #[test]

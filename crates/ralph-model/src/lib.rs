@@ -11,6 +11,7 @@ mod facts;
 mod feature;
 mod figures;
 mod file_stamp;
+mod gist;
 mod guidance;
 mod injection;
 mod journal;
@@ -41,6 +42,7 @@ pub use feature::{
 };
 pub use figures::{EstimateFigures, read_estimate};
 pub use file_stamp::FileStamp;
+pub use gist::{exception_in, gist_of};
 pub use guidance::{Guidance, keep_guidance, split_guidance, with_guidance};
 pub use injection::{EntryKind, Injection, InjectionReason};
 pub use journal::{Difficulty, ErrorCategory, JournalRow, NewJournalRow, Outcome, StopReason, Usage};

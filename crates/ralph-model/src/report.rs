@@ -48,14 +48,13 @@ impl FailureReport {
         self.origin == ReportOrigin::Ralph && !self.what_tried.starts_with(SAID_NOTHING)
     }
 
-    /// What says most about why it failed: the agent's own words, else what the failing program printed, else ralph's.
+    /// What says most about why it failed: what a gate printed that refused the work, else the agent's own words, else what
+    /// the failing program printed, else ralph's.
     #[must_use]
     pub fn gist(&self) -> &str {
         let printed = self.error_output.as_deref().filter(|output| !output.trim().is_empty());
-        match (self.origin, printed) {
-            (ReportOrigin::Ralph, Some(printed)) => printed,
-            _ => &self.why_failed,
-        }
+        let is_refused = self.gate.is_some() || self.origin == ReportOrigin::Ralph;
+        printed.filter(|_| is_refused).unwrap_or(&self.why_failed)
     }
 }
 
@@ -157,8 +156,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agents_words_say_most_and_then_what_a_program_printed() {
-        let gist = |origin, error_output: Option<&str>| {
+    fn what_a_gate_printed_says_most_and_then_the_agents_words() {
+        let gist_of = |origin, error_output: Option<&str>, gate: Option<FailedGate>| {
             let report = FailureReport {
                 what_tried: String::new(),
                 why_failed: "why".to_owned(),
@@ -166,10 +165,19 @@ mod tests {
                 relevant_files: Vec::new(),
                 error_output: error_output.map(str::to_owned),
                 origin,
-                gate: None,
+                gate,
             };
             report.gist().to_owned()
         };
+        let gist = |origin, error_output| gist_of(origin, error_output, None);
+        let gate = || {
+            Some(FailedGate {
+                command: "make".to_owned(),
+                end: "exit code 1".to_owned(),
+            })
+        };
+        assert_eq!(gist_of(ReportOrigin::Agent, Some("printed"), gate()), "printed");
+        assert_eq!(gist_of(ReportOrigin::Agent, None, gate()), "why");
         assert_eq!(gist(ReportOrigin::Agent, Some("printed")), "why");
         assert_eq!(gist(ReportOrigin::Ralph, Some("printed")), "printed");
         assert_eq!(gist(ReportOrigin::Ralph, Some(" \n")), "why");

@@ -274,7 +274,7 @@ pub(super) fn not_ended(pids: &[u32]) -> Option<String> {
 /// What is kept of a turn.
 fn summary(root: &Path, end: EndOfTurn, prompt: &str, duration: Duration) -> TurnSummary {
     let (control, malformed) = read_control(end.final_messages(), prompt);
-    let mut captured = read_captured(&end.messages, prompt);
+    let mut captured = read_captured(&end.messages, prompt, root);
     captured.malformed = captured.malformed.saturating_add(malformed);
     let (spoke, last_words) = (end.spoke(), last_words(&end.messages, prompt));
     let mut denials = end.denials;

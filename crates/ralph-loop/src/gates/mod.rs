@@ -8,7 +8,7 @@ mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ralph_model::first_line;
+use ralph_model::gist_of;
 use serde::{Deserialize, Serialize};
 
 use crate::settle::Verdict;
@@ -58,10 +58,10 @@ impl GateResult {
         self.end == GateEnd::Passed
     }
 
-    /// The first line of its output that says what is wrong; empty when it says nothing.
+    /// What its output says most of all, on a line; empty when it says nothing.
     #[must_use]
-    pub fn first_words(&self) -> String {
-        first_line(&self.why).trim().to_owned()
+    pub fn gist(&self) -> String {
+        gist_of(&self.why)
     }
 
     /// How it ended, in words: `exit code 101`.
@@ -97,7 +97,7 @@ pub fn unusable(results: &[GateResult]) -> Option<String> {
             GateEnd::TimedOut => "took longer than `[verify] timeout` allows".to_owned(),
             GateEnd::Passed | GateEnd::Failed(_) | GateEnd::Stopped => return None,
         };
-        let said = match result.first_words() {
+        let said = match result.gist() {
             words if words.is_empty() => String::new(),
             words => format!(": {words}"),
         };

@@ -29,9 +29,6 @@ pub(super) const MOST_TAG: usize = 50;
 /// What stands at the end of a text that was cut.
 const CUT: &str = " […cut]";
 
-/// What stands above lines of which the earlier ones were left out.
-const EARLIER_CUT: &str = "[…earlier lines cut]\n";
-
 /// A text as it may be kept, in at most `cap` characters: control characters but line breaks and tabs are gone, escape
 /// sequences and what hides or turns text around as well; secrets are masked; where it was cut, it says so.
 #[must_use]
@@ -43,30 +40,6 @@ pub fn clean(text: &str, cap: usize) -> String {
 pub(super) fn clean_line_of(text: &str, cap: usize) -> String {
     let text = clean(text, usize::MAX);
     capped(&text.split_whitespace().collect::<Vec<_>>().join(" "), cap)
-}
-
-/// The same, of whole lines from the end: what a failing program said last says most. A last line that is too long by itself
-/// is cut.
-pub(super) fn clean_last_lines(text: &str, cap: usize) -> String {
-    let text = clean(text, usize::MAX);
-    if text.chars().count() <= cap {
-        return text;
-    }
-    let room = cap.saturating_sub(EARLIER_CUT.chars().count());
-    let mut kept = 0;
-    let mut lines: Vec<&str> = Vec::new();
-    for line in text.lines().rev() {
-        kept += line.chars().count() + 1;
-        if kept > room + 1 {
-            break;
-        }
-        lines.push(line);
-    }
-    if lines.is_empty() {
-        return capped(text.lines().next_back().unwrap_or_default(), cap);
-    }
-    lines.reverse();
-    format!("{EARLIER_CUT}{}", lines.join("\n"))
 }
 
 /// A text in at most so many characters. Signs that belong together, as an emoji with its joiners, stay together.
@@ -307,19 +280,6 @@ mod tests {
         // A secret at the edge is masked before the text is cut.
         let token = format!("ghp_{}", "a1B2".repeat(9));
         assert_eq!(clean(&format!("the token {token}"), 30), "the token [secret: github]");
-    }
-
-    #[test]
-    fn of_error_output_the_last_whole_lines_stay() {
-        assert_eq!(clean_last_lines("one\ntwo", 7), "one\ntwo");
-        assert_eq!(
-            clean_last_lines("one and two\nthree\nfour\nfive and six", 33),
-            "[…earlier lines cut]\nfive and six"
-        );
-        assert_eq!(
-            clean_last_lines(&format!("one\n{}", "x".repeat(40)), 16),
-            "xxxxxxxxx […cut]"
-        );
     }
 
     proptest! {

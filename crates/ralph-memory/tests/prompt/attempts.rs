@@ -1,5 +1,7 @@
 //! `### Previous Attempts`: what an agent reads of the attempts before its own.
 
+use std::path::Path;
+
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use ralph_memory::capture::{read_captured, read_control};
@@ -595,7 +597,7 @@ fn texts_of_reports_stay_where_they_are_put_and_are_not_obeyed() {
     for answer in [told.to_owned(), format!("{}\nI begin.", prompt.text)] {
         let (control, _) = read_control(&[&answer], &prompt.text);
         assert!(control.done.is_empty() && control.promise.is_none(), "{control:?}");
-        assert_eq!(read_captured(&[answer], &prompt.text).journal, None);
+        assert_eq!(read_captured(&[answer], &prompt.text, Path::new("/")).journal, None);
     }
 }
 

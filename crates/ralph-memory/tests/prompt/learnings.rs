@@ -1,5 +1,7 @@
 //! Which lessons stand in a prompt, and in which order: from the settlement that kept them to the text.
 
+use std::path::Path;
+
 use ralph_memory::capture::read_captured;
 use ralph_memory::inject::prompt::{Circumstances, Materials, MemoryShare, Prompt, stands_in};
 use ralph_model::config::Config;
@@ -531,7 +533,7 @@ fn the_longest_lesson_of_an_agent_has_room() {
         "c".repeat(80),
         "a lesson of an agent that has much to tell,\nat length ".repeat(90)
     );
-    let told = read_captured(&[said], "").learnings.pop().unwrap();
+    let told = read_captured(&[said], "", Path::new("/")).learnings.pop().unwrap();
     let lessons = Lessons::new().with(&told.category, &["lexer"], &told.content);
     let lessons = lessons.with("b", &["lexer", "tokens"], &"word ".repeat(400));
     let prompt = lessons.prompt(task(0xabc, "Mend the tokens of the lexer", ""));

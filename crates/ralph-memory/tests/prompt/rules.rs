@@ -1,6 +1,7 @@
 //! What holds of every prompt.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -181,7 +182,7 @@ fn what_is_taught_of_a_failure_is_read() {
             "test_failure, build_error, missing_file, logic_error, type_error, dependency_error, timeout or unknown",
             "missing_file",
         );
-        let read = read_captured(&[said], "");
+        let read = read_captured(&[said], "", Path::new("/"));
         let failure = read.failure.unwrap();
         assert_eq!((read.difficulty, read.malformed), (Difficulty::parse(word), 0));
         assert_eq!(read.retry_suggestion.as_deref(), Some("what to try"));

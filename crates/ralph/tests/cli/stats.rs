@@ -11,7 +11,7 @@ use crate::past::{Worked, task, work};
 use crate::terminal::at_terminal;
 use crate::{env, json};
 
-/// How an attempt failed, with a gate that refused it.
+/// How an attempt failed, with a gate that refused it and printed what the agent says.
 pub(crate) fn failure(what_tried: &str, why_failed: &str) -> Captured {
     Captured {
         failure: Some(FailureReport {
@@ -19,7 +19,7 @@ pub(crate) fn failure(what_tried: &str, why_failed: &str) -> Captured {
             why_failed: why_failed.to_owned(),
             category: ErrorCategory::TestFailure,
             relevant_files: vec!["src/draw.rs".to_owned()],
-            error_output: Some("left: 1\nright: 2".to_owned()),
+            error_output: Some(why_failed.to_owned()),
             origin: ReportOrigin::Agent,
             gate: Some(FailedGate {
                 command: "cargo test".to_owned(),

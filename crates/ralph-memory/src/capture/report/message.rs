@@ -1,15 +1,20 @@
 //! A line of a message without what differs from time to time, but with the values that say what is wrong.
 
-use super::normal::normalised;
+use std::collections::BTreeSet;
+
+use super::normal::normalised_within;
 use super::telling::{is_numbered, names_what_failed};
+use super::values::{stable_values, values_begin};
 
 /// What stands for something that differs from time to time: a number, which the normal form of a line leaves out.
-const VARIABLE: &str = "0";
+pub(super) const VARIABLE: &str = "0";
 /// The longest number that may say what is wrong: an exit code, a status, a result. Longer ones are moments and sizes.
 const MAX_VALUE_DIGITS: usize = 6;
 /// The longest number in a name that is part of it: `test_2`, `E0308`.
 const MAX_NUMBER_OF_NAME: usize = 3;
 const MAX_DIGITS_IN_NAME: usize = 4;
+/// How much of a line counts, in characters: more than a report shows of one.
+const MAX_CHARACTERS: usize = 1000;
 /// From how many characters on a word of hexadecimal digits is a digest.
 const MIN_DIGEST: usize = 7;
 /// The same of one that has dashes in it.
@@ -23,11 +28,11 @@ const BEFORE_VALUES: [&str; 17] = [
 /// The same of two words.
 const PHRASES: [(&str, &str); 3] = [("instead", "of"), ("but", "was"), ("but", "were")];
 /// Signs between numbers that are compared.
-const COMPARISONS: [&str; 8] = ["!=", "==", "!==", "===", "<", ">", "<=", ">="];
+pub(super) const COMPARISONS: [&str; 8] = ["!=", "==", "!==", "===", "<", ">", "<=", ">="];
 /// What a route stands behind, which looks like a path of a file.
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
 /// Units of time, which may stand by themselves behind a number.
-const UNITS: [&str; 15] = [
+pub(super) const UNITS: [&str; 15] = [
     "ns", "us", "µs", "ms", "s", "m", "h", "min", "mins", "sec", "secs", "second", "seconds", "minute", "minutes",
 ];
 /// Days and months as dates have them.
@@ -58,8 +63,35 @@ enum Role {
     Route,
 }
 
+/// The lines of a message, each in the form of [`message_line`]. Where it shows how two values differ, the lines with a sign
+/// before them are values.
+pub(super) fn message_lines(message: &str) -> BTreeSet<String> {
+    let shows_difference = message.lines().any(|line| of_difference(line) == Some('+'));
+    let stable = |line: &str| match of_difference(line).filter(|_| shows_difference) {
+        Some(_) => normalised_within(&stable_values(line), MAX_CHARACTERS),
+        None => message_line(line),
+    };
+    message.lines().map(stable).filter(|line| !line.is_empty()).collect()
+}
+
+/// The sign before a line that only one of two values has; pytest sets it in behind an `E`.
+fn of_difference(line: &str) -> Option<char> {
+    let line = line.strip_prefix("E ").unwrap_or(line).trim_start();
+    let mut signs = line.chars();
+    let sign = signs.next().filter(|sign| matches!(sign, '+' | '-'))?;
+    signs.next().filter(|next| next.is_whitespace()).map(|_| sign)
+}
+
 /// A line of a message in a form that is the same again when only folders, line numbers, addresses, times and counts differ.
+/// The values of an assertion are part of it.
 pub(super) fn message_line(line: &str) -> String {
+    let (told, values) = line.split_at(values_begin(line).unwrap_or(line.len()));
+    let stable = [stable_words(told), stable_values(values)].join(" ");
+    normalised_within(&stable, MAX_CHARACTERS)
+}
+
+/// What is told without values.
+fn stable_words(line: &str) -> String {
     let names = names_what_failed(line);
     let mut words: Vec<String> = Vec::new();
     let mut role = Role::Any;
@@ -89,11 +121,11 @@ pub(super) fn message_line(line: &str) -> String {
         before = bare;
         words.push(stable);
     }
-    normalised(&words.join(" "))
+    words.join(" ")
 }
 
 /// A word without what stands around it.
-fn bare(word: &str) -> &str {
+pub(super) fn bare(word: &str) -> &str {
     word.trim_matches(|sign: char| sign.is_ascii_punctuation() && sign != '_')
 }
 
@@ -101,6 +133,10 @@ fn bare(word: &str) -> &str {
 fn role_after(before: &str, word: &str) -> Role {
     let bare = bare(word);
     let (before, lower) = (before.to_ascii_lowercase(), bare.to_ascii_lowercase());
+    if word.starts_with('\'') {
+        // `thread 'got' (77)`: the name of something.
+        return Role::Any;
+    }
     let is_exception = bare.ends_with("Error") && word.ends_with(':');
     let is_told = is_exception
         || BEFORE_VALUES.contains(&lower.as_str())
@@ -148,7 +184,7 @@ fn stable_word(word: &str, role: Role) -> String {
         if is_told || holds_label(part) {
             stable.push_str(&protected(part));
         } else {
-            stable.push_str(&stable_part(part, role));
+            stable.push_str(&stable_part(part, role == Role::Route));
         }
         seen.push_str(part);
     }
@@ -172,8 +208,9 @@ fn holds_label(part: &str) -> bool {
         .is_some_and(|(name, value)| is_told(name) && is_value(value))
 }
 
-fn stable_part(part: &str, role: Role) -> String {
-    let is_path = part.contains('/') && !part.contains("://") && role != Role::Route;
+/// A part of a word without what differs from time to time.
+pub(super) fn stable_part(part: &str, is_route: bool) -> String {
+    let is_path = part.contains('/') && !part.contains("://") && !is_route;
     let part = if is_path { stable_path(part) } else { part };
     if is_random_id(part) {
         return VARIABLE.to_owned();
@@ -195,19 +232,18 @@ fn stable_part(part: &str, role: Role) -> String {
 }
 
 /// Whether it is an id such as `550e8400-e29b-41d4-a716-446655440000`.
-fn is_random_id(part: &str) -> bool {
+pub(super) fn is_random_id(part: &str) -> bool {
     let bare = part.trim_matches(|sign: char| sign.is_ascii_punctuation());
     bare.len() >= MIN_RANDOM_ID && bare.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
 }
 
 /// A run of letters and digits without what differs from time to time.
-fn stable_run(run: &str, before: Option<char>) -> String {
+pub(super) fn stable_run(run: &str, before: Option<char>) -> String {
     let digits = run.bytes().filter(u8::is_ascii_digit).count();
     if digits == 0 {
         let is_digest = run.len() >= 2 * MIN_DIGEST && run.bytes().all(|byte| byte.is_ascii_hexdigit());
         return if is_digest { VARIABLE.to_owned() } else { run.to_owned() };
     }
-    let is_digest = run.len() >= MIN_DIGEST && run.bytes().all(|byte| byte.is_ascii_hexdigit());
     let begins_as_number = run.starts_with(|sign: char| sign.is_ascii_digit());
     let is_name = if begins_as_number {
         // `test_2` is another test than `test_1`; `thread-2` is the same as `thread-1`.
@@ -215,11 +251,16 @@ fn stable_run(run: &str, before: Option<char>) -> String {
     } else {
         digits <= MAX_DIGITS_IN_NAME && !is_random(run)
     };
-    if is_digest || !is_name {
+    if is_digest(run) || !is_name {
         VARIABLE.to_owned()
     } else {
         protected(run)
     }
+}
+
+/// Whether a run of letters and digits is a digest.
+pub(super) fn is_digest(run: &str) -> bool {
+    run.len() >= MIN_DIGEST && run.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether letters and digits alternate as only chance makes them: `Ab3xY2`.
@@ -229,7 +270,7 @@ fn is_random(run: &str) -> bool {
 }
 
 /// Digits as the normal form leaves them alone: those of another script.
-fn protected(text: &str) -> String {
+pub(super) fn protected(text: &str) -> String {
     let wide = |sign: char| {
         sign.to_digit(10)
             .and_then(|digit| char::from_u32(u32::from('０') + digit))

@@ -8,6 +8,7 @@ mod named_files;
 mod normal;
 mod signature;
 mod telling;
+mod values;
 mod why;
 
 pub use category::category_of;

@@ -6,6 +6,11 @@ const MAX_CHARACTERS: usize = 300;
 /// A line without what differs from run to run: numbers, spaces, rulers that fill a line up.
 #[must_use]
 pub fn normalised(line: &str) -> String {
+    normalised_within(line, MAX_CHARACTERS)
+}
+
+/// The same with at most so many characters.
+pub(super) fn normalised_within(line: &str, characters: usize) -> String {
     let mut text = String::new();
     let mut length = 0;
     let mut before = None;
@@ -24,7 +29,7 @@ pub fn normalised(line: &str) -> String {
         text.extend(shown);
         length += usize::from(shown.is_some());
         (in_number, in_space, before) = (numeric, space, Some(sign));
-        if length >= MAX_CHARACTERS {
+        if length >= characters {
             break;
         }
     }

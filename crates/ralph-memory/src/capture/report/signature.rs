@@ -7,7 +7,7 @@ use ralph_model::{FailureReport, ReportOrigin, Signature};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::log_line::is_chatter;
-use super::message::{last_of, message_line};
+use super::message::{last_of, message_lines};
 use super::named_files::{below_root, named_files};
 use crate::capture::clean;
 
@@ -21,11 +21,7 @@ pub fn signature(report: &FailureReport, root: &Path) -> Signature {
     let output = report.error_output.as_deref().map(without_chatter);
     let output = output.as_deref().filter(|output| !output.trim().is_empty());
     let message = without_root(&clean(output.unwrap_or(&report.why_failed), usize::MAX), root);
-    let lines: BTreeSet<String> = message
-        .lines()
-        .map(message_line)
-        .filter(|line| !line.is_empty())
-        .collect();
+    let lines = message_lines(&message);
     let named = output.map(|output| named_files(output, root)).unwrap_or_default();
     let listed = report.relevant_files.iter().map(String::as_str);
     let files: BTreeSet<String> = match report.origin {

@@ -3,6 +3,7 @@
 use ralph_model::{ErrorCategory, ReportOrigin};
 use ralph_testkit::{RECORDED, RECORDED_ROOT, Recorded};
 
+use super::super::message::message_line;
 use super::*;
 use crate::capture::{MOST_ERROR_OUTPUT, category_of, why_lines};
 
@@ -89,6 +90,94 @@ fn values_that_differ_make_other_failures() {
     different("returned 404 instead of 200", "returned 404 instead of 201");
     different("expected:<200> but was:<404>", "expected:<201> but was:<404>");
     different("expected 1.0.0 got 1.0.1", "expected 1.0.0 got 2.3.4");
+}
+
+#[test]
+fn values_within_values_make_other_failures() {
+    different("  left: [1, 1]", "  left: [1, 2]");
+    different(" right: Point { x: 1, y: 2 }", " right: Point { x: 1, y: 3 }");
+    different("  left: (1, Some(2))", "  left: (1, Some(3))");
+    different("  left: \"total is 1 EUR\"", "  left: \"total is 2 EUR\"");
+    different("  left: {\"a\": -1.5}", "  left: {\"a\": -2.5}");
+    different("  left: 3.3000000000000003", "  left: 4.4000000000000004");
+    different("AssertionError: (1, 2) != (0, 2)", "AssertionError: (2, 2) != (0, 2)");
+    different("E   assert [1, 1] == [1, 0]", "E   assert [1, 2] == [1, 0]");
+    different("got {X:1 Y:2}, want {X:1 Y:0}", "got {X:1 Y:3}, want {X:1 Y:0}");
+    different(
+        "expected: <[1, 2]> but was: <[1, 0]>",
+        "expected: <[1, 2]> but was: <[1, 3]>",
+    );
+    different("Received: [1, 17]", "Received: [1, 18]");
+    different(
+        "expected [ 1, 2 ] to deeply equal [ 1, 0 ]",
+        "expected [ 1, 2 ] to deeply equal [ 1, 3 ]",
+    );
+    different("  left: Token { line: 3 }", "  left: Token { line: 4 }");
+    different("  left: \"Mon\"", "  left: \"Tue\"");
+    different("  left: \"2100-02-28\"", "  left: \"2100-03-01\"");
+    let long = |last: &str| format!("  left: [{}{last}]", "1, ".repeat(150));
+    different(&long("2"), &long("3"));
+}
+
+#[test]
+fn what_differs_from_time_to_time_is_forgiven_within_values() {
+    same("  left: [P at 0x7ffe12ab, 2]", "  left: [P at 0x10, 2]");
+    same("  left: (1, 12.5ms)", "  left: (1, 1.25s)");
+    same("  left: [12 ms, 3]", "  left: [14 ms, 3]");
+    same(
+        "  left: Server { port: 8080, pid: 7 }",
+        "  left: Server { port: 43521, pid: 8 }",
+    );
+    same(
+        "  left: Server { serverPort: 8080 }",
+        "  left: Server { serverPort: 43521 }",
+    );
+    same(
+        "  left: Instant { tv_sec: 77, tv_nsec: 12 }",
+        "  left: Instant { tv_sec: 78, tv_nsec: 3 }",
+    );
+    same(
+        "  left: [\"http://localhost:8080/a\"]",
+        "  left: [\"http://localhost:43521/a\"]",
+    );
+    same("  left: (localhost:8080, 1)", "  left: (localhost:43521, 1)");
+    same("  left: \"2026-11-16 12:24:56\"", "  left: \"2027-02-03 01:02:03\"");
+    same(
+        "  left: \"Mon Nov 16 12:24:56 2026\"",
+        "  left: \"Sat Feb 3 01:02:03 2027\"",
+    );
+    same("  left: (1, 1700000000)", "  left: (1, 1800000000)");
+    same("  left: (ThreadId(3), 1)", "  left: (ThreadId(7), 1)");
+    same(
+        "  left: [\"/tmp/.tmpAb3xY2/a.csv\"]",
+        "  left: [\"/tmp/.tmpqwerty/a.csv\"]",
+    );
+    same(
+        "AssertionError: 0.1234567 not less than 0.1",
+        "AssertionError: 0.1334567 not less than 0.1",
+    );
+    same("expected ',' at line 5 column 7", "expected ',' at line 6 column 9");
+    same("expected a price in src/cart.py:7", "expected a price in src/cart.py:9");
+    same(
+        "thread 'got' (19892) panicked at src/lib.rs:19:9:",
+        "thread 'got' (7) panicked at src/lib.rs:122:13:",
+    );
+    same(
+        "ValueError: row has 3 columns, not 7",
+        "ValueError: row has 4 columns, not 7",
+    );
+}
+
+#[test]
+fn lines_that_show_how_values_differ_are_values_and_items_of_a_list_are_not() {
+    let signed = |lines: &str| signature(&report(lines));
+    let shown = |value: u32| signed(&format!("+ actual - expected\n  {{\n+   a: {value}\n-   a: 0\n  }}"));
+    assert_ne!(shown(1), shown(2));
+    assert_eq!(shown(1), shown(1));
+    let of_pytest = |value: u32| signed(&format!("E         - {value}\nE         + 0"));
+    assert_ne!(of_pytest(1), of_pytest(2));
+    let listed = |worker: u32| signed(&format!("error: these died\n- number {worker}"));
+    assert_eq!(listed(1), listed(2));
 }
 
 #[test]
@@ -201,7 +290,7 @@ fn without_an_output_the_reason_counts() {
 }
 
 /// Recorded outputs that show the same failure: another time, or after other lines were added above.
-const SAME: [(&str, &str); 15] = [
+const SAME: [(&str, &str); 21] = [
     ("cargo_test_assertion", "cargo_test_assertion_moved"),
     ("cargo_test_missing_file", "cargo_test_missing_file_again"),
     ("cargo_test_two", "cargo_test_backtrace"),
@@ -212,6 +301,13 @@ const SAME: [(&str, &str); 15] = [
     ("shell_served_404", "shell_served_404_again"),
     ("shell_temporary", "shell_temporary_again"),
     ("shell_case", "shell_case_moved"),
+    // Values with what differs from time to time in them.
+    ("cargo_test_list", "cargo_test_list_again"),
+    ("cargo_test_port", "cargo_test_port_again"),
+    ("cargo_test_duration", "cargo_test_duration_again"),
+    ("cargo_test_temporary", "cargo_test_temporary_again"),
+    ("node_test_list", "node_test_list_again"),
+    ("unittest_object", "unittest_object_again"),
     // Logs, whose last lines are other ones each time.
     ("shell_log", "shell_log_again"),
     ("shell_date_log", "shell_date_log_again"),

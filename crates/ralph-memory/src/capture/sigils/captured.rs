@@ -1,13 +1,15 @@
 //! The sigils that are kept, from all of an agent's text in a turn.
 
+use std::path::Path;
+
 use ralph_model::{Captured, CapturedKnowledge, CapturedLearning, Difficulty, ErrorCategory, FailureReport};
 
 use super::tags::Sigil;
 use super::{Name, sigils};
 use crate::capture::clean::{
-    MOST_ERROR_OUTPUT, MOST_KNOWLEDGE, MOST_REASON, MOST_TAG, MOST_TAGS, MOST_TITLE, clean, clean_last_lines,
-    clean_line_of,
+    MOST_ERROR_OUTPUT, MOST_KNOWLEDGE, MOST_REASON, MOST_TAG, MOST_TAGS, MOST_TITLE, clean, clean_line_of,
 };
+use crate::capture::why_lines;
 
 /// The longest notes of a journal row, in characters.
 const MOST_JOURNAL: usize = 4000;
@@ -28,9 +30,9 @@ const MOST_ID: usize = 200;
 const MOST_ENTRIES: usize = 100;
 
 /// Reads the sigils that are kept from all messages of an agent in a turn, cleaned, capped and without secrets. The prompt
-/// is what it was asked, so that a repeat of it is not taken for an answer.
+/// is what it was asked, so that a repeat of it is not taken for an answer; the project is the folder `root`.
 #[must_use]
-pub fn read_captured(messages: &[impl AsRef<str>], prompt: &str) -> Captured {
+pub fn read_captured(messages: &[impl AsRef<str>], prompt: &str, root: &Path) -> Captured {
     let found = sigils(messages, prompt);
     let mut captured = Captured::default();
     let mut malformed = found
@@ -39,7 +41,7 @@ pub fn read_captured(messages: &[impl AsRef<str>], prompt: &str) -> Captured {
         .filter(|malformed| !malformed.name.is_control())
         .count();
     for sigil in found.sigils.iter().filter(|sigil| !sigil.name.is_control()) {
-        if take(sigil, &mut captured).is_none() {
+        if take(sigil, root, &mut captured).is_none() {
             malformed += 1;
         }
     }
@@ -48,7 +50,7 @@ pub fn read_captured(messages: &[impl AsRef<str>], prompt: &str) -> Captured {
 }
 
 /// Takes what a sigil says; none when it says nothing that can be understood.
-fn take(sigil: &Sigil<'_>, captured: &mut Captured) -> Option<()> {
+fn take(sigil: &Sigil<'_>, root: &Path, captured: &mut Captured) -> Option<()> {
     match sigil.name {
         Name::Journal => first(&mut captured.journal, || clean(&sigil.body(), MOST_JOURNAL)),
         Name::RetrySuggestion => first(&mut captured.retry_suggestion, || clean(&sigil.body(), MOST_REASON)),
@@ -61,7 +63,7 @@ fn take(sigil: &Sigil<'_>, captured: &mut Captured) -> Option<()> {
             (captured.learnings.len() < MOST_ENTRIES).then(|| captured.learnings.push(learning))?;
         }
         Name::FailureReport => {
-            let report = failure_report(&sigil.body())?;
+            let report = failure_report(&sigil.body(), root)?;
             captured.failure.get_or_insert(report);
         }
         Name::DifficultyEstimate => {
@@ -179,7 +181,7 @@ const KEYS: [(Key, &str); 6] = [
 ];
 
 /// A report; none when it does not say what was tried or why that failed.
-fn failure_report(body: &str) -> Option<FailureReport> {
+fn failure_report(body: &str, root: &Path) -> Option<FailureReport> {
     let values = report_values(body);
     let value = |wanted: Key| {
         values
@@ -208,11 +210,21 @@ fn failure_report(body: &str) -> Option<FailureReport> {
         category: ErrorCategory::parse(&category.replace(['-', ' '], "_")).unwrap_or(ErrorCategory::Unknown),
         relevant_files,
         error_output: value(Key::StackTrace)
-            .map(|text| clean_last_lines(text, MOST_ERROR_OUTPUT))
+            .map(|text| error_output(text, root))
             .filter(|text| !text.is_empty()),
         origin: ralph_model::ReportOrigin::Agent,
         gate: None,
     })
+}
+
+/// What a failing program printed, as an agent tells it. Of one that is too long the lines that say why, as of a gate: where
+/// they stand differs from language to language.
+fn error_output(text: &str, root: &Path) -> String {
+    let whole = clean(text, usize::MAX);
+    if whole.chars().count() <= MOST_ERROR_OUTPUT {
+        return whole;
+    }
+    why_lines(text, root, MOST_ERROR_OUTPUT)
 }
 
 /// The values of a report, each with the lines that continue it.

@@ -2,6 +2,7 @@
 //! kept of it is clean and has its bounds, and nothing reaches out of the message that it stands in.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use proptest::prelude::*;
 use ralph_model::{Captured, CapturedLearning};
@@ -215,7 +216,7 @@ proptest! {
 
     #[test]
     fn what_is_kept_of_any_soup_is_clean_and_has_its_bounds(text in soup()) {
-        let captured = read_captured(&[&text], "");
+        let captured = read_captured(&[&text], "", Path::new("/"));
         assert_bounded(&captured);
         assert_counted(&text, captured.malformed);
         let (control, malformed) = read_control(&[&text], "");
@@ -231,8 +232,8 @@ proptest! {
         let said = format!(
             "<learning category=\"other\" tags=\"of, {task}\">What {task} teaches.</learning>\n<task-done>{task}</task-done>"
         );
-        let alone = read_captured(&[&text], "");
-        let both = read_captured(&[&text, &said], "");
+        let alone = read_captured(&[&text], "", Path::new("/"));
+        let both = read_captured(&[&text, &said], "", Path::new("/"));
         let lesson = CapturedLearning {
             category: "other".to_owned(),
             tags: vec!["of".to_owned(), task.clone()],
@@ -248,7 +249,7 @@ proptest! {
     fn a_soup_in_a_fence_is_nobodys_word(text in soup()) {
         let fence = "~".repeat(text.len().max(3) + 1);
         let fenced = format!("Look:\n{fence}\n{text}\n{fence}\n");
-        prop_assert_eq!(read_captured(&[&fenced], ""), Captured::default());
+        prop_assert_eq!(read_captured(&[&fenced], "", Path::new("/")), Captured::default());
         prop_assert_eq!(read_control(&[&fenced], ""), Default::default());
     }
 }

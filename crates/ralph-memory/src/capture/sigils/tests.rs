@@ -1,9 +1,12 @@
 //! Sigils as agents write them, and as they do not mean them.
 
+use std::path::Path;
+
 use proptest::prelude::*;
 use ralph_model::{
     Captured, CapturedKnowledge, CapturedLearning, Control, Difficulty, ErrorCategory, FailureReport, Promise, Verdict,
 };
+use ralph_testkit::{RECORDED_ROOT, recorded};
 
 const DONE: &str = "<task-done>t-1a2b3c</task-done>";
 
@@ -14,7 +17,7 @@ fn read_control(text: &str, prompt: &str) -> (Control, u32) {
 
 /// What is kept of an answer of one message.
 fn read_captured(text: &str, prompt: &str) -> Captured {
-    super::read_captured(&[text], prompt)
+    super::read_captured(&[text], prompt, Path::new(RECORDED_ROOT))
 }
 
 #[track_caller]
@@ -442,12 +445,16 @@ fn what_one_message_leaves_open_does_not_reach_into_the_next() {
     for open in ["Like this:\n```\ncode", "~~~\ncode", "a ` stray backtick", "> quoted"] {
         assert_eq!(super::read_control(&[open, DONE], ""), (done(&["t-1a2b3c"]), 0));
         assert_eq!(
-            super::read_captured(&[open, "<journal>noted</journal>"], ""),
+            super::read_captured(&[open, "<journal>noted</journal>"], "", Path::new(RECORDED_ROOT)),
             journal("noted")
         );
     }
     assert_eq!(
-        super::read_captured(&["<journal>one", "two", "three</journal>"], ""),
+        super::read_captured(
+            &["<journal>one", "two", "three</journal>"],
+            "",
+            Path::new(RECORDED_ROOT)
+        ),
         malformed(2)
     );
     assert_eq!(
@@ -460,7 +467,7 @@ fn what_one_message_leaves_open_does_not_reach_into_the_next() {
         "<journal>two</journal><memory-used>mem-1-aaaa</memory-used>",
         "<memory-used>mem-1-aaaa</memory-used>",
     ];
-    let captured = super::read_captured(&messages, "");
+    let captured = super::read_captured(&messages, "", Path::new(RECORDED_ROOT));
     assert_eq!(
         (captured.journal.as_deref(), captured.memory_used.len()),
         (Some("one"), 1)
@@ -587,10 +594,48 @@ fn what_is_kept_is_cleaned_capped_and_has_no_secrets() {
     assert_eq!(report.relevant_files.len(), 50);
     let output = report.error_output.expect("there is some");
     assert!(
+        // Of what says nothing of a failure, the last lines.
         output.chars().count() <= 500 && output.ends_with("\na line of output\nlast"),
         "{output}"
     );
-    assert_eq!(output.lines().nth(1), Some("a line of output"));
+    assert_eq!(output.lines().next(), Some("a line of output"));
+}
+
+#[test]
+fn of_a_long_trace_the_lines_that_say_why_stay_wherever_they_stand() {
+    let kept = |trace: &str| {
+        let text = format!("<failure-report>what_tried: a\nwhy_failed: b\nstack_trace: {trace}</failure-report>");
+        read_captured(&text, "")
+            .failure
+            .and_then(|report| report.error_output)
+            .unwrap_or_default()
+    };
+    assert_eq!(
+        kept(recorded("node_calls_type_error").output),
+        "/home/dev/project/cart.js:2
+  return request.item.price;
+TypeError: Cannot read properties of undefined (reading 'price')
+    at exports.total [as handle] (/home/dev/project/cart.js:2:23)"
+    );
+    let calls = |trace: &str| {
+        trace
+            .lines()
+            .skip_while(|line| !line.contains("Error: "))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(
+        kept(&calls(recorded("node_calls_range_error").output)),
+        "RangeError: Invalid time value
+    at exports.stamp [as handle] (/home/dev/project/cart.js:6:33)"
+    );
+    assert_eq!(
+        kept(recorded("cargo_test_unwrap_backtrace").output),
+        "thread 'tests::unwrap' (2041) panicked at src/lib.rs:60:53:
+called `Result::unwrap()` on an `Err` value: Custom { kind: Other, error: \"disk\" }"
+    );
+    // One that has room stays as it is.
+    assert_eq!(kept("one\n  two"), "one\n  two");
 }
 
 #[test]

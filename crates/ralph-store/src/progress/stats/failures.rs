@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use ralph_model::{ErrorCategory, Signature, TaskId, first_line};
+use ralph_model::{ErrorCategory, Signature, TaskId, gist_of};
 use rusqlite::Connection;
 
 use super::FailureFigures;
@@ -76,7 +76,7 @@ pub(super) fn describe(connection: &Connection, failure: &mut FailureFigures) ->
         .prepare_cached("SELECT * FROM failure_reports WHERE journal = ?1")?
         .query_row([failure.last_journal], read_kept_report)?
         .report;
-    failure.why = first_line(report.gist()).to_owned();
+    failure.why = gist_of(report.gist());
     failure.category = report.category;
     Ok(())
 }

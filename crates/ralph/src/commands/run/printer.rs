@@ -12,7 +12,7 @@ use ralph_loop::{News, Verification, Watch};
 use ralph_memory::inject::prompt::AttemptNumber;
 use ralph_model::{
     Outcome, RunId, StopReason, TaskId, TaskKind, TaskStatus, Tokens, Usage, Verdict, count, duration, first_line,
-    preview, size,
+    gist_of, preview, size,
 };
 
 use crate::context::Context;
@@ -204,7 +204,7 @@ impl<'a> Printer<'a> {
 
     fn gate(&mut self, gate: &GateResult) {
         if !gate.is_green() {
-            self.red.insert(gate.command.clone(), gate.first_words());
+            self.red.insert(gate.command.clone(), gate.gist());
         }
         let time = worth_telling(Duration::from_millis(gate.duration_ms));
         let time = time.map(|time| format!(" ({time})")).unwrap_or_default();
@@ -481,17 +481,16 @@ impl Watch for Printer<'_> {
     }
 }
 
-/// A reason on one line: its first. Where that only leads up to what a gate said, which was named just before, the gate's
-/// first words stand in its place.
+/// A reason on one line: its first. Where that only leads up to what a gate said, which was named just before, what the gate
+/// said most of all stands in its place.
 fn headline(reason: &str) -> String {
-    let mut lines = reason.lines();
-    let first = lines.next().unwrap_or_default();
-    match (first.strip_suffix(':'), lines.next()) {
-        (Some(leads), Some(words)) => {
+    let (first, printed) = reason.split_once('\n').unwrap_or((reason, ""));
+    match first.strip_suffix(':').filter(|_| !printed.trim().is_empty()) {
+        Some(leads) => {
             let before = leads.split("The gate `").next().unwrap_or_default();
-            format!("{before}{}", words.trim())
+            format!("{before}{}", gist_of(printed))
         }
-        _ => first.to_owned(),
+        None => first.to_owned(),
     }
 }
 

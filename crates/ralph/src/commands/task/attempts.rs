@@ -5,7 +5,7 @@ use std::time::Duration;
 use ralph_memory::capture::tells_of_failure;
 use ralph_model::{
     Attempt, ErrorCategory, JournalRow, KeptReport, Signature, Suggestion, Task, TaskStatus, display_width, duration,
-    preview,
+    gist_of, preview,
 };
 use ralph_store::{FailedTask, Store};
 
@@ -227,9 +227,9 @@ fn details(attempt: &Attempt, before: &[Attempt], (detail, columns): (Detail, us
         let why = labelled("why", &same, (1, columns));
         return [tried, why, files].concat();
     }
-    let gist = report.report.gist().trim();
+    let gist = gist_first(report.report.gist());
     let why = match report.report.category {
-        ErrorCategory::Unknown => gist.to_owned(),
+        ErrorCategory::Unknown => gist,
         known => format!("{}: {gist}", known.word().replace('_', " ")),
     };
     let gate = report.report.gate.as_ref();
@@ -268,6 +268,13 @@ fn labelled(label: &str, text: &str, (most, columns): (usize, usize)) -> Vec<Str
     labels.zip(text).map(line).collect()
 }
 
+/// A text with what says most in its first line.
+fn gist_first(text: &str) -> String {
+    let gist = gist_of(text);
+    let others: Vec<&str> = text.lines().filter(|line| !gist.contains(line.trim())).collect();
+    [&[gist.as_str()], others.as_slice()].concat().join("\n")
+}
+
 /// How much a line of a text says, the most first: what it begins with, what tells of a failure, all else, a place in a file.
 fn rank(place: usize, line: &str) -> u8 {
     let is_place = ["File \"", "at ", "--> ", "Traceback"];
@@ -289,12 +296,13 @@ fn with_more(line: &str, columns: usize) -> String {
     }
 }
 
-/// What a reason says, on a line: where the first only leads up to the next, both.
+/// What a reason says, on a line: where the first only leads up to others, with what they say most of all.
 pub(crate) fn in_short(reason: &str) -> String {
-    let mut lines = reason.lines().map(str::trim).filter(|line| !line.is_empty());
-    match (lines.next().unwrap_or_default(), lines.next()) {
-        (first, Some(next)) if first.ends_with(':') => format!("{first} {next}"),
-        (first, _) => first.to_owned(),
+    let (first, others) = reason.trim_start().split_once('\n').unwrap_or((reason, ""));
+    let first = first.trim();
+    match gist_of(others) {
+        gist if first.ends_with(':') && !gist.is_empty() => format!("{first} {gist}"),
+        _ => first.to_owned(),
     }
 }
 
@@ -318,20 +326,20 @@ assertion `left == right` failed
     #[test]
     fn of_many_lines_the_message_and_the_assertion_are_shown_and_that_there_are_more() {
         let shown = |text: &str, most| {
-            let lines = labelled("", text, (most, 60)).into_iter();
+            let lines = labelled("", &gist_first(text), (most, 60)).into_iter();
             lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
         };
         let (fails, asserts) = (
             "FAIL: test_cents (test_totals.Totals.test_cents)",
             "AssertionError: 3.8 != 3.75",
         );
-        assert_eq!(shown(UNITTEST, 2), [fails.to_owned(), format!("{asserts} …")]);
-        assert_eq!(shown(UNITTEST, 1), [format!("{fails} …")]);
-        let [at, failed] = [
+        assert_eq!(shown(UNITTEST, 2), [asserts.to_owned(), format!("{fails} …")]);
+        assert_eq!(shown(UNITTEST, 1), [format!("{asserts} …")]);
+        let [failed, at] = [
+            "assertion `left == right` failed (left: 380, right: 375)",
             "thread 'cents' panicked at src/totals.rs:5:9:",
-            "assertion `left == right` failed …",
         ];
-        assert_eq!(shown(PANIC, 2), [at, failed]);
+        assert_eq!(shown(PANIC, 2), [failed, at]);
         assert_eq!(shown("a\n\nb\n", 2), ["a", "b"]);
         let cut = shown(&format!("{}\nb", "a".repeat(99)), 1);
         assert_eq!(cut, [format!("{}…", "a".repeat(57))]);
@@ -341,5 +349,10 @@ assertion `left == right` failed
     fn a_reason_that_leads_up_to_another_line_takes_it_along() {
         let said = ["a\nb", "\n a:\n\n b\nc", "a:", ""].map(in_short);
         assert_eq!(said, ["a", "a: b", "a:", ""]);
+        let refused = format!("The gate `make` failed:\n{PANIC}");
+        assert_eq!(
+            in_short(&refused),
+            "The gate `make` failed: assertion `left == right` failed (left: 380, right: 375)"
+        );
     }
 }

@@ -3,21 +3,13 @@
 use std::collections::VecDeque;
 use std::path::Path;
 
+use ralph_model::exception_in;
+
 use super::block::{Block, Rank, Reader, Step, Weight};
 use super::{Before, names_own_file};
 
 /// How many lines may stand between the exception and its first call.
 const MAX_MESSAGE: usize = 10;
-/// What may stand before the name of an exception.
-const BEFORE: [&str; 5] = [
-    "# ",
-    "Uncaught ",
-    "Unhandled ",
-    "Exception in thread \"main\" ",
-    "Caused by: ",
-];
-/// How names of exceptions end.
-const ENDINGS: [&str; 4] = ["Error", "Exception", "Interrupt", "Panic"];
 
 #[derive(Debug)]
 struct Exception {
@@ -30,10 +22,7 @@ struct Exception {
 
 /// `TypeError: …`, `AssertionError [ERR_ASSERTION]: …`, `java.lang.IllegalStateException: …`.
 pub(super) fn begin(line: &str, before: Before<'_>) -> Option<Box<dyn Reader>> {
-    if !is_form(line) {
-        return None;
-    }
-    let text = bare(line);
+    let text = exception_in(line)?;
     let source = shown_source(before.last, before.root);
     let mut before: Vec<String> = before.heading.map(str::to_owned).into_iter().collect();
     before.extend(source.into_iter().flatten());
@@ -44,32 +33,6 @@ pub(super) fn begin(line: &str, before: Before<'_>) -> Option<Box<dyn Reader>> {
         call: None,
         has_calls: false,
     }))
-}
-
-/// Whether a line names an exception as programs print it.
-pub(super) fn is_form(line: &str) -> bool {
-    is_exception(bare(line))
-}
-
-/// A line without what may stand before an exception.
-fn bare(line: &str) -> &str {
-    let mut text = line.trim();
-    for before in BEFORE {
-        text = text.strip_prefix(before).unwrap_or(text).trim_start();
-    }
-    text
-}
-
-fn is_exception(text: &str) -> bool {
-    let end = text
-        .find(|sign: char| !(sign.is_alphanumeric() || matches!(sign, '.' | '_' | '$')))
-        .unwrap_or(text.len());
-    let (name, rest) = text.split_at(end);
-    let simple = name.rsplit('.').next().unwrap_or(name);
-    let is_name = simple.starts_with(char::is_uppercase) && ENDINGS.iter().any(|ending| simple.ends_with(ending));
-    // Node writes a code behind the name.
-    let is_told = rest.is_empty() || rest.starts_with(": ") || (rest.starts_with(" [") && rest.contains("]: "));
-    is_name && is_told
 }
 
 /// What Node shows right before an exception that has no calls in the project: the file, its line and the mark.

@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::super::message::message_line;
 use super::super::normal::normalised;
 use super::block::{Block, Order, Rank, Weight};
+use super::indent;
 use crate::capture::clean;
 
 /// How many blocks of a rank are kept: the first, and the last.
@@ -13,6 +14,10 @@ const FIRST_BLOCKS: usize = 16;
 const LAST_BLOCKS: usize = 8;
 /// How many different blocks are remembered, so that none is kept twice.
 const MAX_SEEN: usize = 10_000;
+/// How much is shown of a line that there is no room for, in characters: always as much, whatever stands before it, so that
+/// the same failure shows the same again. What is shorter than the least says nothing.
+const CUT_LINE: usize = 150;
+const LEAST_CUT: usize = 20;
 
 /// The blocks of an output, as many as may be of use.
 #[derive(Debug, Default)]
@@ -167,7 +172,7 @@ impl Shown {
     }
 
     /// The lines of the first block that fit: those that are needed before those that help. Where even its first line is too
-    /// long, as much of it as there is room for.
+    /// long, as much of it as there is room for; of others that are needed, their beginnings.
     fn fitting(&mut self, block: &Block) -> Option<String> {
         let (_, message) = block.lines.iter().find(|(weight, _)| *weight == Weight::Needed)?;
         if message.chars().count() >= self.room {
@@ -175,17 +180,45 @@ impl Shown {
             self.room = 0;
             return Some(cut);
         }
-        let mut chosen: Vec<usize> = Vec::new();
-        for wanted in [Weight::Needed, Weight::Helps] {
-            for (at, (weight, line)) in block.lines.iter().enumerate() {
-                if *weight == wanted && self.take_room(line).is_some() {
-                    chosen.push(at);
-                }
-            }
+        let of = |wanted: Weight| {
+            let lines = block.lines.iter().enumerate();
+            lines.filter_map(move |(at, (weight, line))| (*weight == wanted).then_some((at, line.as_str())))
+        };
+        let mut chosen: Vec<(usize, String)> = Vec::new();
+        // A value that takes all the room would leave none for the other.
+        let (short, long): (Vec<_>, Vec<_>) =
+            of(Weight::Needed).partition(|(_, line)| line.chars().count() <= CUT_LINE);
+        for (at, line) in short {
+            chosen.extend(self.take_room(line).map(|line| (at, line)));
+        }
+        let is_room = long.iter().map(|(_, line)| line.chars().count() + 1).sum::<usize>() <= self.room;
+        let mut left = long.len();
+        for (at, line) in long {
+            let most = if is_room {
+                usize::MAX
+            } else {
+                CUT_LINE.min((self.room / left).saturating_sub(1))
+            };
+            chosen.extend(self.take_beginning(line, most).map(|line| (at, line)));
+            left -= 1;
+        }
+        for (at, line) in of(Weight::Helps) {
+            chosen.extend(self.take_room(line).map(|line| (at, line)));
         }
         chosen.sort_unstable();
-        let lines = chosen.iter().filter_map(|at| block.lines.get(*at));
-        Some(lines.map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n"))
+        Some(chosen.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// The beginning of a line, as far as it is told within so many characters; none where that says nothing.
+    fn take_beginning(&mut self, line: &str, most: usize) -> Option<String> {
+        if line.chars().count() <= most {
+            return self.take_room(line);
+        }
+        let indent = line.get(..indent(line)).unwrap_or_default();
+        let room = most.saturating_sub(indent.len());
+        (room >= LEAST_CUT)
+            .then(|| format!("{indent}{}", clean(line, room)))
+            .and_then(|line| self.take_room(&line))
     }
 
     /// The text, if there is room for it, which is taken then.

@@ -108,6 +108,9 @@ pub(super) fn begin(line: &str) -> Option<Box<dyn Reader>> {
 
 fn rank(line: &str) -> Option<Rank> {
     let trimmed = line.trim();
+    if is_call(line) {
+        return None;
+    }
     let is_cause = trimmed.starts_with("--- FAIL: ") || line.starts_with("E   ");
     if is_cause {
         return Some(Rank::Cause);
@@ -127,6 +130,23 @@ fn rank(line: &str) -> Option<Rank> {
     let is_warning = level == Some(Level::Warning) || is_warning(trimmed);
     let tells = may_tell(line) && tells_of_failure(line) && !is_summary(line) && !is_warning;
     tells.then_some(Rank::Word)
+}
+
+/// Whether it is one of the calls that led to a panic, or where that stands: `   2: core::result::unwrap_failed`, and below it
+/// `at /rustc/…/library/core/src/result.rs:1867:5`. What has failed there is only its name.
+fn is_call(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    if trimmed.starts_with("at /rustc/") {
+        return true;
+    }
+    let Some((number, name)) = trimmed.split_once(": ").filter(|_| indent(line) > 0) else {
+        return false;
+    };
+    let name = name.trim_start();
+    let is_name = name.contains("::") || !name.contains(char::is_whitespace);
+    let is_first = |sign: char| sign.is_alphabetic() || matches!(sign, '_' | '<');
+    let is_path = is_name && (name.starts_with(is_first) || name.starts_with("0x"));
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()) && is_path
 }
 
 fn is_warning(trimmed: &str) -> bool {
@@ -172,7 +192,7 @@ impl Reader for Plain {
             .split(|sign: char| !sign.is_alphanumeric())
             .find(|word| !word.is_empty())
             .is_some_and(|word| VALUES.contains(&word.to_lowercase().as_str()));
-        let is_set_in = indent(line) > self.indent && !line.trim().is_empty();
+        let is_set_in = indent(line) > self.indent && !line.trim().is_empty() && !is_call(line);
         // A word that often tells of a failure takes nothing from what has the form of one.
         let is_other = || self.block.rank == Rank::Word && rank(line).is_some_and(|rank| rank != Rank::Word);
         let is_below = (is_set_in || is_value) && self.below < MAX_BELOW && !is_other();

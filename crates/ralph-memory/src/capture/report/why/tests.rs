@@ -35,7 +35,12 @@ fn every_recorded_output_says_why_in_whole_lines() {
                 // A name of what is known of a test stands before what it says.
                 other.ends_with(&words) || words.ends_with(&other) && !other.is_empty()
             };
-            assert!(recorded.output.lines().any(is_whole), "{}: {line}", recorded.name);
+            let is_begun = |other: &str| {
+                let begun = line.strip_suffix(" […cut]").filter(|begun| begun.trim().len() > 20);
+                begun.is_some_and(|begun| other.trim_start().starts_with(begun.trim_start()))
+            };
+            let is_there = |other: &str| is_whole(other) || is_begun(other);
+            assert!(recorded.output.lines().any(is_there), "{}: {line}", recorded.name);
         }
     }
 }
@@ -130,6 +135,42 @@ fn other_tools_are_understood_by_their_forms() {
         "tsc_types",
         &["cart.ts(5,7): error TS2322: Type 'string' is not assignable to type 'number'."],
     );
+}
+
+#[test]
+fn of_values_that_are_too_long_the_beginnings_are_told() {
+    let picked = picked(recorded("cargo_test_long").output, 500);
+    let lines: Vec<&str> = picked.lines().collect();
+    let [_, "assertion `left == right` failed", left, right] = lines.as_slice() else {
+        panic!("{picked}");
+    };
+    assert!(
+        left.starts_with("  left: [3, 6, 9, 12, ") && left.ends_with(" […cut]"),
+        "{left}"
+    );
+    assert!(
+        right.starts_with(" right: [0, 0, 0, 0, ") && right.ends_with(" […cut]"),
+        "{right}"
+    );
+    // What differs from time to time before them moves no cut.
+    let elsewhere = recorded("cargo_test_long")
+        .output
+        .replace("panicked at src/", "panicked at crates/cart/src/");
+    let elsewhere = self::picked(&elsewhere, 500);
+    assert!(elsewhere.ends_with(&format!("{left}\n{right}")), "{elsewhere}");
+}
+
+#[test]
+fn calls_within_the_library_say_nothing() {
+    check_recorded(
+        "cargo_test_unwrap_backtrace",
+        &[
+            "thread 'tests::unwrap' (2041) panicked at src/lib.rs:60:53:",
+            "called `Result::unwrap()` on an `Err` value: Custom { kind: Other, error: \"disk\" }",
+        ],
+    );
+    let full = "  12:     0x5581d0 - core::result::unwrap_failed::h1\n   3: rust_panic\n";
+    check(&format!("a failure of the cart\n{full}"), "a failure of the cart");
 }
 
 #[test]

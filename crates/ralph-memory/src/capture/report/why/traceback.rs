@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
+use ralph_model::exception_in;
+
 use super::block::{Block, Rank, Reader, Step, Weight};
-use super::{exception, indent, names_own_file};
+use super::{indent, names_own_file};
 
 /// How many lines may follow the exception.
 const MAX_MESSAGE: usize = 10;
@@ -84,7 +86,7 @@ impl Reader for Traceback {
     /// An exception is what a traceback ends with, and the source of a frame may look like one.
     fn gives_way_to(&self, line: &str) -> bool {
         let is_awaited = indent(line) <= self.indent || self.below < MAX_FRAME;
-        !self.exception.is_empty() || !is_awaited || !exception::is_form(line)
+        !self.exception.is_empty() || !is_awaited || exception_in(line).is_none()
     }
 
     fn block(self: Box<Self>) -> Option<Block> {
