@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// How much has to fit, so that a small thing that fits by chance is not taken for room.
 const PROBE: usize = 1 << 20;
 
+/// What a file system writes at least.
+const BLOCK: usize = 4 << 10;
+
 /// The name of the file with which that is tried where there are none without a name.
 const PROBE_NAME: &str = ".ralph-room";
 
@@ -31,10 +34,12 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 
 fn try_to_write(folder: &Path) -> io::Result<()> {
     let mut file = open_nameless(folder).or_else(|_| open_and_unname(&folder.join(PROBE_NAME)))?;
-    // Most file systems give a file its place at once when they are asked to, which costs next to nothing.
+    // Most file systems give a file its place at once when they are asked to, which costs next to nothing. Some of them still
+    // have none for what is written there.
     match take_room(&file) {
-        Err(error) if !is_full(&error) => {}
-        told => return told,
+        Ok(()) => return file.write_all(&[0; BLOCK]),
+        Err(error) if is_full(&error) => return Err(error),
+        Err(_not_told) => {}
     }
     file.write_all(&vec![0; PROBE])?;
     // Some file systems only say now that there was none.

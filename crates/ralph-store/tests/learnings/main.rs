@@ -244,7 +244,7 @@ fn ids_are_found_by_any_beginning() {
     for text in ["learn-00000020", "LEARN-0000002", " 0000002", "00000020"] {
         assert_eq!(find(text).unwrap(), "learn-00000020", "{text}");
     }
-    for text in ["", "  ", "learn-", "zz", "learn-5", "t-00000020", "000000200"] {
+    for text in ["", "  ", "zz", "learn-5", "t-00000020", "000000200"] {
         let error = find(text).unwrap_err();
         assert!(matches!(error, LearningError::Unknown { .. }), "{text}: {error}");
         assert!(error.to_string().starts_with("Learning not found: "), "{error}");

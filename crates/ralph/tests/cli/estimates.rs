@@ -64,13 +64,13 @@ fn its_figures_are_named() {
     let updated = env.ok(["learnings", "update", ESTIMATE, "--iterations", "9", "--seconds", "90"]);
     assert_eq!(updated, format!("Learning updated: {ESTIMATE}\n"));
     assert_snapshot!(told(&env), @"
-    - **[estimate]** bug-fix tasks of low complexity
+    - bug-fix tasks of low complexity: about 9 iterations, 1 min 30 s each
     learned     bug-fix tasks of low complexity: about 9 iterations, 1 min 30 s each
     - Similar tasks: ~9 iterations, ~90s per iteration
     ");
     env.ok(["learnings", "update", ESTIMATE, "--seconds", "30"]);
     assert_snapshot!(told(&env), @"
-    - **[estimate]** bug-fix tasks of low complexity
+    - bug-fix tasks of low complexity: about 9 iterations, 30 s each
     learned     bug-fix tasks of low complexity: about 9 iterations, 30 s each
     - Similar tasks: ~9 iterations, ~30s per iteration
     ");
@@ -97,13 +97,13 @@ fn its_text_has_its_figures() {
     let write = |text: &str| env.ok(["learnings", "update", ESTIMATE, "--content", text]);
     write("small faults: about 3 iterations, 2 min 05 s each");
     assert_snapshot!(told(&env), @"
-    - **[estimate]** small faults
+    - small faults: about 3 iterations, 2 min 05 s each
     learned     small faults: about 3 iterations, 2 min 05 s each
     - Similar tasks: ~3 iterations, ~125s per iteration
     ");
     write("small faults of the parser");
     assert_snapshot!(told(&env), @"
-    - **[estimate]** small faults of the parser
+    - small faults of the parser: about 3 iterations, 2 min 05 s each
     learned     small faults of the parser: about 3 iterations, 2 min 05 s each
     - Similar tasks: ~3 iterations, ~125s per iteration
     ");
@@ -169,7 +169,7 @@ fn the_review_offers_its_figures_and_reads_them_back() {
         "Learning promoted",
     );
     assert_snapshot!(told(&env), @"
-    - **[estimate]** bug-fix tasks of low complexity
+    - bug-fix tasks of low complexity: about 9 iterations, 30 s each
     learned     bug-fix tasks of low complexity: about 9 iterations, 30 s each
     - Similar tasks: ~9 iterations, ~30s per iteration
     ");

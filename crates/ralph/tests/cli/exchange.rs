@@ -294,7 +294,7 @@ fn all_forms_are_written_and_what_does_not_hold_only_on_request() {
 
     ## Estimates
 
-    - Similar tasks (medium complexity): ~3 iterations, ~45s per iteration
+    - test-fix tasks of medium complexity: about 3 iterations, 45 s each
       `learn-three` · test-fix · confidence 0.60 · success 0.90 · used 5 times
 
     ## Conventions

@@ -92,7 +92,7 @@ fn the_database_opens_and_the_learning_is_named() {
     ");
     env.ok(["learnings", "delete", "learn-00000001", "--yes"]);
     env.ok(["learnings", "verify"]);
-    assert_snapshot!(doctor(&env), @"ok       .ralph/progress.db is whole: 0 changes on record");
+    assert_snapshot!(doctor(&env), @"ok       .ralph/progress.db is whole: 0 changes of memories and guardrails on record");
 }
 
 #[test]

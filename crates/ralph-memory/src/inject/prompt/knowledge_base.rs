@@ -1,7 +1,7 @@
 //! `## Knowledge Base (from previous loops)`: what whole runs taught about work like this, by its kinds.
 
 use ralph_model::{
-    Budget, EntryKind, Facts, InjectionReason, Learning, LearningId, LearningKind, LearningSource, Tokens,
+    Budget, EntryKind, Facts, InjectionReason, Learning, LearningId, LearningKind, LearningSource, Tokens, with_figures,
 };
 
 use super::learnings::learning_item;
@@ -305,12 +305,16 @@ fn group_heading(kind: LearningKind) -> &'static str {
 }
 
 /// A lesson as an item of the list that it stands in in prompts: what runs taught in this section, what agents and people said
-/// in the other.
+/// in the other. An estimate says what it is of, which a prompt need not say to those who work on it.
 #[must_use]
 pub fn lesson_item(learning: &Learning) -> String {
-    match learning.source {
-        LearningSource::Sigil | LearningSource::Human => learning_item(learning),
-        LearningSource::Extracted | LearningSource::Imported => item(learning, Form::OneOfSeveral),
+    match (learning.source, learning.kind) {
+        (LearningSource::Sigil | LearningSource::Human, _) => learning_item(learning),
+        (_, LearningKind::Estimate) => {
+            let text = with_figures(&learning.content, learning.facts.as_ref());
+            format!("- {}\n", in_item(&without_controls(&text)))
+        }
+        _ => item(learning, Form::OneOfSeveral),
     }
 }
 
