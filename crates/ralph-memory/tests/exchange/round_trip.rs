@@ -192,7 +192,7 @@ fn spreadsheets_and_people_can_read_it() {
 
     ## Estimates
 
-    - Similar tasks (medium complexity): ~3 iterations, ~45s per iteration
+    - test-fix tasks of medium complexity: about 3 iterations, 45 s each
       `learn-three` · test-fix · confidence 0.60 · success 0.90 · used 5 times
 
     ## Conventions
