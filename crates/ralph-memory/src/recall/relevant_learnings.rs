@@ -219,7 +219,7 @@ impl Corpus for StandingLearnings<'_> {
     const ALIKE: usize = 32;
     /// Every iteration asks, before its agent can begin.
     const MOST_PLACES: u64 = 2_000;
-    const MOST_CANDIDATES: usize = 40;
+    const MOST_CANDIDATES: usize = 32;
 
     fn totals(&self) -> Result<Totals, StoreError> {
         Ok(self.totals)

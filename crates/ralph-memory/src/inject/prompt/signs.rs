@@ -9,7 +9,7 @@ use crate::recall::{
 };
 
 /// How many lessons of iterations are considered for a prompt …
-const MOST_CONSIDERED: usize = 16;
+const MOST_CONSIDERED: usize = 10;
 /// … and how many files of earlier attempts lessons are found by.
 const MOST_FILES: usize = 50;
 
