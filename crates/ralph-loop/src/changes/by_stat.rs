@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use ignore::gitignore::Gitignore;
 use ignore::{DirEntry, WalkBuilder};
 use ralph_model::FileStamp;
+use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
 /// The most files of a project that are looked at. Tests would wait long for so many.
@@ -24,8 +25,8 @@ const RACY_NS: i64 = 2_000_000_000;
 /// The largest file whose content is read to be sure.
 const MOST_CONTENT: u64 = 64 << 20;
 
-/// What the file system says about a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What the file system says about a file. In a list it stands behind its path, a line each, in order.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Entry {
     size: u64,
     mtime_ns: i64,
@@ -36,18 +37,12 @@ struct Entry {
     digest: Option<u64>,
 }
 
-/// An [`Entry`] with its path as it stands in a list, a line each. Every iteration writes two lists and reads them again, so
-/// a line has no names in it.
-type Line = (String, u64, i64, i64, u64, u32, Option<u64>);
-
 /// Lists the files of a project in a file of the scratch folder: its name, and why files are missing from it.
 pub(super) fn snapshot(root: &Path, scratch: &Path, hidden: &[String]) -> Result<(String, Option<String>), String> {
     let in_scratch = |error: io::Error| format!("a snapshot cannot be made in {}: {error}", scratch.display());
     let now = now_of(scratch).map_err(in_scratch)?;
     let (files, degraded) = read_all(root, scratch, hidden, now)?;
-    let lines = files
-        .into_iter()
-        .map(|(path, entry)| serde_json::to_string(&entry.line(path)));
+    let lines = files.iter().map(serde_json::to_string);
     let mut lines: Vec<String> = lines.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     lines.sort_unstable();
     let list = lines.join("\n");
@@ -69,11 +64,9 @@ pub(super) fn changed(root: &Path, scratch: &Path, old: &str, new: &str) -> Resu
     let (old_list, new_list) = (read(old)?, read(new)?);
     let (only_old, only_new) = lines_of_one(&old_list, &new_list);
     let entries = |lines: Vec<&[u8]>, name| {
-        let entries = lines
-            .into_iter()
-            .map(|line| serde_json::from_slice(line).map(Entry::of_line));
+        let entries = lines.into_iter().map(serde_json::from_slice::<(String, Entry)>);
         entries
-            .collect::<Result<BTreeMap<String, Entry>, _>>()
+            .collect::<Result<BTreeMap<_, _>, _>>()
             .map_err(|error| unreadable(scratch, name, &error))
     };
     let (old, new) = (entries(only_old, old)?, entries(only_new, new)?);
@@ -186,30 +179,6 @@ impl Entry {
             digest,
         };
         Ok(Some((name, entry)))
-    }
-
-    fn line(self, path: String) -> Line {
-        let Self {
-            size,
-            mtime_ns,
-            ctime_ns,
-            inode,
-            mode,
-            digest,
-        } = self;
-        (path, size, mtime_ns, ctime_ns, inode, mode, digest)
-    }
-
-    fn of_line((path, size, mtime_ns, ctime_ns, inode, mode, digest): Line) -> (String, Self) {
-        let entry = Self {
-            size,
-            mtime_ns,
-            ctime_ns,
-            inode,
-            mode,
-            digest,
-        };
-        (path, entry)
     }
 
     /// Whether a file is the same as before. Where times do not tell, its content does.
